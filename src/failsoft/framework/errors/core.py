@@ -1,0 +1,311 @@
+"""The core errors: what every server can meet, and the classes of seed 004."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from failsoft.framework.errors.base import Actor, Public, RetryWhen, ToolError
+from failsoft.framework.errors.categories import (
+    ConfigurationError,
+    Infeasible,
+    InternalError,
+    InvalidArgument,
+    NotFound,
+    StorageError,
+    Unsupported,
+    UpstreamError,
+)
+from failsoft.framework.violations import Violation, summarize
+
+__all__ = [
+    "DocumentLoadError",
+    "DocumentNotFound",
+    "InitializationError",
+    "InvalidParameter",
+    "MultipleErrors",
+    "NotImplementedTool",
+    "ReportedFailure",
+    "ResultTooLarge",
+    "SearchError",
+    "ToolSystemError",
+    "UnknownError",
+    "UnknownTool",
+    "ValidationFailed",
+]
+
+
+class DocumentNotFound(NotFound, FileNotFoundError):
+    """There is no document at the path.
+
+    Raised when: the path names no document, and no other place holds the same one for certain.
+    Caller: use one of the suggested paths, or search for the document.
+    Operator: nothing to do, unless the document should be there.
+    Example:
+        >>> code_of(DocumentNotFound(path="guide/gone.md"))
+        'DOC_NOT_FOUND'
+    """
+
+    path: Public[str]
+    code: ClassVar[str] = "DOC_NOT_FOUND"
+    message: str = "Document not found: {path}."
+    hints: ClassVar[tuple[str, ...]] = (
+        "Check if the path is correct",
+        "Use the search function to find the document",
+    )
+    since: ClassVar[str] = "0.1.0"
+    aliases: ClassVar[dict[str, str]] = {"error_response": "DOCUMENT_NOT_FOUND"}
+
+
+class InvalidParameter(InvalidArgument):
+    """One or more arguments do not fit the operation's schema.
+
+    Raised when: an argument is missing, unexpected, or of another type, form or value than the schema says.
+    Caller: correct every parameter that `violations` lists, then call again.
+    Operator: nothing to do.
+    Example:
+        >>> code_of(InvalidParameter(param="limit", expected="integer"))
+        'INVALID_PARAM'
+    """
+
+    param: Public[str] = ""
+    expected: Public[str] = ""
+    code: ClassVar[str] = "INVALID_PARAM"
+    message: str = "Invalid parameter '{param}': expected {expected}."
+    hints: ClassVar[tuple[str, ...]] = ("Provide a valid {expected}", "Check the parameter documentation")
+    since: ClassVar[str] = "0.1.0"
+    aliases: ClassVar[dict[str, str]] = {"error_response": "VALIDATION_ERROR"}
+
+    @classmethod
+    def from_violations(cls, violations: Sequence[Violation]) -> Self:
+        """Return the error for these faults; the first one gives `param` and `expected`."""
+        first = violations[0]
+        return cls(
+            message=summarize(violations),
+            param=first.path,
+            expected=first.expected or first.message,
+            violations=violations,
+        )
+
+
+class ValidationFailed(InvalidArgument):
+    """Several faults that the author of a tool found and lists together.
+
+    Raised when: a tool checks its input itself and aggregates what it finds.
+    Caller: correct every field that `violations` lists, then call again.
+    Operator: nothing to do.
+    Example:
+        >>> code_of(ValidationFailed.from_field_errors({"title": ["is missing"]}))
+        'VALIDATION_ERROR'
+    """
+
+    code: ClassVar[str] = "VALIDATION_ERROR"
+    message: str = "Validation failed."
+    hints: ClassVar[tuple[str, ...]] = ("Correct every field that is listed",)
+    since: ClassVar[str] = "0.1.0"
+
+    @classmethod
+    def from_field_errors(cls, field_errors: dict[str, list[str]]) -> Self:
+        """Return the error for messages by field, in the order given."""
+        violations = [
+            Violation(path=name, reason="value", message=text) for name, texts in field_errors.items() for text in texts
+        ]
+        count = len(violations)
+        listed = "; ".join(f"'{item.path}': {item.message}" for item in violations[:5])
+        return cls(
+            message=f"Validation failed: {count} error{'' if count == 1 else 's'} ({listed}).", violations=violations
+        )
+
+
+class DocumentLoadError(StorageError):
+    """A document exists and cannot be read.
+
+    Raised when: its bytes are not UTF-8, the disk fails, or it is larger than the limit.
+    Caller: use another document; repeating the call does not help.
+    Operator: repair the file that the log names.
+    Example:
+        >>> code_of(DocumentLoadError(path="guide/a.md", reason="it is not UTF-8 text"))
+        'DOC_LOAD_ERROR'
+    """
+
+    path: Public[str] = ""
+    reason: Public[str] = "unknown"
+    code: ClassVar[str] = "DOC_LOAD_ERROR"
+    message: str = "Failed to load document {path}: {reason}."
+    since: ClassVar[str] = "0.1.0"
+    http_status: ClassVar[int] = 500
+    aliases: ClassVar[dict[str, str]] = {"error_response": "FILE_SYSTEM_ERROR"}
+
+
+class SearchError(InvalidArgument):
+    """A search could not be run as it was written.
+
+    Raised when: the query breaks the search syntax in a way that plain words cannot mend.
+    Caller: search again with simpler words.
+    Operator: nothing to do.
+    Example:
+        >>> code_of(SearchError(query='"open', reason="a quotation mark is not closed"))
+        'SEARCH_ERROR'
+    """
+
+    query: Public[str] = ""
+    reason: Public[str] = "unknown"
+    code: ClassVar[str] = "SEARCH_ERROR"
+    message: str = "Search failed: {reason}."
+    hints: ClassVar[tuple[str, ...]] = ("Try a simpler search query", "Check if the search syntax is correct")
+    since: ClassVar[str] = "0.1.0"
+    http_status: ClassVar[int] = 500
+
+
+class UnknownTool(InvalidArgument):
+    """The server has no tool of that name.
+
+    Raised when: the operation that was called is not registered.
+    Caller: use one of the tools that the server lists.
+    Operator: nothing to do.
+    Example:
+        >>> code_of(UnknownTool(name="get_documnt"))
+        'UNKNOWN_TOOL'
+    """
+
+    name: Public[str]
+    code: ClassVar[str] = "UNKNOWN_TOOL"
+    message: str = "There is no tool named '{name}'."
+    since: ClassVar[str] = "0.1.0"
+    retry: ClassVar[RetryWhen] = "never"
+
+
+class NotImplementedTool(Unsupported):
+    """The tool is announced and does not work yet.
+
+    Raised when: an author ships the declaration before the work.
+    Caller: use another tool.
+    Operator: nothing to do.
+    Example:
+        >>> code_of(NotImplementedTool(name="rename_symbol"))
+        'NOT_IMPLEMENTED'
+    """
+
+    name: Public[str]
+    code: ClassVar[str] = "NOT_IMPLEMENTED"
+    message: str = "The tool '{name}' does not work yet."
+    since: ClassVar[str] = "0.1.0"
+
+
+class ResultTooLarge(Infeasible):
+    """The result is larger than a client accepts.
+
+    Raised when: text and structured content together exceed the limit on responses.
+    Caller: ask for less: a narrower query, a smaller limit or the next page.
+    Operator: raise the limit on responses if the clients can take it.
+    Example:
+        >>> code_of(ResultTooLarge(size_bytes=2_000_000, limit_bytes=1_000_000))
+        'RESULT_TOO_LARGE'
+    """
+
+    size_bytes: Public[int]
+    limit_bytes: Public[int]
+    code: ClassVar[str] = "RESULT_TOO_LARGE"
+    message: str = "The result has {size_bytes} bytes, and at most {limit_bytes} can be sent."
+    hints: ClassVar[tuple[str, ...]] = ("Ask for less at once: narrow the request or lower its limit",)
+    since: ClassVar[str] = "0.1.0"
+
+
+class ReportedFailure(UpstreamError):
+    """The handler returned a value that says it failed.
+
+    Raised when: a result is `{"success": false}`, has a non-empty `error`, or is an `isError` result of another server.
+    Caller: read the quoted report; change what it complains of, then call again.
+    Operator: let the tool raise an error of the catalogue instead.
+    Example:
+        >>> code_of(lambda: {"success": False, "error": "no such customer"})
+        'REPORTED_FAILURE'
+    """
+
+    report: Public[str] = ""
+    code: ClassVar[str] = "REPORTED_FAILURE"
+    message: str = 'The tool reported a failure: "{report}".'
+    since: ClassVar[str] = "0.1.0"
+    retry: ClassVar[RetryWhen] = "after_fix"
+    actor: ClassVar[Actor] = "caller"
+
+
+class InitializationError(ConfigurationError):
+    """The server or a toolset could not start.
+
+    Raised when: `startup` of a toolset fails, or something it needs is missing.
+    Caller: do not repeat the call; tell the person you work for, with the error id.
+    Operator: find the error id in the log, mend the cause and start the server again.
+    Example:
+        >>> code_of(InitializationError(component="docs"))
+        'INIT_ERROR'
+    """
+
+    component: Public[str] = "server"
+    code: ClassVar[str] = "INIT_ERROR"
+    message: str = "The {component} could not be started."
+    since: ClassVar[str] = "0.1.0"
+
+
+class ToolSystemError(InternalError):
+    """The framework itself failed: a middleware, a recovery strategy or a recorder broke.
+
+    Raised when: a part around the handler raises something that is not its business to raise.
+    Caller: do not repeat the call; tell the person you work for, with the error id.
+    Operator: find the error id in the log; the part that failed is named there.
+    Example:
+        >>> code_of(ToolSystemError(component="the middleware 'tenant'"))
+        'SYSTEM_ERROR'
+    """
+
+    component: str = "framework"
+    code: ClassVar[str] = "SYSTEM_ERROR"
+    message: str = "A part of the server around this tool failed."
+    since: ClassVar[str] = "0.1.0"
+    critical: ClassVar[bool] = True
+
+
+class UnknownError(InternalError):
+    """An exception that no rule knows.
+
+    Raised when: the handler raises something unforeseen. Only the name of its type is told.
+    Caller: do not repeat the call; tell the person you work for, with the error id.
+    Operator: find the error id in the log; the text and the stack are there.
+    Example:
+        >>> code_of(lambda: 1 / 0)
+        'UNKNOWN_ERROR'
+    """
+
+    type_name: Public[str] = "Exception"
+    code: ClassVar[str] = "UNKNOWN_ERROR"
+    message: str = "The tool failed unexpectedly ({type_name})."
+    since: ClassVar[str] = "0.1.0"
+    aliases: ClassVar[dict[str, str]] = {"error_response": "INTERNAL_ERROR"}
+
+
+class MultipleErrors(InternalError):
+    """Several different things failed at once.
+
+    Raised when: an exception group holds more than one error. The category is the one that all of them share.
+    Caller: see what each of them asks for.
+    Operator: find the error id in the log.
+    Example:
+        >>> code_of(ExceptionGroup("", [TimeoutError(), ValueError()]))
+        'MULTIPLE_ERRORS'
+    """
+
+    errors: Public[tuple[Any, ...]] = ()
+    code: ClassVar[str] = "MULTIPLE_ERRORS"
+    message: str = "Several things failed at once."
+    since: ClassVar[str] = "0.1.0"
+
+    @classmethod
+    def from_members(cls, members: Sequence[ToolError]) -> Self:
+        """Return one error for these, with their codes and sentences as the field `errors`."""
+        listed = tuple({"code": member.code, "message": member.message} for member in members)
+        codes = list(dict.fromkeys(member.code for member in members))
+        error = cls(message=f"{len(members)} things failed at once: {', '.join(codes[:5])}.", errors=listed)
+        categories = {member.category for member in members}
+        if len(categories) == 1:
+            error.category = categories.pop()
+        return error

@@ -1,0 +1,35 @@
+"""Text that came from outside, made fit to quote: bounded, one line, encodable."""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ["QUOTED_AT_MOST", "bounded", "printable"]
+
+QUOTED_AT_MOST = 300
+"""Characters of foreign text that a message may quote."""
+
+
+def printable(text: str) -> str:
+    """Return the text without control and format characters; lone surrogates become the replacement character.
+
+    Format characters go too: zero-width and bidirectional marks hide instructions from people but not from models.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    kept = []
+    for character in text:
+        kind = unicodedata.category(character)
+        if kind == "Cs":
+            kept.append("\ufffd")
+        elif kind in {"Cc", "Zl", "Zp"}:
+            kept.append(" ")
+        elif kind not in {"Cf", "Co", "Cn"}:
+            kept.append(character)
+    return "".join(kept)
+
+
+def bounded(text: str, limit: int = QUOTED_AT_MOST) -> str:
+    """Return the text printable and at most `limit` characters long, with an ellipsis where it was cut."""
+    clean = printable(text[: limit * 4])
+    return clean if len(clean) <= limit and len(text) <= limit * 4 else clean[: limit - 1] + "…"

@@ -1,0 +1,56 @@
+"""Paths that may lead to the document that was asked for, and whether they certainly do."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
+
+__all__ = ["Alternate", "PathSource", "Rule", "spelled_alternates"]
+
+Rule: TypeAlias = Literal["extension", "folder", "case", "alias", "parent_index"]
+"""`extension`: .md and .mdx swapped. `folder`: the index of the very folder that was asked for. `case`: the same path in
+other case. `alias`: another document claims the path in its front matter. `parent_index`: the index of the folder
+above, which is another document, and so only ever a suggestion unless `folder_index=True`."""
+
+_SWAP = {".md": ".mdx", ".mdx": ".md"}
+_INDEX_NAMES = ("index.md", "index.mdx", "README.md")
+
+
+@dataclass(frozen=True, slots=True)
+class Alternate:
+    """A path to try, relative to the same root, and the rule that proposed it."""
+
+    path: str
+    rule: Rule
+
+    @property
+    def is_same_document(self) -> bool:
+        """Whether the rule names the document that was asked for, and not merely a related one."""
+        return self.rule != "parent_index"
+
+
+@runtime_checkable
+class PathSource(Protocol):
+    """A toolset that knows what exists. Without one, the spelled alternates are tried one by one."""
+
+    def alternate_paths(self, path: str) -> list[Alternate]:
+        """Return the existing documents that the rules lead to from this missing path, certain ones first."""
+
+
+def spelled_alternates(path: str) -> list[Alternate]:
+    """Return what can be told from the spelling alone, whether it exists or not, in the order of the rules.
+
+    Source: seed 004, `recoverFromNotFound`; narrowed so that only the same document counts as certain.
+    """
+    bare = path.rstrip("/")
+    stem, extension = posixpath.splitext(bare)
+    found: list[Alternate] = []
+    if extension in _SWAP:
+        found.append(Alternate(stem + _SWAP[extension], "extension"))
+    else:
+        found += [Alternate(bare + ending, "extension") for ending in _SWAP]
+        found += [Alternate(posixpath.join(bare, name), "folder") for name in _INDEX_NAMES]
+    parent = posixpath.dirname(bare)
+    found += [Alternate(posixpath.join(parent, name), "parent_index") for name in _INDEX_NAMES]
+    return [alternate for alternate in found if alternate.path != path]

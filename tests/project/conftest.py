@@ -1,0 +1,27 @@
+"""The tests of the project's own habits look at the checkout, not at the installed package."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Return the folder that holds pyproject.toml."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def tracked(root: Path) -> list[Path]:
+    """Return the files under version control, or those that would be, where this is no checkout (an sdist)."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=False)
+    if listed.returncode == 0 and listed.stdout:
+        paths = [root / name for name in listed.stdout.decode().split("\0") if name]
+    else:
+        paths = [path for area in ("src", "tests", "docs", "bench") for path in (root / area).rglob("*")]
+    return [path for path in paths if path.is_file()]

@@ -1,0 +1,82 @@
+"""The pages: every one reachable, every piece of code in them a file that a test has run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\S*)[^\n]*\n(?P<body>.*?)^(?P=indent)```", re.DOTALL | re.MULTILINE)
+SNIPPET = re.compile(r'\s*--8<-- "(?P<file>examples/[^":]+)(?::\w+)?"\s*')
+FREE = {"text", "sh"}
+"""Languages that show no code of ours: output as a person sees it, and commands that a README or a guide names."""
+README_LINES_AT_MOST = 90
+EXAMPLE_LINES_AT_MOST = 15
+
+
+class _Loader(yaml.SafeLoader):
+    """mkdocs.yml names Python functions; here they are only text."""
+
+
+_Loader.add_multi_constructor("tag:yaml.org,2002:python/name:", lambda _loader, suffix, _node: suffix)
+
+
+def _pages(root: Path) -> list[Path]:
+    return sorted(path for path in (root / "docs").rglob("*.md") if "errors" not in path.parts)
+
+
+def _nav(entry: Any) -> Iterator[str]:
+    if isinstance(entry, str):
+        yield entry
+    else:
+        for item in entry if isinstance(entry, list) else entry.values():
+            yield from _nav(item)
+
+
+def test_every_page_is_in_the_navigation_and_every_entry_is_a_page(root: Path) -> None:
+    config = yaml.load((root / "mkdocs.yml").read_text(), _Loader)  # noqa: S506 - a SafeLoader, made above
+    listed = set(_nav(config["nav"]))
+    present = {path.relative_to(root / "docs").as_posix() for path in (root / "docs").rglob("*.md")}
+    assert listed == present
+
+
+def test_every_block_of_code_in_the_docs_comes_from_a_file_that_is_run(root: Path) -> None:
+    typed_in = [
+        f"{page.relative_to(root)}: {block['body'][:60]!r}"
+        for page in _pages(root)
+        for block in BLOCK.finditer(page.read_text())
+        if block["language"] not in FREE and not SNIPPET.fullmatch(block["body"])
+    ]
+    assert typed_in == []
+
+
+def test_every_example_is_shown_on_a_page(root: Path) -> None:
+    shown = {found["file"] for page in _pages(root) for found in SNIPPET.finditer(page.read_text())}
+    present = {f"examples/{path.name}" for path in (root / "docs/examples").iterdir() if path.is_file()}
+    assert present - shown == {"examples/readme.py"}
+    assert shown <= present
+
+
+def test_the_readme_shows_the_example_that_is_run(root: Path) -> None:
+    blocks = [block["body"] for block in BLOCK.finditer((root / "README.md").read_text()) if block["language"] == "python"]
+    example = (root / "docs/examples/readme.py").read_text()
+    shown = example[: example.index("# --8<-- [end:tool]")].split("# --8<-- [start:tool]\n")[1]
+    assert blocks == [shown]
+    assert len(shown.splitlines()) <= EXAMPLE_LINES_AT_MOST
+
+
+@pytest.mark.parametrize("ending", ["failsoft demo", "pytest -n 2"])
+def test_the_readme_has_one_line_that_starts_from_python_and_pip_alone(root: Path, ending: str) -> None:
+    lines = [line for line in (root / "README.md").read_text().splitlines() if line.startswith("python3 -m venv")]
+    assert len([line for line in lines if line.endswith(ending)]) == 1
+    assert len(lines) == 2
+
+
+def test_the_readme_is_read_in_two_minutes(root: Path) -> None:
+    text = (root / "README.md").read_text()
+    assert len(text.splitlines()) <= README_LINES_AT_MOST
+    assert len(text.split()) <= 500

@@ -1,0 +1,75 @@
+"""What may stand in the repository: no machine, no host, no lock file, no silenced rule without a reason."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+# Written in pieces, so that this file does not find itself.
+PLACES = [
+    "/" + "work/",
+    "/" + "root/",
+    "/" + "home/",
+    "/" + "opt/pypi",
+    "/" + "Users/",
+    "pypi" + ".org",
+    "python" + "hosted",
+    "npm" + "js.org",
+    "npm" + "js.com",
+    "deb." + "debian",
+]
+LOCKS = {"uv.lock", "poetry.lock", "package-lock.json", "Pipfile.lock"}
+FRAGMENT = re.compile(r"(\d+|\+[a-z0-9-]+)\.(added|changed|fixed|removed)\.md")
+PIN = re.compile(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+( ; .+)?")
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_file_names_a_machine_or_a_host_of_packages(tracked: list[Path], place: str) -> None:
+    assert [str(path) for path in tracked if place in _text(path)] == []
+
+
+def test_no_lock_file_is_tracked(tracked: list[Path]) -> None:
+    assert [path.name for path in tracked if path.name in LOCKS or path.match("pylock*.toml")] == []
+
+
+def test_constraints_are_pins_without_addresses(root: Path) -> None:
+    lines = [line for line in (root / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    assert [line for line in lines if not PIN.fullmatch(line)] == []
+
+
+def test_every_dependency_has_a_lower_and_an_upper_bound(root: Path) -> None:
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert [need for need in project["dependencies"] if ">=" not in need or "<" not in need] == []
+
+
+def test_every_changelog_fragment_has_a_kind_and_says_something(root: Path) -> None:
+    fragments = [path for path in (root / "changelog.d").iterdir() if path.name not in {"_template.md", ".gitkeep"}]
+    bad = [path.name for path in fragments if not FRAGMENT.fullmatch(path.name) or not path.read_text().strip()]
+    assert bad == []
+
+
+def test_every_silenced_lint_rule_is_named_and_has_a_reason(tracked: list[Path]) -> None:
+    noqa = re.compile(r"#\s*noqa\b(?!: [A-Z0-9, ]+ - \S)")
+    bare = [
+        f"{path}:{number}"
+        for path in tracked
+        if path.suffix == ".py" and path.name != Path(__file__).name
+        for number, line in enumerate(_text(path).splitlines(), 1)
+        if noqa.search(line)
+    ]
+    assert bare == []
+
+
+def test_every_ignored_lint_rule_has_a_reason_beside_it(root: Path) -> None:
+    text = (root / "pyproject.toml").read_text()
+    ruff = text[text.index("[tool.ruff.lint]") : text.index("[tool.ruff.lint.pydocstyle]")]
+    rules = [line for line in ruff.splitlines() if re.match(r'\s+"[A-Z]+\d*",', line)]
+    assert [line for line in rules if "#" not in line] == []
+    assert rules

@@ -1,0 +1,60 @@
+"""The shape of the source: sizes, names, and imports that never run in circles."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import grimp
+import pytest
+
+HEAVY = ("mcp", "prometheus_client", "typer", "rich", "starlette", "pydantic_settings", "jsonschema", "sqlite3", "yaml")
+LINES_AT_MOST = 400
+SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
+
+
+def test_no_source_file_is_longer_than_one_idea(root: Path) -> None:
+    long = {
+        str(path.relative_to(root)): lines
+        for area in ("src", "tests", "bench", "scripts")
+        for path in (root / area).rglob("*.py")
+        if (lines := len(path.read_text().splitlines())) > LINES_AT_MOST
+    }
+    assert long == {}
+
+
+def test_every_module_is_named_for_what_it_holds(root: Path) -> None:
+    vague = [str(path.relative_to(root)) for path in (root / "src").rglob("*.py") if path.stem in SAYS_NOTHING]
+    assert vague == []
+
+
+def test_no_two_modules_import_each_other_even_by_a_detour() -> None:
+    """Circles hide in imports inside functions and under TYPE_CHECKING; grimp counts both."""
+    graph = grimp.build_graph("failsoft", exclude_type_checking_imports=False, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert _circles(imports) == []
+
+
+def _circles(imports: dict[str, set[str]]) -> list[list[str]]:
+    """Return the modules that are left once those that import nothing unresolved have been taken away, again and again."""
+    left = {module: set(found) for module, found in imports.items()}
+    while free := [module for module, found in left.items() if not found & left.keys()]:
+        for module in free:
+            del left[module]
+    importers = {module: {other for other, found in left.items() if module in found} for module in left}
+    while free := [module for module, found in importers.items() if not found & importers.keys()]:
+        for module in free:
+            del importers[module]
+    return [sorted(importers)] if importers else []
+
+
+def test_a_circle_would_be_found() -> None:
+    assert _circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+
+
+@pytest.mark.parametrize("statement", ["import failsoft", "from failsoft import BaseTool, DocumentNotFound, operation"])
+def test_importing_failsoft_loads_nothing_heavy(statement: str) -> None:
+    program = f"import sys; {statement}; print(*sorted(sys.modules.keys() & {set(HEAVY)!r}))"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert loaded.stdout.split() == []

@@ -15,7 +15,7 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     """Take the caller's settings out of the environment, once for each worker, before anything is imported."""
     for name in [name for name in os.environ if name.startswith(("FAILSOFT_", "PROMETHEUS_"))]:
         del os.environ[name]

@@ -15,4 +15,6 @@ class Library(BaseTool):
         if title not in BOOKS:
             raise NotFound(message=f"There is no book '{title}'.", suggestions=list(BOOKS))
         return BOOKS[title]
+
+
 # --8<-- [end:tool]

@@ -62,7 +62,9 @@ def test_every_example_is_shown_on_a_page(root: Path) -> None:
 
 
 def test_the_readme_shows_the_example_that_is_run(root: Path) -> None:
-    blocks = [block["body"] for block in BLOCK.finditer((root / "README.md").read_text()) if block["language"] == "python"]
+    blocks = [
+        block["body"] for block in BLOCK.finditer((root / "README.md").read_text()) if block["language"] == "python"
+    ]
     example = (root / "docs/examples/readme.py").read_text()
     shown = example[: example.index("# --8<-- [end:tool]")].split("# --8<-- [start:tool]\n")[1]
     assert blocks == [shown]

@@ -16,7 +16,7 @@ COMPARE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 def _environment() -> dict[str, str]:
     scripts = str(Path(sys.executable).parent)
-    return {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": "."}
+    return {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "COLUMNS": "100", "NO_COLOR": "1"}
 
 
 def _run(command: list[str] | str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,213 @@
+"""failsoft: MCP tools that fail soft.
+
+Subclass `BaseTool`, decorate methods with `@operation`, raise errors of the catalogue. Every call is validated, every
+failure typed, recovery tried where it is safe, and the answer says what failed, whether anything changed, and which
+call to make next. All names load on first use, so that importing the package stays cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from loguru import logger as _logger
+
+from failsoft._version import __version__
+from failsoft.composition import install as _install
+
+if TYPE_CHECKING:
+    from failsoft.framework.arguments import (
+        Fault as Fault,
+        Reference as Reference,
+    )
+    from failsoft.framework.chain import (
+        Middleware as Middleware,
+    )
+    from failsoft.framework.context import (
+        CallContext as CallContext,
+    )
+    from failsoft.framework.errors import (
+        AlreadyExists as AlreadyExists,
+        ApprovalRequired as ApprovalRequired,
+        BadOutput as BadOutput,
+        CircuitOpen as CircuitOpen,
+        ConfigurationError as ConfigurationError,
+        Conflict as Conflict,
+        DatabaseError as DatabaseError,
+        DeadlineExceeded as DeadlineExceeded,
+        DocumentLoadError as DocumentLoadError,
+        DocumentNotFound as DocumentNotFound,
+        Infeasible as Infeasible,
+        InitializationError as InitializationError,
+        InternalError as InternalError,
+        InvalidArgument as InvalidArgument,
+        InvalidParameter as InvalidParameter,
+        MultipleErrors as MultipleErrors,
+        NextStep as NextStep,
+        NotFound as NotFound,
+        NotImplementedTool as NotImplementedTool,
+        Overloaded as Overloaded,
+        PermissionDenied as PermissionDenied,
+        PreconditionFailed as PreconditionFailed,
+        Public as Public,
+        QuotaExhausted as QuotaExhausted,
+        RateLimited as RateLimited,
+        ReportedFailure as ReportedFailure,
+        ResultTooLarge as ResultTooLarge,
+        SearchError as SearchError,
+        StorageError as StorageError,
+        Timeout as Timeout,
+        ToolError as ToolError,
+        ToolSystemError as ToolSystemError,
+        Unauthenticated as Unauthenticated,
+        Unavailable as Unavailable,
+        UnknownError as UnknownError,
+        UnknownTool as UnknownTool,
+        Unsupported as Unsupported,
+        UpstreamError as UpstreamError,
+        ValidationFailed as ValidationFailed,
+    )
+    from failsoft.framework.factory import (
+        ErrorResponseFactory as ErrorResponseFactory,
+    )
+    from failsoft.framework.failure import (
+        Failure as Failure,
+    )
+    from failsoft.framework.handler import (
+        ErrorHandler as ErrorHandler,
+    )
+    from failsoft.framework.logs import (
+        configure_logging as configure_logging,
+    )
+    from failsoft.framework.operation import (
+        operation as operation,
+    )
+    from failsoft.framework.response import (
+        ToolResponse as ToolResponse,
+    )
+    from failsoft.framework.runtime import (
+        Runtime as Runtime,
+    )
+    from failsoft.framework.settings import (
+        Settings as Settings,
+    )
+    from failsoft.framework.tool import (
+        BaseTool as BaseTool,
+    )
+    from failsoft.framework.violations import (
+        Violation as Violation,
+    )
+    from failsoft.recovery import (
+        AlternatePaths as AlternatePaths,
+        RecoveryManager as RecoveryManager,
+        RecoveryResult as RecoveryResult,
+        Retry as Retry,
+    )
+    from failsoft.server import (
+        asgi_app as asgi_app,
+        mcp_server as mcp_server,
+        serve as serve,
+    )
+
+_HOMES = {
+    "failsoft.framework.arguments": "Fault Reference",
+    "failsoft.framework.chain": "Middleware",
+    "failsoft.framework.context": "CallContext",
+    "failsoft.framework.errors": "AlreadyExists ApprovalRequired BadOutput CircuitOpen ConfigurationError Conflict DatabaseError DeadlineExceeded DocumentLoadError DocumentNotFound Infeasible InitializationError InternalError InvalidArgument InvalidParameter MultipleErrors NextStep NotFound NotImplementedTool Overloaded PermissionDenied PreconditionFailed Public QuotaExhausted RateLimited ReportedFailure ResultTooLarge SearchError StorageError Timeout ToolError ToolSystemError Unauthenticated Unavailable UnknownError UnknownTool Unsupported UpstreamError ValidationFailed",
+    "failsoft.framework.factory": "ErrorResponseFactory",
+    "failsoft.framework.failure": "Failure",
+    "failsoft.framework.handler": "ErrorHandler",
+    "failsoft.framework.logs": "configure_logging",
+    "failsoft.framework.operation": "operation",
+    "failsoft.framework.response": "ToolResponse",
+    "failsoft.framework.runtime": "Runtime",
+    "failsoft.framework.settings": "Settings",
+    "failsoft.framework.tool": "BaseTool",
+    "failsoft.framework.violations": "Violation",
+    "failsoft.recovery": "AlternatePaths RecoveryManager RecoveryResult Retry",
+    "failsoft.server": "asgi_app mcp_server serve",
+}
+_home_of = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = [
+    "AlreadyExists",
+    "AlternatePaths",
+    "ApprovalRequired",
+    "BadOutput",
+    "BaseTool",
+    "CallContext",
+    "CircuitOpen",
+    "ConfigurationError",
+    "Conflict",
+    "DatabaseError",
+    "DeadlineExceeded",
+    "DocumentLoadError",
+    "DocumentNotFound",
+    "ErrorHandler",
+    "ErrorResponseFactory",
+    "Failure",
+    "Fault",
+    "Infeasible",
+    "InitializationError",
+    "InternalError",
+    "InvalidArgument",
+    "InvalidParameter",
+    "Middleware",
+    "MultipleErrors",
+    "NextStep",
+    "NotFound",
+    "NotImplementedTool",
+    "Overloaded",
+    "PermissionDenied",
+    "PreconditionFailed",
+    "Public",
+    "QuotaExhausted",
+    "RateLimited",
+    "RecoveryManager",
+    "RecoveryResult",
+    "Reference",
+    "ReportedFailure",
+    "ResultTooLarge",
+    "Retry",
+    "Runtime",
+    "SearchError",
+    "Settings",
+    "StorageError",
+    "Timeout",
+    "ToolError",
+    "ToolResponse",
+    "ToolSystemError",
+    "Unauthenticated",
+    "Unavailable",
+    "UnknownError",
+    "UnknownTool",
+    "Unsupported",
+    "UpstreamError",
+    "ValidationFailed",
+    "Violation",
+    "__version__",
+    "asgi_app",
+    "configure_logging",
+    "mcp_server",
+    "operation",
+    "serve",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its home when it is first asked for."""
+    home = _home_of.get(name)
+    if home is None:
+        msg = f"module 'failsoft' has no attribute {name!r}"
+        raise AttributeError(msg)
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+_logger.disable("failsoft")
+_install()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -22,7 +22,6 @@ __all__ = [
     "RecoveryOutcome",
     "RecoveryResult",
     "RecoveryStrategy",
-    "Retry",
 ]
 
 Outcome: TypeAlias = Literal["ok", "recovered", "degraded", "error", "rejected", "cancelled"]
@@ -109,15 +108,14 @@ class RecoveryStrategy(Protocol):
         """
 
 
-Retry: TypeAlias = Callable[..., Awaitable[Any]]
-"""`await call.retry(**changed)`: the handler again with changed arguments, re-validated; its value, or it raises."""
-
-
 class RecoveryEngine(Protocol):
     """Chooses and runs the strategies for an error. `failsoft.recovery.RecoveryManager` is ours."""
 
     async def recover(self, error: ToolError, call: CallContext) -> Any:
         """Return the value that takes the error's place, its receipt noted on the call, or raise a `ToolError`."""
+
+    def with_strategies(self, strategies: Sequence[RecoveryStrategy]) -> RecoveryEngine:
+        """Return an engine that has just these strategies, for every error."""
 
     def describe(self) -> list[str]:
         """Return the names of the strategies, in the order in which they are tried, for `tool.describe()`."""

@@ -1,1 +1,18 @@
 """Recovery: what may take the place of a failure, and the strategies that find it."""
+
+from failsoft.framework.ports import RecoveryResult, RecoveryStrategy
+from failsoft.recovery.alternate_paths import AlternatePaths
+from failsoft.recovery.alternates import Alternate, PathSource
+from failsoft.recovery.manager import RecoveryManager
+from failsoft.recovery.retry import Retry, RetryOptions
+
+__all__ = [
+    "Alternate",
+    "AlternatePaths",
+    "PathSource",
+    "RecoveryManager",
+    "RecoveryResult",
+    "RecoveryStrategy",
+    "Retry",
+    "RetryOptions",
+]

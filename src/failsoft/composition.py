@@ -1,0 +1,37 @@
+"""The composition root: the only module that knows recovery and metrics and wires them into the default runtime."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from failsoft.framework.runtime import Parts, default_runtime, use_parts
+
+if TYPE_CHECKING:
+    from failsoft.framework.alerts import AlertDispatcher
+    from failsoft.framework.ports import Recorder, RecoveryEngine
+    from failsoft.framework.settings import Settings
+
+__all__ = ["default_runtime", "install"]
+
+
+def install() -> None:
+    """Make the default parts ours. Nothing heavy is loaded before a runtime is really made."""
+    use_parts(Parts(metrics=_metrics, recovery=_recovery, alerts=_alerts))
+
+
+def _metrics(settings: Settings) -> Recorder:
+    from failsoft.metrics import PrometheusRecorder  # noqa: PLC0415 - prometheus_client loads when metrics are on
+
+    return PrometheusRecorder(label_limit=settings.metrics_label_limit)
+
+
+def _recovery(settings: Settings) -> RecoveryEngine:  # noqa: ARG001 - one signature for all makers
+    from failsoft.recovery import RecoveryManager  # noqa: PLC0415 - with the first tool, not with `import failsoft`
+
+    return RecoveryManager.default()
+
+
+def _alerts(settings: Settings) -> AlertDispatcher:
+    from failsoft.framework.alerts import AlertDispatcher  # noqa: PLC0415 - with the first tool
+
+    return AlertDispatcher.from_settings(settings)

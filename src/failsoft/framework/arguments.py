@@ -1,0 +1,221 @@
+"""A signature as validator and JSON Schema: strict JSON types, unknown names refused, every fault in one answer."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol, get_args, get_origin
+
+import pydantic_core
+from pydantic import ConfigDict, PydanticUserError, TypeAdapter
+from pydantic.fields import FieldInfo
+from typing_extensions import NotRequired, Required, TypedDict
+
+from failsoft.framework.argument_faults import violations_from_pydantic
+from failsoft.framework.context import CallContext
+from failsoft.framework.errors import InvalidArgument, InvalidParameter
+from failsoft.framework.schemas import check_input_schema
+from failsoft.framework.violations import Reason, Violation
+
+__all__ = ["Arguments", "Fault", "Parameter", "Reference", "SignatureArguments", "read_parameters"]
+
+
+class Arguments(Protocol):
+    """What an operation needs to know of its arguments, whatever they were declared with."""
+
+    schema: dict[str, Any]
+
+    def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the arguments as the handler gets them.
+
+        Raises:
+            INVALID_PARAM: With all violations.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Gives a parameter's faults an error class of their own: `Annotated[int, Field(ge=1), Fault(InvalidLimit)]`.
+
+    Args:
+        error: The class that is raised in place of INVALID_PARAM, with the violations.
+        reasons: Which kinds of fault it stands for; all, if none is given.
+    """
+
+    error: type[InvalidArgument]
+    reasons: frozenset[Reason] = frozenset()
+
+    def __init__(self, error: type[InvalidArgument], *reasons: Reason) -> None:
+        object.__setattr__(self, "error", error)
+        object.__setattr__(self, "reasons", frozenset(reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Checks that a well-formed value leads somewhere: `Annotated[str, Reference(lookup)]`.
+
+    Args:
+        lookup: `lookup(value)` or `lookup(tool, value)`, sync or async; raises a typed error if it leads nowhere.
+    """
+
+    lookup: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a handler, the context excepted. `default` is `inspect.Parameter.empty` if it is required."""
+
+    name: str
+    annotation: Any
+    default: Any
+    faults: tuple[Fault, ...] = ()
+    references: tuple[Reference, ...] = ()
+    passes_default: bool = False
+    """Whether the default has to be passed: a `Field(...)` in the signature is no value for the handler."""
+
+
+def read_parameters(
+    function: Callable[..., Any], hints: Mapping[str, Any]
+) -> tuple[list[Parameter], str | None, str | None]:
+    """Return the parameters of a method, the name of its context parameter, and that of its `**` parameter.
+
+    Raises:
+        TypeError: A positional-only parameter or `*args`: MCP arguments have names.
+    """
+    parameters: list[Parameter] = []
+    context = keywords = None
+    for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+        annotation = hints.get(name, Any)
+        if annotation is CallContext:
+            context = name
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            keywords = name
+        elif parameter.kind in {parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY}:
+            msg = f"{function.__qualname__}: parameter '{name}' has no name to a caller; make it a keyword parameter"
+            raise TypeError(msg)
+        else:
+            parameters.append(_parameter(name, annotation, parameter.default))
+    return parameters, context, keywords
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> Parameter:
+    described = isinstance(default, FieldInfo)
+    if described:
+        annotation = Annotated[annotation, default]
+        default = inspect.Parameter.empty if default.is_required() else default.get_default(call_default_factory=True)
+    marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return Parameter(
+        name,
+        annotation,
+        default,
+        tuple(mark for mark in marks if isinstance(mark, Fault)),
+        tuple(mark for mark in marks if isinstance(mark, Reference)),
+        passes_default=described and default is not inspect.Parameter.empty,
+    )
+
+
+@dataclass(slots=True)
+class SignatureArguments:
+    """Arguments declared by a handler's signature, validated by pydantic in strict JSON mode.
+
+    A value of plain JSON types passes pydantic's strict Python mode, which is the fast way. What only JSON mode can
+    judge (a date or an enum written as a string, a nested model) is written as JSON once and judged there.
+    Defaults are the signature's own business: a name that is not given is not passed.
+    """
+
+    parameters: list[Parameter]
+    schema: dict[str, Any]
+    validator: pydantic_core.SchemaValidator
+    needs_json: bool
+
+    @classmethod
+    def from_parameters(cls, owner: str, parameters: list[Parameter]) -> SignatureArguments:
+        """Return the arguments for these parameters.
+
+        Raises:
+            TypeError: A parameter's type has no JSON Schema, or the schema is one that breaks MCP clients.
+        """
+        required = inspect.Parameter.empty
+        fields = {
+            item.name: (Required if item.default is required else NotRequired)[item.annotation] for item in parameters
+        }
+        shape = TypedDict("Arguments", fields)  # type: ignore[misc]  # made at run time
+        shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+        try:
+            adapter = TypeAdapter(shape)
+            schema = adapter.json_schema()
+        except PydanticUserError as error:
+            msg = f"{owner}: a parameter has a type that JSON cannot carry: {error}"
+            raise TypeError(msg) from error
+        _complete(schema, parameters)
+        check_input_schema(owner, schema)
+        return cls(parameters, schema, adapter.validator, _needs_json(schema))  # type: ignore[arg-type]
+
+    def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the arguments as the handler gets them; see `Arguments`."""
+        given = {} if params is None else params
+        if not self.needs_json:
+            try:
+                return self.validator.validate_python(given)  # type: ignore[no-any-return]
+            except pydantic_core.ValidationError as error:
+                fault = error
+        try:
+            return self.validator.validate_json(pydantic_core.to_json(given))  # type: ignore[no-any-return]
+        except pydantic_core.ValidationError as error:
+            fault = error
+        except (ValueError, RecursionError):
+            return self._validate_objects(given)
+        raise self._refusal(violations_from_pydantic(fault, self.schema, given))
+
+    def _validate_objects(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Judge values that cannot be written as JSON (only a caller in this process can pass such)."""
+        try:
+            return self.validator.validate_python(given)  # type: ignore[no-any-return]
+        except pydantic_core.ValidationError as error:
+            raise self._refusal(violations_from_pydantic(error, self.schema, given)) from None
+        except (ValueError, RecursionError):
+            raise self._refusal([NOT_JSON]) from None
+
+    def _refusal(self, violations: list[Violation]) -> InvalidArgument:
+        return refusal(self.parameters, violations)
+
+
+NOT_JSON = Violation(
+    path="",
+    reason="format",
+    message="the arguments cannot be written as JSON (a cycle, or text that is not Unicode)",
+    expected="a JSON object",
+)
+
+
+def refusal(parameters: list[Parameter], violations: list[Violation]) -> InvalidArgument:
+    """Return the error for these violations: the class that the first faulty parameter carries, else INVALID_PARAM."""
+    for parameter in parameters:
+        own = [item for item in violations if item.path.partition(".")[0] == parameter.name]
+        for fault in parameter.faults:
+            if any(not fault.reasons or item.reason in fault.reasons for item in own):
+                return fault.error(message=InvalidParameter.from_violations(violations).message, violations=violations)
+    return InvalidParameter.from_violations(violations)
+
+
+def _complete(schema: dict[str, Any], parameters: list[Parameter]) -> None:
+    """Add what a TypedDict's schema leaves out: defaults, the closed object; and drop the made-up titles."""
+    schema.pop("title", None)
+    schema.setdefault("properties", {})
+    schema["additionalProperties"] = False
+    for parameter in parameters:
+        own = schema["properties"][parameter.name]
+        if own.get("title", "").lower().replace(" ", "_") == parameter.name.lower():
+            own.pop("title")
+        if parameter.default is not inspect.Parameter.empty and parameter.default is not None:
+            own["default"] = pydantic_core.to_jsonable_python(parameter.default, fallback=str)
+
+
+def _needs_json(schema: Any) -> bool:
+    """Return whether a value may be written differently in JSON than in Python (`$ref`, `format`, sets, tuples)."""
+    if isinstance(schema, dict):
+        if schema.keys() & {"$ref", "$defs", "format", "uniqueItems", "prefixItems", "contentEncoding"}:
+            return True
+        return any(_needs_json(value) for key, value in schema.items() if key not in {"default", "examples", "enum"})
+    return isinstance(schema, list) and any(_needs_json(item) for item in schema)

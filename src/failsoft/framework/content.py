@@ -1,0 +1,67 @@
+"""What a handler may return besides plain data: MCP content blocks, and values that say the work failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from failsoft.framework.text import bounded
+
+__all__ = ["is_block", "reported_failure", "split_content"]
+
+_BLOCK_TYPES = frozenset({"text", "image", "audio", "resource", "resource_link"})
+
+
+def is_block(value: Any) -> bool:
+    """Return whether this is an MCP content block. Told by its module, so that `mcp` need not be loaded."""
+    return type(value).__module__.partition(".")[0] in {"mcp", "mcp_types"} and (
+        getattr(value, "type", None) in _BLOCK_TYPES
+    )
+
+
+def split_content(value: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return the data and the content blocks of a handler's value; the data describes the blocks if there is no other."""
+    if is_block(value):
+        blocks: tuple[Any, ...] = (value,)
+    elif isinstance(value, (list, tuple)) and value and any(is_block(item) for item in value):
+        blocks = tuple(item for item in value if is_block(item))
+        rest = [item for item in value if not is_block(item)]
+        if rest:
+            return (rest[0] if len(rest) == 1 else rest), blocks
+    else:
+        return value, ()
+    if all(block.type == "text" for block in blocks):
+        return "\n".join(block.text for block in blocks), ()
+    return {"content": [_described(block) for block in blocks]}, blocks
+
+
+def _described(block: Any) -> dict[str, Any]:
+    """Return what a client that reads only the structured content learns of a block: all but the bytes."""
+    facts = {"type": block.type}
+    for name in ("text", "mime_type", "name", "uri", "description"):
+        value = getattr(block, name, None)
+        if value is not None:
+            facts[name] = str(value)
+    return facts
+
+
+def reported_failure(value: Any) -> str | None:
+    """Return the report if the value says the work failed, else None.
+
+    `{"success": false}`, a non-empty `error`, and an `isError` result of another server all say so; the report is
+    quoted, bounded and stripped, since it is foreign text.
+    """
+    if isinstance(value, Mapping):
+        if value.get("success") is False or value.get("isError") is True or value.get("error"):
+            return _report(value.get("error") or value.get("message") or "no reason given")
+        return None
+    if getattr(value, "is_error", None) is True and hasattr(value, "content"):
+        texts = [block.text for block in value.content if getattr(block, "type", "") == "text"]
+        return _report(" ".join(texts) or "no reason given")
+    return None
+
+
+def _report(reason: Any) -> str:
+    if isinstance(reason, Mapping):
+        reason = reason.get("message") or reason.get("code") or "no reason given"
+    return bounded(str(reason)) if isinstance(reason, (str, int, float)) else "no reason given"

@@ -1,0 +1,208 @@
+"""`CallContext`: the state of one call, and what a handler, a middleware or a strategy is given."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from failsoft.framework.errors.base import ToolError
+    from failsoft.framework.operation import BoundOperation
+    from failsoft.framework.response import RecoveryReceipt
+    from failsoft.framework.tool import BaseTool
+    from failsoft.framework.toolbox import Toolbox
+
+__all__ = ["CallContext", "CallScope", "ProgressReporter"]
+
+ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+_WARNINGS_AT_MOST = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallScope:
+    """What a transport knows about a call besides its arguments.
+
+    Args:
+        request_id: The id of the request on the wire.
+        session_id: The session named by the caller.
+        principal: Who is calling, as authenticated.
+        meta: The request's `_meta`.
+        report_progress: Sends one progress notification; None if the caller did not ask for progress.
+        toolbox: The tools that are served together with this one.
+        max_response_bytes: Above this the answer becomes RESULT_TOO_LARGE; None leaves it unencoded until asked.
+    """
+
+    request_id: str | None = None
+    session_id: str | None = None
+    principal: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    report_progress: ProgressReporter | None = None
+    toolbox: Toolbox | None = None
+    max_response_bytes: int | None = None
+
+
+NO_SCOPE = CallScope()
+
+
+class CallContext:
+    """One call. A handler asks for it by annotating a parameter with this type; it is never part of the schema.
+
+    Attributes:
+        params: The arguments as received.
+        arguments: The arguments after validation, as the handler gets them.
+        deadline: When the call has to be over, on the event loop's clock in seconds; None without a time-out.
+        attempt: How often the handler has been started, this time included.
+        warnings: What `metadata.warnings` will say.
+    """
+
+    __slots__ = (
+        "_inner",
+        "_last_progress",
+        "_request_id",
+        "arguments",
+        "attempt",
+        "bound",
+        "cache_hit",
+        "deadline",
+        "documents_processed",
+        "error",
+        "expired",
+        "handler",
+        "handler_done",
+        "params",
+        "receipt",
+        "scope",
+        "started_at",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        bound: BoundOperation[..., Any],
+        params: Mapping[str, Any],
+        scope: CallScope,
+        handler: Callable[..., Any] | None = None,
+    ) -> None:
+        self.bound = bound
+        self.params = params
+        self.scope = scope
+        self.handler = handler
+        self.arguments: dict[str, Any] = {}
+        self.attempt = 0
+        self.handler_done = False
+        self.deadline: float | None = None
+        self.expired = False
+        self.error: ToolError | None = None
+        self.receipt: RecoveryReceipt | None = None
+        self.warnings: list[str] | None = None
+        self.cache_hit: bool | None = None
+        self.documents_processed: int | None = None
+        self.started_at = time.perf_counter()
+
+    @property
+    def tool(self) -> str:
+        """The name of the toolset."""
+        return self.bound.tool_name
+
+    @property
+    def toolset(self) -> BaseTool:
+        """The toolset itself, for strategies that ask it for candidates."""
+        return self.bound.tool
+
+    @property
+    def operation(self) -> str:
+        """The MCP name of the tool that was called."""
+        return self.bound.name
+
+    @property
+    def request_id(self) -> str:
+        """The id of the request; one is made up where the transport has none."""
+        try:
+            return self._request_id
+        except AttributeError:
+            self._request_id: str = self.scope.request_id or secrets.token_hex(8)
+            return self._request_id
+
+    @property
+    def session_id(self) -> str | None:
+        """The session named by the caller, or None."""
+        return self.scope.session_id
+
+    @property
+    def principal(self) -> str | None:
+        """Who is calling, as the transport authenticated them, or None."""
+        return self.scope.principal
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """The tools of this server."""
+        return self.scope.toolbox or self.bound.tool.toolbox
+
+    @property
+    def logger(self) -> Any:
+        """A loguru logger bound to this call's tool, operation and request id."""
+        from loguru import logger  # noqa: PLC0415 - only calls that log pay for it
+
+        return logger.bind(tool=self.tool, operation=self.operation, request_id=self.request_id)
+
+    def remaining_s(self) -> float | None:
+        """Return the seconds that are left before the deadline, at least 0; None without a deadline."""
+        return None if self.deadline is None else max(0.0, self.deadline - self.bound.clock())
+
+    def warn(self, message: str) -> None:
+        """Add a sentence to `metadata.warnings`: the result is usable, and the caller should know this about it."""
+        if self.warnings is None:
+            self.warnings = []
+        if len(self.warnings) < _WARNINGS_AT_MOST:
+            self.warnings.append(str(message))
+
+    def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> _Reported:
+        """Tell the caller how far the call is; await it, or not: it works from sync handlers too.
+
+        A report that does not increase is dropped (the protocol forbids it), as is any for a caller who did not ask.
+        """
+        reporter = self.scope.report_progress
+        last = getattr(self, "_last_progress", None)
+        if reporter is None or (last is not None and done <= last):
+            return _NOTHING_REPORTED
+        self._last_progress = done
+        return _Reported(self.bound.threads.call_in_loop(reporter, done, total, message))
+
+    def may_run_again(self, error: ToolError) -> bool:
+        """Return whether running the handler again cannot do the work twice (the idempotency guard)."""
+        return self.bound.read_only or self.bound.idempotent or self.attempt == 0 or error.effect == "none"
+
+    async def retry(self, **changed: Any) -> Any:
+        """Run the handler again with changed arguments, validated anew, and return its value.
+
+        Raises:
+            ToolError: What the new run raised, or the present error if running again could do the work twice.
+        """
+        if self.error is not None and not self.may_run_again(self.error):
+            raise self.error
+        self.arguments = self.bound.arguments.validate({**self.params, **changed})
+        return await self._inner(self)
+
+    def resume_at(self, inner: Callable[[CallContext], Awaitable[Any]], error: ToolError) -> None:
+        """Note the error and the part of the chain that `retry` runs again."""
+        self._inner = inner
+        self.error = error
+
+
+class _Reported:
+    """A progress report under way: awaiting it waits until it was sent; not awaiting it is fine."""
+
+    __slots__ = ("_sent",)
+
+    def __init__(self, sent: Awaitable[None] | None) -> None:
+        self._sent = sent
+
+    def __await__(self) -> Generator[Any, None, None]:
+        if self._sent is not None:
+            yield from self._sent.__await__()
+
+
+_NOTHING_REPORTED = _Reported(None)

@@ -1,0 +1,236 @@
+"""From an error and its call to what the caller is told: effect, retry, next step, and a message that mends.
+
+The rules are the contract's (section 3). Measured on agents: "wait before retrying" makes them give up, "call X again
+in 2 seconds" does not; a step that does not exist on this server is worse than none.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+import traceback
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from failsoft.framework.clock import utc_timestamp
+from failsoft.framework.context import CallContext
+from failsoft.framework.errors import DocumentNotFound, Effect, InvalidArgument, NextStep, ToolError, UnknownTool
+from failsoft.framework.failure import Failure, RetryAdvice
+from failsoft.framework.json_safe import json_safe
+from failsoft.framework.redaction import redact, redact_text
+from failsoft.framework.text import bounded
+from failsoft.framework.violations import Violation
+
+__all__ = ["explain"]
+
+_DEFAULT_WAIT_S = 2.0
+_ARGUMENTS_AT_MOST = 2_000
+"""Characters of JSON that a next step may carry; a longer call is only named in words."""
+_MESSAGE_AT_MOST = 1_000
+_SUGGESTIONS_AT_MOST = 8
+_SPELLED_OUT = 80
+
+_WHO = {
+    "operator": "The operator of this server has to mend it",
+    "author": "The author of this tool has to mend it",
+    "person": "A person has to decide or grant this",
+    "framework": "The operator of this server has to look into it",
+    "caller": "Use another tool of this server",
+}
+
+
+def explain(error: ToolError, call: CallContext) -> Failure:
+    """Return the failure of this call with everything its caller may know."""
+    settings = call.bound.tool.runtime.settings
+    rejected = call.attempt == 0
+    effect = _effect(error, call)
+    retry = _retry(error, call, effect)
+    step = _next_step(error, call, effect, retry)
+    error_id = secrets.token_hex(8)
+    detail = settings.detail_level
+    message = f"{_sentence(error.message)} {_guidance(error, call, effect, retry, step, error_id)}"
+    return Failure(
+        message=_clean(message),
+        code=error.code,
+        category=error.category,
+        tool=call.tool,
+        operation=call.operation,
+        retry=retry,
+        effect=effect,
+        error_id=error_id,
+        timestamp=utc_timestamp(),
+        exception=error,
+        suggestions=_suggestions(error),
+        next_step=step,
+        violations=tuple(_clean_violation(item) for item in error.violations),
+        public=redact(json_safe(error.public())),
+        details=redact(json_safe(error.all_details())) or None if detail != "minimal" else None,
+        cause=_cause(error) if detail == "full" else None,
+        stack_trace=_stack(error) if settings.debug_stack else None,
+        request_id=call.request_id,
+        session_id=call.session_id,
+        principal=call.principal,
+        rejected=rejected,
+    )
+
+
+def _effect(error: ToolError, call: CallContext) -> Effect:
+    """Return whether the failed call changed anything; `unknown` is said wherever nobody can know."""
+    if call.bound.read_only or call.attempt == 0:
+        return "none"
+    if call.handler_done:
+        return "applied"
+    return error.effect or "unknown"
+
+
+def _retry(error: ToolError, call: CallContext, effect: Effect) -> RetryAdvice:
+    if error.retry != "after_delay":
+        return RetryAdvice(error.retry)
+    if effect != "none" and not call.bound.idempotent:
+        return RetryAdvice("never")
+    wait = error.retry_after_seconds
+    if wait is None or not math.isfinite(wait) or wait < 0:
+        wait = _DEFAULT_WAIT_S
+    return RetryAdvice("after_delay", round(wait, 3))
+
+
+def _next_step(error: ToolError, call: CallContext, effect: Effect, retry: RetryAdvice) -> NextStep | None:
+    """Return a step whose tool exists here and whose arguments validate, or None."""
+    if error.next_step is not None and (step := _checked(error.next_step, call)) is not None:
+        return step
+    if retry.when == "after_delay":
+        return _checked(NextStep(call.operation, call.params), call)
+    if error.retry == "after_delay" and effect != "none":
+        return _look_at_the_state(call)
+    if isinstance(error, UnknownTool):
+        return _checked(NextStep(error.violations[0].suggestion or "", call.params), call) if error.violations else None
+    if error.violations and retry.when == "after_fix":
+        corrected = _corrected(call.params, error.violations)
+        return _checked(NextStep(call.operation, corrected), call) if corrected is not None else None
+    return None
+
+
+def _checked(step: NextStep, call: CallContext) -> NextStep | None:
+    """Return the step if it is executable as it stands: known tool, valid arguments, nothing redacted, not too long."""
+    bound = call.toolbox.find(step.tool)
+    if bound is None or not isinstance(step.arguments, Mapping):
+        return None
+    try:
+        bound.arguments.validate(step.arguments)
+    except InvalidArgument:
+        return None
+    arguments = json_safe(dict(step.arguments))
+    if redact(arguments) != arguments or len(json.dumps(arguments)) > _ARGUMENTS_AT_MOST:
+        return None
+    return replace(step, arguments=arguments)
+
+
+def _look_at_the_state(call: CallContext) -> NextStep | None:
+    """Return a read-only call that can be made with what this call was given, one about the same things first."""
+    best: tuple[int, NextStep] | None = None
+    for bound in call.toolbox:
+        if not bound.read_only:
+            continue
+        known = bound.input_schema.get("properties", {})
+        shared = {name: value for name, value in call.params.items() if name in known}
+        step = _checked(NextStep(bound.name, shared), call)
+        if step is not None and (best is None or len(shared) > best[0]):
+            best = (len(shared), step)
+    return best[1] if best else None
+
+
+def _corrected(params: Mapping[str, Any], violations: tuple[Violation, ...]) -> dict[str, Any] | None:
+    """Return the arguments with every top-level fault mended by its suggestion; None if one of them has none."""
+    corrected = dict(params)
+    for violation in violations:
+        if violation.suggestion is None or violation.path not in corrected:
+            return None
+        value = corrected.pop(violation.path)
+        if violation.reason == "unexpected":
+            corrected[str(violation.suggestion)] = value
+        else:
+            corrected[violation.path] = violation.suggestion
+    return corrected
+
+
+def _guidance(
+    error: ToolError, call: CallContext, effect: Effect, retry: RetryAdvice, step: NextStep | None, error_id: str
+) -> str:
+    """Return the one sentence that says what to do."""
+    if retry.when == "after_delay":
+        return f"Call `{call.operation}` again in {_duration(retry.after_seconds or _DEFAULT_WAIT_S)}."
+    if error.retry == "after_delay":
+        done = "The change was made" if effect == "applied" else "It is not known whether anything was changed"
+        look = f"call {_call(step)} to see the state" if step else f"a person has to look (error id {error_id})"
+        return f"{done}, so do not repeat it: {look}."
+    if retry.when == "after_fix":
+        return _after_fix(error, call, step, error_id)
+    if step is not None:
+        return f"Call {_call(step)} instead."
+    if isinstance(error, UnknownTool):
+        return f"The tools are: {', '.join(call.toolbox.names[:10])}."
+    return f"{_WHO[error.actor]} (error id {error_id})."
+
+
+def _after_fix(error: ToolError, call: CallContext, step: NextStep | None, error_id: str) -> str:
+    if step is not None:
+        again = step.tool == call.operation
+        return f"Call {_call(step)}." if again else f"Call {_call(step)}, then `{call.operation}` again."
+    if error.actor == "person":
+        return f"A person has to renew the access (error id {error_id}), then call `{call.operation}` again."
+    if error.violations:
+        names = ", ".join(dict.fromkeys(f"`{item.path or 'arguments'}`" for item in error.violations[:5]))
+        return f"Correct {names} and call `{call.operation}` again."
+    return f"Change the arguments and call `{call.operation}` again."
+
+
+def _call(step: NextStep) -> str:
+    """Return a step in words: the tool, and its arguments as JSON if they are short."""
+    if not step.arguments:
+        return f"`{step.tool}`"
+    arguments = json.dumps(step.arguments, ensure_ascii=False, separators=(", ", ": "))
+    return f"`{step.tool}` with {arguments}" if len(arguments) <= _SPELLED_OUT else f"`{step.tool}`"
+
+
+def _duration(seconds: float) -> str:
+    shown = math.ceil(seconds) if seconds >= 1 else round(seconds, 3)
+    return f"{shown:g} second{'' if shown == 1 else 's'}"
+
+
+def _sentence(text: str) -> str:
+    text = bounded(text.strip(), _MESSAGE_AT_MOST)
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _suggestions(error: ToolError) -> tuple[str, ...]:
+    """Return the class's hints and the error's own suggestions; candidates for a path are put as a question (seed 004)."""
+    own = error.suggestions
+    if isinstance(error, DocumentNotFound):
+        own = tuple(f"Did you mean: {candidate}?" for candidate in own)
+    return tuple(dict.fromkeys(_clean(text) for text in (*error.rendered_hints(), *own)))[:_SUGGESTIONS_AT_MOST]
+
+
+def _clean_violation(violation: Violation) -> Violation:
+    return replace(violation, path=bounded(violation.path), message=_clean(violation.message))
+
+
+def _clean(text: str) -> str:
+    return redact_text(bounded(text, 2 * _MESSAGE_AT_MOST))
+
+
+def _cause(error: ToolError) -> dict[str, Any] | None:
+    """Return the cause as type and text, redacted; only the detail level `full` sends it."""
+    cause = error.__cause__
+    if cause is None:
+        return None
+    try:
+        text = str(cause)
+    except Exception:  # noqa: BLE001 - a broken __str__ must not cost the answer
+        text = ""
+    return {"type": type(cause).__name__, "message": _clean(text)}
+
+
+def _stack(error: ToolError) -> str:
+    return redact_text("".join(traceback.format_exception(error)))

@@ -1,0 +1,278 @@
+"""`@operation`: a method of a toolset becomes an MCP tool, and the only way to run it is through the chain."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, get_type_hints, overload
+
+from failsoft.framework.context import NO_SCOPE, CallContext, CallScope
+from failsoft.framework.schemas import check_tool_name
+
+if TYPE_CHECKING:
+    from failsoft.framework.arguments import Arguments, Parameter
+    from failsoft.framework.chain import Link, Proceed
+    from failsoft.framework.failure import Failure
+    from failsoft.framework.ports import OperationMetrics, RecoveryStrategy
+    from failsoft.framework.response import ToolResponse
+    from failsoft.framework.result import Result
+    from failsoft.framework.threads import ThreadPool
+    from failsoft.framework.tool import BaseTool
+    from failsoft.framework.wire.base import WireFormat
+
+__all__ = ["BoundOperation", "Operation", "operation"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Operation(Generic[P, R]):
+    """The declaration of one operation, made by `@operation` in the class body.
+
+    On an instance the attribute is a `BoundOperation`: calling it runs the chain and answers with a `ToolResponse`.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        read_only: bool = False,
+        destructive: bool | None = None,
+        idempotent: bool = False,
+        open_world: bool | None = None,
+        timeout: float | None = None,
+        recovery: Sequence[RecoveryStrategy] | None = None,
+        input_schema: Mapping[str, Any] | None = None,
+        names: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.function = function
+        self.attribute = function.__name__
+        self.name = name or function.__name__
+        check_tool_name(self.name)
+        if timeout is not None and timeout <= 0:
+            msg = f"{function.__qualname__}: timeout is in seconds and must be above 0, not {timeout}"
+            raise TypeError(msg)
+        self.title = title
+        self.description = inspect.cleandoc(function.__doc__ or "")
+        self.read_only = read_only
+        self.destructive = destructive
+        self.idempotent = idempotent
+        self.open_world = open_world
+        self.timeout = timeout
+        self.recovery = recovery
+        self.input_schema = input_schema
+        self.is_async = inspect.iscoroutinefunction(function)
+        self.checks: list[Callable[..., Any]] = []
+        self.reviews: list[Callable[..., Any]] = []
+        self._names = dict(names or {})
+        self._hints = self._try_hints()
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.attribute = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Operation[P, R]: ...
+    @overload
+    def __get__(self, instance: BaseTool, owner: type) -> BoundOperation[P, R]: ...
+    def __get__(self, instance: BaseTool | None, owner: type) -> Operation[P, R] | BoundOperation[P, R]:
+        return self if instance is None else instance.bound(self.attribute)
+
+    def check(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Register a stage 2 check: a method that takes some of the arguments by name and raises a typed error."""
+        self.checks.append(method)
+        return method
+
+    def plausibility(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Register a stage 3 check: `method(self, result)`, which returns warnings (strings) or None."""
+        self.reviews.append(method)
+        return method
+
+    def hints(self) -> dict[str, Any]:
+        """Return the handler's type hints.
+
+        Raises:
+            TypeError: A name in an annotation leads nowhere.
+        """
+        if self._hints is None:
+            try:
+                self._hints = get_type_hints(self.function, localns=self._names, include_extras=True)
+            except NameError as error:
+                msg = f"{self.function.__qualname__}: an annotation uses a name that is not defined: {error}"
+                raise TypeError(msg) from error
+            finally:
+                self._names = {}
+        return self._hints
+
+    def _try_hints(self) -> dict[str, Any] | None:
+        """Read the hints at once, while local names are at hand; a forward reference waits until the tool is made."""
+        try:
+            hints = get_type_hints(self.function, localns=self._names, include_extras=True)
+        except NameError:
+            return None
+        self._names = {}
+        return hints
+
+
+class BoundOperation(Generic[P, R]):
+    """One operation of one toolset, linked: what a server offers and what a direct call runs."""
+
+    def __init__(self, declaration: Operation[P, R], tool: BaseTool, arguments: Arguments, result: Result) -> None:
+        self.declaration = declaration
+        self.tool = tool
+        self.tool_name = tool.name
+        self.name = declaration.name
+        self.title = declaration.title
+        self.description = declaration.description
+        self.read_only = declaration.read_only
+        self.destructive = declaration.destructive
+        self.idempotent = declaration.idempotent
+        self.open_world = declaration.open_world
+        self.function = declaration.function
+        self.is_async = declaration.is_async
+        self.arguments = arguments
+        self.result = result
+        self.timeout_s: float | None = None
+        self.reviews: tuple[Callable[[CallContext, Any], Any], ...] = ()
+        self.parameters: tuple[Parameter, ...] = ()
+        self.context_parameter: str | None = None
+        self.passed_defaults: dict[str, Any] = {}
+        # Filled in by `failsoft.framework.binding`, which links the chain.
+        self.metrics: OperationMetrics
+        self.threads: ThreadPool
+        self.wire: WireFormat
+        self.links: tuple[Link, ...] = ()
+        self.strategies: tuple[str, ...] = ()
+        self.proceed: Proceed
+        self.clock: Callable[[], float]
+
+    async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> ToolResponse[R]:
+        """Run the operation with these arguments and return its answer; never raises for a failure of the tool."""
+        params: dict[str, Any] = dict(kwargs)
+        for parameter, value in zip(self.parameters, args, strict=False):
+            params[parameter.name] = value
+        for surplus, value in enumerate(args[len(self.parameters) :]):
+            params[f"argument_{len(self.parameters) + surplus + 1}"] = value
+        return await self.call(params)
+
+    def call(
+        self,
+        params: Mapping[str, Any] | None,
+        scope: CallScope | None = None,
+        *,
+        handler: Callable[..., Any] | None = None,
+    ) -> Awaitable[ToolResponse[R]]:
+        """Run the operation for a transport: arguments as received, and what is known about the caller."""
+        given: Mapping[str, Any] = {} if params is None else params
+        return self.proceed(CallContext(self, given, scope or NO_SCOPE, handler))
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments."""
+        return self.arguments.schema
+
+    def output_schema(self, wire_format: str | None = None) -> dict[str, Any]:
+        """Return the JSON Schema of the answer in its wire format, the shape of a failure included."""
+        from failsoft.framework.wire import find_format  # noqa: PLC0415 - a format is looked up by name once
+
+        wire = self.wire if wire_format is None else find_format(wire_format)
+        return wire.output_schema(self.result.schema)
+
+    @property
+    def annotations(self) -> dict[str, bool]:
+        """The MCP tool annotations, without the ones that were not declared."""
+        declared = {
+            "readOnlyHint": self.read_only,
+            "destructiveHint": False if self.read_only else self.destructive,
+            "idempotentHint": self.idempotent or self.read_only,
+            "openWorldHint": self.open_world,
+        }
+        return {name: value for name, value in declared.items() if value is not None}
+
+    def handler_arguments(self, call: CallContext) -> dict[str, Any]:
+        """Return what the handler is called with."""
+        if self.context_parameter is None and not self.passed_defaults:
+            return call.arguments
+        arguments = {**self.passed_defaults, **call.arguments}
+        if self.context_parameter is not None:
+            arguments[self.context_parameter] = call
+        return arguments
+
+    def describe(self) -> list[str]:
+        """Return the names of the linked chain, outermost first; strategies stand behind `recover` in their order."""
+        names: list[str] = []
+        for link in self.links:
+            names.append(link.name)
+            if link.place == "recover":
+                names += [f"recover:{strategy}" for strategy in self.strategies]
+        return [*names, "handler"]
+
+    def alert(self, failure: Failure) -> None:
+        """Pass a critical failure on to the alert sinks, off this call's path."""
+        if failure.exception.critical and not failure.recoverable and self.tool.runtime.alerts is not None:
+            self.tool.runtime.alerts.dispatch(failure)
+
+
+class _Decorator(Protocol):
+    """What `@operation(...)` returns: async handlers before sync ones, a leading context dropped from the signature."""
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[Any, CallContext, P], Awaitable[R]], /) -> Operation[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[Any, P], Awaitable[R]], /) -> Operation[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[Any, CallContext, P], R], /) -> Operation[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
+
+
+def operation(
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    read_only: bool = False,
+    destructive: bool | None = None,
+    idempotent: bool = False,
+    open_world: bool | None = None,
+    timeout: float | None = None,  # noqa: ASYNC109 - a declaration, not an awaited wait
+    recovery: Sequence[RecoveryStrategy] | None = None,
+    input_schema: Mapping[str, Any] | None = None,
+) -> _Decorator:
+    """Declare a method as an operation: one MCP tool, reached only through the chain.
+
+    Args:
+        name: The MCP tool name, by default the method's.
+        title: A name for people.
+        read_only: It changes nothing, so it may be run again and answers always say `effect: none`.
+        destructive: It may delete or overwrite; left out, nothing is said about it.
+        idempotent: Twice has the effect of once, so it may be run again.
+        open_world: It reaches out to systems that this server does not control.
+        timeout: The limit of the whole call in seconds, above 0; by default the one of the settings.
+        recovery: Strategies tried for any error of this operation, before those of the runtime.
+        input_schema: A JSON Schema for a handler that takes `**arguments`.
+
+    Raises:
+        TypeError: The name is not allowed in MCP, or the time-out is not above 0.
+    """
+    frame = sys._getframe(1)  # noqa: SLF001 - local names of the class body, for annotations written as strings
+    names = {**(frame.f_back.f_locals if frame.f_back is not None else {}), **frame.f_locals}
+
+    def declare(function: Callable[..., Any]) -> Operation[..., Any]:
+        return Operation(
+            function,
+            name=name,
+            title=title,
+            read_only=read_only,
+            destructive=destructive,
+            idempotent=idempotent,
+            open_world=open_world,
+            timeout=timeout,
+            recovery=recovery,
+            input_schema=input_schema,
+            names=names,
+        )
+
+    return declare

@@ -1,0 +1,111 @@
+"""`ToolResponse`: the answer to every call, success or failure, and its encoding for MCP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from failsoft.framework import json_safe
+
+if TYPE_CHECKING:
+    from failsoft.framework.failure import Failure
+    from failsoft.framework.wire.base import WireFormat
+
+__all__ = ["EncodedResponse", "Metadata", "RecoveryReceipt", "ToolResponse"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryReceipt:
+    """What was done in place of failing: the strategy, in words, the runs of the handler, and what was changed."""
+
+    strategy: str
+    message: str
+    attempts: int
+    changed: Mapping[str, Any] = field(default_factory=dict)
+    degraded: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the wire form; all five keys are always there, so that nothing is changed in silence."""
+        return {
+            "strategy": self.strategy,
+            "message": self.message,
+            "attempts": self.attempts,
+            "changed": dict(self.changed),
+            "degraded": self.degraded,
+        }
+
+
+@dataclass(slots=True)
+class Metadata:
+    """Facts about the call. Times are in milliseconds; what is not known is left out of the wire form."""
+
+    execution_time_ms: float
+    cache_hit: bool | None = None
+    documents_processed: int | None = None
+    warnings: list[str] = field(default_factory=list)
+    recovery: RecoveryReceipt | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the wire form."""
+        wire: dict[str, Any] = {"execution_time_ms": self.execution_time_ms}
+        if self.cache_hit is not None:
+            wire["cache_hit"] = self.cache_hit
+        if self.documents_processed is not None:
+            wire["documents_processed"] = self.documents_processed
+        if self.warnings:
+            wire["warnings"] = list(self.warnings)
+        if self.recovery is not None:
+            wire["recovery"] = self.recovery.to_dict()
+        return wire
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedResponse:
+    """A response as MCP carries it: the same object as a tree and as compact text."""
+
+    structured: dict[str, Any]
+    text: str
+    is_error: bool
+    meta: dict[str, Any] | None = None
+    content: tuple[Any, ...] = ()
+    """Content blocks that the handler returned besides its data (images, resource links)."""
+
+    @property
+    def size_bytes(self) -> int:
+        """The size on the wire, text and structured content together, in bytes."""
+        return 2 * len(self.text.encode())
+
+
+@dataclass(slots=True, eq=False)
+class ToolResponse(Generic[T]):
+    """The answer to a call. `data` is the handler's value on success, `error` the `Failure` otherwise.
+
+    The wire format is the one that was in force when the call was made.
+    """
+
+    success: bool
+    data: T | None = None
+    error: Failure | None = None
+    metadata: Metadata = field(default_factory=lambda: Metadata(0.0))
+    content: tuple[Any, ...] = ()
+    wire: WireFormat | None = None
+    encoded: EncodedResponse | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the wire form as a JSON tree, in the call's wire format."""
+        return self.encode().structured
+
+    def encode(self) -> EncodedResponse:
+        """Return the response as MCP carries it. Encoded once; never raises, whatever the handler returned."""
+        if self.encoded is None:
+            if self.wire is None:
+                msg = "this response was made by hand: give it a wire format to encode it"
+                raise TypeError(msg)
+            tree = self.wire.failure(self.error, self.metadata) if self.error else self.wire.success(self)
+            structured, text = json_safe.encode(tree)
+            meta = {"dev.failsoft/error": json_safe.json_safe(self.error.meta())} if self.error else None
+            self.encoded = EncodedResponse(structured, text, not self.success, meta, self.content)
+        return self.encoded

@@ -1,0 +1,101 @@
+"""`Runtime`: what tools run in. The default needs no set-up; the composition root supplies its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from failsoft.framework.ports import NullMetrics
+from failsoft.framework.threads import ThreadPool
+
+if TYPE_CHECKING:
+    from failsoft.framework.alerts import AlertDispatcher
+    from failsoft.framework.chain import Middleware
+    from failsoft.framework.ports import Recorder, RecoveryEngine
+    from failsoft.framework.settings import Settings
+
+__all__ = ["Parts", "Runtime", "use_parts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Makers of the parts that a `Runtime` was not given; each is called once per process, when first needed."""
+
+    metrics: Callable[[Settings], Recorder]
+    recovery: Callable[[Settings], RecoveryEngine | None]
+    alerts: Callable[[Settings], AlertDispatcher | None]
+
+
+_parts = Parts(metrics=lambda _: NullMetrics(), recovery=lambda _: None, alerts=lambda _: None)
+
+
+def use_parts(parts: Parts) -> None:
+    """Set the makers of default parts; the composition root calls this on import."""
+    global _parts  # noqa: PLW0603 - the one seam through which a higher layer reaches down
+    _parts = parts
+
+
+@cache
+def _default_settings() -> Settings:
+    from failsoft.framework.settings import Settings  # noqa: PLC0415 - 150 ms that `import failsoft` does not pay
+
+    return Settings.load()
+
+
+@cache
+def _default_metrics(parts: Parts) -> Recorder:
+    return parts.metrics(_default_settings())
+
+
+@cache
+def _default_recovery(parts: Parts) -> RecoveryEngine | None:
+    return parts.recovery(_default_settings())
+
+
+@cache
+def _default_alerts(parts: Parts) -> AlertDispatcher | None:
+    return parts.alerts(_default_settings())
+
+
+class Runtime:
+    """The surroundings of a call. What is left out is the process-wide default.
+
+    Args:
+        settings: By default read from the environment (`FAILSOFT_...`).
+        middleware: Steps of your own, each at its place in the chain.
+        recovery: Finds what may take the place of an error; `RecoveryManager()` without strategies switches it off.
+        metrics: The recorder; `NullMetrics()` switches metrics off.
+        alerts: Where critical failures are announced.
+
+    Raises:
+        CONFIG_ERROR: A setting in the environment is not usable; the message names the variable.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings | None = None,
+        middleware: Sequence[Middleware] = (),
+        recovery: RecoveryEngine | None = None,
+        metrics: Recorder | None = None,
+        alerts: AlertDispatcher | None = None,
+    ) -> None:
+        self.settings = settings if settings is not None else _default_settings()
+        self.middleware = tuple(middleware)
+        self.recovery = recovery if recovery is not None else _default_recovery(_parts)
+        self.metrics: Recorder = self._metrics(metrics)
+        self.alerts = alerts if alerts is not None else _default_alerts(_parts)
+        self.threads = ThreadPool(limit=self.settings.max_threads, abandoned_limit=self.settings.max_abandoned_threads)
+
+    def _metrics(self, given: Recorder | None) -> Recorder:
+        if given is not None:
+            return given
+        return _default_metrics(_parts) if self.settings.metrics_enabled else NullMetrics()
+
+
+@cache
+def default_runtime() -> Runtime:
+    """Return the process-wide default runtime, made when first asked for."""
+    return Runtime()

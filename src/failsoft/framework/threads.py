@@ -1,0 +1,146 @@
+"""Worker threads for sync handlers: daemons, capped, and never waited for once their call has given up.
+
+An executor of the standard library joins its threads at exit, so one hung handler would keep the process alive; and it
+queues behind hung threads without a word. Here a call that finds no thread is told so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import queue
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from failsoft.framework.errors import Overloaded
+
+__all__ = ["ThreadPool"]
+
+T = TypeVar("T")
+_IDLE_S = 30.0
+_BUSY_RETRY_S = 2.0
+
+
+class _Job:
+    """One function on its way through a thread. `done` and `abandoned` change under the pool's lock only."""
+
+    __slots__ = ("abandoned", "done", "function", "future", "loop")
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self.function = function
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[tuple[bool, Any]] = self.loop.create_future()
+        self.done = False
+        self.abandoned = False
+
+
+class ThreadPool:
+    """Runs sync functions in daemon threads.
+
+    Args:
+        limit: Threads at most; a call beyond that is refused at once with OVERLOADED.
+        abandoned_limit: Of those, how many may still run for calls that gave up.
+    """
+
+    def __init__(self, *, limit: int = 32, abandoned_limit: int = 16) -> None:
+        self._limit = limit
+        self._abandoned_limit = abandoned_limit
+        self._lock = threading.Lock()
+        self._idle: list[queue.SimpleQueue[_Job]] = []
+        self._threads = 0
+        self.abandoned = 0
+        """Threads that still run for a call that has given up."""
+
+    async def run(self, function: Callable[[], T]) -> T:
+        """Return what the function returns, run in a worker thread with the caller's context variables.
+
+        When the waiting call is cancelled the thread runs on, since Python cannot stop it; it counts as abandoned.
+
+        Raises:
+            OVERLOADED: Every thread is taken, or too many abandoned ones still run.
+        """
+        context = contextvars.copy_context()
+        job = _Job(lambda: context.run(function))
+        self._submit(job)
+        try:
+            succeeded, value = await job.future
+        except asyncio.CancelledError:
+            with self._lock:
+                if not job.done:
+                    job.abandoned = True
+                    self.abandoned += 1
+            raise
+        if succeeded:
+            return value  # type: ignore[no-any-return]
+        raise value
+
+    def call_in_loop(self, function: Callable[..., Awaitable[None]], *arguments: Any) -> Awaitable[None] | None:
+        """Start a coroutine function on the loop of the running call, from the loop or from one of our threads."""
+        try:
+            return asyncio.get_running_loop().create_task(_run(function, arguments))
+        except RuntimeError:
+            loop = getattr(_current, "loop", None)
+            if loop is not None:
+                asyncio.run_coroutine_threadsafe(_run(function, arguments), loop)
+            return None
+
+    def _submit(self, job: _Job) -> None:
+        with self._lock:
+            if self._idle:
+                self._idle.pop().put(job)
+                return
+            if self._threads >= self._limit or self.abandoned >= self._abandoned_limit:
+                raise Overloaded(
+                    message=f"All {self._threads} worker threads are busy ({self.abandoned} with calls that gave up).",
+                    retry_after_seconds=_BUSY_RETRY_S,
+                    effect="none",
+                )
+            self._threads += 1
+        inbox: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        inbox.put(job)
+        threading.Thread(target=self._work, args=(inbox,), name="failsoft-worker", daemon=True).start()
+
+    def _work(self, inbox: queue.SimpleQueue[_Job]) -> None:
+        while True:
+            try:
+                job = inbox.get(timeout=_IDLE_S)
+            except queue.Empty:
+                with self._lock:
+                    if inbox not in self._idle:
+                        continue
+                    self._idle.remove(inbox)
+                    self._threads -= 1
+                return
+            self._finish(job, _outcome(job), inbox)
+
+    def _finish(self, job: _Job, outcome: tuple[bool, Any], inbox: queue.SimpleQueue[_Job]) -> None:
+        with self._lock:
+            job.done = True
+            if job.abandoned:
+                self.abandoned -= 1
+            self._idle.append(inbox)
+        try:
+            job.loop.call_soon_threadsafe(_settle, job.future, outcome)
+        except RuntimeError:
+            return
+
+
+_current = threading.local()
+
+
+def _outcome(job: _Job) -> tuple[bool, Any]:
+    _current.loop = job.loop
+    try:
+        return True, job.function()
+    except BaseException as error:  # noqa: BLE001 - handed back as a value: GeneratorExit cannot cross a coroutine
+        return False, error
+
+
+async def _run(function: Callable[..., Awaitable[None]], arguments: tuple[Any, ...]) -> None:
+    await function(*arguments)
+
+
+def _settle(future: asyncio.Future[tuple[bool, Any]], outcome: tuple[bool, Any]) -> None:
+    if not future.done():
+        future.set_result(outcome)

@@ -1,0 +1,161 @@
+"""`BaseTool`: subclass it, decorate methods with `@operation`, and every call fails soft."""
+
+from __future__ import annotations
+
+import copy
+import re
+from abc import ABCMeta
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from failsoft.framework.binding import bind
+from failsoft.framework.chain import connect
+from failsoft.framework.context import CallContext
+from failsoft.framework.errors import UnknownTool
+from failsoft.framework.operation import BoundOperation, Operation
+from failsoft.framework.ports import RecoveryEngine
+from failsoft.framework.response import ToolResponse
+from failsoft.framework.runtime import Runtime, default_runtime
+from failsoft.framework.text import bounded
+from failsoft.framework.toolbox import Toolbox
+from failsoft.framework.violations import Violation
+
+__all__ = ["BaseTool"]
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_NAME_LENGTH = 128
+
+
+class _ToolType(ABCMeta):
+    """Binds the operations after `__init__`, so that a subclass need not remember to call anything."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if not cls._declared:  # type: ignore[attr-defined]
+            msg = f"{cls.__name__} is abstract: give it at least one method with @operation"
+            raise TypeError(msg)
+        tool = super().__call__(*args, **kwargs)
+        tool._bind()
+        return tool
+
+
+class BaseTool(metaclass=_ToolType):
+    """A toolset: a class whose `@operation` methods are MCP tools.
+
+    Args:
+        runtime: The surroundings of its calls; the process-wide default if left out.
+
+    Raises:
+        TypeError: The class has no operation, or one that cannot be offered over MCP.
+        CONFIG_ERROR: A setting in the environment, or the runtime, is not usable.
+    """
+
+    name: ClassVar[str] = ""
+    """The toolset's name, by default the class name in snake case without `_tool` or `_tools`."""
+    wire_format: ClassVar[str] = "tool_response"
+    """The wire format of this toolset's answers, unless the settings choose another."""
+    recovery: ClassVar[RecoveryEngine | None] = None
+    """A RecoveryManager for this toolset in place of the runtime's."""
+
+    _declared: ClassVar[dict[str, Operation[..., Any]]] = {}
+    _runtime: Runtime | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" not in cls.__dict__:
+            cls.name = re.sub(r"_tools?$", "", _WORD.sub("_", cls.__name__).lower()).strip("_")
+        declared: dict[str, Operation[..., Any]] = {}
+        for base in reversed(cls.__mro__):
+            for attribute, value in vars(base).items():
+                if isinstance(value, Operation):
+                    declared[attribute] = value
+                else:
+                    declared.pop(attribute, None)
+        cls._declared = declared
+
+    def __init__(self, *, runtime: Runtime | None = None) -> None:
+        self._runtime = runtime
+
+    @property
+    def runtime(self) -> Runtime:
+        """What the calls of this toolset run in."""
+        if self._runtime is None:
+            self._runtime = default_runtime()
+        return self._runtime
+
+    @property
+    def operations(self) -> Mapping[str, BoundOperation[..., Any]]:
+        """The operations by MCP tool name, in the order of their declaration."""
+        return self._operations
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """This toolset alone, as a box: what next steps may name when no server serves it with others."""
+        return self._toolbox
+
+    def bound(self, attribute: str) -> BoundOperation[..., Any]:
+        """Return the bound operation of a method."""
+        return self._by_attribute[attribute]
+
+    async def execute_with_error_handling(
+        self,
+        operation: str,
+        params: Mapping[str, Any] | None,
+        handler: Callable[..., Any] | None = None,
+    ) -> ToolResponse[Any]:
+        """Run an operation and return its answer: the only way a handler ever runs.
+
+        Args:
+            operation: The MCP tool name, or the method's name.
+            params: The arguments, JSON values by name.
+            handler: Runs in place of the operation's method, under its schema and its chain. It takes either nothing
+                or the arguments by name.
+
+        Returns:
+            A `ToolResponse`; a failure of whatever kind is its `error`. Only a real cancellation is raised.
+        """
+        bound = self._operations.get(operation) or self._by_attribute.get(operation)
+        if bound is None:
+            return await self._unknown(operation, params)
+        return await bound.call(params, handler=handler)
+
+    def describe(self) -> dict[str, list[str]]:
+        """Return the links that each operation's calls pass, outermost first."""
+        return {name: bound.describe() for name, bound in self._operations.items()}
+
+    async def startup(self) -> None:
+        """Open what the toolset needs; a server awaits this before it answers. Override it."""
+
+    async def shutdown(self) -> None:
+        """Release what `startup` opened; a server awaits this after the last call. Override it."""
+
+    def _bind(self) -> None:
+        """Bind every operation to this instance; run once, after `__init__`."""
+        self._by_attribute = {attribute: bind(item, self) for attribute, item in self._declared.items()}
+        self._operations: dict[str, BoundOperation[..., Any]] = {}
+        for bound in self._by_attribute.values():
+            if bound.name in self._operations:
+                msg = f"{type(self).__name__} has two operations named '{bound.name}'"
+                raise TypeError(msg)
+            self._operations[bound.name] = bound
+        self._toolbox = Toolbox([self])
+
+    async def _unknown(self, name: str, params: Mapping[str, Any] | None) -> ToolResponse[Any]:
+        stand_in = copy.copy(next(iter(self._operations.values())))
+        stand_in.name = bounded(str(name), _NAME_LENGTH)
+        stand_in.read_only = True
+        stand_in.metrics = self.runtime.metrics.bind(self.name, "__unknown__")
+        stand_in.proceed = connect(stand_in.links[:1], _refuse_unknown)
+        return await stand_in.call(params)
+
+
+async def _refuse_unknown(call: CallContext) -> Any:
+    closest = call.toolbox.closest(call.operation)
+    violation = Violation(
+        path="",
+        reason="unknown_tool",
+        message=f"there is no tool named '{call.operation}'",
+        expected="the name of a tool of this server",
+        allowed=call.toolbox.names[:20],
+        suggestion=closest,
+    )
+    raise UnknownTool(name=call.operation, violations=[violation])

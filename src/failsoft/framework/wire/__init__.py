@@ -1,0 +1,61 @@
+"""The wire formats by name. All of them render the same `Failure`, so that they cannot disagree about facts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.wire.base import WireFormat
+from failsoft.framework.wire.error_response import ErrorResponseFormat
+from failsoft.framework.wire.problem import ProblemFormat
+from failsoft.framework.wire.tool_response import ToolResponseFormat
+
+__all__ = ["WireFormat", "find_format", "format_names", "register_format", "schema_files"]
+
+_formats: dict[str, WireFormat] = {}
+
+
+def register_format(wire: WireFormat) -> None:
+    """Add a wire format, or replace the one of its name."""
+    _formats[wire.name] = wire
+
+
+def format_names() -> tuple[str, ...]:
+    """Return the names of the formats, in the order of registration."""
+    return tuple(_formats)
+
+
+def find_format(name: str, *, docs_url: str = "") -> WireFormat:
+    """Return the format of that name.
+
+    Args:
+        docs_url: Where the error catalogue is published, for formats that link to it.
+
+    Raises:
+        CONFIG_ERROR: There is none; the message lists those that there are.
+    """
+    wire = _formats.get(name)
+    if wire is None:
+        raise ConfigurationError(
+            issue=f"there is no wire format '{name}'; the formats are {', '.join(_formats)}",
+            resolution="set FAILSOFT_WIRE_FORMAT to one of them, or to auto",
+        )
+    return ProblemFormat(docs_url) if docs_url and isinstance(wire, ProblemFormat) else wire
+
+
+def schema_files() -> dict[str, str]:
+    """Return the published schemas: file name -> text."""
+    return {
+        f"{name}.schema.json": json.dumps(wire.failure_schema(), indent=2) + "\n" for name, wire in _formats.items()
+    }
+
+
+def write_schemas(folder: Path) -> None:
+    """Write every format's schema into the folder."""
+    for name, text in schema_files().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+for _wire in (ToolResponseFormat(), ErrorResponseFormat(), ProblemFormat()):
+    register_format(_wire)

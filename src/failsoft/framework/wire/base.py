@@ -1,0 +1,151 @@
+"""What a wire format is: three renderings of one record, and their schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from failsoft.framework.schemas import inline_root
+
+if TYPE_CHECKING:
+    from failsoft.framework.failure import Failure
+    from failsoft.framework.response import Metadata, ToolResponse
+
+__all__ = ["DIALECT", "EXTRAS", "METADATA", "VIOLATIONS", "WireFormat", "either", "extras", "renamed", "violations"]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class WireFormat(Protocol):
+    """One way to write a response. Stateless; every fact comes from the `Failure` or the `ToolResponse`."""
+
+    name: str
+
+    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
+        """Return a success, its data not yet JSON-safe."""
+
+    def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:
+        """Return a failure."""
+
+    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema of an answer whose data has this schema, the shape of a failure included.
+
+        No `type` at the root but `object`, and what tells the two apart is in `anyOf`: clients of either protocol era
+        and the strict TypeScript one accept that form.
+        """
+
+    def failure_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of a failure alone, as it is published."""
+
+
+STRING: dict[str, Any] = {"type": "string"}
+STRINGS: dict[str, Any] = {"type": "array", "items": STRING}
+NEXT_STEP: dict[str, Any] = {
+    "type": "object",
+    "description": "The call to make next; its tool exists on this server and its arguments validate.",
+    "properties": {"tool": STRING, "arguments": {"type": "object"}},
+    "required": ["tool", "arguments"],
+    "additionalProperties": False,
+}
+EFFECT: dict[str, Any] = {
+    "enum": ["none", "unknown", "applied"],
+    "description": "Whether the failed call changed anything.",
+}
+RETRY: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "when": {"enum": ["after_fix", "after_delay", "never"]},
+        "after_seconds": {"type": "number", "minimum": 0},
+    },
+    "required": ["when"],
+    "additionalProperties": False,
+}
+VIOLATIONS: dict[str, Any] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "path": STRING,
+            "reason": {
+                "enum": [
+                    "missing",
+                    "unexpected",
+                    "type",
+                    "enum",
+                    "range",
+                    "length",
+                    "pattern",
+                    "format",
+                    "value",
+                    "reference",
+                    "unknown_tool",
+                ]
+            },
+            "message": STRING,
+            "expected": STRING,
+            "allowed": {"type": "array"},
+            "suggestion": {},
+            "received": {},
+        },
+        "required": ["path", "reason", "message"],
+        "additionalProperties": False,
+    },
+}
+METADATA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "execution_time_ms": {"type": "number", "minimum": 0},
+        "cache_hit": {"type": "boolean"},
+        "documents_processed": {"type": "integer", "minimum": 0},
+        "warnings": STRINGS,
+        "recovery": {
+            "type": "object",
+            "properties": {
+                "strategy": STRING,
+                "message": STRING,
+                "attempts": {"type": "integer", "minimum": 0},
+                "changed": {"type": "object"},
+                "degraded": {"type": "boolean"},
+            },
+            "required": ["strategy", "message", "attempts", "changed", "degraded"],
+            "additionalProperties": False,
+        },
+    },
+    "required": ["execution_time_ms"],
+    "additionalProperties": False,
+}
+EXTRAS: dict[str, Any] = {"effect": EFFECT, "next_step": NEXT_STEP, "violations": VIOLATIONS, "error_id": STRING}
+"""What every seed format may carry after its own keys, so that a client that reads only the text can act."""
+
+
+def extras(failure: Failure) -> dict[str, Any]:
+    """Return the keys of `EXTRAS` for a failure; what there is nothing to say of is left out."""
+    wire: dict[str, Any] = {"effect": failure.effect}
+    if failure.next_step is not None:
+        wire["next_step"] = failure.next_step.to_dict()
+    if failure.violations:
+        wire["violations"] = violations(failure)
+    wire["error_id"] = failure.error_id
+    return wire
+
+
+def violations(failure: Failure) -> list[dict[str, Any]]:
+    """Return the violations in wire form."""
+    return [violation.to_dict() for violation in failure.violations]
+
+
+def renamed(failure: Failure, wire_format: str) -> str:
+    """Return the code under which a format knows this failure."""
+    return failure.exception.aliases.get(wire_format, failure.code)
+
+
+def either(success: dict[str, Any], failure: dict[str, Any], *, told_by: tuple[str, str], data: dict[str, Any]) -> dict[str, Any]:
+    """Return one object schema over the properties of both shapes, told apart by the key that each requires."""
+    _, definitions = inline_root(data)
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {**failure, **success},
+        "anyOf": [{"required": [told_by[0]]}, {"required": [told_by[1]]}],
+    }
+    if definitions:
+        schema["$defs"] = definitions
+    return schema

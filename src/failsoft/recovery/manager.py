@@ -1,0 +1,123 @@
+"""`RecoveryManager`: the table from error classes to strategies, and the loop that tries them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from loguru import logger
+
+from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.context import CallContext
+from failsoft.framework.errors import (
+    DatabaseError,
+    DocumentNotFound,
+    Overloaded,
+    RateLimited,
+    Timeout,
+    ToolError,
+    Unavailable,
+    UpstreamError,
+)
+from failsoft.framework.ports import RecoveryResult, RecoveryStrategy
+from failsoft.framework.response import RecoveryReceipt
+from failsoft.recovery.alternate_paths import AlternatePaths
+from failsoft.recovery.retry import Retry
+
+__all__ = ["RecoveryManager"]
+
+
+class RecoveryManager:
+    """Strategies per error class, looked up along the class's MRO, the most specific class first.
+
+    The manager is empty until something is registered; `RecoveryManager.default()` is what a runtime gets.
+
+    Example:
+        >>> manager = RecoveryManager()
+        >>> manager.register(DocumentNotFound, AlternatePaths("path"))
+        >>> manager.describe()
+        ['alternate_path']
+    """
+
+    def __init__(self) -> None:
+        self._table: dict[type[ToolError], list[RecoveryStrategy]] = {}
+        self._found: dict[type[ToolError], tuple[RecoveryStrategy, ...]] = {}
+
+    @classmethod
+    def default(cls) -> Self:
+        """Return the manager of the default runtime: alternate paths for documents, retries for what waiting cures."""
+        manager = cls()
+        manager.register(DocumentNotFound, AlternatePaths())
+        retry = Retry()
+        for transient in (Timeout, Unavailable, Overloaded, RateLimited, UpstreamError, DatabaseError):
+            manager.register(transient, retry)
+        return manager
+
+    def register(self, error: type[ToolError], *strategies: RecoveryStrategy) -> None:
+        """Add strategies for an error class and everything below it, after those it has.
+
+        Raises:
+            TypeError: One of them is no strategy: it needs a `name` and `async attempt(error, call)`.
+        """
+        for strategy in strategies:
+            if isinstance(strategy, type) or not isinstance(strategy, RecoveryStrategy):
+                msg = f"{strategy!r} is no recovery strategy: it needs a `name` and `async def attempt(error, call)`"
+                raise TypeError(msg)
+        self._table.setdefault(error, []).extend(strategies)
+        self._found.clear()
+
+    def with_strategies(self, strategies: Sequence[RecoveryStrategy]) -> RecoveryManager:
+        """Return a manager that has just these, for every error: what `@operation(recovery=[...])` sets."""
+        own = RecoveryManager()
+        own.register(ToolError, *strategies)
+        return own
+
+    def strategies_for(self, error: type[ToolError]) -> tuple[RecoveryStrategy, ...]:
+        """Return the strategies for an error class in the order in which they are tried, each once."""
+        found = self._found.get(error)
+        if found is None:
+            listed = [strategy for kind in error.__mro__ for strategy in self._table.get(kind, ())]
+            found = self._found[error] = tuple(dict.fromkeys(listed))
+        return found
+
+    def describe(self) -> list[str]:
+        """Return the names of the registered strategies, in the order of registration."""
+        return list(dict.fromkeys(strategy.name for strategies in self._table.values() for strategy in strategies))
+
+    async def recover(self, error: ToolError, call: CallContext) -> Any:
+        """Return a value in place of the error and note the receipt on the call.
+
+        Raises:
+            ToolError: No strategy had anything to offer: the error itself, or the better one that a strategy raised.
+        """
+        metrics = call.bound.metrics
+        for strategy in self.strategies_for(type(error)):
+            call.error = error
+            try:
+                result = await strategy.attempt(error, call)
+                value = None if result is None else call.bound.result.conform(result.value)
+            except BaseException as raised:
+                if is_real_cancellation(raised):
+                    raise
+                metrics.recovery(strategy.name, "failed")
+                if isinstance(raised, ToolError):
+                    error = raised
+                else:
+                    _report_broken(strategy, raised)
+                continue
+            if result is None:
+                metrics.recovery(strategy.name, "skipped")
+                continue
+            metrics.recovery(strategy.name, "recovered")
+            call.receipt = _receipt(strategy, result, call)
+            return value
+        raise error
+
+
+def _receipt(strategy: RecoveryStrategy, result: RecoveryResult, call: CallContext) -> RecoveryReceipt:
+    return RecoveryReceipt(strategy.name, result.message, call.attempt, result.changed, result.degraded)
+
+
+def _report_broken(strategy: RecoveryStrategy, raised: BaseException) -> None:
+    """Log a strategy that broke: the caller keeps the first error, which says more than the strategy's own."""
+    logger.opt(exception=raised).error("A recovery strategy failed", strategy=strategy.name)

@@ -1,0 +1,184 @@
+"""One fault of one argument put into words: the same wording whichever validator found it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from failsoft.framework.did_you_mean import closest_name, closest_value, coerced
+from failsoft.framework.schema_words import (
+    ALLOWED_AT_MOST,
+    Schema,
+    describe,
+    enumerated,
+    json_type,
+    kinds_of,
+    one_of,
+)
+from failsoft.framework.text import bounded, printable
+from failsoft.framework.violations import Reason, Violation
+
+__all__ = ["ABSENT", "Place", "dotted", "is_secret", "quotable", "violation"]
+
+ABSENT: Any = object()
+"""Stands for a value that was not received, or that is not known."""
+
+_ECHO_AT_MOST = 60
+"""Characters of a received value that may be echoed."""
+_STEP_AT_MOST = 100
+_PATH_AT_MOST = 300
+_SECRET_NAME = re.compile(
+    r"pass(word|wd|phrase|code)|secret|token(?!s)|credential|api[_-]?key|private[_-]?key|authori[sz]ation|cookie",
+    re.IGNORECASE,
+)
+_SECRET_VALUE = re.compile(
+    r"(sk|pk|rk|ghp|gho|ghs|xox[abp]|AKIA|ASIA|eyJ)[A-Za-z0-9_-]{12,}|Bearer\s|-----BEGIN|://[^/\s]*:[^/\s]*@"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a fault is, and what is known about that place.
+
+    Args:
+        path: Steps from the arguments' root: names and list positions.
+        value: What was received there.
+        schemas: What is accepted there, references followed.
+        root: The schema that references are looked up in.
+        names: The names accepted beside it, for a name that is not.
+        given: The names received beside it; none of them is suggested again.
+    """
+
+    path: tuple[str | int, ...]
+    value: Any = ABSENT
+    schemas: Sequence[Schema] = ()
+    root: Schema
+    names: Sequence[str] = ()
+    given: Sequence[str] = ()
+
+
+def violation(
+    reason: Reason, place: Place, *, expected: str = "", said: str = "", listed: Sequence[Any] = ()
+) -> Violation:
+    """Return the fault as data, its message bounded and without the value received.
+
+    Args:
+        reason: The kind of fault.
+        place: Where it is.
+        expected: What would be accepted, if the schema does not say it better.
+        said: A whole clause in place of the usual one.
+        listed: The accepted values, if the schema does not list them.
+    """
+    if reason == "missing":
+        return _missing(place, expected)
+    if reason == "unexpected":
+        return _unexpected(place)
+    allowed = tuple(enumerated(place.schemas) or listed)
+    if reason == "type":
+        expected = describe(place.schemas, place.root, by_type=True) or expected
+    elif reason == "enum" and allowed:
+        expected = " or ".join(filter(None, [one_of(allowed), expected]))
+    private = is_secret(place)
+    return Violation(
+        path=dotted(place.path),
+        reason=reason,
+        message=bounded(said or _clause(reason, place.value, expected)),
+        expected=bounded(expected),
+        allowed=tuple(value for value in allowed[:ALLOWED_AT_MOST] if _is_json_scalar(value)),
+        suggestion=None if private else _suggestion(reason, place, allowed),
+        received=None if private else _echo(place.value),
+    )
+
+
+def _missing(place: Place, expected: str) -> Violation:
+    expected = bounded(describe(place.schemas, place.root) or expected)
+    message = f"is required: expected {expected}" if expected else "is required"
+    return Violation(path=dotted(place.path), reason="missing", message=bounded(message), expected=expected)
+
+
+def _unexpected(place: Place) -> Violation:
+    name = str(place.path[-1]) if place.path else ""
+    expected = bounded(one_of(place.names)) if place.names else ""
+    return Violation(
+        path=dotted(place.path),
+        reason="unexpected",
+        message=bounded(f"is not accepted; accepted: {', '.join(place.names)}" if place.names else "is not accepted"),
+        expected=expected,
+        allowed=tuple(place.names[:ALLOWED_AT_MOST]),
+        suggestion=closest_name(name, [option for option in place.names if option not in place.given]),
+    )
+
+
+def _clause(reason: Reason, value: Any, expected: str) -> str:
+    if not expected:
+        return "is not acceptable"
+    kind = json_type(value)
+    accepted = {words.split(" ")[0] for words in expected.split(" or ")}
+    got = f", got {kind}" if reason == "type" and value is not ABSENT and kind not in accepted else ""
+    return f"expected {expected}{got}"
+
+
+def _suggestion(reason: Reason, place: Place, allowed: Sequence[Any]) -> Any:
+    if place.value is ABSENT or (isinstance(place.value, str) and len(place.value) > _ECHO_AT_MOST):
+        return None
+    if allowed and reason in {"enum", "type"}:
+        return _sendable(closest_value(place.value, allowed))
+    return _sendable(coerced(place.value, kinds_of(place.schemas))) if reason == "type" else None
+
+
+def _sendable(value: Any) -> Any:
+    """Return a suggestion if it is plain JSON and short, else None: a suggestion is an echo too."""
+    if isinstance(value, (list, Mapping)):
+        items = value.values() if isinstance(value, Mapping) else value
+        names = value if isinstance(value, Mapping) else ()
+        fits = len(value) <= ALLOWED_AT_MOST and all(_is_json_scalar(item) for item in (*items, *names))
+        return value if fits and len(str(value)) <= 2 * _ECHO_AT_MOST else None
+    return value if value is not None and _is_json_scalar(value) else None
+
+
+def _echo(value: Any) -> Any:
+    return value if value is not None and value is not ABSENT and _is_json_scalar(value) else None
+
+
+def _is_json_scalar(value: Any) -> bool:
+    """Return whether a value is short, and can be written as JSON and read by a person as it is."""
+    if isinstance(value, str):
+        return len(value) <= _ECHO_AT_MOST and printable(value) == value and _SECRET_VALUE.search(value) is None
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 10**_ECHO_AT_MOST)
+
+
+def is_secret(place: Place) -> bool:
+    """Return whether a name on the way to the value, or the value itself, looks like a secret."""
+    named = any(isinstance(step, str) and _SECRET_NAME.search(step) for step in place.path)
+    return named or (isinstance(place.value, str) and _SECRET_VALUE.search(place.value) is not None)
+
+
+def quotable(text: str, place: Place) -> str:
+    """Return the sentence of an author's own check, or nothing if it repeats what was received."""
+    clean = bounded(text).strip().rstrip(".")
+    if is_secret(place) or any(leaf in clean for leaf in _leaves(place.value)):
+        return ""
+    return clean
+
+
+def _leaves(value: Any, depth: int = 3) -> list[str]:
+    """Return the texts in a value that would be recognized in a sentence: four characters and more."""
+    if isinstance(value, str):
+        return [value, bounded(value).strip()] if len(value) > 3 else []  # noqa: PLR2004 - 'a' is in every sentence
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        short = not isinstance(value, int) or abs(value) < 10**_ECHO_AT_MOST
+        return [str(value)] if short and len(str(value)) > 3 else []  # noqa: PLR2004 - the same
+    if depth and isinstance(value, (Mapping, list, tuple)):
+        items = list(value.values() if isinstance(value, Mapping) else value)[:ALLOWED_AT_MOST]
+        return [leaf for item in items for leaf in _leaves(item, depth - 1)]
+    return []
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """Return `edits.0.limit`, printable and bounded."""
+    return bounded(".".join(bounded(str(step), _STEP_AT_MOST) for step in path), _PATH_AT_MOST)

@@ -1,0 +1,86 @@
+"""Anything a tool may return or raise, as JSON that every client and the SDK can take.
+
+A lone surrogate, a NaN, a cycle or an integer of 5,000 digits in one answer can end a whole server, so everything that
+leaves goes through here. Ordinary data takes the fast path (written and read back by pydantic-core); the rest is
+rebuilt value by value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic_core import from_json, to_json
+
+from failsoft.framework._json_rebuild import Rebuild
+
+__all__ = ["MAX_DEPTH", "MAX_ITEMS", "dumps", "encode", "json_safe"]
+
+MAX_DEPTH = 100
+"""Levels of nesting; parsers of other languages give up at 128."""
+MAX_ITEMS = 500_000
+"""Values in one tree, shared ones counted each time: YAML aliases can unfold a small file into billions."""
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def json_safe(value: Any, *, max_items: int = MAX_ITEMS) -> Any:
+    """Return the value as a JSON tree of plain dicts, lists, strings, numbers, booleans and None.
+
+    Ordinary data comes back equal. What JSON cannot say is replaced: NaN and Infinity by None, lone surrogates by
+    U+FFFD, bytes by their text or base64, sets by sorted lists, integers beyond 4,300 digits, cycles, nesting beyond
+    `MAX_DEPTH` and foreign objects by a name in angle brackets. Never `repr`: it can leak, and it can raise.
+
+    Args:
+        value: Anything.
+        max_items: Values at most; what comes after is left out, marked by `<more>`.
+    """
+    return encode(value, max_items=max_items)[0]
+
+
+def dumps(value: Any, *, max_items: int = MAX_ITEMS) -> str:
+    """Return the value as compact JSON text, by the rules of `json_safe`."""
+    return encode(value, max_items=max_items)[1]
+
+
+def encode(value: Any, *, max_items: int = MAX_ITEMS) -> tuple[Any, str]:
+    """Return the value as a JSON tree and as compact JSON text, both of the same data."""
+    try:
+        if _is_plain(value, max_items):
+            text = to_json(value, inf_nan_mode="null")
+            return from_json(text), text.decode()
+    except (ValueError, RuntimeError):  # a lone surrogate, an integer no parser takes, a dict that changes meanwhile
+        pass
+    tree = Rebuild(max_depth=MAX_DEPTH, max_items=max_items).run(value)
+    return tree, to_json(tree).decode()
+
+
+def _is_plain(value: Any, max_items: int) -> bool:
+    """Return whether this is a bounded tree of the exact builtin types, so that nobody's code runs while it is written.
+
+    Level by level, so that a cycle or a bomb of shared lists ends at one of the limits.
+    """
+    level = [value]
+    count = depth = 0
+    while level:
+        depth += 1
+        count += len(level)
+        if depth > MAX_DEPTH or count > max_items:
+            return False
+        below: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind in _SCALARS:
+                continue
+            if kind is dict:
+                for key in item:
+                    if type(key) is not str:
+                        return False
+                below += item.values()
+            elif kind is list or kind is tuple:
+                below += item
+            else:
+                return False
+            if len(below) > max_items:
+                return False
+        level = below
+    return True

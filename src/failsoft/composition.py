@@ -8,7 +8,8 @@ from failsoft.framework.runtime import Parts, default_runtime, use_parts
 
 if TYPE_CHECKING:
     from failsoft.framework.alerts import AlertDispatcher
-    from failsoft.framework.ports import Recorder, RecoveryEngine
+    from failsoft.framework.ports import Recorder
+    from failsoft.framework.recovery_port import RecoveryEngine
     from failsoft.framework.settings import Settings
 
 __all__ = ["default_runtime", "install"]

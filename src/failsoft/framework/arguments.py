@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol, get_args, get_origin
+from typing import Annotated, Any, NotRequired, Required, get_args, get_origin
 
 import pydantic_core
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter
 from pydantic.fields import FieldInfo
-from typing_extensions import NotRequired, Required, TypedDict
+from typing_extensions import TypedDict
 
 from failsoft.framework.argument_faults import violations_from_pydantic
 from failsoft.framework.context import CallContext
@@ -18,20 +18,7 @@ from failsoft.framework.errors import InvalidArgument, InvalidParameter
 from failsoft.framework.schemas import check_input_schema
 from failsoft.framework.violations import Reason, Violation
 
-__all__ = ["Arguments", "Fault", "Parameter", "Reference", "SignatureArguments", "read_parameters"]
-
-
-class Arguments(Protocol):
-    """What an operation needs to know of its arguments, whatever they were declared with."""
-
-    schema: dict[str, Any]
-
-    def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the arguments as the handler gets them.
-
-        Raises:
-            INVALID_PARAM: With all violations.
-        """
+__all__ = ["Fault", "Parameter", "Reference", "SignatureArguments", "read_parameters"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +128,7 @@ class SignatureArguments:
             item.name: (Required if item.default is required else NotRequired)[item.annotation] for item in parameters
         }
         shape = TypedDict("Arguments", fields)  # type: ignore[misc]  # made at run time
-        shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+        shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)  # type: ignore[attr-defined]
         try:
             adapter = TypeAdapter(shape)
             schema = adapter.json_schema()
@@ -153,7 +140,7 @@ class SignatureArguments:
         return cls(parameters, schema, adapter.validator, _needs_json(schema))  # type: ignore[arg-type]
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the arguments as the handler gets them; see `Arguments`."""
+        """Return the arguments as the handler gets them; see `ports.Arguments`."""
         given = {} if params is None else params
         if not self.needs_json:
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from failsoft.framework.arguments import Parameter, SignatureArguments, read_parameters
 from failsoft.framework.chain import Link, assemble, connect
@@ -18,17 +18,14 @@ from failsoft.framework.links.invoke import invoke
 from failsoft.framework.links.observe import observe
 from failsoft.framework.links.recover import recover
 from failsoft.framework.links.validate import validate
-from failsoft.framework.operation import BoundOperation, Operation
+from failsoft.framework.operation import BoundOperation, Operation, Toolset
 from failsoft.framework.result import Result
 from failsoft.framework.wire import find_format
-
-if TYPE_CHECKING:
-    from failsoft.framework.tool import BaseTool
 
 __all__ = ["bind"]
 
 
-def bind(declaration: Operation[..., Any], tool: BaseTool) -> BoundOperation[..., Any]:
+def bind(declaration: Operation[..., Any], tool: Toolset) -> BoundOperation[..., Any]:
     """Return the operation bound to this toolset and its runtime, schemas checked, chain linked.
 
     Raises:
@@ -55,18 +52,20 @@ def bind(declaration: Operation[..., Any], tool: BaseTool) -> BoundOperation[...
     return bound
 
 
-def _attach(bound: BoundOperation[..., Any], tool: BaseTool) -> None:
+def _attach(bound: BoundOperation[..., Any], tool: Toolset) -> None:
     runtime = tool.runtime
-    settings = runtime.settings
+    settings = bound.settings = runtime.settings
     bound.timeout_s = bound.declaration.timeout or settings.default_timeout_s or None
     bound.metrics = runtime.metrics.bind(tool.name, bound.name)
     bound.threads = runtime.threads
     bound.clock = time.monotonic
-    bound.wire = find_format(tool.wire_format if settings.wire_format == "auto" else settings.wire_format)
+    bound.wire = find_format(
+        tool.wire_format if settings.wire_format == "auto" else settings.wire_format, docs_url=settings.error_docs_url
+    )
     bound.reviews = tuple(_review(method, tool) for method in bound.declaration.reviews)
 
 
-def _link(bound: BoundOperation[..., Any], tool: BaseTool, parameters: list[Parameter]) -> None:
+def _link(bound: BoundOperation[..., Any], tool: Toolset, parameters: list[Parameter]) -> None:
     links = [Link("observe", observe, "observe"), Link("validate", validate, "validate")]
     if bound.timeout_s is not None:
         links.append(Link("deadline", deadline(bound.timeout_s), "deadline"))
@@ -75,11 +74,13 @@ def _link(bound: BoundOperation[..., Any], tool: BaseTool, parameters: list[Para
     if engine is not None and own is not None:
         engine = engine.with_strategies(own)
     elif own:
-        raise ConfigurationError(issue=f"'{bound.name}' has recovery strategies, and its runtime has no RecoveryManager")
+        raise ConfigurationError(issue=f"'{bound.name}' has recovery strategies, and its runtime no RecoveryManager")
     if engine is not None:
         links.append(Link("recover", recover(engine), "recover"))
         bound.strategies = tuple(engine.describe())
-    checks = [_reference(parameter.name, mark.lookup, tool) for parameter in parameters for mark in parameter.references]
+    checks = [
+        _reference(parameter.name, mark.lookup, tool) for parameter in parameters for mark in parameter.references
+    ]
     defaults = {item.name: item.default for item in parameters if item.default is not inspect.Parameter.empty}
     checks += [_check(method, tool, defaults) for method in bound.declaration.checks]
     if checks:
@@ -88,7 +89,7 @@ def _link(bound: BoundOperation[..., Any], tool: BaseTool, parameters: list[Para
     bound.proceed = connect(bound.links, invoke)
 
 
-def _reference(name: str, lookup: Callable[..., Any], tool: BaseTool) -> Callable[[CallContext], Any]:
+def _reference(name: str, lookup: Callable[..., Any], tool: Toolset) -> Callable[[CallContext], Any]:
     wants_tool = len(inspect.signature(lookup).parameters) > 1
 
     def examine(call: CallContext) -> Any:
@@ -100,9 +101,7 @@ def _reference(name: str, lookup: Callable[..., Any], tool: BaseTool) -> Callabl
     return examine
 
 
-def _check(
-    method: Callable[..., Any], tool: BaseTool, defaults: dict[str, Any]
-) -> Callable[[CallContext], Any]:
+def _check(method: Callable[..., Any], tool: Toolset, defaults: dict[str, Any]) -> Callable[[CallContext], Any]:
     signature = inspect.signature(method)
     names = list(signature.parameters)[1:]
     context = next((name for name in names if _is_context(signature.parameters[name].annotation)), None)
@@ -121,7 +120,7 @@ def _is_context(annotation: Any) -> bool:
     return annotation is CallContext or annotation == CallContext.__name__
 
 
-def _review(method: Callable[..., Any], tool: BaseTool) -> Callable[[CallContext, Any], Any]:
+def _review(method: Callable[..., Any], tool: Toolset) -> Callable[[CallContext, Any], Any]:
     def review(call: CallContext, value: Any) -> Any:  # noqa: ARG001 - one signature for all reviews
         return method(tool, value)
 

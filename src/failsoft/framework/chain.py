@@ -68,7 +68,7 @@ class Middleware:
             raise ConfigurationError(issue=f"the middleware '{self.name}' names both a place before and one after")
         place = self.before or self.after
         if place and place not in PLACES:
-            raise ConfigurationError(issue=f"the middleware '{self.name}' names the place '{place}'; there are {PLACES}")
+            raise ConfigurationError(issue=f"the middleware '{self.name}' names no place of the chain: '{place}'")
         if self.before == "observe" or self.after == "handler":
             raise ConfigurationError(
                 issue=f"the middleware '{self.name}' cannot stand outside 'observe' or inside 'handler'"

@@ -20,7 +20,7 @@ def is_block(value: Any) -> bool:
 
 
 def split_content(value: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return the data and the content blocks of a handler's value; the data describes the blocks if there is no other."""
+    """Return the data and the content blocks of a handler's value; without other data it describes the blocks."""
     if is_block(value):
         blocks: tuple[Any, ...] = (value,)
     elif isinstance(value, (list, tuple)) and value and any(is_block(item) for item in value):

@@ -6,14 +6,11 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-if TYPE_CHECKING:
-    from failsoft.framework.errors.base import ToolError
-    from failsoft.framework.operation import BoundOperation
-    from failsoft.framework.response import RecoveryReceipt
-    from failsoft.framework.tool import BaseTool
-    from failsoft.framework.toolbox import Toolbox
+from failsoft.framework.errors.base import ToolError
+from failsoft.framework.ports import CalledOperation, Neighbors
+from failsoft.framework.receipt import RecoveryReceipt
 
 __all__ = ["CallContext", "CallScope", "ProgressReporter"]
 
@@ -40,7 +37,7 @@ class CallScope:
     principal: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     report_progress: ProgressReporter | None = None
-    toolbox: Toolbox | None = None
+    toolbox: Neighbors | None = None
     max_response_bytes: int | None = None
 
 
@@ -81,7 +78,7 @@ class CallContext:
 
     def __init__(
         self,
-        bound: BoundOperation[..., Any],
+        bound: CalledOperation,
         params: Mapping[str, Any],
         scope: CallScope,
         handler: Callable[..., Any] | None = None,
@@ -108,7 +105,7 @@ class CallContext:
         return self.bound.tool_name
 
     @property
-    def toolset(self) -> BaseTool:
+    def toolset(self) -> Any:
         """The toolset itself, for strategies that ask it for candidates."""
         return self.bound.tool
 
@@ -137,9 +134,10 @@ class CallContext:
         return self.scope.principal
 
     @property
-    def toolbox(self) -> Toolbox:
+    def toolbox(self) -> Neighbors:
         """The tools of this server."""
-        return self.scope.toolbox or self.bound.tool.toolbox
+        own: Neighbors = self.bound.tool.toolbox
+        return self.scope.toolbox or own
 
     @property
     def logger(self) -> Any:

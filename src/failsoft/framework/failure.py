@@ -1,4 +1,4 @@
-"""`Failure`: everything there is to say about one failed call. Every wire format renders this record and nothing else."""
+"""`Failure`: everything there is to say about one failed call; every wire format renders it and nothing else."""
 
 from __future__ import annotations
 

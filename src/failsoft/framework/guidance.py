@@ -43,7 +43,7 @@ _WHO = {
 
 def explain(error: ToolError, call: CallContext) -> Failure:
     """Return the failure of this call with everything its caller may know."""
-    settings = call.bound.tool.runtime.settings
+    settings = call.bound.settings
     rejected = call.attempt == 0
     effect = _effect(error, call)
     retry = _retry(error, call, effect)
@@ -170,7 +170,8 @@ def _guidance(
     if step is not None:
         return f"Call {_call(step)} instead."
     if isinstance(error, UnknownTool):
-        return f"The tools are: {', '.join(call.toolbox.names[:10])}."
+        closest = error.violations[0].suggestion if error.violations else None
+        return f"Did you mean `{closest}`?" if closest else f"The tools are: {', '.join(call.toolbox.names[:10])}."
     return f"{_WHO[error.actor]} (error id {error_id})."
 
 
@@ -205,7 +206,7 @@ def _sentence(text: str) -> str:
 
 
 def _suggestions(error: ToolError) -> tuple[str, ...]:
-    """Return the class's hints and the error's own suggestions; candidates for a path are put as a question (seed 004)."""
+    """Return the class's hints and the error's own suggestions; other paths are put as a question (seed 004)."""
     own = error.suggestions
     if isinstance(error, DocumentNotFound):
         own = tuple(f"Did you mean: {candidate}?" for candidate in own)

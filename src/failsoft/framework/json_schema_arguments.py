@@ -41,7 +41,7 @@ class JsonSchemaArguments:
         self._validator = kind(self.schema, format_checker=kind.FORMAT_CHECKER)
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return the arguments, unchanged; see `Arguments`."""
+        """Return the arguments, unchanged; see `ports.Arguments`."""
         given = dict(params or {})
         try:
             violations = violations_from_jsonschema(self._validator, given)

@@ -5,27 +5,62 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, get_type_hints, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+    get_type_hints,
+    overload,
+)
 
 from failsoft.framework.context import NO_SCOPE, CallContext, CallScope
 from failsoft.framework.schemas import check_tool_name
 
 if TYPE_CHECKING:
-    from failsoft.framework.arguments import Arguments, Parameter
+    from failsoft.framework.arguments import Parameter
     from failsoft.framework.chain import Link, Proceed
     from failsoft.framework.failure import Failure
-    from failsoft.framework.ports import OperationMetrics, RecoveryStrategy
+    from failsoft.framework.ports import Arguments, OperationMetrics
+    from failsoft.framework.recovery_port import RecoveryEngine, RecoveryStrategy
     from failsoft.framework.response import ToolResponse
     from failsoft.framework.result import Result
+    from failsoft.framework.runtime import Runtime
+    from failsoft.framework.settings import Settings
     from failsoft.framework.threads import ThreadPool
-    from failsoft.framework.tool import BaseTool
     from failsoft.framework.wire.base import WireFormat
 
-__all__ = ["BoundOperation", "Operation", "operation"]
+__all__ = ["BoundOperation", "Operation", "Toolset", "operation"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
+
+
+class Toolset(Protocol):
+    """What an operation needs of the toolset that has it; `BaseTool` is the real one."""
+
+    @property
+    def name(self) -> str:
+        """The toolset's name."""
+
+    @property
+    def wire_format(self) -> str:
+        """The wire format of its answers, unless the settings choose another."""
+
+    @property
+    def recovery(self) -> RecoveryEngine | None:
+        """The recovery engine in place of the runtime's."""
+
+    @property
+    def runtime(self) -> Runtime:
+        """What its calls run in."""
+
+    def bound(self, attribute: str) -> BoundOperation[..., Any]:
+        """Return the bound operation of a method."""
 
 
 class Operation(Generic[P, R]):
@@ -34,7 +69,7 @@ class Operation(Generic[P, R]):
     On an instance the attribute is a `BoundOperation`: calling it runs the chain and answers with a `ToolResponse`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - a declaration has as many facts as MCP knows of a tool
         self,
         function: Callable[..., Any],
         *,
@@ -77,9 +112,9 @@ class Operation(Generic[P, R]):
     @overload
     def __get__(self, instance: None, owner: type) -> Operation[P, R]: ...
     @overload
-    def __get__(self, instance: BaseTool, owner: type) -> BoundOperation[P, R]: ...
-    def __get__(self, instance: BaseTool | None, owner: type) -> Operation[P, R] | BoundOperation[P, R]:
-        return self if instance is None else instance.bound(self.attribute)
+    def __get__(self, instance: Toolset, owner: type) -> BoundOperation[P, R]: ...
+    def __get__(self, instance: Toolset | None, owner: type) -> Operation[P, R] | BoundOperation[P, R]:
+        return self if instance is None else cast("BoundOperation[P, R]", instance.bound(self.attribute))
 
     def check(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """Register a stage 2 check: a method that takes some of the arguments by name and raises a typed error."""
@@ -120,7 +155,7 @@ class Operation(Generic[P, R]):
 class BoundOperation(Generic[P, R]):
     """One operation of one toolset, linked: what a server offers and what a direct call runs."""
 
-    def __init__(self, declaration: Operation[P, R], tool: BaseTool, arguments: Arguments, result: Result) -> None:
+    def __init__(self, declaration: Operation[P, R], tool: Toolset, arguments: Arguments, result: Result) -> None:
         self.declaration = declaration
         self.tool = tool
         self.tool_name = tool.name
@@ -141,6 +176,7 @@ class BoundOperation(Generic[P, R]):
         self.context_parameter: str | None = None
         self.passed_defaults: dict[str, Any] = {}
         # Filled in by `failsoft.framework.binding`, which links the chain.
+        self.settings: Settings
         self.metrics: OperationMetrics
         self.threads: ThreadPool
         self.wire: WireFormat
@@ -229,7 +265,7 @@ class _Decorator(Protocol):
     def __call__(self, function: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
 
 
-def operation(
+def operation(  # noqa: PLR0913 - the same facts, for the author to state
     *,
     name: str | None = None,
     title: str | None = None,
@@ -237,7 +273,7 @@ def operation(
     destructive: bool | None = None,
     idempotent: bool = False,
     open_world: bool | None = None,
-    timeout: float | None = None,  # noqa: ASYNC109 - a declaration, not an awaited wait
+    timeout: float | None = None,
     recovery: Sequence[RecoveryStrategy] | None = None,
     input_schema: Mapping[str, Any] | None = None,
 ) -> _Decorator:
@@ -275,4 +311,4 @@ def operation(
             names=names,
         )
 
-    return declare
+    return cast("_Decorator", declare)

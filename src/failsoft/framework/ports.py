@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from failsoft.framework.failure import Failure
+from failsoft.framework.result import Result
+from failsoft.framework.threads import ThreadPool
+
 if TYPE_CHECKING:
-    from failsoft.framework.context import CallContext
-    from failsoft.framework.errors.base import ToolError
-    from failsoft.framework.failure import Failure
+    from failsoft.framework.settings import Settings
 
 __all__ = [
     "AlertSink",
+    "Arguments",
     "AttemptResult",
+    "CalledOperation",
+    "Neighbors",
     "NullMetrics",
     "OperationMetrics",
     "Outcome",
     "Recorder",
-    "RecoveryEngine",
     "RecoveryOutcome",
-    "RecoveryResult",
-    "RecoveryStrategy",
 ]
 
 Outcome: TypeAlias = Literal["ok", "recovered", "degraded", "error", "rejected", "cancelled"]
@@ -78,49 +79,6 @@ class NullMetrics:
         """Do nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecoveryResult:
-    """What a strategy found in place of the error.
-
-    Args:
-        value: The value to answer with.
-        message: One sentence that tells the caller what was done.
-        changed: Arguments that were changed, with the values that were used.
-        degraded: Whether the value is second best (stale, partial).
-    """
-
-    value: Any
-    message: str
-    changed: dict[str, Any] = field(default_factory=dict)
-    degraded: bool = False
-
-
-@runtime_checkable
-class RecoveryStrategy(Protocol):
-    """One way out of an error. `name` is its label in receipts and metrics (`alternate_path`)."""
-
-    name: str
-
-    async def attempt(self, error: ToolError, call: CallContext) -> RecoveryResult | None:
-        """Return a result in place of the error, or None if this strategy has nothing to offer.
-
-        It may raise a `ToolError`, which takes the place of the error from then on (better suggestions, for example).
-        """
-
-
-class RecoveryEngine(Protocol):
-    """Chooses and runs the strategies for an error. `failsoft.recovery.RecoveryManager` is ours."""
-
-    async def recover(self, error: ToolError, call: CallContext) -> Any:
-        """Return the value that takes the error's place, its receipt noted on the call, or raise a `ToolError`."""
-
-    def with_strategies(self, strategies: Sequence[RecoveryStrategy]) -> RecoveryEngine:
-        """Return an engine that has just these strategies, for every error."""
-
-    def describe(self) -> list[str]:
-        """Return the names of the strategies, in the order in which they are tried, for `tool.describe()`."""
-
-
 @runtime_checkable
 class AlertSink(Protocol):
     """Where alerts on critical failures go. Called off the call's path, from the alert thread."""
@@ -129,3 +87,65 @@ class AlertSink(Protocol):
 
     def send(self, failure: Failure) -> None:
         """Deliver one alert; may block and may raise (it is logged)."""
+
+
+class Arguments(Protocol):
+    """The declared arguments of an operation, whatever they were declared with."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Their JSON Schema, an object."""
+
+    def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the arguments as the handler gets them.
+
+        Raises:
+            INVALID_PARAM: With all violations.
+        """
+
+
+class CalledOperation(Protocol):
+    """What a call and its links know of the operation that was called; `BoundOperation` is the real one."""
+
+    name: str
+    tool_name: str
+    tool: Any
+    read_only: bool
+    idempotent: bool
+    is_async: bool
+    function: Callable[..., Any]
+    timeout_s: float | None
+    arguments: Arguments
+    result: Result
+    reviews: tuple[Callable[[Any, Any], Any], ...]
+    metrics: OperationMetrics
+    threads: ThreadPool
+    settings: Settings
+    wire: Any
+    clock: Callable[[], float]
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments."""
+
+    def handler_arguments(self, call: Any) -> dict[str, Any]:
+        """Return what the handler is called with."""
+
+    def alert(self, failure: Failure) -> None:
+        """Pass a critical failure on to the alert sinks."""
+
+
+class Neighbors(Protocol):
+    """The tools that are served together; `Toolbox` is the real one."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The MCP tool names, in the order of registration."""
+
+    def find(self, name: str) -> CalledOperation | None:
+        """Return the operation of that MCP name, or None."""
+
+    def closest(self, name: str) -> str | None:
+        """Return the MCP name that is most like this one, or None."""
+
+    def __iter__(self) -> Iterator[CalledOperation]: ...

@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from failsoft.framework import json_safe
+from failsoft.framework.failure import Failure
+from failsoft.framework.receipt import RecoveryReceipt
 
-if TYPE_CHECKING:
-    from failsoft.framework.failure import Failure
-    from failsoft.framework.wire.base import WireFormat
-
-__all__ = ["EncodedResponse", "Metadata", "RecoveryReceipt", "ToolResponse"]
+__all__ = ["EncodedResponse", "Metadata", "Renderer", "ToolResponse"]
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class RecoveryReceipt:
-    """What was done in place of failing: the strategy, in words, the runs of the handler, and what was changed."""
-
-    strategy: str
-    message: str
-    attempts: int
-    changed: Mapping[str, Any] = field(default_factory=dict)
-    degraded: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the wire form; all five keys are always there, so that nothing is changed in silence."""
-        return {
-            "strategy": self.strategy,
-            "message": self.message,
-            "attempts": self.attempts,
-            "changed": dict(self.changed),
-            "degraded": self.degraded,
-        }
 
 
 @dataclass(slots=True)
@@ -79,6 +55,18 @@ class EncodedResponse:
         return 2 * len(self.text.encode())
 
 
+class Renderer(Protocol):
+    """What a response needs of its wire format; `failsoft.framework.wire` has the formats."""
+
+    name: str
+
+    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
+        """Return a success, its data not yet JSON-safe."""
+
+    def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:
+        """Return a failure."""
+
+
 @dataclass(slots=True, eq=False)
 class ToolResponse(Generic[T]):
     """The answer to a call. `data` is the handler's value on success, `error` the `Failure` otherwise.
@@ -91,7 +79,7 @@ class ToolResponse(Generic[T]):
     error: Failure | None = None
     metadata: Metadata = field(default_factory=lambda: Metadata(0.0))
     content: tuple[Any, ...] = ()
-    wire: WireFormat | None = None
+    wire: Renderer | None = None
     encoded: EncodedResponse | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from failsoft.framework.threads import ThreadPool
 if TYPE_CHECKING:
     from failsoft.framework.alerts import AlertDispatcher
     from failsoft.framework.chain import Middleware
-    from failsoft.framework.ports import Recorder, RecoveryEngine
+    from failsoft.framework.ports import Recorder
+    from failsoft.framework.recovery_port import RecoveryEngine
     from failsoft.framework.settings import Settings
 
 __all__ = ["Parts", "Runtime", "use_parts"]

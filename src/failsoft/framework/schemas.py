@@ -1,4 +1,4 @@
-"""JSON Schemas at the border: the checks that keep one bad schema from breaking every client, and the reading of docs."""
+"""JSON Schemas at the border: the checks that keep one bad schema from breaking every client."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from failsoft.framework.chain import connect
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import UnknownTool
 from failsoft.framework.operation import BoundOperation, Operation
-from failsoft.framework.ports import RecoveryEngine
+from failsoft.framework.recovery_port import RecoveryEngine
 from failsoft.framework.response import ToolResponse
 from failsoft.framework.runtime import Runtime, default_runtime
 from failsoft.framework.text import bounded
@@ -34,7 +34,7 @@ class _ToolType(ABCMeta):
             msg = f"{cls.__name__} is abstract: give it at least one method with @operation"
             raise TypeError(msg)
         tool = super().__call__(*args, **kwargs)
-        tool._bind()
+        tool.bind_operations()
         return tool
 
 
@@ -128,8 +128,8 @@ class BaseTool(metaclass=_ToolType):
     async def shutdown(self) -> None:
         """Release what `startup` opened; a server awaits this after the last call. Override it."""
 
-    def _bind(self) -> None:
-        """Bind every operation to this instance; run once, after `__init__`."""
+    def bind_operations(self) -> None:
+        """Bind every operation to this instance; the class does it once, after `__init__`."""
         self._by_attribute = {attribute: bind(item, self) for attribute, item in self._declared.items()}
         self._operations: dict[str, BoundOperation[..., Any]] = {}
         for bound in self._by_attribute.values():

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.operation import BoundOperation
 
-if TYPE_CHECKING:
-    from failsoft.framework.operation import BoundOperation
-    from failsoft.framework.tool import BaseTool
+__all__ = ["Served", "Toolbox"]
 
-__all__ = ["Toolbox"]
+
+class Served(Protocol):
+    """What a box needs of a toolset; `BaseTool` is the real one."""
+
+    @property
+    def name(self) -> str:
+        """The toolset's name."""
+
+    @property
+    def operations(self) -> Mapping[str, BoundOperation[..., Any]]:
+        """Its operations by MCP tool name."""
 
 
 class Toolbox:
@@ -24,8 +33,8 @@ class Toolbox:
 
     __slots__ = ("_operations", "tools")
 
-    def __init__(self, tools: Iterable[BaseTool]) -> None:
-        self.tools: tuple[BaseTool, ...] = tuple(tools)
+    def __init__(self, tools: Iterable[Served]) -> None:
+        self.tools: tuple[Served, ...] = tuple(tools)
         self._operations: dict[str, BoundOperation[..., Any]] = {}
         for tool in self.tools:
             for name, bound in tool.operations.items():

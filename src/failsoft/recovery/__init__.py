@@ -1,6 +1,6 @@
 """Recovery: what may take the place of a failure, and the strategies that find it."""
 
-from failsoft.framework.ports import RecoveryResult, RecoveryStrategy
+from failsoft.framework.recovery_port import RecoveryResult, RecoveryStrategy
 from failsoft.recovery.alternate_paths import AlternatePaths
 from failsoft.recovery.alternates import Alternate, PathSource
 from failsoft.recovery.manager import RecoveryManager

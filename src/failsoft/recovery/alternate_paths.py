@@ -9,7 +9,7 @@ from typing import Any
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import ToolError
 from failsoft.framework.normalize import normalize
-from failsoft.framework.ports import RecoveryResult
+from failsoft.framework.recovery_port import RecoveryResult
 from failsoft.recovery.alternates import Alternate, PathSource, spelled_alternates
 
 __all__ = ["AlternatePaths"]

@@ -9,8 +9,8 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 __all__ = ["Alternate", "PathSource", "Rule", "spelled_alternates"]
 
 Rule: TypeAlias = Literal["extension", "folder", "case", "alias", "parent_index"]
-"""`extension`: .md and .mdx swapped. `folder`: the index of the very folder that was asked for. `case`: the same path in
-other case. `alias`: another document claims the path in its front matter. `parent_index`: the index of the folder
+"""`extension`: .md and .mdx swapped. `folder`: the index of the very folder that was asked for. `case`: the same path
+in other case. `alias`: another document claims the path in its front matter. `parent_index`: the index of the folder
 above, which is another document, and so only ever a suggestion unless `folder_index=True`."""
 
 _SWAP = {".md": ".mdx", ".mdx": ".md"}

@@ -19,8 +19,8 @@ from failsoft.framework.errors import (
     Unavailable,
     UpstreamError,
 )
-from failsoft.framework.ports import RecoveryResult, RecoveryStrategy
-from failsoft.framework.response import RecoveryReceipt
+from failsoft.framework.receipt import RecoveryReceipt
+from failsoft.framework.recovery_port import RecoveryResult, RecoveryStrategy
 from failsoft.recovery.alternate_paths import AlternatePaths
 from failsoft.recovery.retry import Retry
 

@@ -12,7 +12,7 @@ from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import ToolError
 from failsoft.framework.normalize import normalize
-from failsoft.framework.ports import RecoveryResult
+from failsoft.framework.recovery_port import RecoveryResult
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -95,7 +95,7 @@ class Retry:
             sleep=self._sleep,
             reraise=True,
         )
-        value = await driver(_run_again, call)
+        value: Any = await driver(_run_again, call)
         return RecoveryResult(value, f"Succeeded on attempt {call.attempt} after {error.code}")
 
     def _wait(self, attempt: int, error: ToolError) -> float:

@@ -1,1 +1,1 @@
-"""The framework's own links, one a file, in the order of the chain: observe, validate, deadline, recover, check, handler."""
+"""The framework's own links, one a file; in the chain: observe, validate, deadline, recover, check, invoke."""

@@ -8,7 +8,7 @@ from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.chain import Proceed, Step
 from failsoft.framework.context import CallContext
 from failsoft.framework.normalize import normalize
-from failsoft.framework.ports import RecoveryEngine
+from failsoft.framework.recovery_port import RecoveryEngine
 
 __all__ = ["recover"]
 

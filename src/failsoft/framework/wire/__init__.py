@@ -30,6 +30,7 @@ def find_format(name: str, *, docs_url: str = "") -> WireFormat:
     """Return the format of that name.
 
     Args:
+        name: One of `format_names()`.
         docs_url: Where the error catalogue is published, for formats that link to it.
 
     Raises:

@@ -1,30 +1,20 @@
-"""What a wire format is: three renderings of one record, and their schema."""
+"""What a wire format is: the renderings of a response, and their schemas."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from failsoft.framework.failure import Failure
+from failsoft.framework.response import Renderer
 from failsoft.framework.schemas import inline_root
-
-if TYPE_CHECKING:
-    from failsoft.framework.failure import Failure
-    from failsoft.framework.response import Metadata, ToolResponse
 
 __all__ = ["DIALECT", "EXTRAS", "METADATA", "VIOLATIONS", "WireFormat", "either", "extras", "renamed", "violations"]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-class WireFormat(Protocol):
+class WireFormat(Renderer, Protocol):
     """One way to write a response. Stateless; every fact comes from the `Failure` or the `ToolResponse`."""
-
-    name: str
-
-    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
-        """Return a success, its data not yet JSON-safe."""
-
-    def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:
-        """Return a failure."""
 
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the JSON Schema of an answer whose data has this schema, the shape of a failure included.
@@ -138,7 +128,9 @@ def renamed(failure: Failure, wire_format: str) -> str:
     return failure.exception.aliases.get(wire_format, failure.code)
 
 
-def either(success: dict[str, Any], failure: dict[str, Any], *, told_by: tuple[str, str], data: dict[str, Any]) -> dict[str, Any]:
+def either(
+    success: dict[str, Any], failure: dict[str, Any], *, told_by: tuple[str, str], data: dict[str, Any]
+) -> dict[str, Any]:
     """Return one object schema over the properties of both shapes, told apart by the key that each requires."""
     _, definitions = inline_root(data)
     schema: dict[str, Any] = {

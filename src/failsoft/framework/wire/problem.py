@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from failsoft.framework.failure import Failure
+from failsoft.framework.response import Metadata, ToolResponse
 from failsoft.framework.schemas import inline_root
+from failsoft.framework.violations import Violation
 from failsoft.framework.wire.base import DIALECT, EXTRAS, METADATA, RETRY, STRING, STRINGS, either, extras
-
-if TYPE_CHECKING:
-    from failsoft.framework.failure import Failure
-    from failsoft.framework.response import Metadata, ToolResponse
-    from failsoft.framework.violations import Violation
 
 __all__ = ["ProblemFormat"]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from failsoft.framework.failure import Failure
+from failsoft.framework.response import Metadata, ToolResponse
 from failsoft.framework.schemas import inline_root
 from failsoft.framework.wire.base import (
     DIALECT,
@@ -17,10 +19,6 @@ from failsoft.framework.wire.base import (
     either,
     violations,
 )
-
-if TYPE_CHECKING:
-    from failsoft.framework.failure import Failure
-    from failsoft.framework.response import Metadata, ToolResponse
 
 __all__ = ["ToolResponseFormat"]
 

@@ -1,0 +1,55 @@
+"""What the call path needs of recovery, as protocols; `failsoft.recovery` and users implement them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from failsoft.framework.context import CallContext
+from failsoft.framework.errors.base import ToolError
+
+__all__ = ["RecoveryEngine", "RecoveryResult", "RecoveryStrategy"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryResult:
+    """What a strategy found in place of the error.
+
+    Args:
+        value: The value to answer with.
+        message: One sentence that tells the caller what was done.
+        changed: Arguments that were changed, with the values that were used.
+        degraded: Whether the value is second best (stale, partial).
+    """
+
+    value: Any
+    message: str
+    changed: dict[str, Any] = field(default_factory=dict)
+    degraded: bool = False
+
+
+@runtime_checkable
+class RecoveryStrategy(Protocol):
+    """One way out of an error. `name` is its label in receipts and metrics (`alternate_path`)."""
+
+    name: str
+
+    async def attempt(self, error: ToolError, call: CallContext) -> RecoveryResult | None:
+        """Return a result in place of the error, or None if this strategy has nothing to offer.
+
+        It may raise a `ToolError`, which takes the place of the error from then on (better suggestions, for example).
+        """
+
+
+class RecoveryEngine(Protocol):
+    """Chooses and runs the strategies for an error. `failsoft.recovery.RecoveryManager` is ours."""
+
+    async def recover(self, error: ToolError, call: CallContext) -> Any:
+        """Return the value that takes the error's place, its receipt noted on the call, or raise a `ToolError`."""
+
+    def with_strategies(self, strategies: Sequence[RecoveryStrategy]) -> RecoveryEngine:
+        """Return an engine that has just these strategies, for every error."""
+
+    def describe(self) -> list[str]:
+        """Return the names of the strategies, in the order in which they are tried, for `tool.describe()`."""

@@ -18,8 +18,6 @@ from failsoft.composition import install as _install
 if TYPE_CHECKING:
     from failsoft.framework.arguments import (
         Fault as Fault,
-    )
-    from failsoft.framework.arguments import (
         Reference as Reference,
     )
     from failsoft.framework.chain import (
@@ -30,119 +28,43 @@ if TYPE_CHECKING:
     )
     from failsoft.framework.errors import (
         AlreadyExists as AlreadyExists,
-    )
-    from failsoft.framework.errors import (
         ApprovalRequired as ApprovalRequired,
-    )
-    from failsoft.framework.errors import (
         BadOutput as BadOutput,
-    )
-    from failsoft.framework.errors import (
         CircuitOpen as CircuitOpen,
-    )
-    from failsoft.framework.errors import (
         ConfigurationError as ConfigurationError,
-    )
-    from failsoft.framework.errors import (
         Conflict as Conflict,
-    )
-    from failsoft.framework.errors import (
         DatabaseError as DatabaseError,
-    )
-    from failsoft.framework.errors import (
         DeadlineExceeded as DeadlineExceeded,
-    )
-    from failsoft.framework.errors import (
         DocumentLoadError as DocumentLoadError,
-    )
-    from failsoft.framework.errors import (
         DocumentNotFound as DocumentNotFound,
-    )
-    from failsoft.framework.errors import (
         Infeasible as Infeasible,
-    )
-    from failsoft.framework.errors import (
         InitializationError as InitializationError,
-    )
-    from failsoft.framework.errors import (
         InternalError as InternalError,
-    )
-    from failsoft.framework.errors import (
         InvalidArgument as InvalidArgument,
-    )
-    from failsoft.framework.errors import (
         InvalidParameter as InvalidParameter,
-    )
-    from failsoft.framework.errors import (
         MultipleErrors as MultipleErrors,
-    )
-    from failsoft.framework.errors import (
         NextStep as NextStep,
-    )
-    from failsoft.framework.errors import (
         NotFound as NotFound,
-    )
-    from failsoft.framework.errors import (
         NotImplementedTool as NotImplementedTool,
-    )
-    from failsoft.framework.errors import (
         Overloaded as Overloaded,
-    )
-    from failsoft.framework.errors import (
         PermissionDenied as PermissionDenied,
-    )
-    from failsoft.framework.errors import (
         PreconditionFailed as PreconditionFailed,
-    )
-    from failsoft.framework.errors import (
         Public as Public,
-    )
-    from failsoft.framework.errors import (
         QuotaExhausted as QuotaExhausted,
-    )
-    from failsoft.framework.errors import (
         RateLimited as RateLimited,
-    )
-    from failsoft.framework.errors import (
         ReportedFailure as ReportedFailure,
-    )
-    from failsoft.framework.errors import (
         ResultTooLarge as ResultTooLarge,
-    )
-    from failsoft.framework.errors import (
         SearchError as SearchError,
-    )
-    from failsoft.framework.errors import (
         StorageError as StorageError,
-    )
-    from failsoft.framework.errors import (
         Timeout as Timeout,
-    )
-    from failsoft.framework.errors import (
         ToolError as ToolError,
-    )
-    from failsoft.framework.errors import (
         ToolSystemError as ToolSystemError,
-    )
-    from failsoft.framework.errors import (
         Unauthenticated as Unauthenticated,
-    )
-    from failsoft.framework.errors import (
         Unavailable as Unavailable,
-    )
-    from failsoft.framework.errors import (
         UnknownError as UnknownError,
-    )
-    from failsoft.framework.errors import (
         UnknownTool as UnknownTool,
-    )
-    from failsoft.framework.errors import (
         Unsupported as Unsupported,
-    )
-    from failsoft.framework.errors import (
         UpstreamError as UpstreamError,
-    )
-    from failsoft.framework.errors import (
         ValidationFailed as ValidationFailed,
     )
     from failsoft.framework.factory import (
@@ -177,23 +99,13 @@ if TYPE_CHECKING:
     )
     from failsoft.recovery import (
         AlternatePaths as AlternatePaths,
-    )
-    from failsoft.recovery import (
         RecoveryManager as RecoveryManager,
-    )
-    from failsoft.recovery import (
         RecoveryResult as RecoveryResult,
-    )
-    from failsoft.recovery import (
         Retry as Retry,
     )
     from failsoft.server import (
         asgi_app as asgi_app,
-    )
-    from failsoft.server import (
         mcp_server as mcp_server,
-    )
-    from failsoft.server import (
         serve as serve,
     )
 

@@ -1,0 +1,62 @@
+"""Did you mean: documents that a dead path may have stood for. They are offered, never served."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+from rapidfuzz import fuzz, process
+
+from failsoft.framework.errors import NextStep
+from failsoft.tools.docs.documents import address
+from failsoft.tools.docs.lookup import all_paths, paths_at, paths_named, search
+from failsoft.tools.docs.query import parse_query, plain_words
+from failsoft.tools.docs.spelling import folded
+
+__all__ = ["search_step", "suggest_paths"]
+
+SUGGESTIONS_AT_MOST = 5
+_NAMESAKES_AT_MOST = 200
+_SIMILAR_ABOVE = 70.0
+"""Percent of likeness between whole paths; below it most candidates share a folder and nothing else."""
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def suggest_paths(connection: sqlite3.Connection, path: str, *, limit: int = SUGGESTIONS_AT_MOST) -> list[str]:
+    """Return existing paths that a missing one may have stood for, most likely first.
+
+    In this order: the same page as a file or as a folder, pages of the same name elsewhere (a moved page), paths that
+    are spelled alike, and pages that a search for the name finds.
+    """
+    wanted = folded(path)
+    found = paths_at(connection, address(path))
+    namesakes = paths_named(connection, path, _NAMESAKES_AT_MOST)
+    found += sorted(namesakes, key=lambda other: -fuzz.ratio(wanted, folded(other)))[:limit]
+    # Half of the places for what is spelled alike: what a search finds shares the topic, if not the letters.
+    found += _spelled_alike(connection, wanted, limit - limit // 2)
+    words = _words(path)
+    if words:
+        query = parse_query(words)
+        found += [hit["path"] for hit in search(connection, query, None, limit)["results"]]
+    return list(dict.fromkeys(other for other in found if other != path))[:limit]
+
+
+def search_step(path: str) -> NextStep:
+    """Return the search for the words of the path's last name, or the list of all documents if it has none."""
+    words = _words(path)
+    return NextStep("search_documents", {"query": words}) if words else NextStep("list_documents")
+
+
+def _words(path: str) -> str:
+    name = address(path).rpartition("/")[2]
+    start = folded(path).rfind(name)
+    shown = path[start : start + len(name)] if start >= 0 and len(folded(path)) == len(path) else name
+    return plain_words(re.sub(r"[_.-]+", " ", _CAMEL.sub(" ", shown)).lower())
+
+
+def _spelled_alike(connection: sqlite3.Connection, wanted: str, limit: int) -> list[str]:
+    paths = all_paths(connection)
+    matches = process.extract(
+        wanted, paths, scorer=fuzz.ratio, processor=None, score_cutoff=_SIMILAR_ABOVE, limit=limit
+    )
+    return [path for path, _, _ in matches]

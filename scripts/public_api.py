@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,19 +75,3 @@ def _default(default: Any) -> str:
     if default is inspect.Parameter.empty:
         return ""
     return f"={default!r}" if isinstance(default, PLAIN) else "=..."
-
-
-def main() -> int:
-    """Write the record, or with `--check` say whether it is up to date (exit code 1 if not)."""
-    text = describe()
-    if "--check" not in sys.argv[1:]:
-        RECORD.write_text(text)
-        return 0
-    if RECORD.exists() and RECORD.read_text() == text:
-        return 0
-    print("the public API differs from docs/reference/public-api.txt; if that is meant, run scripts/public_api.py")
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -40,7 +40,7 @@ def test_no_two_modules_import_each_other_even_by_a_detour() -> None:
 
 
 def _circles(imports: dict[str, set[str]]) -> list[list[str]]:
-    """Return what is left once modules that import nothing, or that nothing imports, were taken away again and again."""
+    """Return what is left once modules that import nothing, or that nothing imports, were taken away repeatedly."""
     left = {module: set(found) for module, found in imports.items()}
     while free := [module for module, found in left.items() if not found & left.keys()]:
         for module in free:

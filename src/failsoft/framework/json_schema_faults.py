@@ -11,7 +11,7 @@ from failsoft.framework.schema_words import FORMATS, Schema, accepted_names, alt
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Reason, Violation
 
-__all__ = ["violations_from_jsonschema"]
+__all__ = ["violations_from_error", "violations_from_jsonschema"]
 
 _VIOLATIONS_AT_MOST = 200
 """Violations in one answer; the rest is not even looked for."""
@@ -54,6 +54,11 @@ def violations_from_jsonschema(validator: Any, instance: Any) -> list[Violation]
             break
     wrong_type = {path for path, reason in found if reason == "type"}
     return [fault for (path, reason), fault in found.items() if reason != "enum" or path not in wrong_type]
+
+
+def violations_from_error(error: Any) -> list[Violation]:
+    """Return the faults of one `jsonschema.ValidationError` that somebody else raised."""
+    return list(_violations(error, (), error.schema if isinstance(error.schema, Mapping) else {}))
 
 
 def _violations(error: Any, above: tuple[str | int, ...], root: Schema) -> Iterator[Violation]:

@@ -1,0 +1,52 @@
+"""Any exception becomes a `ToolError`, by its type and its numbers, never by its text.
+
+The most specific rule wins: an exception's classes are looked up along its MRO, by name, so that no library is
+imported to ask whether an exception is one of its own. The text of a foreign exception goes to the log alone: it may
+hold secrets, paths, or instructions to the model that would read it.
+"""
+
+from __future__ import annotations
+
+from failsoft.framework.errors import ToolError
+from failsoft.framework.normalize.entry_points import by_entry_points
+from failsoft.framework.normalize.groups import leaves, merged
+from failsoft.framework.normalize.rules import finish, unknown
+from failsoft.framework.normalize.tables import by_tables
+
+__all__ = ["normalize"]
+
+_WRAPPED_AT_MOST = 8
+"""Exceptions that wrap one another and are opened in turn."""
+
+
+def normalize(exc: BaseException) -> ToolError:
+    """Return the typed error that stands for an exception; it never raises.
+
+    A `ToolError` is returned as it is. Next come the rules of third parties (entry points `failsoft.normalizers`),
+    exception groups, and our own tables; what no rule knows is UNKNOWN_ERROR with the name of its type.
+
+    Args:
+        exc: Any exception, those that end an interpreter included.
+
+    Returns:
+        The error, with the exception as its `__cause__` and the exception's text as its `operator_hint`.
+    """
+    if issubclass(type(exc), ToolError):
+        return exc  # type: ignore[return-value]  # isinstance would ask `exc.__class__`, which may raise
+    try:
+        error = _judged(exc, _WRAPPED_AT_MOST)
+        return finish(error, exc) if error is not None else unknown(exc)
+    except BaseException:  # noqa: BLE001 - an exception may break in every attribute; the call still gets an answer
+        return unknown(exc)
+
+
+def _judged(exc: BaseException, depth: int) -> ToolError | None:
+    if issubclass(type(exc), ToolError):
+        return exc  # type: ignore[return-value]  # as above
+    error = by_entry_points(exc)
+    if error is not None:
+        return error
+    if isinstance(exc, BaseExceptionGroup):
+        members = leaves(exc)
+        return merged([normalize(member) for member in members]) if members else None
+    return by_tables(exc, lambda inner: _judged(inner, depth - 1) if depth else None)

@@ -1,0 +1,120 @@
+"""Keeps secrets, file contents and foreign paths out of what is sent and logged. Linear time on hostile text."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from failsoft.framework._foreign_paths import PATH, redact_paths
+from failsoft.framework._secrets import PATTERNS, REDACTED
+
+__all__ = [
+    "PATH",
+    "REDACTED",
+    "WITHHELD",
+    "is_secret_name",
+    "redact",
+    "redact_paths",
+    "redact_text",
+    "withhold_contents",
+]
+
+WITHHELD = "<withheld>"
+"""Stands in place of a file's content, a sequence or a model."""
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_NAME_AT_MOST = 200
+_SECRET_WORDS = frozenset(
+    {
+        *("apikey", "authorization", "bearer", "cookie", "cookies", "credential", "credentials", "jwt"),
+        *("passphrase", "passwd", "password", "passwords", "pwd", "secret", "secrets", "token"),
+    }
+)
+_SECRET_KEYS = frozenset(
+    {"access", "account", "api", "client", "encryption", "private", "secret", "service", "shared", "signing", "ssh"}
+)
+"""A word before `key` that makes it a secret."""
+_FOR_THE_CALLER = frozenset({"continuation", "cursor", "next", "page", "pagination"})
+"""A `next_page_token` is sent so that the caller uses it."""
+_FACTS_ABOUT = frozenset(
+    {
+        *("at", "budget", "count", "endpoint", "expires", "expiry", "format", "hint", "id", "ids", "length", "limit"),
+        *("max", "min", "name", "names", "policy", "remaining", "required", "rule", "ttl", "type", "uri", "url"),
+        *("usage", "used", "version"),
+    }
+)
+"""A `token_count` or an `api_key_id` is no secret."""
+_CONTENT_WORDS = frozenset({"body", "content", "contents", "sequence", "sequences"})
+_CONTENT_PAIRS = frozenset({("new", "string"), ("old", "string")})
+
+
+def redact(tree: Any) -> Any:
+    """Return a JSON tree without secrets: neither under names that say so, nor in texts that look like one.
+
+    Applying it twice changes nothing more. Names are judged by whole words: `tokens_used` and `author` stay.
+    """
+    if isinstance(tree, str):
+        return redact_text(tree)
+    if isinstance(tree, Mapping):
+        return {_clean_name(name): _under(name, item) for name, item in tree.items()}
+    if isinstance(tree, list):
+        return [redact(item) for item in tree]
+    if isinstance(tree, tuple):
+        return tuple(redact(item) for item in tree)
+    return tree
+
+
+def redact_text(text: str) -> str:
+    """Return the text with everything replaced that looks like a secret: keys, tokens, PEM blocks, URL passwords."""
+    lowered = text.lower()
+    for needles, pattern, replacement in PATTERNS:
+        if any(needle in lowered for needle in needles):
+            text = pattern.sub(replacement, text)
+    return text
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether a key, a parameter or a header of this name holds a secret."""
+    words = _words(name)
+    if not words or words[-1] in _FACTS_ABOUT or not _FOR_THE_CALLER.isdisjoint(words):
+        return False
+    if words == ["auth"] or not _SECRET_WORDS.isdisjoint(words):
+        return True
+    return any(after in {"key", "keys"} and before in _SECRET_KEYS for before, after in itertools.pairwise(words))
+
+
+def withhold_contents(tree: Any) -> Any:
+    """Return a JSON tree without file contents, sequences, edits and models: for details and logs, not for results."""
+    if isinstance(tree, Mapping):
+        return {name: WITHHELD if _is_content(name, item) else withhold_contents(item) for name, item in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return [withhold_contents(item) for item in tree]
+    return tree
+
+
+def _clean_name(name: Any) -> Any:
+    return redact_text(name) if isinstance(name, str) else name
+
+
+def _under(name: Any, item: Any) -> Any:
+    if item is None or isinstance(item, bool) or not isinstance(name, str) or not is_secret_name(name):
+        return redact(item)
+    return REDACTED
+
+
+def _is_content(name: Any, item: Any) -> bool:
+    if not isinstance(name, str) or not isinstance(item, (str, list, tuple, Mapping)):
+        return False
+    words = _words(name)
+    if not words:
+        return False
+    if words[-1] == "model":
+        return isinstance(item, Mapping)
+    return words[-1] in _CONTENT_WORDS or tuple(words[-2:]) in _CONTENT_PAIRS
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in lower case: `X-Api-Key`, `apiKey`, `API_KEY` and `api.key` all say api, key."""
+    return [word.lower() for word in _WORDS.findall(name[:_NAME_AT_MOST])]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.did_you_mean import closest_name, closest_value, coerced
+from failsoft.framework.redaction import is_secret_name, redact_text
 from failsoft.framework.schema_words import (
     ALLOWED_AT_MOST,
     Schema,
@@ -30,13 +30,6 @@ _ECHO_AT_MOST = 60
 """Characters of a received value that may be echoed."""
 _STEP_AT_MOST = 100
 _PATH_AT_MOST = 300
-_SECRET_NAME = re.compile(
-    r"pass(word|wd|phrase|code)|secret|token(?!s)|credential|api[_-]?key|private[_-]?key|authori[sz]ation|cookie",
-    re.IGNORECASE,
-)
-_SECRET_VALUE = re.compile(
-    r"(sk|pk|rk|ghp|gho|ghs|xox[abp]|AKIA|ASIA|eyJ)[A-Za-z0-9_-]{12,}|Bearer\s|-----BEGIN|://[^/\s]*:[^/\s]*@"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +139,7 @@ def _echo(value: Any) -> Any:
 def _is_json_scalar(value: Any) -> bool:
     """Return whether a value is short, and can be written as JSON and read by a person as it is."""
     if isinstance(value, str):
-        return len(value) <= _ECHO_AT_MOST and printable(value) == value and _SECRET_VALUE.search(value) is None
+        return len(value) <= _ECHO_AT_MOST and printable(value) == value == redact_text(value)
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 10**_ECHO_AT_MOST)
@@ -154,8 +147,8 @@ def _is_json_scalar(value: Any) -> bool:
 
 def is_secret(place: Place) -> bool:
     """Return whether a name on the way to the value, or the value itself, looks like a secret."""
-    named = any(isinstance(step, str) and _SECRET_NAME.search(step) for step in place.path)
-    return named or (isinstance(place.value, str) and _SECRET_VALUE.search(place.value) is not None)
+    named = any(isinstance(step, str) and is_secret_name(step) for step in place.path)
+    return named or (isinstance(place.value, str) and redact_text(place.value) != place.value)
 
 
 def quotable(text: str, place: Place) -> str:

@@ -7,19 +7,16 @@ from typing import Any, TypeAlias
 
 from failsoft.framework.errors import ToolError
 from failsoft.framework.normalize import clouds, databases, http_clients, os_errors, python, validation, web
-from failsoft.framework.normalize.rules import Inside, Table, hint_of, read
+from failsoft.framework.normalize.rules import Inside, Rule, hint_of, read
 
 __all__ = ["TABLES", "by_tables"]
 
-TABLES: dict[str, Table] = {
-    **python.TABLES,
-    **os_errors.TABLES,
-    **http_clients.TABLES,
-    **databases.TABLES,
-    **clouds.TABLES,
-    **web.TABLES,
-    **validation.TABLES,
-}
+_FILES = (python, os_errors, http_clients, databases, clouds, web, validation)
+
+TABLES: dict[str, dict[str, Rule]] = {}
+for _file in _FILES:
+    for _root, _table in _file.TABLES.items():
+        TABLES.setdefault(_root, {}).update(_table)
 """Root package of a class's `__module__` -> the rules for its classes."""
 
 

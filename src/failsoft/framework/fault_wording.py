@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.did_you_mean import closest_name, closest_value, coerced
-from failsoft.framework.redaction import is_secret_name, redact_text
+from failsoft.framework.redaction import is_secret_name, redact_text, withhold_contents
 from failsoft.framework.schema_words import (
     ALLOWED_AT_MOST,
     Schema,
@@ -21,7 +21,7 @@ from failsoft.framework.schema_words import (
 from failsoft.framework.text import bounded, printable
 from failsoft.framework.violations import Reason, Violation
 
-__all__ = ["ABSENT", "Place", "dotted", "is_secret", "quotable", "violation"]
+__all__ = ["ABSENT", "Place", "dotted", "quotable", "violation"]
 
 ABSENT: Any = object()
 """Stands for a value that was not received, or that is not known."""
@@ -74,7 +74,7 @@ def violation(
         expected = describe(place.schemas, place.root, by_type=True) or expected
     elif reason == "enum" and allowed:
         expected = " or ".join(filter(None, [one_of(allowed), expected]))
-    private = is_secret(place)
+    private = _is_private(place)
     return Violation(
         path=dotted(place.path),
         reason=reason,
@@ -145,18 +145,24 @@ def _is_json_scalar(value: Any) -> bool:
     return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 10**_ECHO_AT_MOST)
 
 
-def is_secret(place: Place) -> bool:
-    """Return whether a name on the way to the value, or the value itself, looks like a secret."""
-    named = any(isinstance(step, str) and is_secret_name(step) for step in place.path)
-    return named or (isinstance(place.value, str) and redact_text(place.value) != place.value)
+def _is_private(place: Place) -> bool:
+    """Return whether a value is not to be echoed: long, a secret by name or looks, or the content of a file."""
+    if isinstance(place.value, str) and (len(place.value) > _ECHO_AT_MOST or redact_text(place.value) != place.value):
+        return True
+    return any(isinstance(step, str) and _is_private_name(step, place.value) for step in place.path)
+
+
+def _is_private_name(name: str, value: Any) -> bool:
+    return is_secret_name(name) or withhold_contents({name: value}) != {name: value}
 
 
 def quotable(text: str, place: Place) -> str:
     """Return the sentence of an author's own check, or nothing if it repeats what was received."""
     clean = bounded(text).strip().rstrip(".")
-    if is_secret(place) or any(leaf in clean for leaf in _leaves(place.value)):
+    is_named_secret = any(isinstance(step, str) and is_secret_name(step) for step in place.path)
+    if is_named_secret or any(leaf in clean for leaf in _leaves(place.value)):
         return ""
-    return clean
+    return redact_text(clean)
 
 
 def _leaves(value: Any, depth: int = 3) -> list[str]:

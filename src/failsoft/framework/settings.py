@@ -1,0 +1,215 @@
+"""Everything an operator can set, read from `FAILSOFT_...` variables and checked once at start-up."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from failsoft.framework.errors import ConfigurationError
+
+__all__ = ["DetailLevel", "Environment", "SettingRow", "Settings", "WireFormatName"]
+
+Environment: TypeAlias = Literal["production", "staging", "development"]
+DetailLevel: TypeAlias = Literal["minimal", "standard", "full"]
+WireFormatName: TypeAlias = Literal[
+    "auto", "tool_response", "error_response", "problem", "edit_envelope", "system_error", "coded_error"
+]
+LogLevel: TypeAlias = Literal["TRACE", "DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR", "CRITICAL"]
+
+_PREFIX = "FAILSOFT_"
+_MASK = "********"
+
+
+def _split(value: Any) -> Any:
+    return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
+
+
+def _upper(value: Any) -> Any:
+    return value.upper() if isinstance(value, str) else value
+
+
+def _web_address(value: str) -> str:
+    if not value.startswith(("http://", "https://")) or len(value.split("://", 1)[1]) == 0:
+        msg = "must be an address that starts with http:// or https://"
+        raise ValueError(msg)
+    return value
+
+
+Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+WebAddress: TypeAlias = Annotated[str, AfterValidator(_web_address)]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingRow:
+    """One setting as `failsoft doctor` shows it; secrets are masked.
+
+    Args:
+        name: The name in Python.
+        variable: The environment variable.
+        value: What is in force.
+        default: What would be in force without the variable.
+        source: `environment`, `code` or `default`.
+        help: What it does, with its unit.
+    """
+
+    name: str
+    variable: str
+    value: str
+    default: str
+    source: str
+    help: str
+
+
+class Settings(BaseSettings):
+    """What an operator can set. Immutable; an empty variable counts as unset.
+
+    `Settings.load()` reads the environment and turns a bad value into a CONFIG_ERROR that names the variable.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=_PREFIX,
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+        populate_by_name=True,
+        validate_default=False,
+    )
+
+    environment: Environment = Field(
+        default="production", description="Where this runs; decides how much a caller is told."
+    )
+    detail: DetailLevel | None = Field(default=None, description="How much a caller is told, whatever the environment.")
+    wire_format: WireFormatName = Field(default="auto", description="The shape of answers; auto is the toolset's own.")
+    debug_stack: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("FAILSOFT_DEBUG_STACK", "DEBUG_STACK"),
+        description="Send stack traces to callers, in any environment.",
+    )
+    max_response_bytes: int = Field(
+        default=1_000_000, ge=1_000, description="Largest answer in bytes, text and structured content together."
+    )
+    max_request_bytes: int = Field(default=4 * 1024 * 1024, ge=1_000, description="Largest HTTP request in bytes.")
+    default_timeout_s: float = Field(
+        default=30.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Limit of a call in seconds where its operation names none; 0: no limit.",
+    )
+    slow_call_s: float = Field(default=5.0, gt=0, description="Calls that take longer, in seconds, are logged as slow.")
+    max_threads: int = Field(default=32, ge=1, le=10_000, description="Worker threads for handlers that are not async.")
+    max_abandoned_threads: int = Field(
+        default=16, ge=1, le=10_000, description="Worker threads that may still run for calls that gave up."
+    )
+    metrics_enabled: bool = Field(default=True, description="Record Prometheus metrics.")
+    metrics_label_limit: int = Field(
+        default=1_000, ge=1, le=100_000, description="Distinct operations in the metrics; the rest share __other__."
+    )
+    service_name: str = Field(
+        default="failsoft", min_length=1, max_length=100, description="Names this service in logs and alerts."
+    )
+    log_level: Annotated[LogLevel, BeforeValidator(_upper)] = Field(
+        default="INFO", description="Least level that is logged."
+    )
+    log_json: bool = Field(default=True, description="Write logs as JSON lines.")
+    auth_token: SecretStr | None = Field(
+        default=None, min_length=8, description="Bearer token that callers over HTTP have to send."
+    )
+    allowed_hosts: Names = Field(
+        default=(), description="Host names that HTTP requests may be addressed to, separated by commas."
+    )
+    shutdown_grace_s: float = Field(
+        default=10.0, ge=0, allow_inf_nan=False, description="Seconds that calls in flight are given at shutdown."
+    )
+    alert_webhook_url: (
+        Annotated[SecretStr, AfterValidator(lambda url: SecretStr(_web_address(url.get_secret_value())))] | None
+    ) = Field(default=None, description="Where alerts on critical failures are posted.")
+    alert_dedup_s: float = Field(
+        default=300.0, ge=0, allow_inf_nan=False, description="Equal alerts within so many seconds are sent once."
+    )
+    error_docs_url: WebAddress | None = Field(
+        default=None, description="Address of the published catalogue pages, for the problem format's type."
+    )
+
+    @property
+    def detail_level(self) -> DetailLevel:
+        """How much a caller is told: what `detail` says, else `minimal` in production and `standard` elsewhere."""
+        return self.detail or ("minimal" if self.environment == "production" else "standard")
+
+    @classmethod
+    def load(cls, **given: Any) -> Self:
+        """Return the settings from the environment; `given` goes first.
+
+        Raises:
+            CONFIG_ERROR: A value is not usable. The message names each variable and what it accepts, never the value.
+        """
+        try:
+            return cls(**given)
+        except ValidationError as error:
+            faults = [_explained(cls, fault) for fault in error.errors(include_input=False, include_url=False)]
+            issue, resolution = "; ".join(faults), "Correct or unset the variables that are named, then start again"
+        raise ConfigurationError(issue=issue, resolution=resolution)
+
+    def describe(self, environ: Mapping[str, str] = os.environ) -> list[SettingRow]:
+        """Return every setting with its variable, value, default and source, in the order of declaration."""
+        return [self._row(name, field, environ) for name, field in type(self).model_fields.items()]
+
+    def _row(self, name: str, field: FieldInfo, environ: Mapping[str, str]) -> SettingRow:
+        if name not in self.model_fields_set:
+            source = "default"
+        else:
+            present = {variable.upper() for variable, value in environ.items() if value}
+            source = "code" if present.isdisjoint(_variables(name, field)) else "environment"
+        value = getattr(self, name)
+        return SettingRow(
+            name, _variables(name, field)[0], _shown(value), _shown(field.default), source, field.description or ""
+        )
+
+    @classmethod
+    def unknown_variables(cls, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """Return the `FAILSOFT_` variables that name no setting, each with the closest one that does (or nothing)."""
+        known = [variable for name, field in cls.model_fields.items() for variable in _variables(name, field)]
+        strange = sorted(name for name in environ if name.upper().startswith(_PREFIX) and name.upper() not in known)
+        tails = {variable.removeprefix(_PREFIX): variable for variable in known}
+        closest = {name: difflib.get_close_matches(name.upper().removeprefix(_PREFIX), tails, 1) for name in strange}
+        return {name: tails[match[0]] if match else "" for name, match in closest.items()}
+
+
+def _variables(name: str, field: FieldInfo) -> tuple[str, ...]:
+    """Return the environment variables of a field, the proper one first."""
+    if isinstance(field.validation_alias, AliasChoices):
+        return tuple(str(choice) for choice in field.validation_alias.choices)
+    return (_PREFIX + name.upper(),)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, SecretStr):
+        return _MASK
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _explained(cls: type[Settings], fault: Mapping[str, Any]) -> str:
+    """Return the sentence on one fault: the variable, and what it accepts. Never the value."""
+    place = str(fault["loc"][0]) if fault["loc"] else ""
+    for name, field in cls.model_fields.items():
+        variables = _variables(name, field)
+        if place == name or place in variables:
+            present = [variable for variable in variables if os.environ.get(variable)]
+            return f"{(present or variables)[0]} {_accepted(fault)}"
+    return f"{place} {_accepted(fault)}"
+
+
+def _accepted(fault: Mapping[str, Any]) -> str:
+    if fault["type"] == "too_short":
+        return f"must have at least {fault['ctx']['min_length']} characters"
+    message = str(fault["msg"]).removeprefix("Value error, ").replace("Input should", "must")
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,197 @@
+"""A setting is what the environment says, or its default; a bad value is named without being shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.settings import Settings
+
+DEFAULTS = {
+    "environment": "production",
+    "detail": None,
+    "wire_format": "auto",
+    "debug_stack": False,
+    "max_response_bytes": 1_000_000,
+    "max_request_bytes": 4 * 1024 * 1024,
+    "default_timeout_s": 30.0,
+    "slow_call_s": 5.0,
+    "max_threads": 32,
+    "max_abandoned_threads": 16,
+    "metrics_enabled": True,
+    "metrics_label_limit": 1_000,
+    "service_name": "failsoft",
+    "log_level": "INFO",
+    "log_json": True,
+    "auth_token": None,
+    "allowed_hosts": (),
+    "shutdown_grace_s": 10.0,
+    "alert_webhook_url": None,
+    "alert_dedup_s": 300.0,
+    "error_docs_url": None,
+}
+ACCEPTED: dict[str, tuple[str, Any]] = {
+    "environment": ("staging", "staging"),
+    "detail": ("full", "full"),
+    "wire_format": ("problem", "problem"),
+    "debug_stack": ("1", True),
+    "max_response_bytes": ("2000000", 2_000_000),
+    "max_request_bytes": ("1000", 1_000),
+    "default_timeout_s": ("0", 0.0),
+    "slow_call_s": ("0.5", 0.5),
+    "max_threads": ("8", 8),
+    "max_abandoned_threads": ("2", 2),
+    "metrics_enabled": ("off", False),
+    "metrics_label_limit": ("50", 50),
+    "service_name": ("shop", "shop"),
+    "log_level": ("debug", "DEBUG"),
+    "log_json": ("false", False),
+    "auth_token": ("correct horse", SecretStr("correct horse")),
+    "allowed_hosts": ("a.example, b.example:80,", ("a.example", "b.example:80")),
+    "shutdown_grace_s": ("2.5", 2.5),
+    "alert_webhook_url": ("https://hooks.example/T0", SecretStr("https://hooks.example/T0")),
+    "alert_dedup_s": ("0", 0.0),
+    "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
+}
+REFUSED = {
+    "environment": "prod",
+    "detail": "everything",
+    "wire_format": "xml",
+    "debug_stack": "maybe",
+    "max_response_bytes": "12",
+    "max_request_bytes": "many",
+    "default_timeout_s": "-1",
+    "slow_call_s": "0",
+    "max_threads": "0",
+    "max_abandoned_threads": "nan",
+    "metrics_enabled": "perhaps",
+    "metrics_label_limit": "0",
+    "service_name": "x" * 101,
+    "log_level": "LOUD",
+    "log_json": "2",
+    "auth_token": "hunter2",
+    "shutdown_grace_s": "inf",
+    "alert_webhook_url": "hunter2://hooks.example",
+    "alert_dedup_s": "-0.1",
+    "error_docs_url": "docs.example",
+}
+
+
+def test_the_defaults_are_the_documented_ones() -> None:
+    assert Settings.load().model_dump() == DEFAULTS
+
+
+@pytest.mark.parametrize("name", sorted(DEFAULTS))
+def test_every_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, value = ACCEPTED[name]
+    monkeypatch.setenv(f"FAILSOFT_{name.upper()}", text)
+    assert Settings.load().model_dump() == {**DEFAULTS, name: value}
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_a_bad_value_names_the_variable_and_is_not_repeated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    variable = f"FAILSOFT_{name.upper()}"
+    monkeypatch.setenv(variable, REFUSED[name])
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load()
+    error = caught.value
+    assert error.code == "CONFIG_ERROR"
+    assert error.issue.startswith(f"{variable} must ") or error.issue.startswith(f"{variable} ")
+    assert "hunter2" not in repr(error)
+    assert error.__context__ is None
+
+
+def test_only_settings_that_take_any_text_have_no_bad_value() -> None:
+    assert DEFAULTS.keys() - REFUSED.keys() == {"allowed_hosts"}
+
+
+def test_all_bad_values_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILSOFT_MAX_THREADS", "many")
+    monkeypatch.setenv("FAILSOFT_DETAIL", "loud")
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load()
+    assert "FAILSOFT_MAX_THREADS" in caught.value.issue
+    assert "FAILSOFT_DETAIL" in caught.value.issue
+
+
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILSOFT_DETAIL", "")
+    monkeypatch.setenv("FAILSOFT_MAX_THREADS", "")
+    assert Settings.load().model_dump() == DEFAULTS
+
+
+def test_debug_stack_has_an_older_name_and_the_proper_one_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEBUG_STACK", "true")
+    assert Settings.load().debug_stack is True
+    monkeypatch.setenv("FAILSOFT_DEBUG_STACK", "false")
+    assert Settings.load().debug_stack is False
+
+
+def test_a_bad_value_under_the_older_name_names_the_older_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEBUG_STACK", "verbose")
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load()
+    assert caught.value.issue.startswith("DEBUG_STACK ")
+
+
+@pytest.mark.parametrize(
+    ("environment", "detail", "level"),
+    [
+        ("production", None, "minimal"),
+        ("staging", None, "standard"),
+        ("development", None, "standard"),
+        ("production", "full", "full"),
+        ("development", "minimal", "minimal"),
+        ("staging", "standard", "standard"),
+    ],
+)
+def test_the_detail_level_follows_the_environment_unless_it_is_set(environment: Any, detail: Any, level: str) -> None:
+    assert Settings(environment=environment, detail=detail).detail_level == level
+
+
+def test_what_is_given_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILSOFT_MAX_THREADS", "8")
+    assert Settings.load(max_threads=3).max_threads == 3
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        Settings().max_threads = 3
+
+
+def test_describe_has_a_row_for_every_setting_with_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILSOFT_MAX_THREADS", "8")
+    monkeypatch.setenv("DEBUG_STACK", "true")
+    rows = {row.name: row for row in Settings.load(service_name="shop").describe()}
+    assert list(rows) == list(DEFAULTS)
+    assert {name: row.source for name, row in rows.items() if row.source != "default"} == {
+        "debug_stack": "environment",
+        "max_threads": "environment",
+        "service_name": "code",
+    }
+    assert (rows["max_threads"].variable, rows["max_threads"].value, rows["max_threads"].default) == (
+        "FAILSOFT_MAX_THREADS",
+        "8",
+        "32",
+    )
+    assert all(row.help for row in rows.values())
+
+
+def test_describe_and_repr_mask_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILSOFT_AUTH_TOKEN", "correct horse")
+    monkeypatch.setenv("FAILSOFT_ALERT_WEBHOOK_URL", "https://hooks.example/battery")
+    settings = Settings.load()
+    shown = repr(settings) + repr(settings.describe()) + str(settings) + settings.model_dump_json()
+    assert "horse" not in shown
+    assert "battery" not in shown
+
+
+def test_a_misspelled_variable_is_found_with_the_one_that_was_meant() -> None:
+    environ = {"FAILSOFT_ENVIROMENT": "staging", "FAILSOFT_XYZZY": "1", "FAILSOFT_DETAIL": "full", "PATH": "x"}
+    assert Settings.unknown_variables(environ) == {
+        "FAILSOFT_ENVIROMENT": "FAILSOFT_ENVIRONMENT",
+        "FAILSOFT_XYZZY": "",
+    }

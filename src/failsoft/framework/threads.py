@@ -49,6 +49,7 @@ class ThreadPool:
         self._lock = threading.Lock()
         self._idle: list[queue.SimpleQueue[_Job]] = []
         self._threads = 0
+        self._sending: set[asyncio.Task[None]] = set()
         self.abandoned = 0
         """Threads that still run for a call that has given up."""
 
@@ -78,12 +79,15 @@ class ThreadPool:
     def call_in_loop(self, function: Callable[..., Awaitable[None]], *arguments: Any) -> Awaitable[None] | None:
         """Start a coroutine function on the loop of the running call, from the loop or from one of our threads."""
         try:
-            return asyncio.get_running_loop().create_task(_run(function, arguments))
+            task = asyncio.get_running_loop().create_task(_run(function, arguments))
         except RuntimeError:
             loop = getattr(_current, "loop", None)
             if loop is not None:
                 asyncio.run_coroutine_threadsafe(_run(function, arguments), loop)
             return None
+        self._sending.add(task)  # the loop itself would forget a task that nobody awaits
+        task.add_done_callback(self._sending.discard)
+        return task
 
     def _submit(self, job: _Job) -> None:
         with self._lock:

@@ -33,11 +33,7 @@ async def invoke(call: CallContext) -> Any:
         else:
             value = await bound.threads.run(lambda: bound.function(bound.tool, **bound.handler_arguments(call)))
         call.handler_done = True
-        report = reported_failure(value)
-        if report is not None:
-            call.handler_done = False
-            raise ReportedFailure(report=report)
-        value = bound.result.conform(value)
+        value = _accepted(call, value)
     except BaseException as error:
         bound.metrics.attempted(_result_of(call, error))
         raise
@@ -45,6 +41,15 @@ async def invoke(call: CallContext) -> Any:
     for review in bound.reviews:
         await _review(review, call, value)
     return value
+
+
+def _accepted(call: CallContext, value: Any) -> Any:
+    """Return the value as the declared type, unless it reports a failure itself."""
+    report = reported_failure(value)
+    if report is not None:
+        call.handler_done = False
+        raise ReportedFailure(report=report)
+    return call.bound.result.conform(value)
 
 
 def _result_of(call: CallContext, error: BaseException) -> AttemptResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
@@ -160,11 +161,11 @@ class CallContext:
     def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> _Reported:
         """Tell the caller how far the call is; await it, or not: it works from sync handlers too.
 
-        A report that does not increase is dropped (the protocol forbids it), as is any for a caller who did not ask.
+        A report that does not increase, or is no number, is dropped (the protocol forbids it), as is any for a caller who did not ask.
         """
         reporter = self.scope.report_progress
         last = getattr(self, "_last_progress", None)
-        if reporter is None or (last is not None and done <= last):
+        if reporter is None or not math.isfinite(done) or (last is not None and done <= last):
             return _NOTHING_REPORTED
         self._last_progress = done
         return _Reported(self.bound.threads.call_in_loop(reporter, done, total, message))

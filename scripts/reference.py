@@ -1,7 +1,7 @@
 """Writes what the reference pages say about settings, metrics, commands and formats, from the code itself.
 
-The prose of a page is written by hand; what stands between `<!-- begin NAME -->` and `<!-- end NAME -->` comes from here.
-So do the schemas in docs/schemas, and the record of the public API.
+The prose of a page is written by hand; what stands between `<!-- begin NAME -->` and `<!-- end NAME -->` comes from
+here. So do the schemas in docs/schemas, and the record of the public API.
 """
 
 from __future__ import annotations
@@ -140,10 +140,7 @@ def formats() -> Iterator[str]:
         keys = [f"**`{key}`**" if key in schema["required"] else f"`{key}`" for key in schema["properties"]]
         text = (type(wire).__doc__ or "").strip().split("\n\n")[0]
         yield from (f"## `{name}`", "", " ".join(text.split()), "", "Keys of a failure, the required ones in bold:", "")
-        yield (
-            ", ".join(f"**`{key}`**" if key in schema["required"] else f"`{key}`" for key in schema["properties"]) + "."
-        )
-        yield ""
+        yield from (f"{', '.join(keys)}.", "")
 
 
 PARTS: dict[str, Callable[[], Iterator[str]]] = {

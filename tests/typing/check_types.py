@@ -57,6 +57,6 @@ async def check() -> None:
 async def refuse() -> None:
     """Calls that cannot work do not type-check; an ignore that is not needed is an error itself."""
     library = Library()
-    await library.get_book()  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    await library.get_book(title=1)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    await library.lend(name="Dune")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    await library.get_book()  # type: ignore[call-arg]
+    await library.get_book(title=1)  # type: ignore[arg-type]
+    await library.lend(name="Dune")  # type: ignore[call-arg]

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     Concatenate,
     Generic,
     ParamSpec,
@@ -43,17 +44,9 @@ R = TypeVar("R")
 class Toolset(Protocol):
     """What an operation needs of the toolset that has it; `BaseTool` is the real one."""
 
-    @property
-    def name(self) -> str:
-        """The toolset's name."""
-
-    @property
-    def wire_format(self) -> str:
-        """The wire format of its answers, unless the settings choose another."""
-
-    @property
-    def recovery(self) -> RecoveryEngine | None:
-        """The recovery engine in place of the runtime's."""
+    name: ClassVar[str]
+    wire_format: ClassVar[str]
+    recovery: ClassVar[RecoveryEngine | None]
 
     @property
     def runtime(self) -> Runtime:

@@ -6,7 +6,7 @@ import copy
 import re
 from abc import ABCMeta
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from failsoft.framework.binding import bind
 from failsoft.framework.chain import connect
@@ -29,13 +29,15 @@ _NAME_LENGTH = 128
 class _ToolType(ABCMeta):
     """Binds the operations after `__init__`, so that a subclass need not remember to call anything."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if not cls._declared:  # type: ignore[attr-defined]
-            msg = f"{cls.__name__} is abstract: give it at least one method with @operation"
-            raise TypeError(msg)
-        tool = super().__call__(*args, **kwargs)
-        tool.bind_operations()
-        return tool
+    if not TYPE_CHECKING:  # type checkers judge a call of the class by its own __init__ where there is no other
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            if not cls._declared:
+                msg = f"{cls.__name__} is abstract: give it at least one method with @operation"
+                raise TypeError(msg)
+            tool = super().__call__(*args, **kwargs)
+            tool.bind_operations()
+            return tool
 
 
 class BaseTool(metaclass=_ToolType):

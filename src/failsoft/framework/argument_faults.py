@@ -41,8 +41,8 @@ class _Line:
     value: Any
     text: str
     schemas: Sequence[Schema]
-    names: Sequence[str] = ()
-    given: Sequence[str] = ()
+    around: Sequence[Schema] = ()
+    beside: Any = None
     is_name: bool = False
     merged: list[_Line] = field(default_factory=list)
 
@@ -104,8 +104,7 @@ def _is_step(step: str | int, line: _Line, *, may_be_absent: bool) -> bool:
 
 
 def _descend(line: _Line, step: str | int, root: Schema) -> None:
-    line.names = accepted_names(line.schemas)
-    line.given = list(map(str, line.value)) if isinstance(line.value, Mapping) else ()
+    line.around, line.beside = line.schemas, line.value
     line.path, line.schemas = (*line.path, step), below(line.schemas, step, root)
     if line.value is not ABSENT:
         try:
@@ -162,8 +161,10 @@ def _distance(lines: Sequence[_Line]) -> tuple[int, int]:
 def _violation(line: _Line, root: Schema) -> Violation:
     every = [line, *line.merged]
     facts = [_fact(one) for one in every]
-    place = Place(path=line.path, value=line.value, schemas=line.schemas, root=root, names=line.names, given=line.given)
+    place = Place(path=line.path, value=line.value, schemas=line.schemas, root=root)
     reason = _chosen([reason for reason, _ in facts])
+    if reason == "unexpected":
+        place.names, place.given = accepted_names(line.around), _names(line.beside)
     expected = " or ".join(dict.fromkeys(words for _, words in facts if words))
     if line.is_name:
         return violation("value", place, said=f"this name is not accepted: expected {expected or 'another one'}")
@@ -171,8 +172,14 @@ def _violation(line: _Line, root: Schema) -> Violation:
     return violation(reason, place, expected=expected, said=said, listed=_listed(every))
 
 
+def _names(value: Any) -> list[str]:
+    return [name for name in value if isinstance(name, str)] if isinstance(value, Mapping) else []
+
+
 def _chosen(reasons: Sequence[Reason]) -> Reason:
     """Return the reason of one fault, or of several branches' faults in one: the one that is not about the type."""
+    if len(reasons) == 1:
+        return reasons[0]
     others = list(dict.fromkeys(reason for reason in reasons if reason != "type"))
     return others[0] if len(others) == 1 else reasons[0]
 

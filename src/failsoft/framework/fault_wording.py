@@ -18,7 +18,7 @@ from failsoft.framework.schema_words import (
     kinds_of,
     one_of,
 )
-from failsoft.framework.text import bounded, printable
+from failsoft.framework.text import QUOTED_AT_MOST, bounded, printable
 from failsoft.framework.violations import Reason, Violation
 
 __all__ = ["ABSENT", "Place", "dotted", "quotable", "violation"]
@@ -28,11 +28,12 @@ ABSENT: Any = object()
 
 _ECHO_AT_MOST = 60
 """Characters of a received value that may be echoed."""
+_SECRET_AT_LEAST = 8
+"""Characters below which a text does not look like a secret."""
 _STEP_AT_MOST = 100
-_PATH_AT_MOST = 300
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Place:
     """Where a fault is, and what is known about that place.
 
@@ -75,11 +76,12 @@ def violation(
     elif reason == "enum" and allowed:
         expected = " or ".join(filter(None, [one_of(allowed), expected]))
     private = _is_private(place)
+    expected = bounded(expected)
     return Violation(
         path=dotted(place.path),
         reason=reason,
-        message=bounded(said or _clause(reason, place.value, expected)),
-        expected=bounded(expected),
+        message=bounded(said) if said else _clause(reason, place.value, expected),
+        expected=expected,
         allowed=tuple(value for value in allowed[:ALLOWED_AT_MOST] if _is_json_scalar(value)),
         suggestion=None if private else _suggestion(reason, place, allowed),
         received=None if private else _echo(place.value),
@@ -111,7 +113,7 @@ def _clause(reason: Reason, value: Any, expected: str) -> str:
     kind = json_type(value)
     accepted = {words.split(" ")[0] for words in expected.split(" or ")}
     got = f", got {kind}" if reason == "type" and value is not ABSENT and kind not in accepted else ""
-    return f"expected {expected}{got}"
+    return f"expected {expected[: QUOTED_AT_MOST - 30]}{got}"
 
 
 def _suggestion(reason: Reason, place: Place, allowed: Sequence[Any]) -> Any:
@@ -139,7 +141,7 @@ def _echo(value: Any) -> Any:
 def _is_json_scalar(value: Any) -> bool:
     """Return whether a value is short, and can be written as JSON and read by a person as it is."""
     if isinstance(value, str):
-        return len(value) <= _ECHO_AT_MOST and printable(value) == value == redact_text(value)
+        return len(value) <= _ECHO_AT_MOST and printable(value) == value
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 10**_ECHO_AT_MOST)
@@ -147,9 +149,10 @@ def _is_json_scalar(value: Any) -> bool:
 
 def _is_private(place: Place) -> bool:
     """Return whether a value is not to be echoed: long, a secret by name or looks, or the content of a file."""
-    if isinstance(place.value, str) and (len(place.value) > _ECHO_AT_MOST or redact_text(place.value) != place.value):
+    value = place.value
+    if isinstance(value, str) and len(value) >= _SECRET_AT_LEAST and redact_text(value[: _ECHO_AT_MOST + 1]) != value:
         return True
-    return any(isinstance(step, str) and _is_private_name(step, place.value) for step in place.path)
+    return any(isinstance(step, str) and _is_private_name(step, value) for step in place.path)
 
 
 def _is_private_name(name: str, value: Any) -> bool:
@@ -180,4 +183,7 @@ def _leaves(value: Any, depth: int = 3) -> list[str]:
 
 def dotted(path: Sequence[str | int]) -> str:
     """Return `edits.0.limit`, printable and bounded."""
-    return bounded(".".join(bounded(str(step), _STEP_AT_MOST) for step in path), _PATH_AT_MOST)
+    steps = [step if isinstance(step, str) else str(step) for step in path]
+    if any(len(step) > _STEP_AT_MOST for step in steps):
+        steps = [bounded(step, _STEP_AT_MOST) for step in steps]
+    return bounded(".".join(steps))

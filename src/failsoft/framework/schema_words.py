@@ -52,14 +52,23 @@ FORMATS: dict[str, str] = {
 """JSON Schema's `format` in words; the others are named as they are."""
 
 
+_TYPES: tuple[tuple[type, str], ...] = (
+    (str, "string"),
+    (bool, "boolean"),
+    (int, "integer"),
+    (float, "number"),
+    (dict, "object"),
+    (list, "array"),
+)
+_COMBINING = frozenset({"anyOf", "oneOf", "allOf", "$ref"})
+
+
 def json_type(value: Any) -> str:
     """Return the JSON name of a value's type, `value` for what JSON does not know."""
     if value is None:
         return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    for kinds, name in ((int, "integer"), (float, "number"), (str, "string")):
-        if isinstance(value, kinds):
+    for kind, name in _TYPES:
+        if isinstance(value, kind):
             return name
     if isinstance(value, Mapping):
         return "object"
@@ -90,12 +99,15 @@ def alternatives(schemas: Iterable[Any], root: Schema) -> list[Schema]:
 
 
 def _spread(schema: Any, root: Schema, found: list[Schema], depth: int) -> None:
-    if not isinstance(schema, Mapping) or depth == 0:
+    if not isinstance(schema, dict) or depth == 0:
+        return
+    if _COMBINING.isdisjoint(schema):
+        found.append(schema)
         return
     parts = [part for key in ("anyOf", "oneOf", "allOf") for part in _listed(schema, key)]
     if "$ref" in schema:
         parts.append(_referred(schema["$ref"], root))
-    if not parts or schema.keys() & {"type", "properties", "enum", "const", "items"}:
+    if schema.keys() & {"type", "properties", "enum", "const", "items"}:
         found.append(schema)
     for part in parts:
         _spread(part, root, found, depth - 1)
@@ -131,7 +143,7 @@ def below(schemas: Sequence[Schema], step: str | int, root: Schema) -> list[Sche
 
 def _mapping(schema: Schema, key: str) -> Mapping[str, Any]:
     value = schema.get(key)
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def accepted_names(schemas: Iterable[Schema]) -> list[str]:
@@ -178,7 +190,7 @@ def describe(schemas: Sequence[Schema], root: Schema, depth: int = 2, *, by_type
     values = enumerated(listed)
     words = [json_type(value) for value in values] if by_type else [one_of(values)] if values else []
     words += [_phrase(schema, root, depth) for schema in schemas if schema not in listed]
-    return bounded(" or ".join(dict.fromkeys(word for word in words if word)))
+    return words[0] if len(words) == 1 else bounded(" or ".join(dict.fromkeys(word for word in words if word)))
 
 
 def _phrase(schema: Schema, root: Schema, depth: int) -> str:

@@ -161,7 +161,8 @@ class CallContext:
     def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> _Reported:
         """Tell the caller how far the call is; await it, or not: it works from sync handlers too.
 
-        A report that does not increase, or is no number, is dropped (the protocol forbids it), as is any for a caller who did not ask.
+        A report that does not increase, or is no number, is dropped (the protocol forbids it), as is any for a caller
+        who did not ask.
         """
         reporter = self.scope.report_progress
         last = getattr(self, "_last_progress", None)

@@ -10,11 +10,11 @@ import pytest
 
 # Written in pieces, so that this file does not find itself.
 PLACES = [
-    "/" + "work/",
+    " /" + "work/",
+    '"/' + "work/",
     "/" + "root/",
-    "/" + "home/",
     "/" + "opt/pypi",
-    "/" + "Users/",
+    "/" + "tmp/",
     "pypi" + ".org",
     "python" + "hosted",
     "npm" + "js.org",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from failsoft.framework._foreign_paths import PATH, redact_paths
@@ -48,6 +49,7 @@ _FACTS_ABOUT = frozenset(
 """A `token_count` or an `api_key_id` is no secret."""
 _CONTENT_WORDS = frozenset({"body", "content", "contents", "sequence", "sequences"})
 _CONTENT_PAIRS = frozenset({("new", "string"), ("old", "string")})
+_NEEDLES = tuple(needle for secret in PATTERNS for needle in secret.needles)
 
 
 def redact(tree: Any) -> Any:
@@ -57,7 +59,7 @@ def redact(tree: Any) -> Any:
     """
     if isinstance(tree, str):
         return redact_text(tree)
-    if isinstance(tree, Mapping):
+    if isinstance(tree, (dict, Mapping)):  # a dict is known at once, any other mapping costs a look into its classes
         return {_clean_name(name): _under(name, item) for name, item in tree.items()}
     if isinstance(tree, list):
         return [redact(item) for item in tree]
@@ -69,6 +71,11 @@ def redact(tree: Any) -> Any:
 def redact_text(text: str) -> str:
     """Return the text with everything replaced that looks like a secret: keys, tokens, PEM blocks, URL passwords."""
     lowered = text.lower()
+    for needle in _NEEDLES:  # nearly every text ends here: a plain loop takes a fifth of the time of `any`
+        if needle in lowered:
+            break
+    else:
+        return text
     for needles, pattern, replacement in PATTERNS:
         if any(needle in lowered for needle in needles):
             text = pattern.sub(replacement, text)
@@ -77,6 +84,12 @@ def redact_text(text: str) -> str:
 
 def is_secret_name(name: str) -> bool:
     """Return whether a key, a parameter or a header of this name holds a secret."""
+    return _is_secret_name(name[:_NAME_AT_MOST])
+
+
+@lru_cache(maxsize=1_024)
+def _is_secret_name(name: str) -> bool:
+    """Judge a name once: names come from schemas and fields, so the same few are asked about in every call."""
     words = _words(name)
     if not words or words[-1] in _FACTS_ABOUT or not _FOR_THE_CALLER.isdisjoint(words):
         return False
@@ -95,7 +108,12 @@ def withhold_contents(tree: Any) -> Any:
 
 
 def _clean_name(name: Any) -> Any:
-    return redact_text(name) if isinstance(name, str) else name
+    if not isinstance(name, str):
+        return name
+    return _clean_short_name(name) if len(name) <= _NAME_AT_MOST else redact_text(name)
+
+
+_clean_short_name = lru_cache(maxsize=1_024)(redact_text)
 
 
 def _under(name: Any, item: Any) -> Any:

@@ -1,0 +1,291 @@
+"""One line for each call that is worth one: complete, redacted, and never at the price of the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from loguru import logger
+
+from failsoft.framework.context import CallContext, CallScope
+from failsoft.framework.errors import ConfigurationError, DocumentNotFound, Unavailable
+from failsoft.framework.logs import configure_logging, log_recovery
+from failsoft.framework.operation import operation
+from failsoft.framework.ports import NullMetrics
+from failsoft.framework.receipt import RecoveryReceipt
+from failsoft.framework.response import ToolResponse
+from failsoft.framework.runtime import Runtime
+from failsoft.framework.settings import Settings
+from failsoft.framework.tool import BaseTool
+
+SCOPE = CallScope(request_id="r-1", session_id="s-1", principal="ada")
+
+
+class Shop(BaseTool):
+    """A shop."""
+
+    @operation(read_only=True)
+    async def find(self, path: str) -> str:
+        """Find."""
+        raise DocumentNotFound(path=path, details={"api_key": "hunter2", "content": "chapter one", "tried": 3})
+
+    @operation(read_only=True)
+    async def crash(self) -> str:
+        """Crash."""
+        token = "hunter2"
+        raise RuntimeError(f"{{braces}} password={token} " + "x" * 5_000)
+
+    @operation(read_only=True)
+    async def reach(self) -> str:
+        """Reach."""
+        cause = ConnectionRefusedError("connect to redis://:hunter2@cache failed")
+        raise Unavailable(operator_hint="start the cache") from cause
+
+    @operation(read_only=True)
+    async def work(self, call: CallContext, how: str = "well") -> str:
+        """Work."""
+        if how == "warn":
+            call.warn("stock is {low}")
+        if how == "recover":
+            call.receipt = RecoveryReceipt("alternate_path", "Found it at a/b.md", 2, {"path": "a/b.md"})
+        if how == "try":
+            call.error = DocumentNotFound(path="a")
+            log_recovery(call, "retry", "failed")
+        return "done"
+
+
+@pytest.fixture(autouse=True)
+def _loguru_as_it_was() -> Iterator[None]:
+    yield
+    logger.remove()
+    logger.disable("failsoft")
+    for name in ("failsoft_test_library",):
+        logging.getLogger(name).handlers.clear()
+        logging.getLogger(name).propagate = True
+
+
+def shop(**settings: Any) -> Shop:
+    return Shop(runtime=Runtime(settings=Settings(**settings), metrics=NullMetrics()))
+
+
+def answer(name: str, params: dict[str, Any] | None = None, **given: Any) -> ToolResponse[Any]:
+    """Return the answer to one call, made as a transport makes it."""
+
+    async def call() -> ToolResponse[Any]:
+        return await shop(**given).operations[name].call(params or {}, SCOPE)
+
+    return asyncio.run(call())
+
+
+def logged(name: str, params: dict[str, Any] | None = None, *, level: str = "DEBUG", **settings: Any) -> list[Any]:
+    """Return the lines that a call leaves."""
+    stream = io.StringIO()
+    configure_logging(level, json_lines=True, stream=stream)
+    answer(name, params, **settings)
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_a_foreseen_failure_leaves_one_warning_with_every_field() -> None:
+    (line,) = logged("find", {"path": "a.md"}, service_name="shop", environment="staging")
+    assert list(line)[:6] == ["timestamp", "level", "service", "environment", "logger", "message"]
+    assert line.pop("timestamp").endswith("Z")
+    assert line.pop("duration_ms") > 0
+    assert len(line.pop("error_id")) == 16
+    assert "a.md" in line.pop("message")
+    assert line == {
+        "level": "WARNING",
+        "service": "shop",
+        "environment": "staging",
+        "logger": "failsoft.framework.logs",
+        "event": "call_failed",
+        "tool": "shop",
+        "operation": "find",
+        "request_id": "r-1",
+        "session_id": "s-1",
+        "user": "ada",
+        "code": "DOC_NOT_FOUND",
+        "category": "not_found",
+        "error_type": "not_found_error",
+        "numeric_code": -32001,
+        "effect": "none",
+        "recoverable": True,
+        "recovered": False,
+        "details": {"path": "a.md", "api_key": "<redacted>", "content": "<withheld>", "tried": 3},
+    }
+
+
+def test_a_crash_leaves_one_error_with_its_stack_and_without_secrets() -> None:
+    (line,) = logged("crash")
+    assert (line["level"], line["code"], line["recoverable"]) == ("ERROR", "UNKNOWN_ERROR", False)
+    assert "RuntimeError" in line["stack_trace"]
+    assert "in crash" in line["stack_trace"]
+    assert "hunter2" not in json.dumps(line)
+    assert len(line["stack_trace"]) <= 20_020
+
+
+def test_a_foreseen_failure_names_its_cause_and_the_operators_hint_without_a_stack() -> None:
+    (line,) = logged("reach")
+    assert (line["level"], line["operator_hint"]) == ("WARNING", "start the cache")
+    assert line["cause"] == "ConnectionRefusedError: connect to redis://:<redacted>@cache failed"
+    assert "stack_trace" not in line
+
+
+def test_refused_arguments_are_named_and_not_repeated() -> None:
+    (line,) = logged("find", {"path": 7, "secret_plan": "hunter2"})
+    assert line["code"] == "INVALID_PARAM"
+    assert line["violations"] == ["path: type", "secret_plan: unexpected"]
+    assert "hunter2" not in json.dumps(line)
+
+
+@pytest.mark.parametrize(
+    ("how", "level", "event"),
+    [
+        ("well", "DEBUG", "call_succeeded"),
+        ("warn", "WARNING", "call_warned"),
+        ("recover", "WARNING", "call_recovered"),
+    ],
+)
+def test_a_call_that_was_answered_leaves_one_line_by_how_it_went(how: str, level: str, event: str) -> None:
+    (line,) = logged("work", {"how": how})
+    assert (line["level"], line["event"], line["operation"], line["user"]) == (level, event, "work", "ada")
+
+
+def test_a_recovered_call_says_what_was_done() -> None:
+    (line,) = logged("work", {"how": "recover"})
+    assert (line["recovered"], line["strategy"], line["degraded"]) == (True, "alternate_path", False)
+
+
+def test_warnings_are_told_with_their_braces() -> None:
+    (line,) = logged("work", {"how": "warn"})
+    assert line["warnings"] == ["stock is {low}"]
+
+
+def test_a_slow_call_leaves_a_warning() -> None:
+    (line,) = logged("work", slow_call_s=1e-9)
+    assert (line["level"], line["event"]) == ("WARNING", "call_slow")
+
+
+def test_a_recovery_attempt_is_logged_at_info() -> None:
+    tried, _ = logged("work", {"how": "try"})
+    assert (tried["level"], tried["event"], tried["strategy"], tried["result"], tried["code"]) == (
+        "INFO",
+        "recovery_tried",
+        "retry",
+        "failed",
+        "DOC_NOT_FOUND",
+    )
+
+
+def test_plain_success_is_silent_at_info() -> None:
+    assert logged("work", level="INFO") == []
+
+
+def test_the_library_is_silent_until_it_is_enabled(capsys: pytest.CaptureFixture[str]) -> None:
+    logger.remove()
+    stream = io.StringIO()
+    logger.add(stream, level=0)
+    logger.disable("failsoft")
+    answer("crash")
+    assert stream.getvalue() == ""
+    logger.enable("failsoft")
+    answer("crash")
+    assert "hunter2" not in stream.getvalue()
+    assert stream.getvalue() != ""
+    assert capsys.readouterr().out == ""
+
+
+def test_facts_reach_an_applications_own_sink_redacted() -> None:
+    records: list[Any] = []
+    logger.remove()
+    logger.add(lambda message: records.append(message.record["extra"]), level=0)
+    logger.enable("failsoft")
+    answer("find", {"path": "a"})
+    (extra,) = records
+    assert (extra["code"], extra["user"], extra["details"]["api_key"]) == ("DOC_NOT_FOUND", "ada", "<redacted>")
+
+
+def test_a_sink_that_raises_does_not_cost_the_answer() -> None:
+    def broken(message: Any) -> None:
+        raise OSError(message)
+
+    logger.remove()
+    logger.add(broken, level=0, catch=False)
+    logger.enable("failsoft")
+    assert answer("work").success
+    assert not answer("crash").success
+
+
+def test_anything_else_that_is_logged_is_redacted_too() -> None:
+    stream = io.StringIO()
+    configure_logging("INFO", json_lines=True, stream=stream)
+    extra: dict[str, Any] = {"token": "hunter2", "level": "mine", "odd": object(), "number": float("nan")}
+    error = ValueError("password=hunter2")
+    logger.bind(**extra).opt(exception=error).error("Authorization: Bearer hunter2hunter2 {}\nnext")
+    (line,) = stream.getvalue().splitlines()
+    assert "hunter2" not in line
+    told = json.loads(line)
+    assert (told["token"], told["extra_level"], told["odd"], told["number"]) == ("<redacted>", "mine", "<object>", None)
+    assert "ValueError" in told["stack_trace"]
+
+
+def test_text_for_people_is_one_line_without_control_characters() -> None:
+    stream = io.StringIO()
+    configure_logging("DEBUG", json_lines=False, stream=stream)
+    answer("find", {"path": "a\n\x1b[31mb"})
+    (line,) = stream.getvalue().splitlines()
+    assert "code=DOC_NOT_FOUND" in line
+    assert "\x1b" not in line
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8", "latin-1"])
+def test_lines_are_json_in_any_encoding_of_the_stream(encoding: str) -> None:
+    raw = io.BytesIO()
+    configure_logging("DEBUG", json_lines=True, stream=io.TextIOWrapper(raw, encoding=encoding))
+    answer("find", {"path": "日本\ud800"})
+    assert json.loads(raw.getvalue().decode(encoding))["details"]["path"] == "日本\ufffd"
+
+
+def test_configuring_twice_does_not_write_twice() -> None:
+    configure_logging("DEBUG", stream=io.StringIO())
+    assert len(logged("work")) == 1
+
+
+def test_the_level_and_the_form_come_from_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILSOFT_LOG_LEVEL", "error")
+    monkeypatch.setenv("FAILSOFT_LOG_JSON", "false")
+    stream = io.StringIO()
+    configure_logging(stream=stream)
+    answer("find", {"path": "a"})
+    assert stream.getvalue() == ""
+    answer("crash")
+    assert not stream.getvalue().startswith("{")
+
+
+def test_standard_output_is_refused() -> None:
+    with pytest.raises(ConfigurationError):
+        configure_logging(stream=sys.stdout)
+
+
+def test_a_level_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ConfigurationError):
+        configure_logging("LOUD")
+
+
+def test_records_of_the_standard_library_can_be_taken_over() -> None:
+    stream = io.StringIO()
+    configure_logging("INFO", json_lines=True, stream=stream, intercept=("failsoft_test_library",))
+    library = logging.getLogger("failsoft_test_library")
+    library.debug("too quiet")
+    library.warning("a {brace} and %s", "token=hunter2")
+    logging.getLogger("failsoft_test_library.part").info("from below")
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(line["logger"], line["level"], line["message"]) for line in lines] == [
+        ("failsoft_test_library", "WARNING", "a {brace} and token=<redacted>"),
+        ("failsoft_test_library.part", "INFO", "from below"),
+    ]

@@ -6,11 +6,11 @@ import copy
 import inspect
 import pickle
 import re
-import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
 
+from failsoft.framework.errors.template import Template
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Violation
 
@@ -27,7 +27,7 @@ Public = Annotated[T, PUBLIC]
 
 _CODE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
 _CODE_LENGTH = 64
-_LIST_AT_MOST = 5
+_NOTHING: tuple[Any, ...] = (None, "", (), [])
 
 registry: dict[str, type[ToolError]] = {}
 """Every code and its class, filled as the classes are defined. Read it through `failsoft.framework.catalogue`."""
@@ -47,20 +47,6 @@ class NextStep:
     def to_dict(self) -> dict[str, Any]:
         """Return the wire form, `{"tool": ..., "arguments": {...}}`."""
         return {"tool": self.tool, "arguments": dict(self.arguments)}
-
-
-class _Template(string.Formatter):
-    """Renders fields into a sentence: lists are joined, text is bounded and stripped of control characters."""
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        if isinstance(value, (list, tuple, set, frozenset)):
-            shown = [bounded(str(item)) for item in list(value)[:_LIST_AT_MOST]]
-            more = len(value) - len(shown)
-            return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
-        return bounded(format(value, format_spec) if format_spec else str(value))
-
-
-_template = _Template()
 
 
 class ToolError(Exception):
@@ -103,6 +89,8 @@ class ToolError(Exception):
     public_fields: ClassVar[frozenset[str]] = frozenset()
     field_defaults: ClassVar[Mapping[str, Any]] = {}
     template: ClassVar[str] = "The call failed."
+    _sentence: ClassVar[Template] = Template.parse(template)
+    _hints: ClassVar[tuple[Template, ...]] = ()
 
     def __init_subclass__(cls, *, category: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -134,7 +122,7 @@ class ToolError(Exception):
         **fields: Any,
     ) -> None:
         self._set_fields(fields, required=message is None)
-        self.message = message if message is not None else self._sentence()
+        self.message = message if message is not None else self._sentence.fill(self._values())
         self.args = (self.message,)
         self.suggestions: tuple[str, ...] = (suggestions,) if isinstance(suggestions, str) else tuple(suggestions)
         self.next_step = _as_next_step(next_step)
@@ -158,8 +146,8 @@ class ToolError(Exception):
         for name, value in values.items():
             setattr(self, name, None if value is ... else value)
 
-    def _sentence(self) -> str:
-        return _template.format(self.template, **{name: getattr(self, name) for name in self.fields})
+    def _values(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.fields}
 
     @property
     def recoverable(self) -> bool:
@@ -181,11 +169,9 @@ class ToolError(Exception):
 
     def rendered_hints(self) -> tuple[str, ...]:
         """Return the class's hints with the fields filled in; a hint over a missing field is left out."""
-        values = {name: getattr(self, name) for name in self.fields}
+        values = self._values()
         return tuple(
-            _template.format(hint, **values)
-            for hint in self.hints
-            if all(values.get(name) not in (None, "", (), []) for name in _names(hint))
+            [hint.fill(values) for hint in self._hints if all(values[name] not in _NOTHING for name in hint.names)]
         )
 
     def __str__(self) -> str:
@@ -234,10 +220,6 @@ def _as_next_step(step: NextStep | Mapping[str, Any] | None) -> NextStep | None:
     return NextStep(str(step["tool"]), dict(step.get("arguments", {})))
 
 
-def _names(template: str) -> list[str]:
-    return [name.split(".")[0].split("[")[0] for _, name, _, _ in _template.parse(template) if name is not None]
-
-
 def _check_place(cls: type[ToolError], category: str | None) -> None:
     parents = [base for base in cls.__bases__ if issubclass(base, ToolError)]
     if len(parents) != 1:
@@ -262,6 +244,8 @@ def _collect_fields(cls: type[ToolError]) -> None:
     cls.public_fields = cls.public_fields | {name for name, annotation in own.items() if _is_public(annotation)}
     cls.field_defaults = {**cls.field_defaults, **{name: cls.__dict__[name] for name in own if name in cls.__dict__}}
     cls.template = cls.message
+    cls._sentence = Template.parse(cls.template)
+    cls._hints = tuple(Template.parse(hint) for hint in cls.hints)
 
 
 def _is_class_variable(annotation: Any) -> bool:
@@ -289,8 +273,9 @@ def _check_entry(cls: type[ToolError]) -> None:
     if taken is not None and (taken.__module__, taken.__qualname__) != (cls.__module__, name):
         msg = f"{name}: the code {code} belongs to {taken.__module__}.{taken.__qualname__} already"
         raise CatalogueError(msg)
-    for template in (cls.template, *cls.hints):
-        unknown = set(_names(template)) - set(cls.fields)
+    for template in (cls._sentence, *cls._hints):
+        unknown = set(template.names) - set(cls.fields)
         if unknown:
-            msg = f"{name} ({code}): the text {template!r} uses {', '.join(sorted(unknown))}, which it has no field for"
+            used = ", ".join(sorted(unknown))
+            msg = f"{name} ({code}): the text {template.text!r} uses {used}, which it has no field for"
             raise CatalogueError(msg)

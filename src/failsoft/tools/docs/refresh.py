@@ -18,8 +18,10 @@ __all__ = ["Changes", "apply_changes", "find_changes", "is_built"]
 
 _BATCH = 200
 """Documents a transaction: other processes see progress, and a crash loses little."""
-_UNSETTLED_NS = 2_000_000_000
-"""A file written this recently may change again under the same time stamp, if clocks tick slowly: it is read again."""
+_SECOND_NS = 1_000_000_000
+_TICK_NS = 50_000_000
+"""A file written this recently may change again under the same time stamp, so it is read once more. File systems that
+stamp in whole seconds tick every two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,8 @@ class _transaction:  # noqa: N801 - used as a verb, like the standard library's 
 def _read(root: DocumentRoot, entries: Sequence[Entry]) -> Iterator[tuple[Entry, Document]]:
     """Read the documents. One that cannot be read is indexed by its name, so that it can be found and asked for."""
     for entry in entries:
-        settled = time.time_ns() - entry.mtime_ns > _UNSETTLED_NS
-        noted = entry if settled else entry._replace(mtime_ns=-1)
+        tick_ns = _TICK_NS if entry.mtime_ns % _SECOND_NS else 2 * _SECOND_NS
+        noted = entry if time.time_ns() - entry.mtime_ns > tick_ns else entry._replace(mtime_ns=-1)
         try:
             yield noted, load_document(root, entry.path.split("/"))
         except ToolError:

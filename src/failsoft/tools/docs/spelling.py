@@ -30,8 +30,8 @@ DEPTH_AT_MOST = 64
 DOCUMENT_ENDINGS = (".md", ".mdx")
 
 _NEVER_SERVED = frozenset({"node_modules"})
-_DRIVE_OR_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?:/|$)")
-_EXPECTED = "a path relative to the documentation root, such as 'guide/intro.md'"
+_DRIVE_OR_SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)+(?:/|$)")
+_EXPECTED = "path relative to the documentation root, such as 'guide/intro.md'"
 
 
 def names_of(path: str, *, parameter: str = "path", exists: Callable[[str], bool] | None = None) -> tuple[str, ...]:

@@ -56,8 +56,8 @@ async def _require(docs: Indexed, given: Sequence[tuple[str, str]]) -> None:
         Violation(
             path=path,
             reason="reference",
-            message="expected a type that a document has",
-            expected="a type that a document has",
+            message="expected the type of some document",
+            expected="type of some document",
             allowed=tuple(known[:_ALLOWED_AT_MOST]),
             suggestion=closest_name(kind, known),
             received=bounded(kind, 80),

@@ -12,7 +12,7 @@ Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
 DURATION_BUCKETS_S = (
     0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,
 )  # fmt: skip
-"""Upper bounds in seconds: MCP's convention from 0.01 to 300, and three finer ones for tools that answer from memory."""
+"""Upper bounds in seconds: the convention for MCP from 0.01 to 300, and three finer ones for answers from memory."""
 
 
 @dataclass(frozen=True, slots=True)

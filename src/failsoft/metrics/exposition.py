@@ -25,11 +25,11 @@ def render(recorder: PrometheusRecorder, accept: str | None = None) -> tuple[byt
     registry = recorder.registry
     if is_multiprocess():
         registry = CollectorRegistry()
-        MultiProcessCollector(registry)
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     try:
         encode, content_type = choose_encoder(_by_preference(accept or ""))
         return encode(registry), content_type
-    except ValueError:  # a version or an escaping that nobody knows
+    except (ValueError, TypeError):  # a version or an escaping that nobody knows
         return generate_latest(registry), PLAIN
 
 

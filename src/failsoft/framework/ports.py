@@ -85,8 +85,8 @@ class AlertSink(Protocol):
 
     name: str
 
-    def send(self, failure: Failure) -> None:
-        """Deliver one alert; may block and may raise (it is logged)."""
+    def send(self, failure: Failure, *, suppressed: int) -> None:
+        """Deliver one alert, with how many equal ones were held back; may block and may raise (it is logged)."""
 
 
 class Arguments(Protocol):

@@ -31,5 +31,7 @@ def printable(text: str) -> str:
 
 def bounded(text: str, limit: int = QUOTED_AT_MOST) -> str:
     """Return the text printable and at most `limit` characters long, with an ellipsis where it was cut."""
+    if len(text) <= limit and text.isascii() and text.isprintable():  # nearly every text, at a third of the cost
+        return text
     clean = printable(text[: limit * 4])
     return clean if len(clean) <= limit and len(text) <= limit * 4 else clean[: limit - 1] + "…"

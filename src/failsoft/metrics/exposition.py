@@ -15,6 +15,7 @@ __all__ = ["forget_worker", "render", "scrape"]
 
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 _ACCEPT_AT_MOST = 1_000
+_KINDS = frozenset({"application/openmetrics-text", "text/plain"})
 
 
 def render(recorder: PrometheusRecorder, accept: str | None = None) -> tuple[bytes, str]:
@@ -27,7 +28,7 @@ def render(recorder: PrometheusRecorder, accept: str | None = None) -> tuple[byt
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     try:
-        encode, content_type = choose_encoder(_by_preference(accept or ""))
+        encode, content_type = choose_encoder(_preferred(accept or ""))
         return encode(registry), content_type
     except (ValueError, TypeError):  # a version or an escaping that nobody knows
         return generate_latest(registry), PLAIN
@@ -44,19 +45,23 @@ def forget_worker(pid: int) -> None:
         mark_process_dead(pid, os.environ["PROMETHEUS_MULTIPROC_DIR"])  # type: ignore[no-untyped-call]
 
 
-def _by_preference(accept: str) -> str:
-    """Return the header's types in the order of their `q`, since prometheus-client takes the first one it knows."""
-    weighted = []
+def _preferred(accept: str) -> str:
+    """Return the best offer we can serve, by its `q`: prometheus-client takes the first one that it likes."""
+    best, best_weight = "", 0.0
     for offer in accept[:_ACCEPT_AT_MOST].split(","):
         kind, *parameters = (part.strip() for part in offer.split(";"))
-        weight = 1.0
-        for parameter in parameters:
-            name, _, value = parameter.partition("=")
-            if name.strip() == "q":
-                try:
-                    weight = float(value)
-                except ValueError:
-                    weight = 0.0
-        if kind and weight > 0:
-            weighted.append((-weight, offer.strip()))
-    return ",".join(offer for _, offer in sorted(weighted, key=lambda pair: pair[0]))
+        weight = _weight(parameters)
+        if kind in _KINDS and weight > best_weight:
+            best, best_weight = offer.strip(), weight
+    return best
+
+
+def _weight(parameters: list[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0.0
+    return 1.0

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from failsoft.tools.docs.guard import DocumentRoot
 from failsoft.tools.docs.index import DocumentIndex
-
-Write = Callable[[dict[str, str]], None]
+from tests.tools.docs.parts import Ticking, Write
 
 
 @pytest.fixture
@@ -47,14 +46,3 @@ def index(root: DocumentRoot, tmp_path: Path) -> Iterator[DocumentIndex]:
     made = DocumentIndex(root, cache_dir=tmp_path / "cache", clock=Ticking())
     yield made
     made.close()
-
-
-class Ticking:
-    """A clock on which every reading is a minute later than the one before."""
-
-    def __init__(self) -> None:
-        self._now = 0.0
-
-    def __call__(self) -> float:
-        self._now += 60.0
-        return self._now

@@ -180,7 +180,7 @@ MISSING = [
     "GUIDE/INTRO.MD",
     "guide/INTRO.md",
     "guide/intro.MD",
-    "guıde/intro.md",
+    "gu\u0131de/intro.md",
     "guide/intro.md.md",
     "nul",
     "nul.md",

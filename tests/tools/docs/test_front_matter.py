@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from failsoft.tools.docs.front_matter import ALIASES_AT_MOST, NESTING_AT_MOST, NODES_AT_MOST, read_front_matter
 
@@ -79,8 +78,7 @@ def test_a_block_at_the_top_is_read_and_taken_off(text: str, data: dict[str, Any
         "- " * (NESTING_AT_MOST + 1) + "x",
         "a: &a [*a]",
         "a0: &a0 [x]\n" + "\n".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, ALIASES_AT_MOST)),
-        f"a: &a [{'x, ' * 40}]\n"
-        "b: &b [*a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c, *c, *c, *c, *c]\n\n",
+        f"a: &a [{'x, ' * 40}]\nb: &b [*a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c, *c]",
         "a:\n" + "- x\n" * (NODES_AT_MOST + 1),
     ],
     ids=lambda block: block[:30],
@@ -143,7 +141,12 @@ def test_deep_nesting_does_not_take_the_process_down() -> None:
         "print('alive')\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False, env={"PYTHONPATH": ":".join(sys.path)}
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={"PYTHONPATH": ":".join(sys.path)},
     )
 
     assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr
@@ -165,8 +168,16 @@ def test_any_block_is_read(block: str) -> None:
 
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.dates() | st.binary(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10) | st.integers(), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
+    | st.dates()
+    | st.binary(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10) | st.integers(), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 

@@ -22,8 +22,8 @@ from failsoft.framework.errors import (
 )
 from failsoft.tools.docs.guard import DocumentRoot
 from failsoft.tools.docs.spelling import is_visible, names_of
-from tests.tools.docs.conftest import Write
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
+from tests.tools.docs.parts import Write
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +54,10 @@ def as_nobody() -> Iterator[None]:
         yield
     finally:
         os.seteuid(user)
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def refusal_of(root: DocumentRoot, path: str) -> ToolError:
@@ -150,7 +154,8 @@ class TestLinks:
         assert read(root, "link.md") == b"other"
 
     @pytest.mark.parametrize(
-        "target", ["../../secret.md", "../../docs/../secret.md", "/etc/hostname", "/", "..", "../..", "../../docs-twin/x.md"]
+        "target",
+        ["../../secret.md", "../../docs/../secret.md", "/etc/hostname", "/", "..", "../..", "../../docs-twin/x.md"],
     )
     def test_a_link_out_of_the_root_is_refused(
         self, root: DocumentRoot, tree: Path, tmp_path: Path, target: str
@@ -299,11 +304,11 @@ class TestLimits:
         (tree / "out").symlink_to("..")
         (tree / "deep/er").mkdir(parents=True)
         (tree / "up.md").symlink_to("deep/er/../../guide/intro.md")
-        before = len(os.listdir("/proc/self/fd"))
+        before = open_descriptors()
 
         for _ in range(20):
             assert read(root, "up.md")
             for path in ("out/secret.md", "guide/intro.md/x.md", "deep/er/gone.md"):
                 refusal_of(root, path)
 
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert open_descriptors() == before

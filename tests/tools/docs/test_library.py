@@ -10,7 +10,7 @@ import pytest
 from failsoft.framework.errors import ConfigurationError
 from failsoft.tools.docs.guard import DocumentRoot
 from failsoft.tools.docs.library import load_document, walk
-from tests.tools.docs.conftest import Write
+from tests.tools.docs.parts import Write
 
 
 def paths(root: DocumentRoot) -> list[str]:

@@ -6,8 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from failsoft.framework.errors import SearchError
 from failsoft.tools.docs.query import ACCEPTED, parse_query, plain_words

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from failsoft.framework.errors import InvalidParameter
+from typing import Final
+
+from loguru import logger
+
+from failsoft.framework.errors import InvalidParameter, ToolError
 from failsoft.recovery.alternates import Alternate, spelled_alternates
 from failsoft.tools.docs.guard import DocumentRoot
 from failsoft.tools.docs.index import DocumentIndex
 from failsoft.tools.docs.lookup import claimants, paths_in_any_case
-from failsoft.tools.docs.spelling import names_of
+from failsoft.tools.docs.spelling import folded, names_of
 
 __all__ = ["alternate_paths", "spelled_on_disk"]
+
+_CASE: Final = "case"
+_ALIAS: Final = "alias"
 
 
 def alternate_paths(path: str, root: DocumentRoot, index: DocumentIndex) -> list[Alternate]:
@@ -25,14 +32,42 @@ def alternate_paths(path: str, root: DocumentRoot, index: DocumentIndex) -> list
     spelled = spelled_on_disk(bare, root)
     if spelled:
         return spelled
-    candidates = [bare, *(item.path for item in spelled_alternates(bare) if item.is_same_document)]
-    known = index.ask(lambda connection: (paths_in_any_case(connection, candidates), claimants(connection, bare)))
-    for found, rule in zip(known, ("case", "alias"), strict=True):
-        existing = [Alternate(other, rule) for other in found if other != bare and root.holds(other)]  # type: ignore[arg-type]
+    in_other_case, claiming = _known(bare, index)
+    for found, rule in ((in_other_case, _CASE), (claiming, _ALIAS)):
+        existing = [Alternate(other, rule) for other in found if other != bare and root.holds(other)]
         if existing:
             return existing
     above = [item for item in spelled_alternates(bare) if not item.is_same_document]
     return [item for item in above if root.holds(item.path)][:1]
+
+
+def _known(bare: str, index: DocumentIndex) -> tuple[list[str], list[str]]:
+    """Return what the index knows under the path in other case, and by aliases; nothing if it does not work."""
+    spelled = [item for item in spelled_alternates(folded(bare)) if item.is_same_document]
+    candidates = [Alternate(bare, "extension"), *spelled]
+    try:
+        similar, claiming = index.ask(
+            lambda connection: (
+                paths_in_any_case(connection, [item.path for item in candidates]),
+                claimants(connection, bare),
+            )
+        )
+    except ToolError as error:
+        logger.opt(exception=error).warning("Other paths of a missing document cannot be looked up.")
+        return [], []
+    return _in_order(candidates, similar), claiming
+
+
+def _in_order(candidates: list[Alternate], similar: list[str]) -> list[str]:
+    """Return the paths that are like a candidate; of a folder's indexes only the first kind that is there."""
+    found: list[str] = []
+    has_index = False
+    for item in candidates:
+        matches = [path for path in similar if folded(path) == folded(item.path)]
+        if matches and not (item.rule == "folder" and has_index):
+            found += matches
+            has_index = has_index or item.rule == "folder"
+    return found
 
 
 def spelled_on_disk(bare: str, root: DocumentRoot) -> list[Alternate]:

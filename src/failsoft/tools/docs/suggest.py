@@ -11,7 +11,7 @@ from failsoft.framework.errors import NextStep
 from failsoft.tools.docs.documents import address
 from failsoft.tools.docs.lookup import all_paths, paths_at, paths_named, search
 from failsoft.tools.docs.query import parse_query, plain_words
-from failsoft.tools.docs.spelling import folded
+from failsoft.tools.docs.spelling import folded, without_ending
 
 __all__ = ["search_step", "suggest_paths"]
 
@@ -48,10 +48,11 @@ def search_step(path: str) -> NextStep:
 
 
 def _words(path: str) -> str:
-    name = address(path).rpartition("/")[2]
-    start = folded(path).rfind(name)
-    shown = path[start : start + len(name)] if start >= 0 and len(folded(path)) == len(path) else name
-    return plain_words(re.sub(r"[_.-]+", " ", _CAMEL.sub(" ", shown)).lower())
+    """Return the words of the page's name, as a query; the name of its folder stands for an index."""
+    names = [without_ending(name) for name in path.split("/") if name]
+    if names and names[-1].lower() in {"index", "readme"}:
+        names.pop()
+    return plain_words(re.sub(r"[_.-]+", " ", _CAMEL.sub(" ", names[-1])).lower()) if names else ""
 
 
 def _spelled_alike(connection: sqlite3.Connection, wanted: str, limit: int) -> list[str]:

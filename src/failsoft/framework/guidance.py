@@ -18,7 +18,7 @@ from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import DocumentNotFound, Effect, InvalidArgument, NextStep, ToolError, UnknownTool
 from failsoft.framework.failure import Failure, RetryAdvice
-from failsoft.framework.json_safe import json_safe
+from failsoft.framework.json_safe import encode, json_safe
 from failsoft.framework.redaction import redact, redact_text
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Violation
@@ -31,6 +31,7 @@ _ARGUMENTS_AT_MOST = 2_000
 _MESSAGE_AT_MOST = 1_000
 _SUGGESTIONS_AT_MOST = 8
 _SPELLED_OUT = 80
+_IN_WORDS = json.JSONEncoder(ensure_ascii=False)
 
 _WHO = {
     "operator": "The operator of this server has to mend it",
@@ -69,7 +70,7 @@ def explain(error: ToolError, call: CallContext) -> Failure:
         details=redact(json_safe(error.all_details())) or None if detail != "minimal" else None,
         cause=_cause(error) if detail == "full" else None,
         stack_trace=_stack(error) if settings.debug_stack else None,
-        request_id=call.request_id,
+        request_id=call.scope.request_id,
         session_id=call.session_id,
         principal=call.principal,
         rejected=rejected,
@@ -121,10 +122,10 @@ def _checked(step: NextStep, call: CallContext) -> NextStep | None:
         bound.arguments.validate(step.arguments)
     except InvalidArgument:
         return None
-    arguments = json_safe(dict(step.arguments))
-    if redact(arguments) != arguments or len(json.dumps(arguments)) > _ARGUMENTS_AT_MOST:
+    arguments, text = encode(dict(step.arguments))
+    if len(text) > _ARGUMENTS_AT_MOST or redact(arguments) != arguments:
         return None
-    return replace(step, arguments=arguments)
+    return NextStep(step.tool, arguments)
 
 
 def _look_at_the_state(call: CallContext) -> NextStep | None:
@@ -191,7 +192,7 @@ def _call(step: NextStep) -> str:
     """Return a step in words: the tool, and its arguments as JSON if they are short."""
     if not step.arguments:
         return f"`{step.tool}`"
-    arguments = json.dumps(step.arguments, ensure_ascii=False, separators=(", ", ": "))
+    arguments = _IN_WORDS.encode(step.arguments)
     return f"`{step.tool}` with {arguments}" if len(arguments) <= _SPELLED_OUT else f"`{step.tool}`"
 
 
@@ -210,11 +211,14 @@ def _suggestions(error: ToolError) -> tuple[str, ...]:
     own = error.suggestions
     if isinstance(error, DocumentNotFound):
         own = tuple(f"Did you mean: {candidate}?" for candidate in own)
-    return tuple(dict.fromkeys(_clean(text) for text in (*error.rendered_hints(), *own)))[:_SUGGESTIONS_AT_MOST]
+    return tuple(dict.fromkeys([_clean(text) for text in (*error.rendered_hints(), *own)]))[:_SUGGESTIONS_AT_MOST]
 
 
 def _clean_violation(violation: Violation) -> Violation:
-    return replace(violation, path=bounded(violation.path), message=_clean(violation.message))
+    path, message = bounded(violation.path), _clean(violation.message)
+    if path == violation.path and message == violation.message:
+        return violation
+    return replace(violation, path=path, message=message)
 
 
 def _clean(text: str) -> str:

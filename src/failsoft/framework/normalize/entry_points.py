@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from failsoft.framework.errors import ToolError
 
@@ -13,7 +13,9 @@ __all__ = ["GROUP", "by_entry_points", "load_rules"]
 GROUP = "failsoft.normalizers"
 """The entry-point group that third parties add their rules to."""
 
-_rules: tuple[tuple[str, Callable[[BaseException], Any]], ...] | None = None
+Rule: TypeAlias = Callable[[BaseException], Any]
+
+_rules: tuple[tuple[str, Rule], ...] | None = None
 _loading = threading.Lock()
 _reported: set[str] = set()
 
@@ -23,7 +25,7 @@ def by_entry_points(exc: BaseException) -> ToolError | None:
 
     A rule that raises, or returns something else, is skipped; the log says so once per rule.
     """
-    for name, rule in _rules if _rules is not None else load_rules():
+    for name, rule in _known_rules():
         try:
             error = rule(exc)
         except BaseException as broken:  # noqa: BLE001 - a broken rule must not cost the answer
@@ -36,7 +38,16 @@ def by_entry_points(exc: BaseException) -> ToolError | None:
     return None
 
 
-def load_rules() -> tuple[tuple[str, Callable[[BaseException], Any]], ...]:
+def _known_rules() -> tuple[tuple[str, Rule], ...]:
+    if _rules is not None:
+        return _rules
+    try:
+        return load_rules()
+    except BaseException:  # noqa: BLE001 - no file descriptor or memory left: that is the failure to tell about
+        return ()
+
+
+def load_rules() -> tuple[tuple[str, Rule], ...]:
     """Return the rules, loaded once, in the order of their names; a server may call this before its first failure."""
     global _rules  # noqa: PLW0603 - loaded once per process
     with _loading:
@@ -48,7 +59,7 @@ def load_rules() -> tuple[tuple[str, Callable[[BaseException], Any]], ...]:
     return _rules
 
 
-def _loaded(point: Any) -> Callable[[BaseException], Any] | None:
+def _loaded(point: Any) -> Rule | None:
     try:
         rule = point.load()
     except BaseException as broken:  # noqa: BLE001 - a broken package must not cost the answer

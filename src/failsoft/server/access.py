@@ -1,0 +1,119 @@
+"""Who may reach a server over HTTP: the Host and Origin it answers to, the token it asks for, where it may listen."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+from loguru import logger
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
+from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
+
+from failsoft.framework.errors import ConfigurationError
+
+__all__ = ["StaticToken", "authentication", "check_exposure", "is_loopback", "transport_security"]
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_EVERYWHERE = frozenset({"", "0.0.0.0", "::", "[::]"})  # noqa: S104 - recognised here, never bound to by default
+
+
+class StaticToken:
+    """Accepts one token, compared in constant time: the verifier behind `FAILSOFT_AUTH_TOKEN`."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Return the access of whoever presents the token, or None. HTTP hands headers over as latin-1."""
+        if secrets.compare_digest(token.encode("latin-1", errors="replace"), self._token):
+            return AccessToken(token=token, client_id="bearer", scopes=[])
+        return None
+
+
+class _FailingClosed:
+    """A verifier that lets nobody in while the one behind it is broken."""
+
+    def __init__(self, inner: TokenVerifier) -> None:
+        self._inner = inner
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        try:
+            return await self._inner.verify_token(token)
+        except Exception as error:  # noqa: BLE001 - an exception here would be a 500 that says nothing
+            logger.opt(exception=error).error("The token verifier failed; the request is refused")
+            return None
+
+
+def authentication(verifier: TokenVerifier) -> list[Middleware]:
+    """Return what reads the bearer token of every request; whether one is needed is each route's business."""
+    backend = BearerAuthBackend(_FailingClosed(verifier))
+    return [Middleware(AuthenticationMiddleware, backend=backend), Middleware(AuthContextMiddleware)]
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a server that listens on this host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def check_exposure(host: str, *, has_token: bool, insecure: bool) -> None:
+    """Refuse to serve beyond this machine without a token.
+
+    Raises:
+        CONFIG_ERROR: The host is not loopback, there is no token, and nobody has said that this is meant.
+    """
+    if is_loopback(host) or has_token:
+        return
+    if not insecure:
+        raise ConfigurationError(
+            issue=f"serving on {host or 'every address'} without a token would let anybody call the tools",
+            resolution="set FAILSOFT_AUTH_TOKEN, serve on 127.0.0.1, or say that it is meant (--insecure)",
+        )
+    logger.warning("Serving on {} without a token: whoever reaches it can call every tool", host or "every address")
+
+
+def transport_security(host: str, allowed_hosts: Sequence[str]) -> TransportSecuritySettings:
+    """Return the Host and Origin headers that are accepted, against DNS rebinding.
+
+    Loopback names always are, and so is the host that is listened on. A server on every address also answers to this
+    machine's name; any further name has to be allowed. `*` allows all and switches the check off.
+
+    Args:
+        host: Where the server listens.
+        allowed_hosts: Names or addresses, with a port (`example.org:8321`) or for every port (`example.org`).
+    """
+    if "*" in allowed_hosts:
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    own = socket.gethostname() if host in _EVERYWHERE else host
+    names = dict.fromkeys((*_LOOPBACK, _bracketed(own), *allowed_hosts))
+    hosts = [pattern for name in names for pattern in _patterns(name)]
+    origins = [f"{scheme}://{pattern}" for pattern in hosts for scheme in ("http", "https")]
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+
+
+def _patterns(name: str) -> tuple[str, ...]:
+    has_port = ":" in name.rpartition("]")[2]
+    return (name,) if has_port else (name, f"{name}:*")
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+def chosen_verifier(given: TokenVerifier | None, token: Any) -> TokenVerifier | None:
+    """Return the verifier that was given, else one for the token, else None; the token may be a pydantic secret."""
+    if given is not None:
+        return given
+    text = token.get_secret_value() if hasattr(token, "get_secret_value") else token
+    return StaticToken(text) if text else None

@@ -1,0 +1,71 @@
+"""A server put together: tools, their box, their lifecycle, and the SDK's server that offers them."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.server import Server
+
+from failsoft._version import __version__
+from failsoft.framework.settings import Settings
+from failsoft.framework.toolbox import Toolbox
+from failsoft.server.lifecycle import Lifecycle
+from failsoft.server.protocol import ToolProtocol
+from failsoft.server.registry import Tools, as_tools
+
+__all__ = ["Assembly", "assemble", "mcp_server"]
+
+_SHUTDOWN_LIMIT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """One server and everything that belongs to it."""
+
+    name: str
+    version: str
+    toolbox: Toolbox
+    lifecycle: Lifecycle
+    settings: Settings
+    server: Server[Any]
+
+
+def assemble(tools: Tools, *, name: str | None = None, instructions: str | None = None) -> Assembly:
+    """Return a server for these tools.
+
+    Args:
+        tools: Toolsets, or what makes them.
+        name: What the server calls itself; by default the name of its only toolset, else `failsoft`.
+        instructions: What it tells clients about itself; by default what the docstrings of the toolsets say.
+
+    Raises:
+        CONFIG_ERROR: Two tools have one name, or something given is no toolset.
+    """
+    toolbox = Toolbox(as_tools(tools))
+    settings = toolbox.tools[0].runtime.settings
+    lifecycle = Lifecycle(toolbox.tools, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
+    protocol = ToolProtocol(toolbox, lifecycle, max_response_bytes=settings.max_response_bytes)
+    name = name or (toolbox.tools[0].name if len(toolbox.tools) == 1 else "failsoft")
+    server = protocol.server(name, version=__version__, instructions=instructions or _introduced(toolbox))
+    return Assembly(name, __version__, toolbox, lifecycle, settings, server)
+
+
+def mcp_server(tools: Tools, *, name: str | None = None, instructions: str | None = None) -> Server[Any]:
+    """Return a low-level server of the `mcp` SDK that offers these tools, for any transport of yours.
+
+    Args:
+        tools: Toolsets, their classes, or a function that returns either.
+        name: What the server calls itself; by default the name of its only toolset, else `failsoft`.
+        instructions: What it tells clients about itself; by default what the docstrings of the toolsets say.
+
+    Raises:
+        CONFIG_ERROR: Two tools have one name, or something given is no toolset.
+    """
+    return assemble(tools, name=name, instructions=instructions).server
+
+
+def _introduced(toolbox: Toolbox) -> str | None:
+    described = [(tool.name, inspect.cleandoc(type(tool).__doc__ or "")) for tool in toolbox.tools]
+    return "\n".join(f"{name}: {text}" for name, text in described if text) or None

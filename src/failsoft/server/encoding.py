@@ -1,0 +1,31 @@
+"""A `ToolResponse` as the result of an MCP `tools/call`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from failsoft.framework import json_safe
+from failsoft.framework.response import ToolResponse
+
+__all__ = ["call_tool_result"]
+
+
+def call_tool_result(response: ToolResponse[Any]) -> dict[str, Any]:
+    """Return the result on the wire: complete as text, complete as structured content, marked if it failed.
+
+    A plain dictionary and not the SDK's model: the SDK validates what it sends in any case, and a model would be built
+    only to be taken apart again. `resultType` is required from 2026-07-28 on; older versions drop it.
+    """
+    encoded = response.encode()
+    content: list[dict[str, Any]] = [{"type": "text", "text": encoded.text}]
+    for block in encoded.content:
+        content.append(json_safe.json_safe(block.model_dump(by_alias=True, mode="json", exclude_none=True)))
+    result: dict[str, Any] = {
+        "content": content,
+        "structuredContent": encoded.structured,
+        "isError": encoded.is_error,
+        "resultType": "complete",
+    }
+    if encoded.meta is not None:
+        result["_meta"] = encoded.meta
+    return result

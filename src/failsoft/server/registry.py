@@ -1,0 +1,165 @@
+"""Where tools come from: toolsets by name through entry points, anything else as `module:attribute`."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.framework.text import bounded
+from failsoft.framework.tool import BaseTool
+
+__all__ = ["ENTRY_POINT_GROUP", "ToolSource", "Tools", "as_tools", "find_toolsets", "load_app", "load_toolset"]
+
+ENTRY_POINT_GROUP = "failsoft.toolsets"
+
+Tools: TypeAlias = BaseTool | type[BaseTool] | Iterable[BaseTool | type[BaseTool]] | Callable[[], Any]
+"""What may be served: a toolset, its class, several of either, or a function that returns any of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSource:
+    """Makes tools from names alone, so that another process can make the same ones.
+
+    Args:
+        toolsets: Names under the entry-point group `failsoft.toolsets`.
+        app: `module:attribute`, or empty.
+        root: The folder that toolsets work in; each one's own default if left out.
+    """
+
+    toolsets: tuple[str, ...] = ()
+    app: str = ""
+    root: Path | None = None
+
+    def __call__(self) -> list[BaseTool]:
+        """Return the tools, named toolsets first.
+
+        Raises:
+            CONFIG_ERROR: A name leads nowhere, or there is none.
+        """
+        tools = [load_toolset(name, root=self.root) for name in self.toolsets]
+        if self.app:
+            tools += load_app(self.app)
+        if not tools:
+            raise ConfigurationError(
+                issue=f"there is nothing to serve; the toolsets are {_listed(find_toolsets())}",
+                resolution="name a toolset, or an application as module:attribute",
+            )
+        return tools
+
+
+def find_toolsets() -> dict[str, EntryPoint]:
+    """Return the installed toolsets by name, sorted; the first one found keeps a name that two packages claim."""
+    found: dict[str, EntryPoint] = {}
+    for entry_point in entry_points(group=ENTRY_POINT_GROUP):
+        found.setdefault(entry_point.name, entry_point)
+    return dict(sorted(found.items()))
+
+
+def load_toolset(name: str, *, root: Path | None = None) -> BaseTool:
+    """Return the toolset that is installed under this name.
+
+    Args:
+        name: Its name under the entry-point group `failsoft.toolsets`.
+        root: Given to a class whose `__init__` takes a `root`; other toolsets work where they like.
+
+    Raises:
+        CONFIG_ERROR: There is none, or it cannot be loaded; the message names those that there are.
+    """
+    known = find_toolsets()
+    if name not in known:
+        raise ConfigurationError(issue=f"there is no toolset '{bounded(name)}'; the toolsets are {_listed(known)}")
+    try:
+        loaded = known[name].load()
+    except Exception as error:
+        raise ConfigurationError(issue=f"the toolset '{name}' cannot be loaded ({_told(error)})") from error
+    if root is not None and isinstance(loaded, type) and "root" in inspect.signature(loaded.__init__).parameters:
+        loaded = functools.partial(loaded, root=root)
+    return as_tools(loaded, origin=f"the toolset '{name}'")[0]
+
+
+def load_app(spec: str) -> list[BaseTool]:
+    """Return the tools that `module:attribute` names; the current folder is searched too.
+
+    Raises:
+        CONFIG_ERROR: The module or the attribute does not exist, or it is nothing that can be served.
+    """
+    module_name, _, attribute = spec.partition(":")
+    if not module_name or not attribute:
+        raise ConfigurationError(issue=f"'{bounded(spec)}' is not of the form module:attribute")
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(issue=f"the module '{bounded(str(error.name))}' was not found") from error
+    except Exception as error:
+        raise ConfigurationError(issue=f"importing '{bounded(module_name)}' failed ({_told(error)})") from error
+    for part in attribute.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            raise ConfigurationError(
+                issue=f"'{bounded(module_name)}' has no attribute '{bounded(attribute)}'"
+            ) from error
+    return as_tools(found, origin=f"'{bounded(spec)}'")
+
+
+def as_tools(value: Tools | Any, *, origin: str = "what was given") -> list[BaseTool]:
+    """Return the toolsets that a value stands for, made where only their class is given.
+
+    Args:
+        value: See `Tools`.
+        origin: What error messages call the value.
+
+    Raises:
+        CONFIG_ERROR: It stands for none, or for something else; the message says what was found.
+    """
+    if not isinstance(value, (BaseTool, type)) and callable(value):
+        value = _made(value, origin)
+    items = [value] if isinstance(value, (BaseTool, type)) or not isinstance(value, Iterable) else list(value)
+    if not items:
+        raise ConfigurationError(issue=f"{origin} is an empty list of tools")
+    return [_as_tool(item, origin) for item in items]
+
+
+def _as_tool(item: Any, origin: str) -> BaseTool:
+    if isinstance(item, type) and issubclass(item, BaseTool):
+        item = _made(item, origin)
+    if not isinstance(item, BaseTool):
+        kind = (
+            f"the class '{item.__name__}'" if isinstance(item, type) else f"an object of type '{type(item).__name__}'"
+        )
+        raise ConfigurationError(
+            issue=f"{origin} is {kind}, not a BaseTool, a list of them, or a function that returns either"
+        )
+    return item
+
+
+def _made(maker: Callable[[], Any], origin: str) -> Any:
+    try:
+        made = maker()
+    except ToolError:
+        raise
+    except Exception as error:
+        raise ConfigurationError(issue=f"{origin} cannot be made ({_told(error)})") from error
+    if inspect.iscoroutine(made):
+        made.close()
+        raise ConfigurationError(issue=f"{origin} is an async function; tools are made by a plain one")
+    return made
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {bounded(str(error))}"

@@ -1,0 +1,95 @@
+"""`serve`: run a server until it is told to end, or until its only client leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from mcp.server.auth.provider import TokenVerifier
+from mcp.server.auth.settings import AuthSettings
+
+from failsoft.framework.errors import ConfigurationError
+from failsoft.server.assembly import assemble
+from failsoft.server.registry import Tools
+
+__all__ = ["serve"]
+
+
+def serve(
+    tools: Tools,
+    *,
+    transport: Literal["stdio", "http"] = "stdio",
+    host: str = "127.0.0.1",
+    port: int = 8321,
+    name: str | None = None,
+    instructions: str | None = None,
+    allowed_hosts: Sequence[str] | None = None,
+    token_verifier: TokenVerifier | None = None,
+    auth: AuthSettings | None = None,
+    insecure: bool = False,
+    workers: int = 1,
+    on_ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve these tools, and return when the server has ended: by a signal, or because its only client has left.
+
+    Args:
+        tools: Toolsets, their classes, or a function that returns either. With several workers, something that another
+            process can make again: classes, a module's function, or a `ToolSource`.
+        transport: `stdio` for one client on our standard streams, or `http`.
+        host: Where to listen.
+        port: The port, or 0 for one that is free.
+        name: What the server calls itself; by default the name of its only toolset, else `failsoft`.
+        instructions: What it tells clients about itself; by default what the docstrings of the toolsets say.
+        allowed_hosts: Further Host headers to accept; by default `FAILSOFT_ALLOWED_HOSTS`.
+        token_verifier: Checks bearer tokens on `/mcp` and `/metrics`; by default one for `FAILSOFT_AUTH_TOKEN`.
+        auth: OAuth settings of the SDK, for a protected resource; they go with a token verifier.
+        insecure: Serve beyond this machine without a token all the same.
+        workers: Processes that share the port; at least 1.
+        on_ready: Called with the server's URL once it answers; over HTTP only.
+
+    Raises:
+        CONFIG_ERROR: Two tools have one name, something given is no toolset, the address cannot be used, or the server
+            would be open to everybody.
+        INIT_ERROR: A toolset failed to start.
+    """
+    if transport not in ("stdio", "http"):
+        raise ConfigurationError(issue=f"there is no transport '{transport}'; there are stdio and http")
+    if transport == "stdio":
+        _serve_stdio(tools, name, instructions)
+        return
+    # The web server is loaded by those who serve HTTP only.
+    from failsoft.server.app_factory import AppFactory  # noqa: PLC0415
+    from failsoft.server.web import serve_http  # noqa: PLC0415
+
+    factory = AppFactory(
+        tools=tools,
+        name=name,
+        instructions=instructions,
+        host=host,
+        allowed_hosts=allowed_hosts,
+        token_verifier=token_verifier,
+        auth=auth,
+    )
+    serve_http(factory, port=port, insecure=insecure, workers=workers, on_ready=on_ready or _tell_nobody)
+
+
+def _serve_stdio(tools: Tools, name: str | None, instructions: str | None) -> None:
+    from failsoft.server.stdio import serve_stdio  # noqa: PLC0415 - with its transport only
+
+    assembly = assemble(tools, name=name, instructions=instructions)
+    settings = assembly.settings
+
+    async def run() -> None:
+        await serve_stdio(
+            assembly.server,
+            assembly.lifecycle,
+            grace_s=settings.shutdown_grace_s,
+            max_line_bytes=settings.max_request_bytes,
+        )
+
+    asyncio.run(run())
+
+
+def _tell_nobody(_url: str) -> None:
+    return

@@ -1,0 +1,72 @@
+"""Servers in processes of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+__all__ = ["BOUND_S", "SERVING", "Served"]
+
+SERVING = Path(__file__).parent / "serving.py"
+BOUND_S = 30
+"""How long anything may take before a test gives up; nothing is expected to come near it."""
+
+
+class Served:
+    """A server in a process of its own. Its stderr is read by a thread, so that it never blocks."""
+
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(SERVING), *arguments],
+            env={**os.environ, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self.errors: list[str] = []
+        self._lines: queue.Queue[str] = queue.Queue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            text = line.decode(errors="replace").rstrip()
+            self.errors.append(text)
+            self._lines.put(text)
+        self._lines.put("")
+
+    def wait_for(self, start: str) -> str:
+        """Return the rest of the first stderr line that starts so."""
+        while line := self._lines.get(timeout=BOUND_S):
+            if line.startswith(start):
+                return line.removeprefix(start).strip()
+        pytest.fail(f"the server ended without saying {start!r}: {self.errors}")
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self.process.send_signal(number)
+
+    def wait(self) -> int:
+        """Return the exit code."""
+        code = self.process.wait(BOUND_S)
+        self._reader.join(BOUND_S)
+        return code
+
+    def close(self) -> None:
+        """End the process, however it stands."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(BOUND_S)
+        self._reader.join(BOUND_S)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with contextlib.suppress(OSError):
+                stream.close()  # type: ignore[union-attr]

@@ -1,0 +1,83 @@
+"""One bad call never costs the server: each row of the containment table, over every transport and in both eras."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp_types import CallToolResult, TextContent
+
+from tests.server.served_tools import RAISED, RETURNED
+
+pytestmark = pytest.mark.anyio
+
+REFUSED = {"huge": "RESULT_TOO_LARGE"}
+
+
+def told(result: CallToolResult) -> dict[str, Any]:
+    """Return the answer, after making sure that it is JSON that any client can read."""
+    assert isinstance(result.content[0], TextContent)
+    strict = json.loads(result.content[0].text, parse_constant=_no_constant)
+    assert strict == result.structured_content
+    result.content[0].text.encode()
+    return strict  # type: ignore[no-any-return]
+
+
+def _no_constant(name: str) -> None:
+    pytest.fail(f"{name} is not JSON")
+
+
+async def process_id(client: Client) -> int:
+    """Return the process that answers now."""
+    answer = told(await client.call_tool("process_id"))
+    assert answer["success"] is True
+    return int(answer["data"])
+
+
+@pytest.mark.parametrize("kind", RAISED)
+@pytest.mark.parametrize("tool", ["raise_it", "raise_it_in_a_thread"])
+async def test_what_a_tool_raises_becomes_an_error_and_the_server_lives(client: Client, tool: str, kind: str) -> None:
+    before = await process_id(client)
+    result = await client.call_tool(tool, {"kind": kind})
+    error = told(result)["error"]
+    assert result.is_error is True
+    assert error["category"] == "internal"
+    assert result.meta is not None
+    assert result.meta["dev.failsoft/error"]["code"] == error["code"]
+    assert await process_id(client) == before
+
+
+@pytest.mark.parametrize("kind", RETURNED)
+@pytest.mark.parametrize("tool", ["return_it", "return_it_from_a_thread"])
+async def test_what_a_tool_returns_arrives_as_json_and_the_server_lives(client: Client, tool: str, kind: str) -> None:
+    before = await process_id(client)
+    answer = told(await client.call_tool(tool, {"kind": kind}))
+    if kind in REFUSED:
+        assert answer["error"]["code"] == REFUSED[kind]
+    else:
+        assert answer["success"] is True
+    assert await process_id(client) == before
+
+
+async def test_a_cancelled_task_of_the_tools_own_is_a_failure_and_no_cancellation(client: Client) -> None:
+    before = await process_id(client)
+    assert told(await client.call_tool("cancel_a_child"))["error"]["category"] == "internal"
+    assert await process_id(client) == before
+
+
+async def test_progress_that_is_none_is_dropped(client: Client) -> None:
+    seen: list[float] = []
+
+    async def note(done: float, _total: float | None, _message: str | None) -> None:
+        seen.append(done)
+
+    assert told(await client.call_tool("odd_progress", progress_callback=note))["data"] == "done"
+    assert seen == [1]
+
+
+async def test_a_sync_tool_that_outlives_its_limit_is_told_as_such(client: Client) -> None:
+    before = await process_id(client)
+    assert told(await client.call_tool("sleep_through_the_limit"))["error"]["category"] == "deadline_exceeded"
+    assert await process_id(client) == before

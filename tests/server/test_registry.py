@@ -1,0 +1,143 @@
+"""Where tools come from, and how a wrong place is told."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failsoft import BaseTool, ConfigurationError, Runtime, Settings, mcp_server, operation
+from failsoft.server.registry import ToolSource, as_tools, find_toolsets, load_app, load_toolset
+
+
+class Shop(BaseTool):
+    """A shop."""
+
+    @operation(read_only=True)
+    async def price(self) -> int:
+        """Return a price."""
+        return 1
+
+
+class Market(BaseTool):
+    """A market."""
+
+    @operation(read_only=True)
+    async def price(self) -> int:
+        """Return a price."""
+        return 2
+
+
+MODULE = """
+from failsoft import BaseTool, operation
+
+class Lamp(BaseTool):
+    @operation()
+    async def light(self) -> bool:
+        return True
+
+class Broken(Lamp):
+    def __init__(self):
+        raise OSError("no bulb")
+
+lamp = Lamp()
+lamps = [Lamp]
+nothing = []
+number = 5
+mixed = [Lamp, 5]
+
+def made(): return Lamp()
+def made_class(): return [Lamp]
+def failing(): raise KeyError("bulb")
+async def later(): return Lamp()
+
+class Room:
+    lamp = lamp
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the name of a module with things to serve, and with things not to."""
+    name = f"lamps_{tmp_path.name.replace('-', '_')}"
+    (tmp_path / f"{name}.py").write_text(MODULE)
+    (tmp_path / f"{name}_bad.py").write_text("import a_module_that_is_not_there")
+    (tmp_path / f"{name}_worse.py").write_text("1 / 0")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return name
+
+
+@pytest.mark.parametrize("attribute", ["Lamp", "lamp", "lamps", "made", "made_class", "Room.lamp"])
+def test_an_app_may_be_a_toolset_a_class_a_list_or_a_function(module: str, attribute: str) -> None:
+    assert [type(tool).__name__ for tool in load_app(f"{module}:{attribute}")] == ["Lamp"]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "",
+        "{}",
+        "{}:",
+        ":lamp",
+        "{}:absent",
+        "{}:number",
+        "{}:nothing",
+        "{}:mixed",
+        "{}:failing",
+        "{}:later",
+        "{}:Broken",
+        "{}:Room",
+        "{}_bad:x",
+        "{}_worse:x",
+        "a_module_that_is_not_there:x",
+        ".:x",
+    ],
+)
+def test_whatever_else_an_app_is_becomes_a_configuration_error(module: str, spec: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load_app(spec.format(module))
+    assert caught.value.code == "CONFIG_ERROR"
+
+
+def test_toolsets_come_from_entry_points_sorted_by_name() -> None:
+    found = find_toolsets()
+    assert "docs" in found
+    assert list(found) == sorted(found)
+
+
+def test_an_unknown_toolset_is_a_configuration_error_that_names_those_there_are() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load_toolset("dosc")
+    assert "docs" in caught.value.message
+
+
+def test_a_source_of_nothing_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigurationError):
+        ToolSource()()
+
+
+def test_a_source_gives_the_app(module: str) -> None:
+    assert [tool.name for tool in ToolSource(app=f"{module}:lamp")()] == ["lamp"]
+
+
+@pytest.mark.parametrize("value", [5, "text", object(), int, None, [Shop, 5], {"a": 1}])
+def test_what_is_no_tool_is_refused(value: Any) -> None:
+    with pytest.raises(ConfigurationError):
+        as_tools(value)
+
+
+def test_two_tools_of_one_name_are_an_error_that_says_how_to_prefix() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        mcp_server([Shop, Market])
+    assert "'price'" in caught.value.message
+    assert "market_price" in caught.value.resolution
+
+
+def test_a_server_is_named_for_its_only_toolset_or_as_it_is_told() -> None:
+    runtime = Runtime(settings=Settings())
+    assert mcp_server(Shop(runtime=runtime)).name == "shop"
+    assert mcp_server([Shop]).instructions == "shop: A shop."
+    assert mcp_server([Shop], name="mine", instructions="Ask.").name == "mine"

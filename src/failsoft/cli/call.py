@@ -1,0 +1,96 @@
+"""`failsoft call`: one call, through the same chain as a client's, with its answer as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from failsoft.cli.exits import ExitCode
+from failsoft.cli.options import App, Root
+from failsoft.cli.screen import Screen, is_terminal
+from failsoft.cli.typed_arguments import from_json, from_words
+
+if TYPE_CHECKING:
+    from failsoft.framework.response import ToolResponse
+    from failsoft.framework.tool import BaseTool
+
+__all__ = ["call"]
+
+Arguments = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Arguments, read by the schema.")]
+AsJson = Annotated[str | None, typer.Option("--json", metavar="OBJECT", help="Arguments as JSON; `-` reads them.")]
+Toolset = Annotated[str | None, typer.Option(metavar="NAME", help="The installed toolset; by default all of them.")]
+Compact = Annotated[bool, typer.Option("--compact", help="Print the answer in one line.")]
+
+_SHUTDOWN_LIMIT_S = 10.0
+
+
+def call(
+    operation: Annotated[str, typer.Argument(metavar="OPERATION", help="The operation, by its MCP name.")],
+    arguments: Arguments = None,
+    as_json: AsJson = None,
+    toolset: Toolset = None,
+    app: App = None,
+    root: Root = None,
+    compact: Compact = False,  # noqa: FBT002 - a flag of the command line
+) -> None:
+    """Call one operation and print its answer as JSON.
+
+    The exit code is 1 if the answer is a failure. Values are read as the operation's schema says: `limit=5` is a number
+    where one is expected, and a key that is given again makes a list. The arguments of --json come first, and KEY=VALUE
+    replaces what they say.
+    """
+    from failsoft.cli.toolsets import tools_for  # noqa: PLC0415 - `failsoft --help` needs none of this
+    from failsoft.framework.toolbox import Toolbox  # noqa: PLC0415
+
+    tools = tools_for(operation, toolset, app, root)
+    bound = Toolbox(tools).find(operation)
+    given = {} if as_json is None else from_json(sys.stdin.read() if as_json == "-" else as_json)
+    given |= from_words(arguments or (), {} if bound is None else bound.input_schema)
+    response = asyncio.run(_answer(tools, operation, given))
+    Screen().json(response.to_dict(), compact=compact)
+    if not response.success:
+        if is_terminal(sys.stderr):
+            named = {"--toolset": toolset, "--app": app, "--root": root}
+            options = [word for name, value in named.items() if value is not None for word in (name, str(value))]
+            _advise(response, options)
+        raise typer.Exit(ExitCode.FAILED)
+
+
+async def _answer(tools: Sequence[BaseTool], operation: str, arguments: Mapping[str, Any]) -> ToolResponse[Any]:
+    from failsoft.framework.context import CallScope  # noqa: PLC0415 - only once something is called
+    from failsoft.framework.toolbox import Toolbox  # noqa: PLC0415
+    from failsoft.server.lifecycle import Lifecycle  # noqa: PLC0415
+
+    tool = next((tool for tool in tools if operation in tool.operations), None)
+    if tool is None:
+        return await tools[0].execute_with_error_handling(operation, arguments)
+    async with Lifecycle([tool], shutdown_limit_s=_SHUTDOWN_LIMIT_S).running():
+        scope = CallScope(principal="local", toolbox=Toolbox(tools))
+        return await tool.operations[operation].call(arguments, scope)
+
+
+def _advise(response: ToolResponse[Any], options: Sequence[str]) -> None:
+    """Say on the terminal, under the JSON, what to type next."""
+    failure = response.error
+    if failure is None:
+        return
+    lines = [f"{failure.code}: {failure.message}", *(f"  - {text}" for text in failure.suggestions)]
+    if failure.next_step is not None:
+        lines.append(f"  next: {_typed(failure.next_step.tool, failure.next_step.arguments, options)}")
+    lines.append(f"  more: failsoft explain {failure.code}")
+    typer.echo("\n".join(["", *lines]), err=True)
+
+
+def _typed(operation: str, arguments: Mapping[str, Any], options: Sequence[str]) -> str:
+    """Return the command that makes a call, ready to be pasted."""
+    if all(isinstance(value, (str, int, float)) for value in arguments.values()):
+        words = [f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in arguments.items()]
+    else:
+        words = ["--json", json.dumps(arguments, ensure_ascii=False)]
+    return shlex.join(["failsoft", "call", operation, *words, *options])

@@ -1,0 +1,208 @@
+"""What `failsoft doctor` looks at: facts about this installation, and what is wrong with them."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import AliasChoices, SecretStr
+
+from failsoft._version import __version__
+from failsoft.cli.toolsets import tool_source
+from failsoft.framework.did_you_mean import closest_name
+from failsoft.framework.errors import ToolError
+from failsoft.framework.runtime import default_runtime
+from failsoft.framework.settings import Settings
+from failsoft.framework.tool import BaseTool
+from failsoft.server.registry import find_toolsets
+
+__all__ = ["Checkup", "Remark", "check_up"]
+
+_PREFIX = "FAILSOFT_"
+_MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+_REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something that is broken (`error`), or that somebody should know (`warning`)."""
+
+    severity: Literal["error", "warning"]
+    about: str
+    message: str
+
+
+@dataclass(slots=True)
+class Checkup:
+    """Everything found, as JSON values by section, with the remarks on it."""
+
+    sections: dict[str, Any] = field(default_factory=dict)
+    remarks: list[Remark] = field(default_factory=list)
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is broken; warnings do not count."""
+        return all(remark.severity != "error" for remark in self.remarks)
+
+    def broken(self, about: str, message: str) -> None:
+        """Note something that does not work."""
+        self.remarks.append(Remark("error", about, message))
+
+    def warn(self, about: str, message: str) -> None:
+        """Note something that works, and perhaps should not."""
+        self.remarks.append(Remark("warning", about, message))
+
+
+def check_up(app: str | None, root: Path | None) -> Checkup:
+    """Return the facts about this installation. Nothing that is wrong ends it."""
+    found = Checkup()
+    found.sections["versions"] = _versions(found)
+    settings = _load(found)
+    found.sections["settings"] = _settings(found, settings)
+    found.sections["toolsets"] = [] if settings is None else _toolsets(found, app, root)
+    found.sections["recovery"] = [] if settings is None else _recovery(found)
+    found.sections["metrics"] = _metrics(found, settings)
+    found.sections["cache"] = _cache(found)
+    return found
+
+
+def _versions(found: Checkup) -> dict[str, str | None]:
+    versions: dict[str, str | None] = {"failsoft": __version__, "python": platform.python_version()}
+    for requirement in requires("failsoft") or ():
+        if "extra ==" in requirement:
+            continue
+        matched = _REQUIREMENT.match(requirement)
+        name = matched[0] if matched else requirement
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = None
+            found.broken(name, "this dependency is not installed")
+    return versions
+
+
+def _load(found: Checkup) -> Settings | None:
+    try:
+        return Settings.load()
+    except ToolError as error:
+        found.broken("settings", error.message)
+        return None
+
+
+def _settings(found: Checkup, settings: Settings | None) -> list[dict[str, Any]]:
+    rows = []
+    variables: dict[str, str] = {}
+    for name, about in Settings.model_fields.items():
+        names = _variables(name, about.validation_alias)
+        variables |= dict.fromkeys(names, name)
+        source = next((variable for variable in names if variable in os.environ), "default")
+        value = about.default if settings is None else getattr(settings, name)
+        rows.append(
+            {
+                "name": name,
+                "variable": names[0],
+                "value": _shown(value) if settings is not None or source == "default" else "not usable",
+                "source": source,
+                "description": about.description or "",
+            }
+        )
+    _look_for_typing_errors(found, variables)
+    if settings is not None:
+        _look_for_open_doors(found, settings)
+    return rows
+
+
+def _variables(name: str, alias: Any) -> list[str]:
+    if isinstance(alias, AliasChoices):
+        return [str(choice) for choice in alias.choices]
+    return [alias if isinstance(alias, str) else f"{_PREFIX}{name.upper()}"]
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, SecretStr):
+        return "(hidden)"
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _look_for_typing_errors(found: Checkup, variables: Mapping[str, str]) -> None:
+    for name in sorted(os.environ):
+        if name.startswith(_PREFIX) and name not in variables:
+            closest = closest_name(name, variables)
+            found.warn(name, "no setting has this name" + (f"; did you mean {closest}?" if closest else ""))
+
+
+def _look_for_open_doors(found: Checkup, settings: Settings) -> None:
+    if settings.environment != "production":
+        return
+    if settings.debug_stack:
+        found.warn("debug_stack", "callers see stack traces in production")
+    if settings.detail_level != "minimal":
+        found.warn("detail", f"callers see details ({settings.detail_level}) in production")
+
+
+def _toolsets(found: Checkup, app: str | None, root: Path | None) -> list[dict[str, Any]]:
+    rows = []
+    for name, entry_point in find_toolsets().items():
+        package = entry_point.dist.name if entry_point.dist else ""
+        try:
+            rows += [_described(tool, package) for tool in tool_source([name], None, root)()]
+        except ToolError as error:
+            found.broken(f"toolset {name}", error.message)
+            rows.append({"name": name, "package": package, "operations": {}, "error": error.message})
+    if app is not None:
+        try:
+            rows += [_described(tool, app) for tool in tool_source([], app, root)()]
+        except ToolError as error:
+            found.broken(app, error.message)
+    return rows
+
+
+def _described(tool: BaseTool, package: str) -> dict[str, Any]:
+    return {"name": tool.name, "package": package, "operations": tool.describe()}
+
+
+def _recovery(found: Checkup) -> list[str]:
+    try:
+        engine = default_runtime().recovery
+    except Exception as error:  # noqa: BLE001 - a part that cannot be made is what a doctor is asked about
+        found.broken("runtime", f"{type(error).__name__}: {error}")
+        return []
+    return [] if engine is None else engine.describe()
+
+
+def _metrics(found: Checkup, settings: Settings | None) -> dict[str, Any]:
+    if settings is None or not settings.metrics_enabled:
+        return {"mode": "off"}
+    folder = os.environ.get(_MULTIPROCESS)
+    if not folder:
+        return {"mode": "one process"}
+    if not _can_write(Path(folder)):
+        found.broken(_MULTIPROCESS, "metrics of several processes are added up there, and it cannot be written")
+    return {"mode": "several processes", "folder": folder}
+
+
+def _cache(found: Checkup) -> dict[str, Any]:
+    from platformdirs import user_cache_path  # noqa: PLC0415 - the last thing that is looked at
+
+    folder = user_cache_path("failsoft")
+    writable = _can_write(folder, make=True)
+    if not writable:
+        found.warn("cache", f"{folder} cannot be written; search indexes are kept in memory and built at each start")
+    return {"folder": str(folder), "writable": writable}
+
+
+def _can_write(folder: Path, *, make: bool = False) -> bool:
+    try:
+        if make:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False

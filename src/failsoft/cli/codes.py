@@ -1,0 +1,75 @@
+"""`failsoft codes`: every error code there is."""
+
+from __future__ import annotations
+
+import inspect
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from failsoft.cli.known_codes import known_codes
+from failsoft.cli.options import App
+from failsoft.cli.screen import Screen
+from failsoft.framework.errors import ToolError
+
+__all__ = ["codes"]
+
+
+class Format(StrEnum):
+    """How the codes are written."""
+
+    table = "table"
+    json = "json"
+    markdown = "markdown"
+
+
+def codes(
+    output: Annotated[Format, typer.Option("--format", "-f", help="How to write them.")] = Format.table,
+    app: App = None,
+) -> None:
+    """List all error codes and what they mean.
+
+    Those of the installed toolsets are among them, and those of an application of yours with --app.
+    """
+    screen = Screen()
+    found = known_codes(app)
+    if output is Format.json:
+        screen.json([_entry(kind) for kind in found.values()])
+        return
+    columns = ("code", "category", "retry", "meaning")
+    rows = [(code, kind.category, kind.retry, _summary(kind)) for code, kind in found.items()]
+    if output is Format.markdown:
+        lines = [columns, ("---",) * len(columns), *((f"`{row[0]}`", *row[1:]) for row in rows)]
+        screen.text("\n".join(f"| {' | '.join(_escaped(cell) for cell in line)} |" for line in lines))
+        return
+    screen.rows(columns, rows)
+
+
+def _summary(kind: type[ToolError]) -> str:
+    return inspect.cleandoc(kind.__doc__ or "").partition("\n")[0]
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|")
+
+
+def _entry(kind: type[ToolError]) -> dict[str, Any]:
+    return {
+        "code": kind.code,
+        "class": kind.__name__,
+        "module": kind.__module__,
+        "category": kind.category,
+        "retry": kind.retry,
+        "actor": kind.actor,
+        "http_status": kind.http_status,
+        "error_type": kind.error_type,
+        "numeric_code": kind.numeric_code,
+        "critical": kind.critical,
+        "message": kind.template,
+        "hints": list(kind.hints),
+        "fields": {name: {"public": name in kind.public_fields} for name in kind.fields},
+        "aliases": dict(kind.aliases),
+        "since": kind.since,
+        "meaning": _summary(kind),
+    }

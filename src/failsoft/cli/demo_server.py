@@ -1,0 +1,95 @@
+"""The demo's server: `failsoft serve docs` in a process of its own, as anybody would start it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+
+from failsoft.framework.errors import InitializationError
+
+__all__ = ["DemoServer", "running_server"]
+
+_STARTS_WITHIN_S = 60.0
+_ENDS_WITHIN_S = 15.0
+_URL = re.compile(r"http://[\w.:\[\]]+(?=/mcp)")
+_NOT_OURS = ("FAILSOFT_", "PROMETHEUS_", "DEBUG_STACK")
+"""Settings of the person who runs the demo: they must not change what it shows."""
+
+
+@dataclass(slots=True)
+class DemoServer:
+    """A running server; `exit_code` is known once it has ended."""
+
+    url: str
+    exit_code: int | None = None
+
+
+@asynccontextmanager
+async def running_server() -> AsyncIterator[DemoServer]:
+    """Start the server over the documents that ship with the package, on a free port, and end it afterwards.
+
+    Raises:
+        INIT_ERROR: It did not start; the last line that it wrote is quoted.
+    """
+    with as_file(files("failsoft.tools.docs") / "demo") as folder, tempfile.TemporaryDirectory() as cache:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "failsoft", "serve", "docs", "--root", str(folder)),
+            *("--transport", "http", "--port", "0"),
+            env={**_environment(), "XDG_CACHE_HOME": cache},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        try:
+            server = DemoServer(await _url(process))
+            # Nobody reads its log lines; a full pipe must not stop it.
+            drain = asyncio.create_task(_drain(process))
+            yield server
+            await _end(process)
+            await drain
+            server.exit_code = process.returncode
+        finally:
+            if process.returncode is None:
+                with suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(_NOT_OURS)}
+
+
+async def _url(process: asyncio.subprocess.Process) -> str:
+    """Return the address that the server announces on its standard error."""
+    assert process.stderr is not None  # noqa: S101 - it was asked for
+    last = ""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_STARTS_WITHIN_S):
+            async for line in process.stderr:
+                text = line.decode(errors="replace").rstrip()
+                if found := _URL.search(text):
+                    return found[0]
+                # What is indented belongs to the line above; so the last one that is not says what was wrong.
+                last = text if text[:1].strip() else last
+    raise InitializationError(message=f"The demo's server did not start: {last or 'it said nothing'}", component="demo")
+
+
+async def _drain(process: asyncio.subprocess.Process) -> None:
+    assert process.stderr is not None  # noqa: S101 - it was asked for
+    while await process.stderr.read(65_536):
+        pass
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.terminate()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_ENDS_WITHIN_S):
+            await process.wait()

@@ -1,0 +1,94 @@
+"""How the command line fails: a code, a sentence, what was meant, what to type next. Never a traceback."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Iterator, Sequence
+
+import typer
+
+from failsoft.cli.exits import ExitCode, exit_code_of
+from failsoft.framework.did_you_mean import closest_name
+from failsoft.framework.errors import ConfigurationError, InvalidParameter, NotFound, ToolError, UnknownError
+from failsoft.framework.text import bounded
+
+__all__ = ["missing", "report", "typed", "usage"]
+
+# Typer brings its own copy of click or uses the installed one, by version. `typer.BadParameter` is in both.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+_LISTED_AT_MOST = 12
+_SHOW_STACK = ("FAILSOFT_DEBUG_STACK", "DEBUG_STACK")
+
+
+def usage(*, message: str, hint: str = "") -> InvalidParameter:
+    """Return the error for a command line that cannot be understood; `hint` is a command that would be."""
+    return InvalidParameter(message=message, operator_hint=hint)
+
+
+def missing(*, kind: str, name: str, known: Sequence[str], command: str, listing: str = "") -> NotFound:
+    """Return the error for a name that leads nowhere, with the closest one that does.
+
+    Args:
+        kind: What it names, in words (`error code`).
+        name: The name, as typed.
+        known: The names that there are.
+        command: What to type, with `{}` for the closest name.
+        listing: What to type to see the names, where none is close.
+    """
+    closest = closest_name(name, known)
+    message = f"There is no {kind} '{bounded(name)}'"
+    if closest:
+        return NotFound(
+            message=f"{message}; did you mean '{closest}'?",
+            suggestions=[closest],
+            operator_hint=command.format(closest),
+        )
+    shown = f"; there are {', '.join(known)}." if 0 < len(known) <= _LISTED_AT_MOST else "."
+    return NotFound(message=message + shown, operator_hint=listing)
+
+
+def typed(error: BaseException) -> ToolError:
+    """Return the error of the catalogue for whatever ended a command."""
+    if isinstance(error, ToolError):
+        return error
+    if isinstance(error, _UsageError):
+        return _misused(error)
+    found = UnknownError(
+        message=f"The command failed unexpectedly ({type(error).__name__}: {bounded(str(error))}).",
+        type_name=type(error).__name__,
+        operator_hint=f"set {_SHOW_STACK[0]}=true to see where, and report it",
+    )
+    found.__cause__ = error
+    return found
+
+
+def report(error: ToolError, *, code: ExitCode | None = None) -> ExitCode:
+    """Tell the error on standard error, and return the exit code that goes with it."""
+    lines = [f"{error.code}: {error.message}"]
+    lines += [f"  next: {hint}" for hint in _next(error)]
+    lines.append(f"  more: failsoft explain {error.code}")
+    if error.__cause__ is not None and _may_show_stack():
+        lines += ["", *"".join(traceback.format_exception(error.__cause__)).splitlines()]
+    typer.echo("\n".join(lines), err=True)
+    return exit_code_of(error) if code is None else code
+
+
+def _misused(error: Exception) -> ToolError:
+    """Return the parser's complaint as ours; the command it belongs to says where its help is."""
+    context = getattr(error, "ctx", None)
+    command = getattr(context, "command_path", "failsoft")
+    text = error.format_message() if hasattr(error, "format_message") else str(error)
+    return usage(message=text, hint=f"{command} --help")
+
+
+def _next(error: ToolError) -> Iterator[str]:
+    hints = [error.operator_hint]
+    if isinstance(error, ConfigurationError):
+        hints.append(error.resolution)
+    yield from dict.fromkeys(bounded(hint) for hint in hints if hint)
+
+
+def _may_show_stack() -> bool:
+    return any(os.environ.get(name, "").lower() in {"1", "true", "yes", "on"} for name in _SHOW_STACK)

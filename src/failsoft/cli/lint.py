@@ -1,0 +1,49 @@
+"""`failsoft lint`: whether a caller can act on what the tools say when they fail."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Annotated
+
+import typer
+
+from failsoft.cli.exits import ExitCode
+from failsoft.cli.options import Root
+from failsoft.cli.screen import Screen
+
+__all__ = ["lint"]
+
+Targets = Annotated[list[str], typer.Argument(metavar="TARGET", help="module:attribute, or an installed toolset.")]
+
+
+def lint(
+    targets: Targets,
+    root: Root = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,  # noqa: FBT002
+) -> None:
+    """Check what tools tell their caller when they fail.
+
+    They are made to fail in every way there is. Every failure must name its cause and a next step that exists among the
+    tools; none may name a command, an address or a path. The exit code is 1 if one does not.
+    """
+    from failsoft.cli.toolsets import tool_source  # noqa: PLC0415 - `failsoft --help` needs none of this
+    from failsoft.framework.lint import lint_toolbox  # noqa: PLC0415
+    from failsoft.framework.toolbox import Toolbox  # noqa: PLC0415
+
+    tools = []
+    for target in targets:
+        is_app = ":" in target
+        tools += tool_source([] if is_app else [target], target if is_app else None, root)()
+    box = Toolbox(tools)
+    findings = lint_toolbox(box)
+    screen = Screen()
+    if as_json:
+        screen.json([dataclasses.asdict(finding) for finding in findings])
+    elif findings:
+        rows = [(item.operation, item.code, item.rule, item.text) for item in findings]
+        screen.rows(("operation", "code", "rule", "finding"), rows)
+        screen.text(f"{len(findings)} finding{'' if len(findings) == 1 else 's'} in {len(box.names)} operations.")
+    else:
+        screen.text(f"Nothing found: {', '.join(box.names)} say what to do next whenever they fail.")
+    if findings:
+        raise typer.Exit(ExitCode.FAILED)

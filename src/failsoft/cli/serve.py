@@ -1,0 +1,63 @@
+"""`failsoft serve`: toolsets and applications as an MCP server."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from failsoft.cli.exits import ExitCode
+from failsoft.cli.faults import report
+from failsoft.cli.options import App, Root
+from failsoft.framework.errors import ConfigurationError
+
+__all__ = ["serve"]
+
+
+class Transport(StrEnum):
+    """How clients reach the server."""
+
+    stdio = "stdio"
+    http = "http"
+
+
+def serve(
+    toolsets: Annotated[list[str] | None, typer.Argument(metavar="TOOLSET", help="Installed toolsets.")] = None,
+    app: App = None,
+    root: Root = None,
+    transport: Annotated[Transport, typer.Option(help="How clients reach it.")] = Transport.stdio,
+    host: Annotated[str, typer.Option(help="Where to listen, over HTTP.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port, or 0 for a free one.")] = 8321,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that share the port.")] = 1,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Serve beyond this machine without a token.")] = False,  # noqa: FBT002
+) -> None:
+    """Serve toolsets to MCP clients, over stdio or HTTP.
+
+    Over stdio, the client starts this command itself, and it ends with its client. Over HTTP it ends with Ctrl-C;
+    calls in flight may finish. Settings come from the environment: see `failsoft doctor`.
+    """
+    from failsoft.cli.toolsets import LoggedSource, tool_source  # noqa: PLC0415 - `failsoft --help` needs none of it
+    from failsoft.server import serve as run  # noqa: PLC0415
+
+    source = LoggedSource(tool_source(toolsets or (), app, root))
+    try:
+        run(
+            source,
+            transport=transport.value,
+            host=host,
+            port=port,
+            workers=workers,
+            insecure=insecure,
+            on_ready=_announce,
+        )
+    except ConfigurationError as error:
+        # The address is taken or is not ours: nothing is wrong with the configuration, and another port may do.
+        if not isinstance(error.__cause__, OSError):
+            raise
+        error.operator_hint = f"failsoft serve {' '.join(toolsets or ())} --transport http --port 0".replace("  ", " ")
+        raise typer.Exit(report(error, code=ExitCode.NOT_STARTED)) from error
+
+
+def _announce(url: str) -> None:
+    typer.echo(f"failsoft serves {url}/mcp (metrics on {url}/metrics; Ctrl-C ends it)", err=True)

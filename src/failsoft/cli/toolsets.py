@@ -1,0 +1,90 @@
+"""The tools that a command line names: toolsets by name, an application, or everything that is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from failsoft.cli.faults import usage
+from failsoft.framework.did_you_mean import closest_name
+from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.framework.logs import configure_logging
+from failsoft.framework.tool import BaseTool
+from failsoft.server.registry import ToolSource, find_toolsets
+
+__all__ = ["LoggedSource", "tool_source", "tools_for"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedSource:
+    """Makes tools where the process logs as an application does: each worker of a server sets that up for itself."""
+
+    source: ToolSource
+
+    def __call__(self) -> list[BaseTool]:
+        """Return the tools. The arguments and errors are those of `ToolSource`."""
+        configure_logging()
+        return self.source()
+
+
+def tool_source(toolsets: Sequence[str], app: str | None, root: Path | None) -> ToolSource:
+    """Return what makes these tools, here or in another process.
+
+    Raises:
+        CONFIG_ERROR: A toolset does not exist, or the folder does not; the closest name is told.
+    """
+    known = find_toolsets()
+    for name in toolsets:
+        if name not in known:
+            raise _unknown(name, list(known))
+    if root is not None and not root.is_dir():
+        raise ConfigurationError(issue=f"--root {root} is no folder")
+    return ToolSource(tuple(dict.fromkeys(toolsets)), app or "", root)
+
+
+def tools_for(operation: str, toolset: str | None, app: str | None, root: Path | None) -> list[BaseTool]:
+    """Return the tools among which an operation is called: those named, else the one installed toolset that has it.
+
+    Raises:
+        CONFIG_ERROR: Something that was named cannot be loaded, or nothing is installed.
+        INVALID_PARAM: Several installed toolsets have the operation.
+    """
+    if toolset is not None or app is not None:
+        return tool_source([] if toolset is None else [toolset], app, root)()
+    tools = _installed(root)
+    having = [tool for tool in tools if operation in tool.operations]
+    if len(having) > 1:
+        names = [tool.name for tool in having]
+        raise usage(
+            message=f"Several toolsets have an operation '{operation}': {', '.join(names)}.",
+            hint=f"failsoft call {operation} --toolset {names[0]}",
+        )
+    near = [tool for tool in tools if tool.toolbox.closest(operation) is not None]
+    return (having or near or tools)[:1]
+
+
+def _installed(root: Path | None) -> list[BaseTool]:
+    """Return the installed toolsets that can be made; one that cannot must not hide the others."""
+    tools: list[BaseTool] = []
+    reason: ToolError | None = None
+    for name in find_toolsets():
+        try:
+            tools += tool_source([name], None, root)()
+        except ToolError as error:
+            reason = error
+    if tools:
+        return tools
+    raise reason or ConfigurationError(issue="no toolset is installed", resolution="name an application with --app")
+
+
+def _unknown(name: str, known: Sequence[str]) -> ConfigurationError:
+    closest = closest_name(name, known)
+    listed = ", ".join(known) or "none"
+    meant = f"; did you mean '{closest}'?" if closest else "."
+    return ConfigurationError(
+        message=f"There is no toolset '{name}'{meant} The toolsets are: {listed}.",
+        suggestions=[closest] if closest else known,
+        resolution="" if ":" not in name else f"for an application of your own: --app {name}",
+        operator_hint=f"failsoft serve {closest}" if closest else "",
+    )

@@ -1,0 +1,118 @@
+"""Commands are run as a person runs them: in a process of their own, in a folder of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+LIBRARY = '''
+from failsoft import BaseTool, NotFound, Public, operation
+
+BOOKS = {"Dune": 2, "Emma": 1}
+
+
+class BookNotFound(NotFound):
+    """The shelf has no such book.
+
+    Raised when: the title is not on the shelf.
+    Caller: look at the list of books.
+    Operator: nothing to do.
+    """
+
+    title: Public[str]
+    code = "BOOK_NOT_FOUND"
+    message = "The shelf has no book '{title}'."
+
+
+class Library(BaseTool):
+    """Books on a shelf."""
+
+    @operation(read_only=True)
+    async def get_book(self, title: str) -> int:
+        """Return how many copies there are."""
+        if title not in BOOKS:
+            raise BookNotFound(title=title, suggestions=list(BOOKS), next_step={"tool": "list_books", "arguments": {}})
+        return BOOKS[title]
+
+    @operation(read_only=True)
+    async def list_books(self, limit: int = 5) -> list[str]:
+        """Return the titles."""
+        return sorted(BOOKS)[:limit]
+
+
+class Mute(BaseTool):
+    """A toolset that tells nobody what it is for."""
+
+    @operation(read_only=True)
+    async def hum(self) -> str:
+        return "hm"
+
+
+class Stuck(BaseTool):
+    """A toolset that never comes up."""
+
+    @operation(read_only=True)
+    async def wait(self) -> str:
+        """Return nothing, ever."""
+        return ""
+
+    async def startup(self) -> None:
+        raise RuntimeError("no fuel")
+
+
+number = 5
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a command left: its exit code and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Return the output as JSON."""
+        return json.loads(self.out)
+
+
+Run: TypeAlias = Callable[..., Ran]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with an application in it, and with documents."""
+    (tmp_path / "library.py").write_text(LIBRARY)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "intro.mdx").write_text("# Introduction\n\nWhere everything begins.\n")
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path) -> Run:
+    """Return what runs `failsoft` with some arguments, in that folder, with its output in pipes."""
+
+    def run_command(*arguments: str, env: Mapping[str, str] | None = None, stdin: str = "") -> Ran:
+        done = subprocess.run(
+            [sys.executable, "-m", "failsoft", *arguments],
+            cwd=folder,
+            env={**os.environ, **(env or {})},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    return run_command

@@ -1,0 +1,86 @@
+"""Looking codes up."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from failsoft.cli.exits import ExitCode
+from failsoft.framework.catalogue import entries, render_page
+from failsoft.framework.errors import DocumentNotFound
+
+
+@pytest.mark.parametrize("typed", ["DOC_NOT_FOUND", "doc_not_found", "doc-not-found", "DocumentNotFound"])
+def test_the_page_of_a_code_is_the_one_in_the_docs(run, typed):
+    ran = run("explain", typed)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.strip() == render_page(DocumentNotFound).strip()
+
+
+def test_a_code_that_does_not_exist_leads_to_the_closest_one(run):
+    ran = run("explain", "DOC_NOTFOUND")
+    assert (ran.code, ran.out) == (ExitCode.FAILED, "")
+    assert ran.err.startswith("NOT_FOUND: ")
+    assert "  next: failsoft explain DOC_NOT_FOUND" in ran.err.splitlines()
+
+
+def test_a_code_that_is_like_no_other_leads_to_the_list(run):
+    ran = run("explain", "QQQQQQQQ")
+    assert ran.code == ExitCode.FAILED
+    assert "  next: failsoft codes" in ran.err.splitlines()
+
+
+def test_the_codes_of_an_application_are_explained_too(run):
+    assert "BOOK_NOT_FOUND" in run("explain", "BOOK_NOT_FOUND", "--app", "library:Library").out
+    assert run("explain", "BOOK_NOT_FOUND").code == ExitCode.FAILED
+
+
+def test_every_code_is_listed_as_json(run):
+    ran = run("codes", "--format", "json")
+    assert (ran.code, ran.err) == (0, "")
+    listed = {entry["code"]: entry for entry in ran.json}
+    assert {kind.code for kind in entries() if kind.__module__.startswith("failsoft.")} <= listed.keys()
+    assert listed["DOC_NOT_FOUND"] | {"meaning": "", "hints": [], "message": ""} == {
+        "code": "DOC_NOT_FOUND",
+        "class": "DocumentNotFound",
+        "module": "failsoft.framework.errors.core",
+        "category": "not_found",
+        "retry": "after_fix",
+        "actor": "caller",
+        "http_status": 404,
+        "error_type": "not_found_error",
+        "numeric_code": -32001,
+        "critical": False,
+        "fields": {"path": {"public": True}},
+        "aliases": {},
+        "since": "0.1.0",
+        "message": "",
+        "hints": [],
+        "meaning": "",
+    }
+
+
+def test_a_pipe_gets_one_line_a_code_whatever_the_width(run):
+    wide, narrow = (run("codes", env={"COLUMNS": columns}).out for columns in ("200", "40"))
+    assert wide == narrow
+    codes = [line.split()[0] for line in wide.splitlines()[1:]]
+    assert codes == [entry["code"] for entry in run("codes", "--format", "json").json]
+
+
+def test_markdown_is_a_table_with_a_row_a_code(run):
+    lines = run("codes", "--format", "markdown").out.splitlines()
+    assert lines[:2] == ["| code | category | retry | meaning |", "| --- | --- | --- | --- |"]
+    assert len(lines) - 2 == len(run("codes", "--format", "json").json)
+    assert all(line.startswith("| `") and line.endswith(" |") for line in lines[2:])
+
+
+def test_the_codes_of_an_application_are_listed_too(run):
+    listed = json.loads(run("codes", "--format", "json", "--app", "library:Library").out)
+    assert "BOOK_NOT_FOUND" in {entry["code"] for entry in listed}
+
+
+def test_an_application_that_cannot_be_loaded_is_a_configuration_error(run):
+    ran = run("codes", "--app", "nowhere:Library")
+    assert (ran.code, ran.out) == (ExitCode.CONFIGURATION, "")
+    assert ran.err.startswith("CONFIG_ERROR: ")

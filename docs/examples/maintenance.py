@@ -1,8 +1,7 @@
 import asyncio
 from typing import Any
 
-from failsoft import BaseTool, CallContext, Middleware, Runtime, Unavailable, operation
-from failsoft.framework.chain import Proceed
+from failsoft import BaseTool, CallContext, Middleware, Proceed, Runtime, Unavailable, operation
 
 # --8<-- [start:middleware]
 CLOSED = {"restock"}

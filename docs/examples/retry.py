@@ -1,8 +1,7 @@
 # --8<-- [start:tool]
 import asyncio
 
-from failsoft import BaseTool, Unavailable, operation
-from failsoft.recovery import Retry
+from failsoft import BaseTool, Retry, Unavailable, operation
 
 ANSWERS = iter([None, None, 21.5])
 

@@ -2,8 +2,7 @@
 import asyncio
 import json
 
-from failsoft import BaseTool, NotFound, Runtime, operation
-from failsoft.framework.settings import Settings
+from failsoft import BaseTool, NotFound, Runtime, Settings, operation
 
 
 class Shop(BaseTool):

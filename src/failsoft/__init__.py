@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from failsoft.framework.chain import (
         Middleware as Middleware,
+        Proceed as Proceed,
     )
     from failsoft.framework.context import (
         CallContext as CallContext,
@@ -111,7 +112,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "failsoft.framework.arguments": "Fault Reference",
-    "failsoft.framework.chain": "Middleware",
+    "failsoft.framework.chain": "Middleware Proceed",
     "failsoft.framework.context": "CallContext",
     "failsoft.framework.errors": (
         "AlreadyExists ApprovalRequired BadOutput CircuitOpen ConfigurationError Conflict DatabaseError "
@@ -168,6 +169,7 @@ __all__ = [
     "Overloaded",
     "PermissionDenied",
     "PreconditionFailed",
+    "Proceed",
     "Public",
     "QuotaExhausted",
     "RateLimited",

@@ -111,7 +111,10 @@ class RecoveryManager:
             metrics.recovery(strategy.name, "recovered")
             call.receipt = _receipt(strategy, result, call)
             return value
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame: only the garbage collector could part the two
 
 
 def _receipt(strategy: RecoveryStrategy, result: RecoveryResult, call: CallContext) -> RecoveryReceipt:

@@ -67,5 +67,6 @@ def _failure(call: CallContext, error: ToolError) -> ToolResponse[Any]:
     bound.metrics.failed(failure.category, failure.code)
     logs.log_failed(call, failure, duration_s)
     bound.alert(failure)
+    call.error = None  # the error's traceback leads back to this call: nobody else would break the circle
     metadata = Metadata(round(duration_s * 1000, 3), warnings=call.warnings or [])
     return ToolResponse(success=False, error=failure, metadata=metadata, wire=bound.wire)

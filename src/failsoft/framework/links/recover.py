@@ -22,8 +22,8 @@ def recover(engine: RecoveryEngine) -> Step:
         except BaseException as raised:
             if is_real_cancellation(raised):
                 raise
-            error = normalize(raised)
-            call.resume_at(proceed, error)
-        return await engine.recover(error, call)
+            call.resume_at(proceed, normalize(raised))
+        # No local name for the error: its traceback holds this frame, and the two would wait for the garbage collector.
+        return await engine.recover(call.error, call)  # type: ignore[arg-type]  # set one line above
 
     return step

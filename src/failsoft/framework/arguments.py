@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, NotRequired, Required, get_args, get_origin
+from typing import Annotated, Any, Literal, NotRequired, Required
 
 import pydantic_core
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter
@@ -13,40 +13,13 @@ from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
 from failsoft.framework.argument_faults import violations_from_pydantic
+from failsoft.framework.argument_marks import Fault, Reference, read_marks
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import InvalidArgument, InvalidParameter
 from failsoft.framework.schemas import check_input_schema
-from failsoft.framework.violations import Reason, Violation
+from failsoft.framework.violations import Violation
 
 __all__ = ["Fault", "Parameter", "Reference", "SignatureArguments", "read_parameters"]
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Gives a parameter's faults an error class of their own: `Annotated[int, Field(ge=1), Fault(InvalidLimit)]`.
-
-    Args:
-        error: The class that is raised in place of INVALID_PARAM, with the violations.
-        reasons: Which kinds of fault it stands for; all, if none is given.
-    """
-
-    error: type[InvalidArgument]
-    reasons: frozenset[Reason] = frozenset()
-
-    def __init__(self, error: type[InvalidArgument], *reasons: Reason) -> None:
-        object.__setattr__(self, "error", error)
-        object.__setattr__(self, "reasons", frozenset(reasons))
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """Checks that a well-formed value leads somewhere: `Annotated[str, Reference(lookup)]`.
-
-    Args:
-        lookup: `lookup(value)` or `lookup(tool, value)`, sync or async; raises a typed error if it leads nowhere.
-    """
-
-    lookup: Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +31,8 @@ class Parameter:
     default: Any
     faults: tuple[Fault, ...] = ()
     references: tuple[Reference, ...] = ()
-    passes_default: bool = False
-    """Whether the default has to be passed: a `Field(...)` in the signature is no value for the handler."""
+    item_references: tuple[Reference, ...] = ()
+    """Those that hold for each item of a list."""
 
 
 def read_parameters(
@@ -68,7 +41,7 @@ def read_parameters(
     """Return the parameters of a method, the name of its context parameter, and that of its `**` parameter.
 
     Raises:
-        TypeError: A positional-only parameter or `*args`: MCP arguments have names.
+        TypeError: A positional-only parameter or `*args` (MCP arguments have names), or a `Reference` that is too deep.
     """
     parameters: list[Parameter] = []
     context = keywords = None
@@ -82,24 +55,16 @@ def read_parameters(
             msg = f"{function.__qualname__}: parameter '{name}' has no name to a caller; make it a keyword parameter"
             raise TypeError(msg)
         else:
-            parameters.append(_parameter(name, annotation, parameter.default))
+            parameters.append(_parameter(function.__qualname__, name, annotation, parameter.default))
     return parameters, context, keywords
 
 
-def _parameter(name: str, annotation: Any, default: Any) -> Parameter:
-    described = isinstance(default, FieldInfo)
-    if described:
+def _parameter(owner: str, name: str, annotation: Any, default: Any) -> Parameter:
+    if isinstance(default, FieldInfo):
         annotation = Annotated[annotation, default]
         default = inspect.Parameter.empty if default.is_required() else default.get_default(call_default_factory=True)
-    marks = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return Parameter(
-        name,
-        annotation,
-        default,
-        tuple(mark for mark in marks if isinstance(mark, Fault)),
-        tuple(mark for mark in marks if isinstance(mark, Reference)),
-        passes_default=described and default is not inspect.Parameter.empty,
-    )
+    marks = read_marks(f"{owner}: parameter '{name}'", annotation)
+    return Parameter(name, annotation, default, marks.faults, marks.references, marks.item_references)
 
 
 @dataclass(slots=True)
@@ -115,6 +80,8 @@ class SignatureArguments:
     schema: dict[str, Any]
     validator: pydantic_core.SchemaValidator
     needs_json: bool
+    extra: Literal["forbid"] | None
+    """What becomes of unknown names in nested models: forbidden, unless one of the models declares itself open."""
 
     @classmethod
     def from_parameters(cls, owner: str, parameters: list[Parameter]) -> SignatureArguments:
@@ -128,7 +95,9 @@ class SignatureArguments:
             item.name: (Required if item.default is required else NotRequired)[item.annotation] for item in parameters
         }
         shape = TypedDict("Arguments", fields)  # type: ignore[misc]  # made at run time
-        shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)  # type: ignore[attr-defined]
+        shape.__pydantic_config__ = ConfigDict(  # type: ignore[attr-defined]
+            extra="forbid", strict=True, allow_inf_nan=False, validate_by_name=True, validate_by_alias=True
+        )
         try:
             adapter = TypeAdapter(shape)
             schema = adapter.json_schema()
@@ -136,8 +105,12 @@ class SignatureArguments:
             msg = f"{owner}: a parameter has a type that JSON cannot carry: {error}"
             raise TypeError(msg) from error
         _complete(schema, parameters)
+        objects = list(_objects(schema))
+        is_open = any(nested.get("additionalProperties") for nested in objects)
+        for nested in [] if is_open else objects:
+            nested["additionalProperties"] = False
         check_input_schema(owner, schema)
-        return cls(parameters, schema, adapter.validator, _needs_json(schema))  # type: ignore[arg-type]
+        return cls(parameters, schema, adapter.validator, _needs_json(schema), None if is_open else "forbid")  # type: ignore[arg-type]
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the arguments as the handler gets them; see `ports.Arguments`."""
@@ -148,24 +121,32 @@ class SignatureArguments:
             except pydantic_core.ValidationError as error:
                 fault = error
         try:
-            return self.validator.validate_json(pydantic_core.to_json(given))  # type: ignore[no-any-return]
-        except pydantic_core.ValidationError as error:
-            fault = error
+            text = pydantic_core.to_json(given)
         except (ValueError, RecursionError):
             return self._validate_objects(given)
+        try:
+            return self.validator.validate_json(text, strict=True, extra=self.extra)  # type: ignore[no-any-return]
+        except pydantic_core.ValidationError as error:
+            fault = error
         raise self._refusal(violations_from_pydantic(fault, self.schema, given))
 
     def _validate_objects(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Judge values that cannot be written as JSON (only a caller in this process can pass such)."""
+        """Judge values that cannot be written as JSON: only a caller in this process, or odd Unicode, brings such."""
         try:
-            return self.validator.validate_python(given)  # type: ignore[no-any-return]
+            return self.validator.validate_python(given, extra=self.extra)  # type: ignore[no-any-return]
         except pydantic_core.ValidationError as error:
-            raise self._refusal(violations_from_pydantic(error, self.schema, given)) from None
+            fault = error
         except (ValueError, RecursionError):
             raise self._refusal([NOT_JSON]) from None
+        try:
+            violations = violations_from_pydantic(fault, self.schema, given)
+        except (ValueError, RecursionError):
+            violations = [NOT_JSON]
+        raise self._refusal(violations)
 
     def _refusal(self, violations: list[Violation]) -> InvalidArgument:
-        return refusal(self.parameters, violations)
+        names = list(self.schema["properties"])
+        return refusal(list(zip(names, self.parameters, strict=True)), violations)
 
 
 NOT_JSON = Violation(
@@ -176,10 +157,10 @@ NOT_JSON = Violation(
 )
 
 
-def refusal(parameters: list[Parameter], violations: list[Violation]) -> InvalidArgument:
+def refusal(parameters: list[tuple[str, Parameter]], violations: list[Violation]) -> InvalidArgument:
     """Return the error for these violations: the class that the first faulty parameter carries, else INVALID_PARAM."""
-    for parameter in parameters:
-        own = [item for item in violations if item.path.partition(".")[0] == parameter.name]
+    for name, parameter in parameters:
+        own = [item for item in violations if item.path.partition(".")[0] == name]
         for fault in parameter.faults:
             if any(not fault.reasons or item.reason in fault.reasons for item in own):
                 return fault.error(message=InvalidParameter.from_violations(violations).message, violations=violations)
@@ -191,12 +172,28 @@ def _complete(schema: dict[str, Any], parameters: list[Parameter]) -> None:
     schema.pop("title", None)
     schema.setdefault("properties", {})
     schema["additionalProperties"] = False
-    for parameter in parameters:
-        own = schema["properties"][parameter.name]
-        if own.get("title", "").lower().replace(" ", "_") == parameter.name.lower():
+    for own, parameter in zip(schema["properties"].values(), parameters, strict=True):
+        if own.get("title", "").lower().replace(" ", "_") == parameter.name.strip("_").lower():
             own.pop("title")
         if parameter.default is not inspect.Parameter.empty and parameter.default is not None:
             own["default"] = pydantic_core.to_jsonable_python(parameter.default, fallback=str)
+
+
+def _objects(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield every schema of an object with named properties, wherever schemas may stand."""
+    if not isinstance(schema, dict):
+        return
+    if "properties" in schema:
+        yield schema
+    for keyword, below in schema.items():
+        if keyword in {"$defs", "properties", "patternProperties"}:
+            nested = list(below.values())
+        elif keyword in {"anyOf", "oneOf", "allOf", "prefixItems"}:
+            nested = below
+        else:
+            nested = [below] if keyword in {"items", "additionalProperties", "contains", "not"} else []
+        for item in nested:
+            yield from _objects(item)
 
 
 def _needs_json(schema: Any) -> bool:

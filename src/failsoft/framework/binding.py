@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from failsoft.framework.arguments import Parameter, SignatureArguments, read_parameters
@@ -46,7 +46,6 @@ def bind(declaration: Operation[..., Any], tool: Toolset) -> BoundOperation[...,
     bound = BoundOperation(declaration, tool, arguments, Result(hints.get("return", Any)))
     bound.parameters = tuple(parameters)
     bound.context_parameter = context
-    bound.passed_defaults = {item.name: item.default for item in parameters if item.passes_default}
     _attach(bound, tool)
     _link(bound, tool, parameters)
     return bound
@@ -78,9 +77,7 @@ def _link(bound: BoundOperation[..., Any], tool: Toolset, parameters: list[Param
     if engine is not None:
         links.append(Link("recover", recover(engine), "recover"))
         bound.strategies = tuple(engine.describe())
-    checks = [
-        _reference(parameter.name, mark.lookup, tool) for parameter in parameters for mark in parameter.references
-    ]
+    checks = [examine for parameter in parameters for examine in _references(parameter, tool)]
     defaults = {item.name: item.default for item in parameters if item.default is not inspect.Parameter.empty}
     checks += [_check(method, tool, defaults) for method in bound.declaration.checks]
     if checks:
@@ -89,14 +86,32 @@ def _link(bound: BoundOperation[..., Any], tool: Toolset, parameters: list[Param
     bound.proceed = connect(bound.links, invoke)
 
 
-def _reference(name: str, lookup: Callable[..., Any], tool: Toolset) -> Callable[[CallContext], Any]:
-    wants_tool = len(inspect.signature(lookup).parameters) > 1
+def _references(parameter: Parameter, tool: Toolset) -> Iterator[Callable[[CallContext], Any]]:
+    for mark in parameter.references:
+        yield _reference(parameter.name, _lookup(mark.lookup, tool))
+    for mark in parameter.item_references:
+        yield _item_reference(parameter.name, _lookup(mark.lookup, tool))
 
+
+def _lookup(lookup: Callable[..., Any], tool: Toolset) -> Callable[[Any], Any]:
+    wants_tool = len(inspect.signature(lookup).parameters) > 1
+    return (lambda value: lookup(tool, value)) if wants_tool else lookup
+
+
+def _reference(name: str, lookup: Callable[[Any], Any]) -> Callable[[CallContext], Any]:
     def examine(call: CallContext) -> Any:
-        if name not in call.arguments:
-            return None
-        value = call.arguments[name]
-        return lookup(tool, value) if wants_tool else lookup(value)
+        value = call.arguments.get(name)
+        return None if value is None else lookup(value)
+
+    return examine
+
+
+def _item_reference(name: str, lookup: Callable[[Any], Any]) -> Callable[[CallContext], Any]:
+    async def examine(call: CallContext) -> None:
+        for item in call.arguments.get(name) or ():
+            verdict = lookup(item)
+            if inspect.isawaitable(verdict):
+                await verdict
 
     return examine
 

@@ -167,7 +167,6 @@ class BoundOperation(Generic[P, R]):
         self.reviews: tuple[Callable[[CallContext, Any], Any], ...] = ()
         self.parameters: tuple[Parameter, ...] = ()
         self.context_parameter: str | None = None
-        self.passed_defaults: dict[str, Any] = {}
         # Filled in by `failsoft.framework.binding`, which links the chain.
         self.settings: Settings
         self.metrics: OperationMetrics
@@ -223,12 +222,9 @@ class BoundOperation(Generic[P, R]):
 
     def handler_arguments(self, call: CallContext) -> dict[str, Any]:
         """Return what the handler is called with."""
-        if self.context_parameter is None and not self.passed_defaults:
+        if self.context_parameter is None:
             return call.arguments
-        arguments = {**self.passed_defaults, **call.arguments}
-        if self.context_parameter is not None:
-            arguments[self.context_parameter] = call
-        return arguments
+        return {**call.arguments, self.context_parameter: call}
 
     def describe(self) -> list[str]:
         """Return the names of the linked chain, outermost first; strategies stand behind `recover` in their order."""

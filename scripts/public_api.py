@@ -1,7 +1,8 @@
 """The public API as text, one name a line, so that a reviewer sees every change to it.
 
 Recorded are the `__all__` of the public modules: for a function its parameters, for a class its parameters and public
-members. Annotations are left out, since they read differently from one Python to the next.
+members, for an error its fields, code and category. Annotations are left out, since they read differently from one
+Python to the next. Written and checked by scripts/reference.py.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from failsoft import ToolError
+
 RECORD = Path(__file__).resolve().parents[1] / "docs" / "reference" / "public-api.txt"
 MODULES = ("failsoft", "failsoft.recovery", "failsoft.metrics", "failsoft.tools.docs")
 PLAIN = (int, float, str, bool, tuple, type(None))
+"""Types of defaults that are written out; others are only said to be there."""
 
 
 def describe() -> str:
@@ -27,6 +31,9 @@ def _module(name: str) -> Iterator[str]:
     yield f"[{name}]"
     for exported in sorted(module.__all__):
         value = getattr(module, exported)
+        if inspect.isclass(value) and issubclass(value, ToolError) and value is not ToolError:
+            yield f"{exported}({', '.join(('*', *value.fields)) if value.fields else ''}) {value.code} {value.category}"
+            continue
         yield f"{exported}{_signature(value)}"
         if inspect.isclass(value):
             yield from (f"  .{member}" for member in _members(value))
@@ -45,13 +52,13 @@ def _members(cls: type[Any]) -> Iterator[str]:
 
 
 def _signature(value: Any) -> str:
-    if not callable(value) or (inspect.isclass(value) and issubclass(value, str)):
+    """Return the parameters in parentheses, for a function or an `__init__` of ours; for anything else nothing."""
+    made_by_init = inspect.isclass(value)
+    function = value.__init__ if made_by_init else value
+    if not inspect.isfunction(function) or not function.__module__.startswith("failsoft"):
         return ""
-    try:
-        parameters = inspect.signature(value).parameters.values()
-    except (TypeError, ValueError):
-        return "(...)"
-    return f"({', '.join(_listed(list(parameters)))})"
+    parameters = list(inspect.signature(function).parameters.values())
+    return f"({', '.join(_listed(parameters[1:] if made_by_init else parameters))})"
 
 
 def _listed(parameters: list[inspect.Parameter]) -> Iterator[str]:

@@ -58,7 +58,8 @@ def names() -> Iterator[str]:
             value = getattr(loaded, name)
             documented = inspect.isclass(value) or inspect.isfunction(value)
             text = (inspect.getdoc(value) or "") if documented else ""
-            page = f"[`{value.code}`]({ERROR_PAGES}{value.code}.md): " if getattr(value, "code", "") else ""
+            code = getattr(value, "code", "")
+            page = f"[`{code}`]({ERROR_PAGES}{code}.md): " if code and isinstance(code, str) else ""
             yield f"| `{name}` | {page}{text.splitlines()[0] if text else _plain(name)} |"
         yield ""
 
@@ -66,6 +67,7 @@ def names() -> Iterator[str]:
 def _plain(name: str) -> str:
     """Return what a name is that can have no docstring of its own."""
     return {
+        "Proceed": "What a middleware awaits to go on with the call: `await proceed(call)`.",
         "Public": "Marks a field of an error that every caller may see: `path: Public[str]`.",
         "__version__": "The version, as text.",
     }.get(name, "")
@@ -137,10 +139,19 @@ def formats() -> Iterator[str]:
     for name in format_names():
         wire = find_format(name)
         schema = wire.failure_schema()
-        keys = [f"**`{key}`**" if key in schema["required"] else f"`{key}`" for key in schema["properties"]]
+        keys = list(_keys(schema))
         text = (type(wire).__doc__ or "").strip().split("\n\n")[0]
         yield from (f"## `{name}`", "", " ".join(text.split()), "", "Keys of a failure, the required ones in bold:", "")
         yield from (f"{', '.join(keys)}.", "")
+
+
+def _keys(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """Yield the keys of a schema, those of `error` and `metadata` under their parent, the required ones in bold."""
+    for key, value in schema["properties"].items():
+        if key in {"error", "metadata"} and "properties" in value:
+            yield from _keys(value, f"{prefix}{key}.")
+        else:
+            yield f"**`{prefix}{key}`**" if key in schema.get("required", ()) else f"`{prefix}{key}`"
 
 
 PARTS: dict[str, Callable[[], Iterator[str]]] = {

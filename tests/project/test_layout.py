@@ -10,7 +10,7 @@ import grimp
 import pytest
 
 HEAVY = ("mcp", "prometheus_client", "typer", "rich", "starlette", "pydantic_settings", "jsonschema", "sqlite3", "yaml")
-LINES_AT_MOST = 400
+LINES_AT_MOST = {"src": 400, "bench": 400, "scripts": 400, "tests": 500}
 LONG_ON_PURPOSE = {
     "src/failsoft/framework/errors/categories.py": "one short class after the other, read as a table",
 }
@@ -20,9 +20,9 @@ SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
 def test_no_source_file_is_longer_than_one_idea(root: Path) -> None:
     long = {
         str(path.relative_to(root)): lines
-        for area in ("src", "tests", "bench", "scripts")
+        for area, limit in LINES_AT_MOST.items()
         for path in (root / area).rglob("*.py")
-        if (lines := len(path.read_text().splitlines())) > LINES_AT_MOST
+        if (lines := len(path.read_text().splitlines())) > limit
     }
     assert long.keys() == LONG_ON_PURPOSE.keys()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from failsoft import __version__
 from failsoft.cli.exits import ExitCode, exit_code_of
 from failsoft.framework.catalogue import entries
 
@@ -28,7 +29,9 @@ def test_help_is_plain_and_ends_with_the_exit_codes(run, arguments):
 
 
 def test_the_help_lists_every_command(run):
-    listed = re.findall(r"^  (\w+) {2,}\S", run("--help").out.split("Commands:")[1].split("Exit codes")[0], re.MULTILINE)
+    listed = re.findall(
+        r"^  (\w+) {2,}\S", run("--help").out.split("Commands:")[1].split("Exit codes")[0], re.MULTILINE
+    )
     assert listed == COMMANDS
 
 
@@ -39,8 +42,6 @@ def test_no_command_at_all_is_told_what_there_is(run):
 
 
 def test_the_version_is_printed(run):
-    from failsoft import __version__
-
     ran = run("--version")
     assert (ran.code, ran.out) == (0, f"failsoft {__version__}\n")
 

@@ -11,6 +11,7 @@ import typer
 from failsoft.cli.known_codes import known_codes
 from failsoft.cli.options import App
 from failsoft.cli.screen import Screen
+from failsoft.framework.catalogue import index_page
 from failsoft.framework.errors import ToolError
 
 __all__ = ["codes"]
@@ -30,28 +31,23 @@ def codes(
 ) -> None:
     """List all error codes and what they mean.
 
-    Those of the installed toolsets are among them, and those of an application of yours with --app.
+    Those of the installed toolsets are among them, and those of an application of yours with --app. As Markdown they
+    are the index of the documentation.
     """
     screen = Screen()
     found = known_codes(app)
     if output is Format.json:
         screen.json([_entry(kind) for kind in found.values()])
         return
-    columns = ("code", "category", "retry", "meaning")
-    rows = [(code, kind.category, kind.retry, _summary(kind)) for code, kind in found.items()]
     if output is Format.markdown:
-        lines = [columns, ("---",) * len(columns), *((f"`{row[0]}`", *row[1:]) for row in rows)]
-        screen.text("\n".join(f"| {' | '.join(_escaped(cell) for cell in line)} |" for line in lines))
+        screen.text(index_page().rstrip("\n"))
         return
-    screen.rows(columns, rows)
+    rows = [(code, kind.category, kind.retry, _summary(kind)) for code, kind in found.items()]
+    screen.rows(("code", "category", "retry", "meaning"), rows)
 
 
 def _summary(kind: type[ToolError]) -> str:
     return inspect.cleandoc(kind.__doc__ or "").partition("\n")[0]
-
-
-def _escaped(cell: str) -> str:
-    return cell.replace("|", "\\|")
 
 
 def _entry(kind: type[ToolError]) -> dict[str, Any]:

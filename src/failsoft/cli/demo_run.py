@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,7 +14,6 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 from prometheus_client.parser import text_string_to_metric_families
 
-from failsoft.cli.demo_server import running_server
 from failsoft.cli.demo_story import STORY, Expected, Step
 
 __all__ = ["Demo", "Sample", "Scene", "play"]
@@ -52,7 +50,7 @@ class Sample:
 class Demo:
     """Everything that happened, and what was not as it should have been."""
 
-    url: str = ""
+    url: str
     scenes: list[Scene] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -63,35 +61,25 @@ class Demo:
         return {"behaved": not self.faults, **asdict(self)}
 
 
-async def play() -> Demo:
-    """Start the server, make the calls, read the metrics, end the server.
-
-    Raises:
-        INIT_ERROR: The server did not start.
-    """
-    demo = Demo()
-    began = time.perf_counter()
-    async with running_server() as server:
-        demo.url = server.url
-        # A proxy that the environment names must not stand between us and this machine.
-        async with httpx2.AsyncClient(trust_env=False, timeout=_CALL_WITHIN_S) as http:
-            async with Client(streamable_http_client(f"{server.url}/mcp", http_client=http)) as client:
-                await client.list_tools()
-                step_to_follow: Mapping[str, Any] = {}
-                for step in STORY:
-                    scene = await _call(client, step, step_to_follow)
-                    demo.scenes.append(scene)
-                    step_to_follow = scene.answer.get("error", {}).get("next_step", {})
-            scraped = await http.get(f"{server.url}/metrics")
+async def play(url: str) -> Demo:
+    """Make the calls at the server with this URL and read the metrics that they leave."""
+    demo = Demo(url)
+    # A proxy that the environment names must not stand between us and this machine.
+    async with httpx2.AsyncClient(trust_env=False, timeout=_CALL_WITHIN_S) as http:
+        async with Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client:
+            await client.list_tools()
+            step_to_follow: Mapping[str, Any] = {}
+            for step in STORY:
+                scene = await _call(client, step, step_to_follow)
+                demo.scenes.append(scene)
+                step_to_follow = scene.answer.get("error", {}).get("next_step", {})
+        scraped = await http.get(f"{url}/metrics")
     demo.faults = [fault for scene in demo.scenes for fault in scene.faults]
     if scraped.is_success:
         demo.samples = _parsed(scraped.text)
         demo.faults += _miscounted(demo.scenes, demo.samples)
     else:
         demo.faults.append(f"/metrics answered with the status {scraped.status_code}")
-    if server.exit_code != 0:
-        demo.faults.append(f"the server ended with exit code {server.exit_code}, not 0")
-    demo.duration_s = round(time.perf_counter() - began, 2)
     return demo
 
 
@@ -149,7 +137,7 @@ def _found(data: Mapping[str, Any]) -> str:
     listed = data.get("documents", data.get("results", ()))
     if not listed:
         return "Nothing was found."
-    first = f"'{listed[0]['title']}' ({listed[0]['path']})"
+    first = f"Got '{listed[0]['title']}' ({listed[0]['path']})"
     return f"{first}." if len(listed) == 1 else f"{first} and {len(listed) - 1} more."
 
 

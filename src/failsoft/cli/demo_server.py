@@ -14,7 +14,7 @@ from importlib.resources import as_file, files
 
 from failsoft.framework.errors import InitializationError
 
-__all__ = ["DemoServer", "running_server"]
+__all__ = ["DemoServer", "started_server"]
 
 _STARTS_WITHIN_S = 60.0
 _ENDS_WITHIN_S = 15.0
@@ -25,19 +25,23 @@ _NOT_OURS = ("FAILSOFT_", "PROMETHEUS_", "DEBUG_STACK")
 
 @dataclass(slots=True)
 class DemoServer:
-    """A running server; `exit_code` is known once it has ended."""
+    """A server in a process of its own; `exit_code` is known once it has ended."""
 
-    url: str
+    process: asyncio.subprocess.Process
     exit_code: int | None = None
+
+    async def url(self) -> str:
+        """Return its address, as soon as it answers there.
+
+        Raises:
+            INIT_ERROR: It did not start; the line that says why is quoted.
+        """
+        return await _url(self.process)
 
 
 @asynccontextmanager
-async def running_server() -> AsyncIterator[DemoServer]:
-    """Start the server over the documents that ship with the package, on a free port, and end it afterwards.
-
-    Raises:
-        INIT_ERROR: It did not start; the last line that it wrote is quoted.
-    """
+async def started_server() -> AsyncIterator[DemoServer]:
+    """Start the server over the documents that ship with the package, on a free port, and end it afterwards."""
     with as_file(files("failsoft.tools.docs") / "demo") as folder, tempfile.TemporaryDirectory() as cache:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-P", "-m", "failsoft", "serve", "docs", "--root", str(folder)),
@@ -48,12 +52,9 @@ async def running_server() -> AsyncIterator[DemoServer]:
             stderr=asyncio.subprocess.PIPE,
         )
         try:
-            server = DemoServer(await _url(process))
-            # Nobody reads its log lines; a full pipe must not stop it.
-            drain = asyncio.create_task(_drain(process))
+            server = DemoServer(process)
             yield server
             await _end(process)
-            await drain
             server.exit_code = process.returncode
         finally:
             if process.returncode is None:
@@ -81,15 +82,10 @@ async def _url(process: asyncio.subprocess.Process) -> str:
     raise InitializationError(message=f"The demo's server did not start: {last or 'it said nothing'}", component="demo")
 
 
-async def _drain(process: asyncio.subprocess.Process) -> None:
-    assert process.stderr is not None  # noqa: S101 - it was asked for
-    while await process.stderr.read(65_536):
-        pass
-
-
 async def _end(process: asyncio.subprocess.Process) -> None:
+    """Ask the server to end, and wait. `communicate` also takes its log lines: a full pipe would hold it up."""
     with suppress(ProcessLookupError):
         process.terminate()
     with suppress(TimeoutError):
         async with asyncio.timeout(_ENDS_WITHIN_S):
-            await process.wait()
+            await process.communicate()

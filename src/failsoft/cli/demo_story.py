@@ -57,7 +57,7 @@ STORY = (
     Step(
         title="a document that is not there",
         tool="get_documentation",
-        arguments={"path": "guides/metrics-and-logs.md"},
+        arguments={"path": "guide/logs.md"},
         outcome="error",
         by="DOC_NOT_FOUND",
     ),

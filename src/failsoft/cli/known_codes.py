@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from failsoft.cli.faults import missing
-from failsoft.framework.catalogue import entries
+from failsoft.framework.catalogue import entries, lookup
 from failsoft.framework.errors import ToolError
 from failsoft.framework.text import bounded
 
@@ -30,30 +30,28 @@ def known_codes(app: str | None = None) -> dict[str, type[ToolError]]:
             entry_point.load()
         except Exception as error:  # noqa: BLE001 - somebody else's toolset; the other codes are there all the same
             typer.echo(f"The codes of the toolset '{name}' are missing: {bounded(str(error))}", err=True)
-    return _by_code()
+    return {kind.code: kind for kind in entries()}
 
 
 def find_code(code: str, app: str | None = None) -> type[ToolError]:
-    """Return the class of a code, in whatever case it was typed.
+    """Return the class of a code, in whatever case it was typed; a class's name or a format's alias does as well.
 
     Raises:
         NOT_FOUND: There is no such code; the closest one is named.
         CONFIG_ERROR: The application cannot be loaded.
     """
-    wanted = code.strip().upper().replace("-", "_")
-    own = _by_code() if app is None else {}
-    if wanted in own:
-        return own[wanted]
+    wanted = code.replace("-", "_")
+    if app is None and (found := lookup(wanted)) is not None:
+        return found
     known = known_codes(app)
-    if wanted in known:
-        return known[wanted]
-    by_name = {kind.__name__.upper(): kind for kind in known.values()}
-    if wanted in by_name:
-        return by_name[wanted]
-    raise missing(
-        kind="error code", name=code, known=list(known), command="failsoft explain {}", listing="failsoft codes"
-    )
-
-
-def _by_code() -> dict[str, type[ToolError]]:
-    return {kind.code: kind for kind in entries()}
+    by_class = {kind.__name__.casefold(): kind for kind in known.values()}
+    found = lookup(wanted) or by_class.get(code.strip().casefold())
+    if found is None:
+        raise missing(
+            kind="error code",
+            name=code,
+            known=list(known),
+            command="failsoft explain {}",
+            listing="failsoft codes",
+        )
+    return found

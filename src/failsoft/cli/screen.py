@@ -82,7 +82,9 @@ class Screen:
 
         frame = (box.ROUNDED if apart else box.SIMPLE_HEAD) if self.is_rich else None
         below = int(apart and not self.is_rich)
-        table = Table(box=frame, show_lines=apart, pad_edge=self.is_rich, padding=(0, 1, below, 1), header_style="bold")
+        table = Table(
+            box=frame, show_lines=apart, pad_edge=self.is_rich and apart, padding=(0, 1, below, 1), header_style="bold"
+        )
         for column in columns:
             table.add_column(column, overflow="fold")
         for row in rows:

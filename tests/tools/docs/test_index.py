@@ -23,6 +23,7 @@ from failsoft.tools.docs.cache import IN_MEMORY, REBUILT
 from failsoft.tools.docs.guard import DocumentRoot
 from failsoft.tools.docs.index import BEHIND, STALE_S_AT_MOST, DocumentIndex
 from failsoft.tools.docs.query import parse_query
+from failsoft.tools.docs.search import search
 from tests.tools.docs.parts import Ticking, Write
 
 
@@ -39,7 +40,7 @@ def _documents(write: Write) -> None:
 
 
 def found(index: DocumentIndex, query: str, doc_types: list[str] | None = None, limit: int = 10) -> list[str]:
-    results = index.ask(lambda connection: lookup.search(connection, parse_query(query), doc_types, limit))
+    results = index.ask(lambda connection: search(connection, parse_query(query), doc_types, limit))
     return [hit["path"] for hit in results["results"]]
 
 
@@ -62,7 +63,7 @@ class TestAnswers:
         assert found(index, "notes") == ["notes.md"]
 
     def test_hits_carry_title_type_snippet_and_score_and_the_total_counts_all(self, index: DocumentIndex) -> None:
-        results = index.ask(lambda connection: lookup.search(connection, parse_query("retry"), None, 1))
+        results = index.ask(lambda connection: search(connection, parse_query("retry"), None, 1))
 
         assert (results["total"], results["matched"], len(results["results"])) == (2, "all_words", 1)
         hit = results["results"][0]
@@ -74,7 +75,7 @@ class TestAnswers:
         assert found(index, "retry", ["reference", "guide"]) == ["reference/errors.mdx"]
 
     def test_words_that_no_document_joins_are_searched_one_by_one(self, index: DocumentIndex) -> None:
-        results = index.ask(lambda connection: lookup.search(connection, parse_query("budget code"), None, 10))
+        results = index.ask(lambda connection: search(connection, parse_query("budget code"), None, 10))
 
         assert results["matched"] == "any_word"
         assert {hit["path"] for hit in results["results"]} == {"guide/retries.md", "reference/errors.mdx"}
@@ -387,15 +388,15 @@ import sys
 from pathlib import Path
 from failsoft.tools.docs.guard import DocumentRoot
 from failsoft.tools.docs.index import DocumentIndex
-from failsoft.tools.docs import lookup
 from failsoft.tools.docs.query import parse_query
+from failsoft.tools.docs.search import search
 index = DocumentIndex(DocumentRoot(Path(sys.argv[1])), cache_dir=Path(sys.argv[2]))
 print("ready", flush=True)
 sys.stdin.readline()
 totals = set()
 for turn in range(20):
     index._fresh_until = 0.0
-    totals.add(index.ask(lambda connection: lookup.search(connection, parse_query("common"), None, 5))["total"])
+    totals.add(index.ask(lambda connection: search(connection, parse_query("common"), None, 5))["total"])
 print(sorted(totals), index.take_warnings(), flush=True)
 index.close()
 """

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from loguru import logger
 
 from failsoft.framework.errors import InvalidParameter, ToolError
-from failsoft.recovery.alternates import Alternate, spelled_alternates
+from failsoft.recovery.alternates import Alternate, Rule, spelled_alternates
 from failsoft.tools.docs.guard import DocumentRoot
 from failsoft.tools.docs.index import DocumentIndex
 from failsoft.tools.docs.lookup import claimants, paths_in_any_case
 from failsoft.tools.docs.spelling import folded, names_of
 
 __all__ = ["alternate_paths", "spelled_on_disk"]
-
-_CASE: Final = "case"
-_ALIAS: Final = "alias"
 
 
 def alternate_paths(path: str, root: DocumentRoot, index: DocumentIndex) -> list[Alternate]:
@@ -33,7 +28,8 @@ def alternate_paths(path: str, root: DocumentRoot, index: DocumentIndex) -> list
     if spelled:
         return spelled
     in_other_case, claiming = _known(bare, index)
-    for found, rule in ((in_other_case, _CASE), (claiming, _ALIAS)):
+    known: tuple[tuple[list[str], Rule], ...] = ((in_other_case, "case"), (claiming, "alias"))
+    for found, rule in known:
         existing = [Alternate(other, rule) for other in found if other != bare and root.holds(other)]
         if existing:
             return existing

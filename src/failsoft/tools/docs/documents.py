@@ -23,7 +23,8 @@ _INDEX_ADDRESS = re.compile(r"(?:^|/)(?:index|readme)$")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _ATX = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
-_ANCHOR = re.compile(r"\s*\{#[^}]*\}\s*$")
+_MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|\s*\{#[^}]*\}\s*$|`|\*\*")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 
 
 class Document(NamedTuple):
@@ -107,7 +108,7 @@ def _first_heading(body: str) -> str:
         elif not fence:
             heading = _ATX.match(line)
             text = heading[1] if heading is not None else previous if _SETEXT.match(line) else ""
-            text = _ANCHOR.sub("", text).strip()
+            text = _LINK.sub(r"\1", _MARKUP.sub("", text)).strip()
             if text:
                 return text
         previous = "" if fence or mark else line.strip()

@@ -1,4 +1,4 @@
-"""What the index is asked."""
+"""What the index is asked, searches aside."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from failsoft.tools.docs.documents import address
-from failsoft.tools.docs.query import Query
-from failsoft.tools.docs.results import DocumentList, SearchHit, SearchResults
+from failsoft.tools.docs.results import DocumentList
 from failsoft.tools.docs.spelling import folded
 
 __all__ = [
@@ -18,51 +17,9 @@ __all__ = [
     "paths_at",
     "paths_in_any_case",
     "paths_named",
-    "search",
 ]
 
-_SNIPPET_TOKENS = 32
-_SNIPPET_CHARACTERS_AT_MOST = 320
 _LAST_CHARACTER = "\U0010ffff"
-
-
-def search(connection: sqlite3.Connection, query: Query, doc_types: Sequence[str] | None, limit: int) -> SearchResults:
-    """Return the best matches; those for any of the words if no document holds all of them."""
-    found = _matches(connection, query.expression, doc_types, limit)
-    if found["total"] == 0 and query.relaxed is not None:
-        found = _matches(connection, query.relaxed, doc_types, limit)
-        found["matched"] = "any_word"
-    return found
-
-
-def _matches(
-    connection: sqlite3.Connection, expression: str, doc_types: Sequence[str] | None, limit: int
-) -> SearchResults:
-    """Return the matches of one expression. Snippets are cut for the rows that are sent, since each reads its text."""
-    where, values = "pages MATCH ?", [expression]
-    if doc_types is not None:
-        where += f" AND doc_type IN ({', '.join('?' * len(doc_types))})"
-        values += doc_types
-    source = f"FROM pages JOIN documents ON documents.id = pages.rowid WHERE {where}"
-    rows = connection.execute(
-        "SELECT documents.path, documents.title, doc_type, rank,"
-        f" snippet(pages, 2, '', '', '…', {_SNIPPET_TOKENS}) {source} ORDER BY rank LIMIT ?",
-        (*values, limit),
-    ).fetchall()
-    total = connection.execute(f"SELECT count(*) {source}", values).fetchone()[0]
-    return SearchResults(
-        results=[
-            SearchHit(path=path, title=title, doc_type=kind, snippet=_tidy(snippet), score=round(-rank, 4))
-            for path, title, kind, rank, snippet in rows
-        ],
-        total=total,
-        matched="all_words",
-    )
-
-
-def _tidy(snippet: str) -> str:
-    line = " ".join(snippet.split())
-    return line if len(line) <= _SNIPPET_CHARACTERS_AT_MOST else f"{line[: _SNIPPET_CHARACTERS_AT_MOST - 1]}…"
 
 
 def list_documents(connection: sqlite3.Connection, doc_type: str | None, prefix: str, limit: int) -> DocumentList:

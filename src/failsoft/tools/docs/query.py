@@ -24,7 +24,9 @@ _PLAIN_WORDS_AT_MOST = 32
 
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
 _CURLED_QUOTES = str.maketrans({"\N{LEFT DOUBLE QUOTATION MARK}": '"', "\N{RIGHT DOUBLE QUOTATION MARK}": '"'})
-_PARTS = re.compile(r'"(?P<phrase>[^"]*)"(?P<star>\*?)|(?P<open>")|(?P<bracket>[()])|(?P<word>[^\s"()]+)')
+_PARTS = re.compile(
+    r'"(?P<phrase>[^"]*)"(?P<star>\*?)|(?P<open>")|(?P<call>\(\s*\))|(?P<bracket>[()])|(?P<word>[^\s"()]+)'
+)
 _PLAIN = re.compile(r"[^\W_]+(?:[-_'.]+[^\W_]+)*")
 _NUMBERS: tuple[tuple[tuple[str, ...], Callable[[str], tuple[str, ...]]], ...] = (
     (("ss", "us", "is", "x", "z", "ch", "sh"), lambda word: (f"{word}es",)),
@@ -116,7 +118,7 @@ class _Parser:
                 yield _Part(match["bracket"], "")
             elif match["word"] in _OPERATORS:
                 yield _Part(match["word"], "")
-            else:
+            elif match["word"]:  # and not empty parentheses, which people write behind the names of functions
                 yield self._word(match["word"])
 
     def _word(self, word: str) -> _Part:

@@ -16,7 +16,7 @@ from failsoft.tools.docs.spelling import folded
 
 __all__ = ["Changes", "apply_changes", "find_changes", "is_built"]
 
-_BATCH = 200
+_BATCH = 500
 """Documents a transaction: other processes see progress, and a crash loses little."""
 _SECOND_NS = 1_000_000_000
 _TICK_NS = 50_000_000

@@ -9,8 +9,9 @@ from rapidfuzz import fuzz, process
 
 from failsoft.framework.errors import NextStep
 from failsoft.tools.docs.documents import address
-from failsoft.tools.docs.lookup import all_paths, paths_at, paths_named, search
+from failsoft.tools.docs.lookup import all_paths, paths_at, paths_named
 from failsoft.tools.docs.query import parse_query, plain_words
+from failsoft.tools.docs.search import search
 from failsoft.tools.docs.spelling import folded, without_ending
 
 __all__ = ["search_step", "suggest_paths"]

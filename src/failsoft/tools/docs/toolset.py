@@ -24,6 +24,7 @@ from failsoft.tools.docs.library import load_document
 from failsoft.tools.docs.plain_words import PlainWords
 from failsoft.tools.docs.query import ACCEPTED, QUERY_CHARACTERS_AT_MOST, parse_query
 from failsoft.tools.docs.results import Documentation, DocumentList, DocumentText, SearchResults
+from failsoft.tools.docs.search import search
 from failsoft.tools.docs.spelling import PATH_CHARACTERS_AT_MOST, names_of
 from failsoft.tools.docs.suggest import search_step, suggest_paths
 from failsoft.tools.docs.type_filter import known_type, known_types
@@ -141,7 +142,7 @@ class Docs(BaseTool):
     ) -> SearchResults:
         """Return the documents that match best, with the passage that matched. Words side by side must all occur."""
         parsed = parse_query(query)
-        found = self.index.ask(lambda connection: lookup.search(connection, parsed, doc_types, limit))
+        found = self.index.ask(lambda connection: search(connection, parsed, doc_types, limit))
         if found["matched"] == "any_word" and found["total"]:
             call.warn("No document holds all the words; these hold some of them.")
         self._report(call, len(found["results"]))

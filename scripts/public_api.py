@@ -69,7 +69,7 @@ def _listed(parameters: list[inspect.Parameter]) -> Iterator[str]:
             starred = True
             yield "*"
         starred = starred or parameter.kind is parameter.VAR_POSITIONAL
-        prefix = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        prefix = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
         yield f"{prefix}{parameter.name}{_default(parameter.default)}"
         last_positional = parameter.kind is parameter.POSITIONAL_ONLY and (
             position + 1 == len(parameters) or parameters[position + 1].kind is not parameter.POSITIONAL_ONLY

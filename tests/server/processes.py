@@ -8,6 +8,7 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class Served:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        self.gate = tempfile.mktemp(prefix="failsoft-gate-")  # noqa: S306 - it must not exist yet, and nobody else looks
         self.errors: list[str] = []
         self._lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -51,6 +53,10 @@ class Served:
                 return line.removeprefix(start).strip()
         pytest.fail(f"the server ended without saying {start!r}: {self.errors}")
 
+    def open_gate(self) -> None:
+        """Let the calls that wait for the file `gate` go on."""
+        Path(self.gate).touch()
+
     def send(self, number: signal.Signals) -> None:
         """Send a signal."""
         self.process.send_signal(number)
@@ -63,6 +69,7 @@ class Served:
 
     def close(self) -> None:
         """End the process, however it stands."""
+        Path(self.gate).unlink(missing_ok=True)
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait(BOUND_S)

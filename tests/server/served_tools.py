@@ -10,6 +10,7 @@ import time
 from collections import defaultdict
 from typing import Any
 
+import anyio
 from mcp_types import ImageContent, ResourceLink, TextContent
 
 from failsoft import BaseTool, CallContext, DocumentNotFound, RecoveryManager, RecoveryResult, operation
@@ -22,7 +23,7 @@ class Elsewhere:
 
     name = "elsewhere"
 
-    async def attempt(self, error: DocumentNotFound, call: CallContext) -> RecoveryResult | None:
+    async def attempt(self, _error: DocumentNotFound, call: CallContext) -> RecoveryResult | None:
         if call.arguments.get("name") != "moved":
             return None
         return RecoveryResult(await call.retry(name="here"), "Found at another place: here", {"name": "here"})
@@ -97,6 +98,16 @@ class Polite(BaseTool):
         self.events[f"{key} let go"].set()
         return True
 
+    @operation(read_only=True, timeout=60)
+    async def count_when_let_go(self, path: str, call: CallContext) -> int:
+        """Wait for the file, then report progress and return: both after the server was told to end."""
+        self.events["counting"].set()
+        while not await anyio.Path(path).exists():  # noqa: ASYNC110 - another process makes it
+            await asyncio.sleep(0.01)
+        for step in range(1, 4):
+            await call.report_progress(step, 3)
+        return 3
+
     @operation(read_only=True)
     async def facts(self, call: CallContext) -> dict[str, Any]:
         """Return what the transport has told about this call."""
@@ -129,7 +140,7 @@ def _raise(kind: str) -> None:
     if kind == "keyboard interrupt":
         raise KeyboardInterrupt
     if kind == "group":
-        raise BaseExceptionGroup("several", [SystemExit(1), ValueError("x")])
+        raise BaseExceptionGroup(kind, [SystemExit(1), ValueError(kind)])
     if kind == "generator exit":
         raise GeneratorExit
     if kind == "stray cancellation":
@@ -137,20 +148,20 @@ def _raise(kind: str) -> None:
     if kind == "unspeakable":
         raise _Unspeakable
     if kind == "surrogate in the message":
-        raise ValueError("\udcff")
+        raise ValueError(kind + "\udcff")
     raise RecursionError(kind)
 
 
 class _Unspeakable(Exception):
     def __str__(self) -> str:
-        raise RuntimeError("no words")
+        raise RuntimeError
 
     __repr__ = __str__
 
 
 class _Odd:
     def __repr__(self) -> str:
-        raise RuntimeError("no words")
+        raise RuntimeError
 
 
 def _value(kind: str) -> Any:
@@ -213,7 +224,7 @@ class Hostile(BaseTool):
     @operation(read_only=True)
     def print_and_read(self) -> dict[str, str]:
         """Write to standard output and read standard input, here and in a child process."""
-        print("noise", flush=True)
+        print("noise", flush=True)  # noqa: T201 - it must not reach the wire
         os.write(1, b"noise\n")
         subprocess.run([sys.executable, "-c", "print('noise')"], check=True)
         reader = subprocess.run(

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
+import errno
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from served_tools import Hostile, Polite  # noqa: E402 - a script: its folder has to be on the path first
+from served_tools import Hostile, Polite
 
-from failsoft import BaseTool, operation  # noqa: E402
-from failsoft.framework.errors import ToolError  # noqa: E402
-from failsoft.server import serve  # noqa: E402
+from failsoft import BaseTool, operation
+from failsoft.framework.errors import ToolError
+from failsoft.server import serve
+
+
+def tell(line: str) -> None:
+    """Write a line to stderr, where the test reads it."""
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
 
 
 class Unstartable(BaseTool):
@@ -25,18 +32,17 @@ class Unstartable(BaseTool):
 
     async def startup(self) -> None:
         """Fail."""
-        raise OSError("no licence at /secret/place")
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES), "/secret/place")
 
 
 class Announced(Polite):
-    """Polite tools that say on stderr when they start and stop, and can wait long before they stop."""
+    """Polite tools that say on stderr when they start and stop."""
 
     async def startup(self) -> None:
-        print("started", file=sys.stderr, flush=True)
+        tell("started")
 
     async def shutdown(self) -> None:
-        print("stopped", file=sys.stderr, flush=True)
-        await asyncio.sleep(0)
+        tell("stopped")
 
 
 TOOLS: dict[str, Any] = {
@@ -44,22 +50,23 @@ TOOLS: dict[str, Any] = {
     "polite": [Polite],
     "announced": [Announced],
     "unstartable": [Announced, Unstartable],
+    "unsendable": lambda: [Polite],
 }
 
 
-def main(transport: Any, tools: str = "all", workers: str = "1", host: str = "127.0.0.1") -> int:
+def main(transport: Any, tools: str = "all", workers: str = "1", host: str = "127.0.0.1", port: str = "0") -> int:
     """Serve, and tell the URL on stderr."""
     try:
         serve(
             TOOLS[tools],
             transport=transport,
-            port=0,
+            port=int(port),
             host=host,
             workers=int(workers),
-            on_ready=lambda url: print(f"ready {url}", file=sys.stderr, flush=True),
+            on_ready=lambda url: tell(f"ready {url}"),
         )
     except ToolError as error:
-        print(f"{error.code} {error.message}", file=sys.stderr, flush=True)
+        tell(f"{error.code} {error.message}")
         return 1
     return 0
 

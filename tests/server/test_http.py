@@ -20,6 +20,7 @@ from tests.server.served_tools import Polite
 pytestmark = pytest.mark.anyio
 
 TOKEN = "correct horse battery staple"
+ERAS = ("modern", "legacy")
 PUBLIC = ("/healthz", "/readyz", "/status.json", "/")
 GUARDED = ("/metrics", "/mcp")
 ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
@@ -47,10 +48,10 @@ async def opened(app: Starlette, host: str = "127.0.0.1:8321") -> AsyncIterator[
         yield client
 
 
-async def call(client: httpx2.AsyncClient, tool: str, *, modern: bool, **headers: str) -> httpx2.Response:
+async def call(client: httpx2.AsyncClient, tool: str, *, era: str, **headers: str) -> httpx2.Response:
     """Call a tool as raw HTTP."""
     params: dict[str, Any] = {"name": tool, "arguments": {}}
-    if modern:
+    if era == "modern":
         params["_meta"] = ENVELOPE
         headers = {**MODERN, "mcp-name": tool, **headers}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
@@ -72,22 +73,22 @@ async def test_every_route_answers() -> None:
     async with opened(asgi_app(polite())) as client:
         for route in (*PUBLIC, "/metrics"):
             assert (await client.get(route)).status_code == 200, route
-        for modern in (True, False):
-            assert result_of(await call(client, "process_id", modern=modern))["isError"] is False
+        for era in ERAS:
+            assert result_of(await call(client, "process_id", era=era))["isError"] is False
         assert (await client.get("/nowhere")).status_code == 404
 
 
 async def test_the_mcp_route_answers_in_both_eras_without_a_session() -> None:
     async with opened(asgi_app(polite())) as client:
-        for modern in (True, False):
-            response = await call(client, "process_id", modern=modern)
+        for era in ERAS:
+            response = await call(client, "process_id", era=era)
             assert "mcp-session-id" not in response.headers
 
 
 @pytest.mark.parametrize("route", [*PUBLIC, *GUARDED])
 async def test_a_foreign_host_is_refused_on_every_route(route: str) -> None:
     async with opened(asgi_app(polite()), host="evil.example") as client:
-        get = await client.get(route) if route != "/mcp" else await call(client, "process_id", modern=True)
+        get = await client.get(route) if route != "/mcp" else await call(client, "process_id", era="modern")
         assert get.status_code == 421
 
 
@@ -102,7 +103,7 @@ async def test_a_foreign_origin_is_refused_on_every_route(route: str) -> None:
 async def test_loopback_and_allowed_hosts_are_accepted(host: str) -> None:
     async with opened(asgi_app(polite(allowed_hosts="tools.example, api:80"))) as client:
         assert (await client.get("/healthz", headers={"host": host})).status_code == 200
-        assert (await call(client, "process_id", modern=True, host=host)).status_code == 200
+        assert (await call(client, "process_id", era="modern", host=host)).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["api:81", "tools.example.evil", "localhost.evil", ""])
@@ -117,7 +118,7 @@ async def test_a_star_switches_the_host_check_off_in_so_many_words() -> None:
 
 
 def test_the_host_check_stays_on_for_every_address() -> None:
-    for host in ("0.0.0.0", "::", ""):
+    for host in ("0.0.0.0", "::", ""):  # noqa: S104
         assert transport_security(host, ()).enable_dns_rebinding_protection is True
 
 
@@ -131,9 +132,9 @@ def test_the_address_that_is_listened_on_is_accepted() -> None:
 async def test_without_the_token_nobody_reaches_tools_or_metrics(route: str, authorization: str | None) -> None:
     headers = {"authorization": authorization} if authorization else {}
     async with opened(asgi_app(polite(auth_token=TOKEN))) as client:
-        for modern in (True, False):
+        for era in ERAS:
             if route == "/mcp":
-                response = await call(client, "process_id", modern=modern, **headers)
+                response = await call(client, "process_id", era=era, **headers)
             else:
                 response = await client.get(route, headers=headers)
             assert response.status_code == 401
@@ -144,8 +145,8 @@ async def test_with_the_token_both_are_reached_and_the_caller_has_a_name() -> No
     bearer = {"authorization": f"Bearer {TOKEN}"}
     async with opened(asgi_app(polite(auth_token=TOKEN))) as client:
         assert (await client.get("/metrics", headers=bearer)).status_code == 200
-        for modern in (True, False):
-            result = result_of(await call(client, "facts", modern=modern, **bearer))
+        for era in ERAS:
+            result = result_of(await call(client, "facts", era=era, **bearer))
             assert result["structuredContent"]["data"]["principal"] == "bearer"
 
 
@@ -176,7 +177,7 @@ class Directory:
 
     async def verify_token(self, token: str) -> AccessToken | None:
         if token == "broken":
-            raise OSError("the directory is down")
+            raise OSError(token)
         if token not in {"alice", "bob"}:
             return None
         return AccessToken(token=token, client_id="app", scopes=[], subject=token, claims={"iss": "https://id.example"})
@@ -185,24 +186,24 @@ class Directory:
 async def test_a_verifier_of_the_sdk_decides_and_names_the_caller() -> None:
     verifier: TokenVerifier = Directory()
     async with opened(asgi_app(polite(auth_token=TOKEN), token_verifier=verifier)) as client:
-        for modern in (True, False):
+        for era in ERAS:
             for name in ("alice", "bob"):
-                result = result_of(await call(client, "facts", modern=modern, authorization=f"Bearer {name}"))
+                result = result_of(await call(client, "facts", era=era, authorization=f"Bearer {name}"))
                 assert result["structuredContent"]["data"]["principal"] == f"https://id.example {name}"
             for refused in ("mallory", TOKEN):
-                response = await call(client, "facts", modern=modern, authorization=f"Bearer {refused}")
+                response = await call(client, "facts", era=era, authorization=f"Bearer {refused}")
                 assert response.status_code == 401
 
 
 async def test_a_verifier_that_breaks_lets_nobody_in() -> None:
     async with opened(asgi_app(polite(), token_verifier=Directory())) as client:
-        assert (await call(client, "facts", modern=True, authorization="Bearer broken")).status_code == 401
+        assert (await call(client, "facts", era="modern", authorization="Bearer broken")).status_code == 401
 
 
-@pytest.mark.parametrize("modern", [True, False])
-async def test_a_body_above_the_limit_is_refused_with_413(modern: bool) -> None:
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_body_above_the_limit_is_refused_with_413(era: str) -> None:
     async with opened(asgi_app(polite(max_request_bytes=2_000))) as client:
-        headers = {**ACCEPT, **(MODERN if modern else {})}
+        headers = {**ACCEPT, **(MODERN if era == "modern" else {})}
         declared = await client.post("/mcp", content=b" " * 2_001, headers=headers)
         assert declared.status_code == 413
 
@@ -211,10 +212,10 @@ async def test_a_body_above_the_limit_is_refused_with_413(modern: bool) -> None:
                 yield b" " * 1_000
 
         assert (await client.post("/mcp", content=parts(), headers=headers)).status_code == 413
-        assert (await call(client, "process_id", modern=modern)).status_code == 200
+        assert (await call(client, "process_id", era=era)).status_code == 200
 
 
-@pytest.mark.parametrize("modern", [True, False])
+@pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize(
     "body",
     [
@@ -234,12 +235,12 @@ async def test_a_body_above_the_limit_is_refused_with_413(modern: bool) -> None:
         b"\xff\xfe",
     ],
 )
-async def test_malformed_requests_are_answered_and_the_next_one_is_served(body: bytes, modern: bool) -> None:
+async def test_malformed_requests_are_answered_and_the_next_one_is_served(body: bytes, era: str) -> None:
     async with opened(asgi_app(polite())) as client:
-        headers = {**ACCEPT, **({**MODERN, "mcp-name": "double"} if modern else {})}
+        headers = {**ACCEPT, **({**MODERN, "mcp-name": "double"} if era == "modern" else {})}
         response = await client.post("/mcp", content=body, headers=headers)
         assert response.status_code < 500 or response.json()["error"]["code"] == -32603
-        assert (await call(client, "process_id", modern=modern)).status_code == 200
+        assert (await call(client, "process_id", era=era)).status_code == 200
 
 
 async def test_hostile_strings_in_arguments_are_answered() -> None:
@@ -278,37 +279,39 @@ async def test_readiness_follows_the_lifespan_and_health_does_not() -> None:
         assert await codes() == (200, 503)
 
 
+class Fatal(BaseException):
+    """What no task group survives."""
+
+
 async def test_readiness_turns_when_the_session_manager_dies() -> None:
     app = asgi_app(polite())
-    assembly = app.state.assembly
-    codes = []
 
     async def explode() -> None:
-        raise SystemExit(1)
+        raise Fatal
 
-    async def live() -> None:
-        with pytest.raises(BaseExceptionGroup):
-            async with app.router.lifespan_context(app):
-                async with httpx2.AsyncClient(
-                    transport=httpx2.ASGITransport(app=app), base_url="http://localhost"
-                ) as client:
-                    codes.append((await client.get("/readyz")).status_code)
-                assembly.server.session_manager._task_group.start_soon(explode)
-                await anyio.sleep_forever()
+    async def ready() -> int:
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            assert (await client.get("/healthz")).status_code == 200
+            return (await client.get("/readyz")).status_code
 
-    await live()
-    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://localhost") as client:
-        codes.append((await client.get("/readyz")).status_code)
-        assert (await client.get("/healthz")).status_code == 200
-    assert codes == [200, 503]
+    async def live_and_die() -> None:
+        async with app.router.lifespan_context(app):
+            assert await ready() == 200
+            app.state.assembly.server.session_manager._task_group.start_soon(explode)
+            await anyio.sleep_forever()
+
+    with pytest.raises(BaseExceptionGroup):
+        await live_and_die()
+    assert await ready() == 503
 
 
-@pytest.mark.parametrize("modern", [True, False])
-async def test_a_server_that_drains_refuses_new_calls_with_a_typed_error(modern: bool) -> None:
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_server_that_drains_refuses_new_calls_with_a_typed_error(era: str) -> None:
     app = asgi_app(polite())
     async with opened(app) as client:
         app.state.assembly.lifecycle.drain()
-        result = result_of(await call(client, "process_id", modern=modern))
+        result = result_of(await call(client, "process_id", era=era))
         error = result["structuredContent"]["error"]
         assert result["isError"] is True
         assert (error["code"], error["effect"], error["retry"]["when"]) == ("UNAVAILABLE", "none", "after_delay")
@@ -339,7 +342,7 @@ async def test_the_page_is_whole_by_itself_and_names_the_tools() -> None:
         ("::1", True),
         ("[::1]", True),
         ("localhost", True),
-        ("0.0.0.0", False),
+        ("0.0.0.0", False),  # noqa: S104
         ("::", False),
         ("", False),
         ("192.0.2.1", False),
@@ -347,7 +350,7 @@ async def test_the_page_is_whole_by_itself_and_names_the_tools() -> None:
         ("localhost.example.org", False),
     ],
 )
-def test_loopback_is_what_only_this_machine_reaches(host: str, loopback: bool) -> None:
+def test_loopback_is_what_only_this_machine_reaches(host: str, loopback: Any) -> None:
     assert is_loopback(host) is loopback
     if loopback:
         check_exposure(host, has_token=False, insecure=False)

@@ -137,7 +137,7 @@ def test_a_call_that_outlasts_the_grace_is_cancelled_when_the_input_ends(served:
     wire.send(*HELLO, call(1, "hang", key="k"))
     wire.end()
     wire.answer(0)
-    assert wire.answer(1)["error"]["code"] == -32000
+    assert wire.result(1)["error"]["code"] == "UNAVAILABLE"
     assert wire.server.wait() == 0
     assert wire.server.errors == ["started", "stopped"]
 
@@ -182,6 +182,7 @@ def test_a_second_signal_ends_the_wait(served: Callable[..., Served]) -> None:
         attempt += 1
         wire.send(call(attempt, "double", number=1))
     wire.server.send(signal.SIGTERM)
+    assert wire.result(1)["error"]["code"] == "UNAVAILABLE"
     assert wire.server.wait() == 0
     assert wire.server.errors == ["started", "stopped"]
 

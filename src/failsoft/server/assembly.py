@@ -10,6 +10,7 @@ from mcp.server import Server
 
 from failsoft._version import __version__
 from failsoft.framework.settings import Settings
+from failsoft.framework.tool import BaseTool
 from failsoft.framework.toolbox import Toolbox
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol import ToolProtocol
@@ -26,6 +27,7 @@ class Assembly:
 
     name: str
     version: str
+    tools: tuple[BaseTool, ...]
     toolbox: Toolbox
     lifecycle: Lifecycle
     settings: Settings
@@ -43,13 +45,14 @@ def assemble(tools: Tools, *, name: str | None = None, instructions: str | None 
     Raises:
         CONFIG_ERROR: Two tools have one name, or something given is no toolset.
     """
-    toolbox = Toolbox(as_tools(tools))
-    settings = toolbox.tools[0].runtime.settings
-    lifecycle = Lifecycle(toolbox.tools, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
+    made = tuple(as_tools(tools))
+    toolbox = Toolbox(made)
+    settings = made[0].runtime.settings
+    lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     protocol = ToolProtocol(toolbox, lifecycle, max_response_bytes=settings.max_response_bytes)
-    name = name or (toolbox.tools[0].name if len(toolbox.tools) == 1 else "failsoft")
-    server = protocol.server(name, version=__version__, instructions=instructions or _introduced(toolbox))
-    return Assembly(name, __version__, toolbox, lifecycle, settings, server)
+    name = name or (made[0].name if len(made) == 1 else "failsoft")
+    server = protocol.server(name, version=__version__, instructions=instructions or _introduced(made))
+    return Assembly(name, __version__, made, toolbox, lifecycle, settings, server)
 
 
 def mcp_server(tools: Tools, *, name: str | None = None, instructions: str | None = None) -> Server[Any]:
@@ -66,6 +69,6 @@ def mcp_server(tools: Tools, *, name: str | None = None, instructions: str | Non
     return assemble(tools, name=name, instructions=instructions).server
 
 
-def _introduced(toolbox: Toolbox) -> str | None:
-    described = [(tool.name, inspect.cleandoc(type(tool).__doc__ or "")) for tool in toolbox.tools]
+def _introduced(tools: tuple[BaseTool, ...]) -> str | None:
+    described = [(tool.name, inspect.cleandoc(type(tool).__doc__ or "")) for tool in tools]
     return "\n".join(f"{name}: {text}" for name, text in described if text) or None

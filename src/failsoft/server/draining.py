@@ -30,7 +30,7 @@ def drain_on_signals(lifecycle: Lifecycle, *, grace_s: float) -> Iterator[None]:
 
     async def drain(number: int) -> None:
         lifecycle.drain()
-        await lifecycle.idle(grace_s)
+        await lifecycle.finish(grace_s)
         signal.signal(number, before[number])
         signal.raise_signal(number)
 
@@ -52,6 +52,6 @@ def drain_on_signals(lifecycle: Lifecycle, *, grace_s: float) -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number in SIGNALS:
             if signal.getsignal(number) is handle:
-                signal.signal(number, handler)
+                signal.signal(number, before[number])

@@ -18,8 +18,11 @@ def call_tool_result(response: ToolResponse[Any]) -> dict[str, Any]:
     """
     encoded = response.encode()
     content: list[dict[str, Any]] = [{"type": "text", "text": encoded.text}]
-    for block in encoded.content:
-        content.append(json_safe.json_safe(block.model_dump(by_alias=True, mode="json", exclude_none=True)))
+    if encoded.content:
+        content += [
+            json_safe.json_safe(block.model_dump(by_alias=True, mode="json", exclude_none=True))
+            for block in encoded.content
+        ]
     result: dict[str, Any] = {
         "content": content,
         "structuredContent": encoded.structured,

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from failsoft.server.access import authentication, chosen_verifier, transport_security
 from failsoft.server.assembly import Assembly, assemble
 from failsoft.server.gate import Gate
-from failsoft.server.metrics_route import metrics_endpoint
+from failsoft.server.metrics_route import MetricsEndpoint
 from failsoft.server.probes import probe_routes
 from failsoft.server.registry import Tools
 from failsoft.server.status import status_routes
@@ -76,7 +76,7 @@ def build_app(
         auth=auth,
         token_verifier=verifier,
         custom_starlette_routes=[
-            Route("/metrics", _guarded(metrics_endpoint(assembly.toolbox), verifier, auth)),
+            Route("/metrics", _guarded(MetricsEndpoint(assembly.tools), verifier, auth)),
             *probe_routes(assembly.lifecycle),
             *status_routes(assembly, mcp_path=MCP_PATH, has_token=verifier is not None),
         ],

@@ -1,10 +1,10 @@
-"""The life of a server: toolsets started together or not at all, requests in flight counted, an end that lets them finish."""
+"""The life of a server: toolsets started together or not at all, requests in flight counted and let finish."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Literal, TypeAlias
 
 import anyio
@@ -14,9 +14,17 @@ from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import InitializationError
 from failsoft.framework.tool import BaseTool
 
-__all__ = ["Lifecycle", "Phase"]
+__all__ = ["CutOff", "Lifecycle", "Phase"]
 
 Phase: TypeAlias = Literal["starting", "ready", "draining", "stopped"]
+
+
+_LAST_WORDS_S = 1.0
+"""How long a call that was cut off may take to say so, in seconds."""
+
+
+class CutOff(Exception):
+    """The server ended before the call did."""
 
 
 class Lifecycle:
@@ -37,6 +45,8 @@ class Lifecycle:
         self._lock = asyncio.Lock()
         self._emptied: anyio.Event | None = None
         self._hurried = False
+        self._calls: set[asyncio.Task[Any]] = set()
+        self._cut_off: set[asyncio.Task[Any]] = set()
         self.phase: Phase = "starting"
         self.in_flight = 0
         self.failure: InitializationError | None = None
@@ -56,7 +66,7 @@ class Lifecycle:
         try:
             yield self
         finally:
-            # Leaving may be a cancellation, under which every await would raise at once: the toolsets still get to stop.
+            # Leaving may be a cancellation, under which every await would raise at once: toolsets still get to stop.
             with anyio.CancelScope(shield=True):
                 async with self._lock:
                     self._entries -= 1
@@ -86,7 +96,7 @@ class Lifecycle:
             try:
                 with anyio.fail_after(self._shutdown_limit_s):
                     await tool.shutdown()
-            except BaseException as error:  # noqa: BLE001 - the other toolsets still have to stop
+            except BaseException as error:
                 if is_real_cancellation(error):
                     raise
                 logger.opt(exception=error).error("The toolset '{}' did not shut down cleanly", tool.name)
@@ -111,17 +121,47 @@ class Lifecycle:
         if self.in_flight == 0 and self._emptied is not None:
             self._emptied.set()
 
-    async def idle(self, limit_s: float) -> None:
-        """Wait until no request is in flight, for at most `limit_s` seconds, or until somebody is in a hurry."""
-        if self.in_flight == 0 or self._hurried:
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Hold the running task as a call that may be cut off.
+
+        Raises:
+            CutOff: The server ended before the call did.
+        """
+        task = asyncio.current_task()
+        if task is None:
+            msg = "a call needs a task to run in"
+            raise RuntimeError(msg)
+        self._calls.add(task)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if task not in self._cut_off:
+                raise
+            task.uncancel()
+            raise CutOff from None
+        finally:
+            self._calls.discard(task)
+            self._cut_off.discard(task)
+
+    async def finish(self, grace_s: float) -> None:
+        """Let requests in flight finish; what outlasts `grace_s` seconds, or somebody's patience, is cut off."""
+        await self._idle(grace_s, or_hurried=True)
+        if self.in_flight:
+            self._cut_off |= self._calls
+            for task in self._calls:
+                task.cancel()
+            await self._idle(_LAST_WORDS_S)
+
+    async def _idle(self, limit_s: float, *, or_hurried: bool = False) -> None:
+        if self.in_flight == 0 or (or_hurried and self._hurried):
             return
-        if self._emptied is None or self._emptied.is_set():
-            self._emptied = anyio.Event()
+        self._emptied = anyio.Event()
         with anyio.move_on_after(limit_s):
             await self._emptied.wait()
 
     def hurry(self) -> None:
-        """End every wait for requests in flight, now and from now on."""
+        """End the wait for requests in flight, now or whenever it begins."""
         self._hurried = True
         if self._emptied is not None:
             self._emptied.set()

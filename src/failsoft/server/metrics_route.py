@@ -1,19 +1,59 @@
-"""`/metrics`: what Prometheus scrapes, rendered off the event loop."""
+"""`/metrics`: what Prometheus scrapes, in the format it asks for, rendered off the event loop."""
 
 from __future__ import annotations
 
-from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from failsoft.framework.toolbox import Toolbox
+from prometheus_client import CollectorRegistry, Metric
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
 
-__all__ = ["metrics_endpoint"]
+from failsoft.framework.tool import BaseTool
+from failsoft.metrics import PrometheusRecorder, scrape
+
+__all__ = ["MetricsEndpoint"]
 
 
-def metrics_endpoint(toolbox: Toolbox) -> ASGIApp:
-    """Stub."""
+class MetricsEndpoint:
+    """The ASGI app of the route. Toolsets with runtimes of their own are shown together.
 
-    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-        await Response("")(scope, receive, send)
+    With metrics switched off it answers 404, so that a scraper shows as down what is not there.
+    """
 
-    return endpoint
+    def __init__(self, tools: Iterable[BaseTool]) -> None:
+        recorders = dict.fromkeys(tool.runtime.metrics for tool in tools)
+        known = [recorder for recorder in recorders if isinstance(recorder, PrometheusRecorder)]
+        self._recorder: Any = known[0] if len(known) == 1 else _Together(known) if known else None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one scrape."""
+        request = Request(scope, receive)
+        response: Response
+        if request.method not in {"GET", "HEAD"}:
+            response = PlainTextResponse("Method Not Allowed", 405, headers={"allow": "GET, HEAD"})
+        elif self._recorder is None:
+            response = PlainTextResponse("Metrics are switched off", 404)
+        else:
+            content, content_type = await scrape(self._recorder, request.headers.get("accept"))
+            response = Response(content, headers={"content-type": content_type, "cache-control": "no-store"})
+        await response(scope, receive, send)
+
+
+class _Together:
+    """Several recorders as one: the samples of one family stand together, as the format wants it."""
+
+    def __init__(self, recorders: Sequence[PrometheusRecorder]) -> None:
+        self._registries = [recorder.registry for recorder in recorders]
+        self.registry = CollectorRegistry()
+        self.registry.register(self)  # only `collect` is asked for
+
+    def collect(self) -> Iterator[Metric]:
+        families: dict[str, Metric] = {}
+        for registry in self._registries:
+            for family in registry.collect():
+                known = families.setdefault(family.name, family)
+                if known is not family:
+                    known.samples = [*known.samples, *family.samples]
+        yield from families.values()

@@ -70,7 +70,7 @@ class Reader:
         try:
             item: SessionMessage | Exception = await self._inner.__anext__()
         except StopAsyncIteration:
-            await self._lifecycle.idle(self._grace_s)
+            await self._lifecycle.finish(self._grace_s)
             raise
         if isinstance(item, SessionMessage):
             self._owed.note_read(item.message)

@@ -1,4 +1,4 @@
-"""Progress notifications of one call, as the protocol wants them: they increase, and they stop when the call is over."""
+"""Progress notifications of one call, as the protocol wants them: they increase, and they end with the call."""
 
 from __future__ import annotations
 

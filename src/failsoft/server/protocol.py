@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.context import CallContext, CallScope
-from failsoft.framework.errors import ToolError, Unavailable
+from failsoft.framework.errors import Unavailable
 from failsoft.framework.links.observe import observe
 from failsoft.framework.operation import BoundOperation
 from failsoft.framework.response import ToolResponse
@@ -22,7 +22,7 @@ from failsoft.framework.text import bounded
 from failsoft.framework.toolbox import Toolbox
 from failsoft.server import telemetry
 from failsoft.server.encoding import call_tool_result
-from failsoft.server.lifecycle import Lifecycle
+from failsoft.server.lifecycle import CutOff, Lifecycle
 from failsoft.server.progress import Progress
 
 __all__ = ["ToolProtocol"]
@@ -31,6 +31,8 @@ LOCAL_PRINCIPAL = "local"
 """Who calls over stdio or in memory: whoever runs this process."""
 
 _NAME_AT_MOST = 128
+_BACK_WITHIN_S = 5.0
+"""When a caller may expect the next server, in seconds."""
 _SESSION_ID_HEADER = "mcp-session-id"
 
 
@@ -109,10 +111,14 @@ class ToolProtocol:
         progress = Progress(ctx.session)
         scope = self._scope(ctx, progress)
         if not self._lifecycle.is_ready:
-            ending = Unavailable(message="The server is shutting down.", retry_after_seconds=1.0, effect="none")
-            return await _refused(bound, arguments, scope, ending)
+            return await _ending(CallContext(bound, arguments, scope))
         try:
-            return await bound.call(arguments, scope)
+            with self._lifecycle.calling():
+                return await bound.call(arguments, scope)
+        except CutOff:
+            begun = CallContext(bound, arguments, scope)
+            begun.attempt = 1
+            return await _ending(begun)
         finally:
             progress.over = True
 
@@ -149,15 +155,16 @@ class ToolProtocol:
         )
 
 
-async def _refused(
-    bound: BoundOperation[..., Any], arguments: Mapping[str, Any], scope: CallScope, error: ToolError
-) -> ToolResponse[Any]:
-    """Return the failure of a call that never reaches its chain, counted and logged like any other."""
+async def _ending(call: CallContext) -> ToolResponse[Any]:
+    """Return the failure of a call that the end of the server has caught, counted and logged like any other.
+
+    What a call that had begun has changed by then, nobody knows.
+    """
 
     async def refuse(_call: CallContext) -> Any:
-        raise error
+        raise Unavailable(message="The server is shutting down.", retry_after_seconds=_BACK_WITHIN_S)
 
-    return await observe(CallContext(bound, arguments, scope), refuse)
+    return await observe(call, refuse)
 
 
 def _principal(token: AccessToken) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -78,10 +77,10 @@ def load_toolset(name: str, *, root: Path | None = None) -> BaseTool:
     if name not in known:
         raise ConfigurationError(issue=f"there is no toolset '{bounded(name)}'; the toolsets are {_listed(known)}")
     try:
-        loaded = known[name].load()
+        loaded: Any = known[name].load()
     except Exception as error:
         raise ConfigurationError(issue=f"the toolset '{name}' cannot be loaded ({_told(error)})") from error
-    if root is not None and isinstance(loaded, type) and "root" in inspect.signature(loaded.__init__).parameters:
+    if root is not None and isinstance(loaded, type) and "root" in inspect.signature(loaded.__init__).parameters:  # type: ignore[misc]
         loaded = functools.partial(loaded, root=root)
     return as_tools(loaded, origin=f"the toolset '{name}'")[0]
 
@@ -95,8 +94,9 @@ def load_app(spec: str) -> list[BaseTool]:
     module_name, _, attribute = spec.partition(":")
     if not module_name or not attribute:
         raise ConfigurationError(issue=f"'{bounded(spec)}' is not of the form module:attribute")
-    if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    here = str(Path.cwd())
+    if here not in sys.path and "" not in sys.path:
+        sys.path.insert(0, here)
     try:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
@@ -123,9 +123,10 @@ def as_tools(value: Tools | Any, *, origin: str = "what was given") -> list[Base
     Raises:
         CONFIG_ERROR: It stands for none, or for something else; the message says what was found.
     """
-    if not isinstance(value, (BaseTool, type)) and callable(value):
-        value = _made(value, origin)
-    items = [value] if isinstance(value, (BaseTool, type)) or not isinstance(value, Iterable) else list(value)
+    found: Any = value
+    if not isinstance(found, (BaseTool, type)) and callable(found):
+        found = _made(found, origin)
+    items = [found] if isinstance(found, (BaseTool, type)) or not isinstance(found, Iterable) else list(found)
     if not items:
         raise ConfigurationError(issue=f"{origin} is an empty list of tools")
     return [_as_tool(item, origin) for item in items]

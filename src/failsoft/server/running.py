@@ -16,7 +16,7 @@ from failsoft.server.registry import Tools
 __all__ = ["serve"]
 
 
-def serve(
+def serve(  # noqa: PLR0913 - each one an operator may want to set, all but the first by name
     tools: Tools,
     *,
     transport: Literal["stdio", "http"] = "stdio",

@@ -65,9 +65,8 @@ async def _end_on_signal(signalled: asyncio.Queue[None], lifecycle: Lifecycle, l
             lifecycle.hurry()
 
         group.start_soon(stop_waiting)
-        await lifecycle.idle(grace_s)
+        await lifecycle.finish(grace_s)
         group.cancel_scope.cancel()
-    lifecycle.hurry()
     lines.end()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -112,7 +111,7 @@ def _url(host: str, port: int) -> str:
 
 @contextmanager
 def _signals_answered() -> Iterator[None]:
-    """Take SIGINT and SIGTERM as answered once the server has ended by one: uvicorn raises them again when it is done."""
+    """Take SIGINT and SIGTERM as answered once the server has ended by one: uvicorn raises them again at its end."""
 
     def answered(_number: int, _frame: FrameType | None) -> None:
         return
@@ -127,5 +126,5 @@ def _signals_answered() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in SIGNALS:
+            signal.signal(number, before[number])

@@ -33,7 +33,7 @@ def serve_workers(factory: AppFactory, listener: socket.socket, *, workers: int,
     """
     _check_sendable(factory)
     with _metrics_folder():
-        listener.set_inheritable(True)  # noqa: FBT003 - the socket's own signature
+        listener.set_inheritable(True)
         supervisor = _Supervisor(factory, listener, workers, on_ready)
         supervisor.run()
         if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
@@ -87,9 +87,10 @@ def _metrics_folder() -> Iterator[None]:
 
 
 def _forget_gauges(pid: int | None) -> None:
-    try:
-        from prometheus_client import multiprocess  # noqa: PLC0415 - only once a worker has died
+    from failsoft.metrics import forget_worker  # noqa: PLC0415 - the supervisor itself counts nothing
 
-        multiprocess.mark_process_dead(pid)
-    except Exception as error:  # noqa: BLE001 - a stale gauge must not end the supervisor
+    try:
+        if pid is not None:
+            forget_worker(pid)
+    except OSError as error:
         logger.opt(exception=error).warning("The gauges of a dead worker could not be removed")

@@ -23,13 +23,14 @@ class Result:
     and a missing annotation count as any.
     """
 
-    __slots__ = ("_adapter", "_model", "annotation", "schema")
+    __slots__ = ("_adapter", "_is_open", "_model", "annotation", "schema")
 
     def __init__(self, annotation: Any) -> None:
         self.annotation = annotation
         self.schema: dict[str, Any] = {}
         self._adapter: TypeAdapter[Any] | None = None
         self._model: type[BaseModel] | None = None
+        self._is_open = annotation in _UNCHECKED or "typing.Any" in str(annotation) or _holds_blocks(annotation)
         if annotation in _UNCHECKED or annotation is NoReturn or _holds_blocks(annotation):
             return
         try:
@@ -59,7 +60,7 @@ class Result:
 
     def split(self, value: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the data and the MCP content blocks of a value."""
-        return (value, ()) if self._adapter is not None else split_content(value)
+        return split_content(value) if self._is_open else (value, ())
 
 
 def _holds_blocks(annotation: Any) -> bool:

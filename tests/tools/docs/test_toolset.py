@@ -16,6 +16,7 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from failsoft.framework.context import CallScope
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.response import ToolResponse
 from failsoft.tools.docs import Docs
@@ -135,6 +136,23 @@ class TestGet:
         error = failure(docs, "get_documentation", path=name)
 
         assert (error["code"], error["retry"], error["effect"]) == (code, {"when": "never"}, "none")
+
+    def test_a_folder_without_an_index_is_answered_with_what_is_in_it(self, docs: Docs) -> None:
+        error = failure(docs, "get_documentation", path="reference/")
+
+        assert error["code"] == "DOC_NOT_FOUND"
+        assert any("reference/errors.md" in suggestion for suggestion in error["suggestions"])
+        assert error["next_step"] == {"tool": "list_documents", "arguments": {"prefix": "reference/"}}
+
+    def test_a_document_that_no_answer_can_hold_is_refused_with_a_search(self, docs: Docs, write: Write) -> None:
+        write({"guide/change-log.md": "x" * 6000})
+        scope = CallScope(max_response_bytes=10_000)
+
+        response = asyncio.run(docs.operations["get_documentation"].call({"path": "guide/change-log.md"}, scope))  # type: ignore[arg-type]
+
+        error = response.to_dict()["error"]
+        assert error["code"] == "RESULT_TOO_LARGE"
+        assert error["next_step"] == {"tool": "search_documents", "arguments": {"query": "change log"}}
 
     def test_a_document_above_the_limit_is_a_load_error(self, tree: Path, write: Write) -> None:
         write({"long.md": "x" * 101})
@@ -359,5 +377,5 @@ class TestDemo:
         for item in call(demo, "list_documents", limit=100).data["documents"]:
             text = call(demo, "get_documentation", path=item["path"]).data["documents"][0]["content"]
             for target in re.findall(r"\]\(([^)#]+\.mdx?)\)", text):
-                path = os.path.normpath(os.path.join(os.path.dirname(item["path"]), target))  # noqa: PTH118, PTH120
+                path = os.path.normpath(os.path.join(os.path.dirname(item["path"]), target))  # noqa: PTH118, PTH120 - paths of documents
                 assert call(demo, "get_documentation", path=path).metadata.recovery is None, (item["path"], target)

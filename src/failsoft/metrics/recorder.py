@@ -1,88 +1,160 @@
-"""`PrometheusRecorder`: gives every operation its own numbers and shows them on a registry."""
+"""`PrometheusRecorder`: gives every operation its own numbers, and shows them all on a registry."""
 
 from __future__ import annotations
 
 import os
 import platform
 import threading
-from typing import Any, TypeAlias
-
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from failsoft._version import __version__
+from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.ports import OperationMetrics
-from failsoft.metrics.children import Children
-from failsoft.metrics.definitions import DEFINITIONS, DURATION_BUCKETS_S, MetricDefinition
-from failsoft.metrics.slots import SlotCollector, Slots
+from failsoft.metrics.definitions import BUILD_INFO, OTHER, MetricDefinition
+from failsoft.metrics.dependencies import DependencyChildren, DependencySlots
+from failsoft.metrics.labels import Admission, label
+from failsoft.metrics.slots import Row, Slots
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
 
 __all__ = ["OTHER", "PrometheusRecorder", "is_multiprocess"]
 
-OTHER = "__other__"
-"""The label value of everything beyond the limit, so that no caller can make the server's memory grow."""
-
-_Family: TypeAlias = Counter | Gauge | Histogram
+_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+Pair: TypeAlias = tuple[str, str]
+Source: TypeAlias = Callable[[MetricDefinition], Iterator[Row]]
 
 
 def is_multiprocess() -> bool:
     """Return whether prometheus-client keeps its values in files that several worker processes share."""
-    return "PROMETHEUS_MULTIPROC_DIR" in os.environ
+    return _FOLDER in os.environ
 
 
 class PrometheusRecorder:
-    """The recorder of a runtime. Codes and strategies come from classes, so that only operations need a limit.
+    """The recorder of a runtime: exact, thread-safe, bounded; it never raises into a call.
+
+    prometheus-client is loaded when the registry is first asked for, unless several workers share their numbers
+    through it (`PROMETHEUS_MULTIPROC_DIR`).
 
     Args:
         registry: Where the families are registered; a registry of its own by default, so that nothing of the process
             shows through and two runtimes do not meet.
-        label_limit: Operations that get labels of their own; further ones share `__other__`.
+        label_limit: Operations, and dependencies, that get labels of their own; further ones share `__other__`.
+        code_limit: Codes, and strategies, that are told apart within one operation.
+
+    Raises:
+        CONFIG_ERROR: Workers should share their numbers and cannot.
     """
 
-    def __init__(self, registry: CollectorRegistry | None = None, *, label_limit: int = 500) -> None:
-        self.registry = registry if registry is not None else CollectorRegistry()
-        self._label_limit = label_limit
-        self._bound: dict[tuple[str, str], OperationMetrics] = {}
-        self._slots: list[Slots] = []
+    def __init__(
+        self, registry: CollectorRegistry | None = None, *, label_limit: int = 1_000, code_limit: int = 100
+    ) -> None:
+        self._code_limit = code_limit
+        self._operations = Admission[Pair](label_limit, (OTHER, OTHER))
+        self._names = Admission[str](label_limit, OTHER)
+        self._bound: dict[Pair, OperationMetrics] = {}
+        self._dependencies: dict[str, DependencySlots | DependencyChildren] = {}
         self._lock = threading.Lock()
         self._shared = is_multiprocess()
-        if not self._shared:
-            self.registry.register(SlotCollector(self._slots))
-        self._families: dict[str, _Family] = {
-            item.name: _family(item, self.registry)
-            for item in DEFINITIONS
-            if self._shared or not item.name.startswith("mcp_tool_")
-        }
-        self.family("mcp_build_info").labels(__version__, platform.python_version()).set(1)
+        self._registry: CollectorRegistry | None = None
+        if self._shared:
+            _check_sharing()
+            self._announce_build()
+        if registry is not None:
+            self._registry = self._registered(registry)
 
-    def family(self, name: str) -> Any:
-        """Return the prometheus-client metric of that name, to count what is not a call (breakers, budgets).
+    @property
+    def registry(self) -> CollectorRegistry:
+        """The registry that shows the numbers; with several workers, those of all of them."""
+        with self._lock:
+            if self._registry is None:
+                from prometheus_client import CollectorRegistry  # noqa: PLC0415 - 60 ms, for those who scrape
 
-        Raises:
-            KeyError: There is none.
-        """
-        return self._families[name]
+                self._registry = self._registered(CollectorRegistry())
+            return self._registry
 
     def bind(self, tool: str, operation: str) -> OperationMetrics:
         """Return the recorder of one operation; the same one for the same names."""
         with self._lock:
-            key = (tool, operation)
-            if key not in self._bound and len(self._bound) >= self._label_limit:
-                key = (OTHER, OTHER)
-            if key not in self._bound:
-                self._bound[key] = self._make(*key)
-            return self._bound[key]
+            key = self._operations((label(tool), label(operation)))
+            bound = self._bound.get(key)
+            if bound is None:
+                bound = self._bound[key] = self._make(*key)
+            return bound
+
+    def circuit_state(self, dependency: str, state: str) -> None:
+        """Note the state of a circuit breaker: closed, open or half_open. A change counts as a transition."""
+        self._dependency(dependency).enter(state)
+
+    def retry_budget(self, dependency: str, tokens: float) -> None:
+        """Note how many retries the budget of a dependency still allows."""
+        self._dependency(dependency).allow(tokens)
+
+    def _dependency(self, name: str) -> DependencySlots | DependencyChildren:
+        with self._lock:
+            key = self._names(label(name))
+            known = self._dependencies.get(key)
+            if known is None:
+                if self._shared:
+                    from failsoft.metrics.children import shared_families  # noqa: PLC0415 - as above
+
+                    known = DependencyChildren(shared_families(), key)
+                else:
+                    known = DependencySlots(key)
+                self._dependencies[key] = known
+            return known
 
     def _make(self, tool: str, operation: str) -> OperationMetrics:
+        if not self._shared:
+            return Slots(tool, operation, self._code_limit)
+        from failsoft.metrics.children import Children, shared_families  # noqa: PLC0415 - loads prometheus-client
+
+        return Children(shared_families(), tool, operation, self._code_limit)
+
+    def _registered(self, registry: CollectorRegistry) -> CollectorRegistry:
         if self._shared:
-            return Children(self._families, tool, operation)
-        slots = Slots(tool, operation)
-        self._slots.append(slots)
-        return slots
+            from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415 - as above
+
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        else:
+            from failsoft.metrics.collector import SlotCollector  # noqa: PLC0415 - as above
+
+            registry.register(SlotCollector(self._sources))
+        return registry
+
+    def _sources(self) -> list[Source]:
+        with self._lock:
+            operations, dependencies = tuple(self._bound.values()), tuple(self._dependencies.values())
+        sources: list[Source] = [item.numbers().rows for item in operations if isinstance(item, Slots)]
+        sources += [item.rows for item in dependencies if isinstance(item, DependencySlots)]
+        return [*sources, _build_rows]
+
+    def _announce_build(self) -> None:
+        from failsoft.metrics.children import shared_families  # noqa: PLC0415 - as above
+
+        shared_families()[BUILD_INFO].labels(*_build()).set(1)
 
 
-def _family(metric: MetricDefinition, registry: CollectorRegistry) -> _Family:
-    if metric.kind == "counter":
-        return Counter(metric.name, metric.help, metric.labels, registry=registry)
-    if metric.kind == "histogram":
-        return Histogram(metric.name, metric.help, metric.labels, registry=registry, buckets=DURATION_BUCKETS_S)
-    mode: Any = "livemax" if metric.name == "mcp_build_info" else "livesum"
-    return Gauge(metric.name, metric.help, metric.labels, registry=registry, multiprocess_mode=mode)
+def _build() -> tuple[str, str]:
+    return __version__, platform.python_version()
+
+
+def _build_rows(item: MetricDefinition) -> Iterator[Row]:
+    if item is BUILD_INFO:
+        yield "", _build(), 1
+
+
+def _check_sharing() -> None:
+    """Refuse what would lose numbers in silence: no folder, or a prometheus-client that was loaded without it."""
+    if not Path(os.environ[_FOLDER]).is_dir():
+        raise ConfigurationError(
+            issue=f"{_FOLDER} is not a folder", resolution="create an empty folder for it before the workers start"
+        )
+    from prometheus_client import values  # noqa: PLC0415 - as above
+
+    if not getattr(values.ValueClass, "_multiprocess", False):
+        raise ConfigurationError(
+            issue=f"{_FOLDER} was set after prometheus-client had been loaded", resolution="set it before the start"
+        )

@@ -1,146 +1,169 @@
-"""The recorder of a single process: plain numbers under one lock per operation, made into families at scrape.
+"""Counting within one process: plain numbers under one lock per operation, made into families at the scrape.
 
-Measured against kept prometheus-client children on one successful call: about a quarter of the time.
+A call takes three short locks in place of five chains of methods: less than a third of the time of prometheus-client's
+children. What is exposed is the same, byte for byte, and a test holds it to that.
 """
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
-
-from prometheus_client.metrics_core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
-from prometheus_client.registry import Collector
-from prometheus_client.utils import floatToGoString
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from threading import Lock
+from typing import Any, NamedTuple, TypeAlias
 
 from failsoft.framework.ports import AttemptResult, Outcome, RecoveryOutcome
-from failsoft.metrics.definitions import DURATION_BUCKETS_S, definition
+from failsoft.metrics.definitions import (
+    ATTEMPTS,
+    CALLS,
+    DURATION,
+    ERRORS,
+    INFLIGHT,
+    OTHER,
+    RECOVERIES,
+    MetricDefinition,
+)
+from failsoft.metrics.labels import Admission, label
 
-__all__ = ["SlotCollector", "Slots"]
+__all__ = ["Numbers", "Row", "Slots"]
 
-Labels: TypeAlias = tuple[str, ...]
-_BOUNDS = (*DURATION_BUCKETS_S, float("inf"))
+Pair: TypeAlias = tuple[str, str]
+Row: TypeAlias = tuple[str, tuple[str, ...], float]
+"""A suffix of the metric's name, the values of its labels, and the number."""
+
+_BOUNDS = DURATION.buckets
+_LE = (*(str(bound) for bound in _BOUNDS), "+Inf")
+
+
+class Numbers(NamedTuple):
+    """What the slots of one operation held at one moment; `buckets` are not cumulative, the last one is open."""
+
+    labels: Pair
+    inflight: int
+    buckets: list[int]
+    seconds: float
+    counted: dict[MetricDefinition, dict[Any, int]]
+
+    def rows(self, item: MetricDefinition) -> Iterator[Row]:
+        """Yield the samples of one metric."""
+        own = self.labels
+        if item is DURATION:
+            total = 0
+            for bound, total in zip(_LE, accumulate(self.buckets), strict=True):
+                yield "_bucket", (*own, bound), total
+            yield "_count", own, total
+            yield "_sum", own, self.seconds
+        elif item is INFLIGHT:
+            yield "", own, self.inflight
+        else:
+            for key, count in self.counted.get(item, {}).items():
+                yield "_total", (*own, *(key if isinstance(key, tuple) else (key,))), count
 
 
 class Slots:
-    """The numbers of one operation."""
+    """The numbers of one operation. Threads may share them; no count is lost, and counting never raises.
+
+    Args:
+        tool: The first label.
+        operation: The second label.
+        limit: Distinct codes, and distinct strategies, that are told apart.
+    """
 
     __slots__ = (
+        "_acquire",
         "_attempts",
         "_buckets",
         "_calls",
+        "_codes",
         "_errors",
         "_inflight",
-        "_lock",
         "_recoveries",
+        "_release",
         "_seconds",
+        "_strategies",
         "labels",
     )
 
-    def __init__(self, tool: str, operation: str) -> None:
+    def __init__(self, tool: str, operation: str, limit: int) -> None:
         self.labels = (tool, operation)
-        self._lock = threading.Lock()
+        lock = Lock()
+        # Bound once: `with lock` looks both methods up every time, which makes the call a quarter dearer.
+        self._acquire: Callable[[], bool] = lock.acquire
+        self._release: Callable[[], None] = lock.release
         self._inflight = 0
         self._seconds = 0.0
-        self._buckets = [0] * len(_BOUNDS)
-        self._calls: dict[Labels, int] = {("ok",): 0}
-        self._attempts: dict[Labels, int] = {("ok",): 0}
-        self._errors: dict[Labels, int] = {}
-        self._recoveries: dict[Labels, int] = {}
+        self._buckets = [0] * (len(_BOUNDS) + 1)
+        self._calls = dict.fromkeys(CALLS.values["outcome"], 0)
+        self._attempts = dict.fromkeys(ATTEMPTS.values["result"], 0)
+        self._errors: dict[Pair, int] = {}
+        self._recoveries: dict[Pair, int] = {}
+        self._codes = Admission[Pair](limit, (OTHER, OTHER))
+        self._strategies = Admission[Pair](limit, (OTHER, OTHER))
 
     def started(self) -> None:
         """Count a call as in flight."""
-        with self._lock:
+        self._acquire()
+        try:
             self._inflight += 1
+        finally:
+            self._release()
 
     def finished(self, outcome: Outcome, duration_s: float) -> None:
         """Count a call as over, with its outcome and its duration in seconds."""
-        key = (outcome,)
-        with self._lock:
+        self._acquire()
+        try:
             self._inflight -= 1
+            self._calls[outcome] += 1
+            self._buckets[bisect_left(_BOUNDS, duration_s)] += 1
             self._seconds += duration_s
-            self._buckets[bisect_left(DURATION_BUCKETS_S, duration_s)] += 1
-            self._calls[key] = self._calls.get(key, 0) + 1
+        except Exception:  # noqa: BLE001, S110 - an outcome that nobody knows is not counted; the call goes on
+            pass
+        finally:
+            self._release()
 
     def attempted(self, result: AttemptResult) -> None:
         """Count one run of the handler."""
-        key = (result,)
-        with self._lock:
-            self._attempts[key] = self._attempts.get(key, 0) + 1
+        self._acquire()
+        try:
+            self._attempts[result] += 1
+        except Exception:  # noqa: BLE001, S110 - as above
+            pass
+        finally:
+            self._release()
 
     def failed(self, category: str, code: str) -> None:
         """Count an error that the caller was told."""
-        with self._lock:
-            self._errors[category, code] = self._errors.get((category, code), 0) + 1
+        self._count(self._errors, self._codes, category, code)
 
     def recovery(self, strategy: str, result: RecoveryOutcome) -> None:
         """Count one recovery strategy at work."""
-        with self._lock:
-            self._recoveries[strategy, result] = self._recoveries.get((strategy, result), 0) + 1
+        self._count(self._recoveries, self._strategies, strategy, result)
 
-    def add_to(self, families: _Families) -> None:
-        """Add these numbers, all from one moment, to the families of a scrape."""
-        with self._lock:
-            inflight, seconds, buckets = self._inflight, self._seconds, list(self._buckets)
-            counted = [dict(table) for table in (self._calls, self._errors, self._attempts, self._recoveries)]
-        counters = (families.calls, families.errors, families.attempts, families.recoveries)
-        for family, table in zip(counters, counted, strict=True):
-            for labels, value in table.items():
-                family.add_metric((*self.labels, *labels), value)
-        families.durations.add_metric(self.labels, _cumulative(buckets), seconds)
-        families.inflight.add_metric(self.labels, inflight)
+    def numbers(self) -> Numbers:
+        """Return copies of the numbers, all of one moment."""
+        self._acquire()
+        try:
+            return Numbers(
+                self.labels,
+                self._inflight,
+                self._buckets.copy(),
+                self._seconds,
+                {
+                    CALLS: self._calls.copy(),
+                    ERRORS: self._errors.copy(),
+                    ATTEMPTS: self._attempts.copy(),
+                    RECOVERIES: self._recoveries.copy(),
+                },
+            )
+        finally:
+            self._release()
 
-
-class _Families:
-    """The families of one scrape, in the order of the definitions."""
-
-    def __init__(self) -> None:
-        self.calls = _counter("mcp_tool_calls_total")
-        duration = definition("mcp_tool_call_duration_seconds")
-        self.durations = HistogramMetricFamily(duration.name, duration.help, labels=duration.labels)
-        self.errors = _counter("mcp_tool_errors_total")
-        self.attempts = _counter("mcp_tool_attempts_total")
-        self.recoveries = _counter("mcp_tool_recoveries_total")
-        inflight = definition("mcp_tool_inflight")
-        self.inflight = GaugeMetricFamily(inflight.name, inflight.help, labels=inflight.labels)
-
-    def __iter__(self) -> Iterator[Metric]:
-        yield from (self.calls, self.durations, self.errors, self.attempts, self.recoveries, self.inflight)
-
-
-class SlotCollector(Collector):
-    """Shows the slots of all operations to a registry."""
-
-    def __init__(self, slots: Iterable[Slots]) -> None:
-        self._slots = slots
-
-    def collect(self) -> Iterable[Metric]:
-        """Return the families with the numbers of this moment."""
-        families = _Families()
-        for slots in tuple(self._slots):
-            slots.add_to(families)
-        return families
-
-    def describe(self) -> Iterable[Metric]:
-        """Return the families without numbers: a registry asks for their names when it takes the collector."""
-        return _Families()
-
-
-def _counter(name: str) -> CounterMetricFamily:
-    metric = definition(name)
-    return CounterMetricFamily(metric.name, metric.help, labels=metric.labels)
-
-
-def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:
-    total = 0
-    rows: list[tuple[str, float]] = []
-    for bound, count in zip(_BOUNDS, buckets, strict=True):
-        total += count
-        rows.append((floatToGoString(bound), total))  # type: ignore[no-untyped-call]
-    return rows
+    def _count(self, table: dict[Pair, int], admission: Admission[Pair], first: str, second: str) -> None:
+        self._acquire()
+        try:
+            pair = admission((label(first), label(second)))
+            table[pair] = table.get(pair, 0) + 1
+        except Exception:  # noqa: BLE001, S110 - as above
+            pass
+        finally:
+            self._release()

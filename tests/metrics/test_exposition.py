@@ -1,0 +1,117 @@
+"""What a scraper gets: the format it prefers, valid to outside judges, while calls go on."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import threading
+from typing import Any
+
+import pytest
+from prometheus_client import Counter
+from prometheus_client.metrics_core import CounterMetricFamily
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
+from prometheus_client.parser import text_string_to_metric_families as plain_families
+
+from failsoft.metrics import PrometheusRecorder, forget_worker, render, scrape
+
+PROMETHEUS_3 = (
+    "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+    "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;q=0.4,*/*;q=0.2"
+)
+
+
+def busy_recorder(operations: int = 3) -> PrometheusRecorder:
+    recorder = PrometheusRecorder()
+    for number in range(operations):
+        operation = recorder.bind("docs", f"operation_{number}")
+        operation.started()
+        operation.attempted("ok")
+        operation.finished("ok", 0.02)
+        operation.started()
+        operation.failed("not_found", "DOC_NOT_FOUND")
+        operation.recovery("retry", "failed")
+    recorder.circuit_state("cache", "open")
+    recorder.retry_budget("cache", 3)
+    return recorder
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("application/openmetrics-text; version=1.0.0", "application/openmetrics-text; version=1.0.0"),
+        ("application/openmetrics-text;version=1.0.0;q=0.2,text/plain;version=0.0.4;q=0.9", "text/plain"),
+        ("text/plain;q=0.1, application/openmetrics-text;version=1.0.0;q=0.5", "application/openmetrics-text"),
+        (PROMETHEUS_3, "application/openmetrics-text; version=1.0.0; charset=utf-8; escaping=allow-utf-8"),
+        ("application/openmetrics-text;q=0", "text/plain"),
+        ("application/openmetrics-text;version=x", "text/plain"),
+        ("application/openmetrics-text;version=x;q=y,,;;=", "text/plain"),
+        ("application/openmetrics-text;q=nan, " + "a," * 100_000, "text/plain"),
+        ("text/html", "text/plain"),
+        ("*/*", "text/plain"),
+        ("", "text/plain"),
+        (None, "text/plain"),
+    ],
+)
+def test_the_format_is_the_one_the_scraper_prefers(accept: str | None, kind: str) -> None:
+    body, content_type = render(busy_recorder(), accept)
+    assert content_type.startswith(kind)
+    parse = openmetrics_families if kind.startswith("application") else plain_families
+    found = {sample.name for family in parse(body.decode()) for sample in family.samples}
+    assert {"mcp_tool_inflight", "mcp_tool_calls_total", "mcp_tool_call_duration_seconds_bucket"} <= found
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("accept", [None, "application/openmetrics-text; version=1.0.0"])
+async def test_a_scrape_is_what_render_returns(accept: str | None) -> None:
+    recorder = busy_recorder()
+    assert await scrape(recorder, accept) == render(recorder, accept)
+
+
+@pytest.mark.anyio
+async def test_a_scrape_is_rendered_in_a_thread_and_calls_go_on_meanwhile() -> None:
+    """The registry waits in its thread until a call was counted, which only a free event loop can do."""
+    recorder = busy_recorder()
+    operation = recorder.bind("docs", "late")
+    loop, asked, counted = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+    class Slow:
+        def collect(self) -> list[CounterMetricFamily]:
+            loop.call_soon_threadsafe(asked.set)
+            assert counted.wait(10)
+            return []
+
+        def describe(self) -> list[Any]:
+            return []
+
+    recorder.registry.register(Slow())
+    scraping = asyncio.create_task(scrape(recorder))
+    await asyncio.wait_for(asked.wait(), 10)
+    operation.started()
+    counted.set()
+    await scraping
+    assert 'mcp_tool_inflight{operation="late",tool="docs"} 1.0\n' in render(recorder)[0].decode()
+
+
+@pytest.mark.anyio
+async def test_several_scrapes_at_once_are_all_whole() -> None:
+    recorder = busy_recorder(100)
+    bodies = {body for body, _ in await asyncio.gather(*(scrape(recorder) for _ in range(5)))}
+    assert bodies == {render(recorder)[0]}
+
+
+def test_what_else_is_on_the_registry_is_shown_too() -> None:
+    recorder = busy_recorder()
+    Counter("shop_orders_total", "Orders.", registry=recorder.registry).inc(3)
+    assert "\nshop_orders_total 3.0\n" in render(recorder)[0].decode()
+
+
+@pytest.mark.promtool
+def test_promtool_finds_nothing_to_say(promtool: str) -> None:
+    text = render(busy_recorder())[0]
+    checked = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, check=False, timeout=60)
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, b"")
+
+
+def test_forgetting_a_worker_does_nothing_where_there_are_none() -> None:
+    forget_worker(1)

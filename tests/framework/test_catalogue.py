@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -127,8 +128,6 @@ def test_the_index_links_every_page_once():
 
 
 def test_every_link_in_the_pages_leads_to_a_page():
-    import re  # noqa: PLC0415
-
     everything = pages()
     for text in everything.values():
         assert set(re.findall(r"\]\(([^)]+)\)", text)) <= everything.keys()

@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import httpx2
@@ -53,7 +54,7 @@ def test_no_path_of_the_machine_is_in_the_sentence(tmp_path: Path):
     assert str(tmp_path) not in fault(open, tmp_path / "gone").message
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")  # noqa: PTH110
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk():
     def write() -> None:
         with Path("/dev/full").open("w", encoding="utf-8") as file:
@@ -62,7 +63,7 @@ def test_a_full_disk():
     assert facts(fault(write)) == ("STORAGE_ERROR", "ENOSPC")
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/version"), reason="this system has no /proc")  # noqa: PTH110
+@pytest.mark.skipif(not Path("/proc/version").exists(), reason="this system has no /proc")
 def test_a_place_that_cannot_be_written():
     assert fault(os.mkdir, "/proc/failsoft").category in {"not_found", "permission_denied"}
 
@@ -121,8 +122,6 @@ def test_a_port_where_nobody_listens():
 
 
 def test_a_server_that_hangs_up_without_an_answer():
-    import threading  # noqa: PLC0415
-
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def hang_up() -> None:

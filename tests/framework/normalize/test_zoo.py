@@ -6,6 +6,7 @@ import asyncio
 import concurrent.futures
 import errno
 import http.client
+import importlib
 import io
 import json
 import queue
@@ -475,8 +476,6 @@ def test_the_codes_of_the_drivers_are_kept_for_developers():
 
 def test_every_rule_is_for_a_class_that_its_library_has():
     """A renamed class must not leave a rule that never fires."""
-    import importlib  # noqa: PLC0415
-
     homes = {
         "google": ["google.api_core.exceptions", "google.auth.exceptions"],
         "sqlalchemy": ["sqlalchemy.exc", "sqlalchemy.orm.exc"],

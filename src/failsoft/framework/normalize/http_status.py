@@ -37,6 +37,9 @@ _UNAVAILABLE = Verdict(Unavailable, "The service behind this tool is not availab
 _FAILED = Verdict(UpstreamError)
 _UNREADABLE = Verdict(UpstreamError, "The service behind this tool answered in an unexpected way.")
 
+_FORBIDDEN = 403
+_LIMITS = frozenset({429, 509})
+
 STATUSES: dict[int, Verdict] = {
     400: _REFUSED,
     401: Verdict(Unauthenticated),
@@ -88,7 +91,7 @@ def from_status(status: Any, headers: Any = None) -> ToolError:
         headers: The response's headers, if they are known.
     """
     wait = retry_after(headers)
-    is_limited = status in {429, 509} or (status == 403 and (wait is not None or is_used_up(headers)))  # noqa: PLR2004
+    is_limited = status in _LIMITS or (status == _FORBIDDEN and (wait is not None or is_used_up(headers)))
     error = (_LIMITED if is_limited else _verdict(status))(None)
     if wait is None and is_limited:
         wait = reset_wait(headers)

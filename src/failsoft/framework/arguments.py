@@ -118,8 +118,8 @@ class SignatureArguments:
         if not self.needs_json:
             try:
                 return self.validator.validate_python(given)  # type: ignore[no-any-return]
-            except pydantic_core.ValidationError as error:
-                fault = error
+            except pydantic_core.ValidationError:
+                pass  # JSON mode has the last word
         try:
             text = pydantic_core.to_json(given)
         except (ValueError, RecursionError):
@@ -127,19 +127,18 @@ class SignatureArguments:
         try:
             return self.validator.validate_json(text, strict=True, extra=self.extra)  # type: ignore[no-any-return]
         except pydantic_core.ValidationError as error:
-            fault = error
-        raise self._refusal(violations_from_pydantic(fault, self.schema, given))
+            violations = violations_from_pydantic(error, self.schema, given)
+        raise self._refusal(violations)
 
     def _validate_objects(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Judge values that cannot be written as JSON: only a caller in this process, or odd Unicode, brings such."""
         try:
             return self.validator.validate_python(given, extra=self.extra)  # type: ignore[no-any-return]
         except pydantic_core.ValidationError as error:
-            fault = error
-        except (ValueError, RecursionError):
-            raise self._refusal([NOT_JSON]) from None
-        try:
-            violations = violations_from_pydantic(fault, self.schema, given)
+            try:
+                violations = violations_from_pydantic(error, self.schema, given)
+            except (ValueError, RecursionError):
+                violations = [NOT_JSON]
         except (ValueError, RecursionError):
             violations = [NOT_JSON]
         raise self._refusal(violations)
@@ -160,6 +159,8 @@ NOT_JSON = Violation(
 def refusal(parameters: list[tuple[str, Parameter]], violations: list[Violation]) -> InvalidArgument:
     """Return the error for these violations: the class that the first faulty parameter carries, else INVALID_PARAM."""
     for name, parameter in parameters:
+        if not parameter.faults:
+            continue
         own = [item for item in violations if item.path.partition(".")[0] == name]
         for fault in parameter.faults:
             if any(not fault.reasons or item.reason in fault.reasons for item in own):

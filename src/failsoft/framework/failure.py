@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.errors.base import Effect, NextStep, RetryWhen, ToolError
+from failsoft.framework.json_safe import json_safe
+from failsoft.framework.redaction import redact
 from failsoft.framework.violations import Violation
 
 __all__ = ["Failure", "RetryAdvice"]
@@ -30,8 +32,8 @@ class RetryAdvice:
 class Failure:
     """One failed call, ready to be told: redacted, bounded, and cut to the level of detail that was set.
 
-    `public` holds the error's public fields, which every environment may see; `details`, `cause` and `stack_trace` are
-    None where the environment withholds them. `exception` is the typed error itself, for callers in this process.
+    `details`, `cause` and `stack_trace` are None where the environment withholds them. `exception` is the typed error
+    itself, for callers in this process.
     """
 
     message: str
@@ -47,7 +49,6 @@ class Failure:
     suggestions: tuple[str, ...] = ()
     next_step: NextStep | None = None
     violations: tuple[Violation, ...] = ()
-    public: Mapping[str, Any] = field(default_factory=dict)
     details: Mapping[str, Any] | None = None
     cause: Mapping[str, Any] | None = None
     stack_trace: str | None = None
@@ -55,6 +56,12 @@ class Failure:
     session_id: str | None = None
     principal: str | None = None
     rejected: bool = False
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The error's public fields, which every environment may see; only some wire formats have a place for them."""
+        fields: dict[str, Any] = redact(json_safe(self.exception.public()))
+        return fields
 
     @property
     def recoverable(self) -> bool:

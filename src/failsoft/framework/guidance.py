@@ -66,7 +66,6 @@ def explain(error: ToolError, call: CallContext) -> Failure:
         suggestions=_suggestions(error),
         next_step=step,
         violations=tuple(_clean_violation(item) for item in error.violations),
-        public=redact(json_safe(error.public())),
         details=redact(json_safe(error.all_details())) or None if detail != "minimal" else None,
         cause=_cause(error) if detail == "full" else None,
         stack_trace=_stack(error) if settings.debug_stack else None,
@@ -142,8 +141,10 @@ def _look_at_the_state(call: CallContext) -> NextStep | None:
     return best[1] if best else None
 
 
-def _corrected(params: Mapping[str, Any], violations: tuple[Violation, ...]) -> dict[str, Any] | None:
+def _corrected(params: Any, violations: tuple[Violation, ...]) -> dict[str, Any] | None:
     """Return the arguments with every top-level fault mended by its suggestion; None if one of them has none."""
+    if not isinstance(params, Mapping):
+        return None
     corrected = dict(params)
     for violation in violations:
         if violation.suggestion is None or violation.path not in corrected:

@@ -84,16 +84,10 @@ def redact_text(text: str) -> str:
 
 def is_secret_name(name: str) -> bool:
     """Return whether a key, a parameter or a header of this name holds a secret."""
-    return _is_secret_name(name[:_NAME_AT_MOST])
-
-
-@lru_cache(maxsize=1_024)
-def _is_secret_name(name: str) -> bool:
-    """Judge a name once: names come from schemas and fields, so the same few are asked about in every call."""
-    words = _words(name)
+    words = _words(name[:_NAME_AT_MOST])
     if not words or words[-1] in _FACTS_ABOUT or not _FOR_THE_CALLER.isdisjoint(words):
         return False
-    if words == ["auth"] or not _SECRET_WORDS.isdisjoint(words):
+    if words == ("auth",) or not _SECRET_WORDS.isdisjoint(words):
         return True
     return any(after in {"key", "keys"} and before in _SECRET_KEYS for before, after in itertools.pairwise(words))
 
@@ -125,14 +119,18 @@ def _under(name: Any, item: Any) -> Any:
 def _is_content(name: Any, item: Any) -> bool:
     if not isinstance(name, str) or not isinstance(item, (str, list, tuple, Mapping)):
         return False
-    words = _words(name)
+    words = _words(name[:_NAME_AT_MOST])
     if not words:
         return False
     if words[-1] == "model":
         return isinstance(item, Mapping)
-    return words[-1] in _CONTENT_WORDS or tuple(words[-2:]) in _CONTENT_PAIRS
+    return words[-1] in _CONTENT_WORDS or words[-2:] in _CONTENT_PAIRS
 
 
-def _words(name: str) -> list[str]:
-    """Return the words of a name in lower case: `X-Api-Key`, `apiKey`, `API_KEY` and `api.key` all say api, key."""
-    return [word.lower() for word in _WORDS.findall(name[:_NAME_AT_MOST])]
+@lru_cache(maxsize=1_024)
+def _words(name: str) -> tuple[str, ...]:
+    """Return the words of a name in lower case: `X-Api-Key`, `apiKey`, `API_KEY` and `api.key` all say api, key.
+
+    Names come from schemas and fields, so the same few are asked about in every call.
+    """
+    return tuple([word.lower() for word in _WORDS.findall(name)])

@@ -89,6 +89,8 @@ class ToolError(Exception):
     public_fields: ClassVar[frozenset[str]] = frozenset()
     field_defaults: ClassVar[Mapping[str, Any]] = {}
     template: ClassVar[str] = "The call failed."
+    _known: ClassVar[frozenset[str]] = frozenset()
+    _builtin: ClassVar[type[BaseException]] = Exception
     _sentence: ClassVar[Template] = Template.parse(template)
     _hints: ClassVar[tuple[Template, ...]] = ()
 
@@ -97,16 +99,14 @@ class ToolError(Exception):
         _check_place(cls, category)
         if category is not None:
             cls.category = category
+        cls._builtin = _builtin_base(cls)
         _collect_fields(cls)
         _check_entry(cls)
         registry[cls.code] = cls
 
     def __new__(cls, *_args: Any, **_fields: Any) -> Self:
         """Return a bare instance by the builtin base that owns the memory layout (`OSError` has one of its own)."""
-        builtin: type[BaseException] = cls
-        while builtin.__module__ != "builtins":
-            builtin = builtin.__base__  # type: ignore[assignment]
-        return builtin.__new__(cls)
+        return cls._builtin.__new__(cls)
 
     def __init__(
         self,
@@ -132,19 +132,22 @@ class ToolError(Exception):
         self.operator_hint = operator_hint
         self.violations = tuple(violations)
 
-    def _set_fields(self, fields: dict[str, Any], *, required: bool) -> None:
-        unknown = fields.keys() - set(self.fields)
-        if unknown:
-            known = ", ".join(self.fields) or "none"
-            msg = f"{type(self).__name__} has no field {', '.join(sorted(unknown))}; its fields: {known}"
-            raise TypeError(msg)
-        values = {name: fields.get(name, self.field_defaults.get(name, ...)) for name in self.fields}
-        missing = [name for name, value in values.items() if value is ...]
+    def _set_fields(self, given: dict[str, Any], *, required: bool) -> None:
+        missing = []
+        for name in self.fields:
+            value = given.get(name, self.field_defaults.get(name, ...))
+            if value is ...:
+                missing.append(name)
+                value = None
+            setattr(self, name, value)
         if missing and required:
             msg = f"{type(self).__name__} needs {', '.join(missing)} (or a whole sentence as message=)"
             raise TypeError(msg)
-        for name, value in values.items():
-            setattr(self, name, None if value is ... else value)
+        if not given.keys() <= self._known:
+            known = ", ".join(self.fields) or "none"
+            unknown = ", ".join(sorted(given.keys() - self._known))
+            msg = f"{type(self).__name__} has no field {unknown}; its fields: {known}"
+            raise TypeError(msg)
 
     def _values(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.fields}
@@ -234,6 +237,12 @@ def _check_place(cls: type[ToolError], category: str | None) -> None:
         raise CatalogueError(msg)
 
 
+def _builtin_base(cls: type[BaseException]) -> type[BaseException]:
+    while cls.__module__ != "builtins":
+        cls = cls.__base__  # type: ignore[assignment]
+    return cls
+
+
 def _collect_fields(cls: type[ToolError]) -> None:
     own = {
         name: annotation
@@ -241,6 +250,7 @@ def _collect_fields(cls: type[ToolError]) -> None:
         if not _is_class_variable(annotation) and not name.startswith("_") and name not in ToolError.__annotations__
     }
     cls.fields = tuple(dict.fromkeys((*cls.fields, *own)))
+    cls._known = frozenset(cls.fields)
     cls.public_fields = cls.public_fields | {name for name, annotation in own.items() if _is_public(annotation)}
     cls.field_defaults = {**cls.field_defaults, **{name: cls.__dict__[name] for name in own if name in cls.__dict__}}
     cls.template = cls.message

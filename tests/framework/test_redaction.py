@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from failsoft.framework._secrets import PATTERNS
 from failsoft.framework.redaction import (
     PATH,
     REDACTED,
@@ -257,8 +258,6 @@ def test_hostile_text_costs_in_proportion_to_its_length(unit: str) -> None:
 
 
 def test_every_pattern_has_a_needle_that_its_matches_contain() -> None:
-    from failsoft.framework._secrets import PATTERNS  # noqa: PLC0415
-
     samples = [JWT, PEM, "Authorization: Bearer abcdefghijklmnop", "Cookie: a=b", "AKIAIOSFODNN7EXAMPLE", "pwd=x"]
     for needles, pattern, _ in PATTERNS:
         for sample in samples:

@@ -102,7 +102,7 @@ def is_visible(name: str) -> bool:
 
     Hidden names (a leading dot) and `node_modules` are not; nor are names that no path could spell.
     """
-    if name.startswith(".") or name.endswith(":") or "\\" in name or name in _NEVER_SERVED:
+    if name.startswith(".") or name.endswith(":") or "\\" in name or name.lower() in _NEVER_SERVED:
         return False
     return (name.isascii() and name.isprintable()) or _fault_of_text(name) is None
 

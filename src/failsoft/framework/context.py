@@ -9,14 +9,18 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from failsoft.framework.errors.base import ToolError
+from failsoft.framework.errors import DeadlineExceeded, Effect, ToolError, ToolSystemError
+from failsoft.framework.normalize import normalize
 from failsoft.framework.ports import CalledOperation, Neighbors
 from failsoft.framework.receipt import RecoveryReceipt
+from failsoft.framework.text import bounded
 
 __all__ = ["CallContext", "CallScope", "ProgressReporter"]
 
 ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 _WARNINGS_AT_MOST = 50
+_WARNING_LENGTH = 1_000
+_WORST: tuple[Effect, ...] = ("none", "unknown", "applied")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +58,8 @@ class CallContext:
         deadline: When the call has to be over, on the event loop's clock in seconds; None without a time-out.
         attempt: How often the handler has been started, this time included.
         warnings: What `metadata.warnings` will say.
+        effect_before: What the runs before the present one may have left behind.
+        raised: What the last run of the handler raised, as it was.
     """
 
     __slots__ = (
@@ -66,11 +72,13 @@ class CallContext:
         "cache_hit",
         "deadline",
         "documents_processed",
+        "effect_before",
         "error",
         "expired",
         "handler",
         "handler_done",
         "params",
+        "raised",
         "receipt",
         "scope",
         "started_at",
@@ -91,6 +99,8 @@ class CallContext:
         self.arguments: dict[str, Any] = {}
         self.attempt = 0
         self.handler_done = False
+        self.effect_before: Effect = "none"
+        self.raised: BaseException | None = None
         self.deadline: float | None = None
         self.expired = False
         self.error: ToolError | None = None
@@ -155,8 +165,9 @@ class CallContext:
         """Add a sentence to `metadata.warnings`: the result is usable, and the caller should know this about it."""
         if self.warnings is None:
             self.warnings = []
-        if len(self.warnings) < _WARNINGS_AT_MOST:
-            self.warnings.append(str(message))
+        text = bounded(str(message), _WARNING_LENGTH)
+        if text not in self.warnings and len(self.warnings) < _WARNINGS_AT_MOST:
+            self.warnings.append(text)
 
     def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> _Reported:
         """Tell the caller how far the call is; await it, or not: it works from sync handlers too.
@@ -173,18 +184,45 @@ class CallContext:
 
     def may_run_again(self, error: ToolError) -> bool:
         """Return whether running the handler again cannot do the work twice (the idempotency guard)."""
-        return self.bound.read_only or self.bound.idempotent or self.attempt == 0 or error.effect == "none"
+        if self.bound.read_only or self.bound.idempotent or self.attempt == 0:
+            return True
+        return error.effect == "none" and self.effect_before == "none" and not self.handler_done
 
     async def retry(self, **changed: Any) -> Any:
         """Run the handler again with changed arguments, validated anew, and return its value.
 
         Raises:
             ToolError: What the new run raised, or the present error if running again could do the work twice.
+            DEADLINE_EXCEEDED: The call is over; nothing more is started for it.
         """
+        if self.expired:
+            raise DeadlineExceeded(limit_s=self.bound.timeout_s or 0.0)
         if self.error is not None and not self.may_run_again(self.error):
             raise self.error
         self.arguments = self.bound.arguments.validate({**self.params, **changed})
         return await self._inner(self)
+
+    def worst_effect(self, error: ToolError | None) -> Effect:
+        """Return what all runs of the handler together may have left behind; `error` is what the last one raised."""
+        if self.handler_done:
+            return "applied"
+        left: Effect = "none" if error is None else error.effect or "unknown"
+        if left not in _WORST:
+            left = "unknown"
+        return max(self.effect_before, left, key=_WORST.index)
+
+    def begin_again(self) -> None:
+        """Hold every further run of the handler to the idempotency guard, whoever asked for it.
+
+        Raises:
+            ToolError: What the last run raised, where another one could do its work twice.
+        """
+        last = normalize(self.raised) if self.raised is not None else None
+        if not self.bound.read_only:
+            self.effect_before = self.worst_effect(last)
+        if self.effect_before != "none" and not self.bound.idempotent:
+            raise last or ToolSystemError(component="something that runs a handler twice")
+        self.raised = None
 
     def resume_at(self, inner: Callable[[CallContext], Awaitable[Any]], error: ToolError) -> None:
         """Note the error and the part of the chain that `retry` runs again."""

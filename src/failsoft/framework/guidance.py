@@ -16,20 +16,23 @@ from typing import Any
 
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.context import CallContext
-from failsoft.framework.errors import DocumentNotFound, Effect, InvalidArgument, NextStep, ToolError, UnknownTool
+from failsoft.framework.errors import DocumentNotFound, Effect, NextStep, ToolError, UnknownTool
 from failsoft.framework.failure import Failure, RetryAdvice
 from failsoft.framework.json_safe import encode, json_safe
-from failsoft.framework.redaction import redact, redact_text
+from failsoft.framework.redaction import redact, redact_paths, redact_text
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Violation
 
 __all__ = ["explain"]
 
 _DEFAULT_WAIT_S = 2.0
+_WAIT_AT_MOST_S = 31_536_000.0
+"""A year: what is further away is as good as never, and no text for a person."""
 _ARGUMENTS_AT_MOST = 2_000
 """Characters of JSON that a next step may carry; a longer call is only named in words."""
 _MESSAGE_AT_MOST = 1_000
 _SUGGESTIONS_AT_MOST = 8
+_VIOLATIONS_AT_MOST = 200
 _SPELLED_OUT = 80
 _IN_WORDS = json.JSONEncoder(ensure_ascii=False)
 
@@ -51,7 +54,8 @@ def explain(error: ToolError, call: CallContext) -> Failure:
     step = _next_step(error, call, effect, retry)
     error_id = secrets.token_hex(8)
     detail = settings.detail_level
-    message = f"{_sentence(error.message)} {_guidance(error, call, effect, retry, step, error_id)}"
+    foreign = redact_paths if detail == "minimal" else str
+    message = f"{foreign(_sentence(error.message))} {_guidance(error, call, effect, retry, step, error_id)}"
     return Failure(
         message=_clean(message),
         code=error.code,
@@ -63,9 +67,9 @@ def explain(error: ToolError, call: CallContext) -> Failure:
         error_id=error_id,
         timestamp=utc_timestamp(),
         exception=error,
-        suggestions=_suggestions(error),
+        suggestions=tuple(foreign(text) for text in _suggestions(error)),
         next_step=step,
-        violations=tuple(_clean_violation(item) for item in error.violations),
+        violations=tuple(_clean_violation(item) for item in error.violations[:_VIOLATIONS_AT_MOST]),
         details=redact(json_safe(error.all_details())) or None if detail != "minimal" else None,
         cause=_cause(error) if detail == "full" else None,
         stack_trace=_stack(error) if settings.debug_stack else None,
@@ -80,9 +84,7 @@ def _effect(error: ToolError, call: CallContext) -> Effect:
     """Return whether the failed call changed anything; `unknown` is said wherever nobody can know."""
     if call.bound.read_only or call.attempt == 0:
         return "none"
-    if call.handler_done:
-        return "applied"
-    return error.effect or "unknown"
+    return call.worst_effect(error)
 
 
 def _retry(error: ToolError, call: CallContext, effect: Effect) -> RetryAdvice:
@@ -91,9 +93,9 @@ def _retry(error: ToolError, call: CallContext, effect: Effect) -> RetryAdvice:
     if effect != "none" and not call.bound.idempotent:
         return RetryAdvice("never")
     wait = error.retry_after_seconds
-    if wait is None or not math.isfinite(wait) or wait < 0:
-        wait = _DEFAULT_WAIT_S
-    return RetryAdvice("after_delay", round(wait, 3))
+    if not isinstance(wait, (int, float)) or not 0 <= wait <= _WAIT_AT_MOST_S:
+        wait = _DEFAULT_WAIT_S if wait is None or not wait > _WAIT_AT_MOST_S else _WAIT_AT_MOST_S
+    return RetryAdvice("after_delay", round(float(wait), 3))
 
 
 def _next_step(error: ToolError, call: CallContext, effect: Effect, retry: RetryAdvice) -> NextStep | None:
@@ -117,27 +119,28 @@ def _checked(step: NextStep, call: CallContext) -> NextStep | None:
     bound = call.toolbox.find(step.tool)
     if bound is None or not isinstance(step.arguments, Mapping):
         return None
-    try:
-        bound.arguments.validate(step.arguments)
-    except InvalidArgument:
-        return None
     arguments, text = encode(dict(step.arguments))
     if len(text) > _ARGUMENTS_AT_MOST or redact(arguments) != arguments:
+        return None
+    try:
+        bound.arguments.validate(arguments)
+    except Exception:  # noqa: BLE001 - an author's own validator may raise anything
         return None
     return NextStep(step.tool, arguments)
 
 
 def _look_at_the_state(call: CallContext) -> NextStep | None:
     """Return a read-only call that can be made with what this call was given, one about the same things first."""
-    best: tuple[int, NextStep] | None = None
+    best: tuple[tuple[int, bool], NextStep] | None = None
     for bound in call.toolbox:
         if not bound.read_only:
             continue
         known = bound.input_schema.get("properties", {})
         shared = {name: value for name, value in call.params.items() if name in known}
         step = _checked(NextStep(bound.name, shared), call)
-        if step is not None and (best is None or len(shared) > best[0]):
-            best = (len(shared), step)
+        rank = len(shared), bound.tool is call.bound.tool
+        if step is not None and (best is None or rank > best[0]):
+            best = (rank, step)
     return best[1] if best else None
 
 
@@ -162,7 +165,7 @@ def _guidance(
 ) -> str:
     """Return the one sentence that says what to do."""
     if retry.when == "after_delay":
-        return f"Call `{call.operation}` again in {_duration(retry.after_seconds or _DEFAULT_WAIT_S)}."
+        return f"Call `{call.operation}` again in {_duration(retry.after_seconds)}."
     if error.retry == "after_delay":
         done = "The change was made" if effect == "applied" else "It is not known whether anything was changed"
         look = f"call {_call(step)} to see the state" if step else f"a person has to look (error id {error_id})"
@@ -174,7 +177,7 @@ def _guidance(
     if isinstance(error, UnknownTool):
         closest = error.violations[0].suggestion if error.violations else None
         return f"Did you mean `{closest}`?" if closest else f"The tools are: {', '.join(call.toolbox.names[:10])}."
-    return f"{_WHO[error.actor]} (error id {error_id})."
+    return f"{_WHO.get(error.actor, _WHO['author'])} (error id {error_id})."
 
 
 def _after_fix(error: ToolError, call: CallContext, step: NextStep | None, error_id: str) -> str:
@@ -197,13 +200,15 @@ def _call(step: NextStep) -> str:
     return f"`{step.tool}` with {arguments}" if len(arguments) <= _SPELLED_OUT else f"`{step.tool}`"
 
 
-def _duration(seconds: float) -> str:
-    shown = math.ceil(seconds) if seconds >= 1 else round(seconds, 3)
-    return f"{shown:g} second{'' if shown == 1 else 's'}"
+def _duration(seconds: float | None) -> str:
+    """Return a wait in plain digits, rounded up: `1e+06 seconds` is read as one."""
+    wait = _DEFAULT_WAIT_S if seconds is None else seconds
+    shown = str(math.ceil(wait)) if wait >= 1 or wait == 0 else f"{wait:.3f}".rstrip("0")
+    return f"{shown} second{'' if shown == '1' else 's'}"
 
 
-def _sentence(text: str) -> str:
-    text = bounded(text.strip(), _MESSAGE_AT_MOST)
+def _sentence(text: Any) -> str:
+    text = bounded(str(text).strip(), _MESSAGE_AT_MOST)
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
@@ -222,8 +227,8 @@ def _clean_violation(violation: Violation) -> Violation:
     return replace(violation, path=path, message=message)
 
 
-def _clean(text: str) -> str:
-    return redact_text(bounded(text, 2 * _MESSAGE_AT_MOST))
+def _clean(text: Any) -> str:
+    return redact_text(bounded(str(text), 2 * _MESSAGE_AT_MOST))
 
 
 def _cause(error: ToolError) -> dict[str, Any] | None:

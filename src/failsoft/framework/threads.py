@@ -7,6 +7,7 @@ queues behind hung threads without a word. Here a call that finds no thread is t
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import queue
 import threading
@@ -19,7 +20,7 @@ __all__ = ["ThreadPool"]
 
 T = TypeVar("T")
 _IDLE_S = 30.0
-_BUSY_RETRY_S = 2.0
+_NO_THREAD: dict[str, Any] = {"retry_after_seconds": 2.0, "effect": "none"}
 
 
 class _Job:
@@ -61,9 +62,20 @@ class ThreadPool:
         Raises:
             OVERLOADED: Every thread is taken, or too many abandoned ones still run.
         """
+        return await self.start(function)
+
+    def start(self, function: Callable[[], T]) -> Awaitable[T]:
+        """Start the function as `run` does, and return what waits for it; await it at once.
+
+        Raises:
+            OVERLOADED: As with `run`, and nothing was started.
+        """
         context = contextvars.copy_context()
         job = _Job(lambda: context.run(function))
         self._submit(job)
+        return self._wait(job)
+
+    async def _wait(self, job: _Job) -> Any:
         try:
             succeeded, value = await job.future
         except asyncio.CancelledError:
@@ -73,18 +85,27 @@ class ThreadPool:
                     self.abandoned += 1
             raise
         if succeeded:
-            return value  # type: ignore[no-any-return]
-        raise value
+            return value
+        try:
+            raise value
+        finally:
+            del value  # its traceback holds this frame: only the garbage collector could part the two
 
     def call_in_loop(self, function: Callable[..., Awaitable[None]], *arguments: Any) -> Awaitable[None] | None:
         """Start a coroutine function on the loop of the running call, from the loop or from one of our threads."""
         try:
-            task = asyncio.get_running_loop().create_task(_run(function, arguments))
+            loop = asyncio.get_running_loop()
         except RuntimeError:
-            loop = getattr(_current, "loop", None)
-            if loop is not None:
-                asyncio.run_coroutine_threadsafe(_run(function, arguments), loop)
+            home: asyncio.AbstractEventLoop | None = getattr(_current, "loop", None)
+            if home is not None and not home.is_closed():
+                home.call_soon_threadsafe(self._spawn, home, function, arguments)
             return None
+        return self._spawn(loop, function, arguments)
+
+    def _spawn(
+        self, loop: asyncio.AbstractEventLoop, function: Callable[..., Awaitable[None]], arguments: tuple[Any, ...]
+    ) -> asyncio.Task[None]:
+        task = loop.create_task(_run(function, arguments))
         self._sending.add(task)  # the loop itself would forget a task that nobody awaits
         task.add_done_callback(self._sending.discard)
         return task
@@ -95,15 +116,17 @@ class ThreadPool:
                 self._idle.pop().put(job)
                 return
             if self._threads >= self._limit or self.abandoned >= self._abandoned_limit:
-                raise Overloaded(
-                    message=f"All {self._threads} worker threads are busy ({self.abandoned} with calls that gave up).",
-                    retry_after_seconds=_BUSY_RETRY_S,
-                    effect="none",
-                )
+                gave_up = f"{self.abandoned} with calls that gave up"
+                raise Overloaded(message=f"All {self._threads} worker threads are busy ({gave_up}).", **_NO_THREAD)
             self._threads += 1
         inbox: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         inbox.put(job)
-        threading.Thread(target=self._work, args=(inbox,), name="failsoft-worker", daemon=True).start()
+        try:
+            threading.Thread(target=self._work, args=(inbox,), name="failsoft-worker", daemon=True).start()
+        except RuntimeError as error:
+            with self._lock:
+                self._threads -= 1
+            raise Overloaded(message="The system gives no more worker threads.", **_NO_THREAD) from error
 
     def _work(self, inbox: queue.SimpleQueue[_Job]) -> None:
         while True:
@@ -117,6 +140,7 @@ class ThreadPool:
                     self._threads -= 1
                 return
             self._finish(job, _outcome(job), inbox)
+            del job  # an idle thread must not keep the last call's arguments and result
 
     def _finish(self, job: _Job, outcome: tuple[bool, Any], inbox: queue.SimpleQueue[_Job]) -> None:
         with self._lock:
@@ -142,7 +166,9 @@ def _outcome(job: _Job) -> tuple[bool, Any]:
 
 
 async def _run(function: Callable[..., Awaitable[None]], arguments: tuple[Any, ...]) -> None:
-    await function(*arguments)
+    """Send one report. It is a courtesy: one that cannot be sent is no reason for a call to fail."""
+    with contextlib.suppress(Exception):
+        await function(*arguments)
 
 
 def _settle(future: asyncio.Future[tuple[bool, Any]], outcome: tuple[bool, Any]) -> None:

@@ -21,6 +21,7 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.receipt import RecoveryReceipt
 from failsoft.framework.recovery_port import RecoveryResult, RecoveryStrategy
+from failsoft.framework.text import bounded
 from failsoft.recovery.alternate_paths import AlternatePaths
 from failsoft.recovery.retry import Retry
 
@@ -96,8 +97,9 @@ class RecoveryManager:
             try:
                 result = await strategy.attempt(error, call)
                 value = None if result is None else call.bound.result.conform(result.value)
+                receipt = None if result is None else _receipt(strategy, result, call)
             except BaseException as raised:
-                if is_real_cancellation(raised):
+                if call.expired or is_real_cancellation(raised):
                     raise
                 metrics.recovery(strategy.name, "failed")
                 if isinstance(raised, ToolError):
@@ -105,11 +107,11 @@ class RecoveryManager:
                 else:
                     _report_broken(strategy, raised)
                 continue
-            if result is None:
+            if receipt is None:
                 metrics.recovery(strategy.name, "skipped")
                 continue
             metrics.recovery(strategy.name, "recovered")
-            call.receipt = _receipt(strategy, result, call)
+            call.receipt = receipt
             return value
         try:
             raise error
@@ -118,7 +120,9 @@ class RecoveryManager:
 
 
 def _receipt(strategy: RecoveryStrategy, result: RecoveryResult, call: CallContext) -> RecoveryReceipt:
-    return RecoveryReceipt(strategy.name, result.message, call.attempt, result.changed, result.degraded)
+    return RecoveryReceipt(
+        strategy.name, bounded(str(result.message)), call.attempt, dict(result.changed), bool(result.degraded)
+    )
 
 
 def _report_broken(strategy: RecoveryStrategy, raised: BaseException) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.content import reported_failure
 from failsoft.framework.context import CallContext
-from failsoft.framework.errors import ReportedFailure
+from failsoft.framework.errors import Overloaded, ReportedFailure
 from failsoft.framework.ports import AttemptResult
+from failsoft.framework.response import ToolResponse
 
 __all__ = ["invoke"]
 
@@ -23,7 +24,9 @@ async def invoke(call: CallContext) -> Any:
         BAD_OUTPUT: The value does not fit the declared return type.
     """
     bound = call.bound
-    call.attempt += 1
+    if call.attempt:
+        call.begin_again()
+    call.attempt = run = call.attempt + 1
     call.handler_done = False
     try:
         if call.handler is not None:
@@ -31,11 +34,13 @@ async def invoke(call: CallContext) -> Any:
         elif bound.is_async:
             value = await bound.function(bound.tool, **bound.handler_arguments(call))
         else:
-            value = await bound.threads.run(lambda: bound.function(bound.tool, **bound.handler_arguments(call)))
+            value = await _run_in_thread(call, lambda: bound.function(bound.tool, **bound.handler_arguments(call)))
         call.handler_done = True
         value = _accepted(call, value)
     except BaseException as error:
-        bound.metrics.attempted(_result_of(call, error))
+        if call.attempt == run:
+            call.raised = error
+            bound.metrics.attempted(_result_of(call, error))
         raise
     bound.metrics.attempted("ok")
     for review in bound.reviews:
@@ -44,7 +49,16 @@ async def invoke(call: CallContext) -> Any:
 
 
 def _accepted(call: CallContext, value: Any) -> Any:
-    """Return the value as the declared type, unless it reports a failure itself."""
+    """Return the value as the declared type, unless it reports a failure itself.
+
+    The answer of another operation counts as what it says: its data, or its error.
+    """
+    if type(value) is ToolResponse:
+        if value.error is not None:
+            call.handler_done = False
+            about_other_arguments = value.error.violations
+            raise ReportedFailure(report=value.error.message) if about_other_arguments else value.error.exception
+        value = value.data
     report = reported_failure(value)
     if report is not None:
         call.handler_done = False
@@ -58,14 +72,24 @@ def _result_of(call: CallContext, error: BaseException) -> AttemptResult:
     return "cancelled" if is_real_cancellation(error) else "error"
 
 
+async def _run_in_thread(call: CallContext, function: Callable[[], Any]) -> Any:
+    """Run a sync handler. One that found no thread has not run: it counts as no attempt."""
+    try:
+        job = call.bound.threads.start(function)
+    except Overloaded:
+        call.attempt -= 1
+        raise
+    value = await job
+    return await value if inspect.isawaitable(value) else value
+
+
 async def _run_given(handler: Callable[..., Any], call: CallContext) -> Any:
     """Run a handler that was passed with the call: a closure without parameters, or one that takes the arguments."""
     takes_arguments = bool(inspect.signature(handler).parameters)
     arguments = call.arguments if takes_arguments else {}
     if inspect.iscoroutinefunction(handler):
         return await handler(**arguments)
-    value = await call.bound.threads.run(lambda: handler(**arguments))
-    return await value if inspect.isawaitable(value) else value
+    return await _run_in_thread(call, lambda: handler(**arguments))
 
 
 async def _review(review: Callable[..., Any], call: CallContext, value: Any) -> None:
@@ -76,5 +100,8 @@ async def _review(review: Callable[..., Any], call: CallContext, value: Any) -> 
             warnings = await warnings
         for warning in [warnings] if isinstance(warnings, str) else warnings or ():
             call.warn(warning)
-    except Exception as error:  # noqa: BLE001 - the result is there; a broken review is a remark in the log
+    except BaseException as error:
+        # The result is there, so a broken review is a remark in the log, whatever it raised.
+        if is_real_cancellation(error):
+            raise
         call.logger.opt(exception=error).warning("A plausibility check failed")

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import time
+import types
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from failsoft.framework import logs
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.chain import Proceed
 from failsoft.framework.context import CallContext
-from failsoft.framework.errors import ResultTooLarge, ToolError
+from failsoft.framework.errors import ResultTooLarge, ToolError, ToolSystemError
+from failsoft.framework.failure import Failure
 from failsoft.framework.guidance import explain
 from failsoft.framework.normalize import normalize
 from failsoft.framework.ports import Outcome
 from failsoft.framework.response import Metadata, ToolResponse
 
 __all__ = ["observe"]
+
+_traceback_of: Callable[[BaseException], types.TracebackType | None] = vars(BaseException)["__traceback__"].__get__
+"""Reads it past any property of the exception's own class that would answer for it."""
 
 
 async def observe(call: CallContext, proceed: Proceed) -> ToolResponse[Any]:
@@ -26,8 +33,10 @@ async def observe(call: CallContext, proceed: Proceed) -> ToolResponse[Any]:
         value = await proceed(call)
         response = _success(call, value)
     except BaseException as raised:
+        _forget_earlier_calls(raised)
         if is_real_cancellation(raised):
             metrics.finished("cancelled", time.perf_counter() - call.started_at)
+            call.error = call.raised = None
             raise
         return _failure(call, normalize(raised))
     duration_s = response.metadata.execution_time_ms / 1000
@@ -62,11 +71,51 @@ def _outcome(call: CallContext) -> Outcome:
 def _failure(call: CallContext, error: ToolError) -> ToolResponse[Any]:
     bound = call.bound
     duration_s = time.perf_counter() - call.started_at
-    failure = explain(error, call)
+    failure = _explained(error, call)
     bound.metrics.finished("rejected" if failure.rejected else "error", duration_s)
     bound.metrics.failed(failure.category, failure.code)
     logs.log_failed(call, failure, duration_s)
     bound.alert(failure)
-    call.error = None  # the error's traceback leads back to this call: nobody else would break the circle
+    call.error = call.raised = None  # their tracebacks lead back to this call: nobody else would break the circle
     metadata = Metadata(round(duration_s * 1000, 3), warnings=call.warnings or [])
-    return ToolResponse(success=False, error=failure, metadata=metadata, wire=bound.wire)
+    response: ToolResponse[Any] = ToolResponse(success=False, error=failure, metadata=metadata, wire=bound.wire)
+    limit = call.scope.max_response_bytes
+    return response if limit is None else _within(limit, response, failure)
+
+
+def _explained(error: ToolError, call: CallContext) -> Failure:
+    """Return the failure, even of an error that its author made in such a way that it cannot be read."""
+    try:
+        return explain(error, call)
+    except BaseException as broken:  # noqa: BLE001 - a call always gets an answer
+        system = ToolSystemError(component=f"the error {type(error).__name__}")
+        system.__cause__ = broken
+        return explain(system, call)
+
+
+def _within(limit: int, response: ToolResponse[Any], failure: Failure) -> ToolResponse[Any]:
+    """Return the response cut down to what a client accepts: first what is only for people, then what is only lists."""
+    cuts: tuple[dict[str, Any], ...] = (
+        {"details": None, "cause": None, "stack_trace": None},
+        {"violations": failure.violations[:10]},
+        {"violations": (), "suggestions": (), "next_step": None},
+    )
+    for cut in cuts:
+        if response.encode().size_bytes <= limit:
+            break
+        failure = replace(failure, **cut)
+        response = replace(response, error=failure, encoded=None)
+    return response
+
+
+def _forget_earlier_calls(raised: BaseException) -> None:
+    """Cut an exception's traceback where an earlier call begins.
+
+    An author may raise one instance again and again; Python would prepend every raise to the ones before, and keep
+    alive what those calls held.
+    """
+    link = _traceback_of(raised)
+    while link is not None and link.tb_next is not None:
+        if link.tb_next.tb_frame.f_code is observe.__code__:
+            link.tb_next = None
+        link = link.tb_next

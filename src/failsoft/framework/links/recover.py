@@ -20,7 +20,7 @@ def recover(engine: RecoveryEngine) -> Step:
         try:
             return await proceed(call)
         except BaseException as raised:
-            if is_real_cancellation(raised):
+            if call.expired or is_real_cancellation(raised):
                 raise
             call.resume_at(proceed, normalize(raised))
         # No local name for the error: its traceback holds this frame, and the two would wait for the garbage collector.

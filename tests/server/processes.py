@@ -71,7 +71,11 @@ class Served:
         """End the process, however it stands."""
         Path(self.gate).unlink(missing_ok=True)
         if self.process.poll() is None:
-            self.process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.terminate()  # a supervisor has to end its workers first
+                self.process.terminate()
+                self.process.wait(BOUND_S)
+        self.process.kill()
         self.process.wait(BOUND_S)
         self._reader.join(BOUND_S)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):

@@ -1,0 +1,57 @@
+"""The SDK's span of a call, enriched: one span for each message, named for what really happened."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.processes import BOUND_S
+
+
+@pytest.fixture(scope="module")
+def spans() -> list[dict[str, Any]]:
+    """Return the server spans of one call of each kind, in the order in which they began."""
+    script = Path(__file__).with_name("traced.py")
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, check=True, timeout=BOUND_S)
+    found = json.loads(done.stdout)
+    return [span for span in found if span["attributes"]["mcp.method.name"] == "tools/call"]
+
+
+def test_every_call_has_exactly_one_server_span(spans: list[dict[str, Any]]) -> None:
+    names = [span["name"].removeprefix("tools/call ") for span in spans]
+    assert names[:5] == ["find", "find", "find", "double", "nothing"]
+    assert sorted(names[5:]) == ["hang", "witness"]
+
+
+def test_a_success_has_no_error_type(spans: list[dict[str, Any]]) -> None:
+    assert "error.type" not in spans[0]["attributes"]
+    assert spans[0]["status"] == ""
+
+
+def test_a_recovery_is_told(spans: list[dict[str, Any]]) -> None:
+    attributes = spans[1]["attributes"]
+    assert attributes["failsoft.recovery.strategy"] == "elsewhere"
+    assert attributes["failsoft.attempts"] == 2
+    assert "error.type" not in attributes
+
+
+def test_a_failure_is_named_by_its_code_and_bad_arguments_by_theirs(spans: list[dict[str, Any]]) -> None:
+    assert [(span["attributes"]["error.type"], span["status"]) for span in spans[2:4]] == [
+        ("DOC_NOT_FOUND", "ERROR"),
+        ("INVALID_PARAM", "ERROR"),
+    ]
+    assert spans[2]["attributes"]["failsoft.category"] == "not_found"
+
+
+def test_an_unknown_tool_keeps_the_code_of_the_protocol(spans: list[dict[str, Any]]) -> None:
+    assert spans[4]["attributes"]["error.type"] == "-32602"
+
+
+def test_a_cancelled_call_does_not_look_like_a_success(spans: list[dict[str, Any]]) -> None:
+    (hanging,) = [span for span in spans if span["name"].endswith("hang")]
+    assert hanging["attributes"]["error.type"] == "cancelled"

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import jsonschema
+import pydantic
 import pydantic_core
 import pytest
 from hypothesis import given, strategies as st
@@ -104,8 +105,9 @@ def test_every_error_type_of_pydantic_has_a_reason():
     assert set(ERROR_TYPES) - set(REASONS) == set()
 
 
+@pytest.mark.skipif(pydantic.version.version_short() < "2.14", reason="older versions know fewer types of errors")
 def test_no_reason_is_kept_for_an_error_type_that_pydantic_does_not_have():
-    assert set(REASONS) - set(ERROR_TYPES) == set()
+    assert set(REASONS) - set(ERROR_TYPES) == {"string_sub_type"}, "of pydantic 2.12"
 
 
 @pytest.mark.parametrize("kind", ERROR_TYPES)

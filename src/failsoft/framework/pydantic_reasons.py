@@ -45,6 +45,7 @@ _UNEXPECTED = dict.fromkeys(
 
 _TYPE = {
     "string_type": "string",
+    "string_sub_type": "string",
     "bool_type": "boolean",
     "bool_parsing": "boolean",
     "int_type": "integer",

@@ -491,9 +491,14 @@ def test_every_rule_is_for_a_class_that_its_library_has():
         "aiohttp": ["aiohttp", "aiohttp.web", "aiohttp.http_exceptions"],
         "builtins": ["builtins"],
     }
+    later = {
+        "aiohttp": {"UploadAbortedError"},
+        "botocore": {"LoginError"},
+        "redis": {"ExternalAuthProviderError"},
+    }
     absent = {"psycopg", "psycopg2", "asyncpg"}
     only_httpx = set(TABLES["httpx"]) - set(dir(httpx2))
     assert only_httpx == set()
     for root in TABLES.keys() - absent - {"httpx", "httpcore", "httpcore2"}:
         names = {name for home in homes.get(root, [root]) for name in dir(importlib.import_module(home))}
-        assert set(TABLES[root]) - names == set(), root
+        assert set(TABLES[root]) - names <= later.get(root, set()), root

@@ -1,6 +1,8 @@
 """Faults that a handler's own checks found with pydantic or jsonschema: every fault named, no value told.
 
-The arguments of an operation are checked before the handler runs; these are checks that the author makes himself.
+The arguments of an operation are checked before the handler runs; these are checks that authors make themselves, on
+what a caller sent inside an argument as often as on what a service answered. The type does not tell the two apart, so
+the faults are named, and the caller sees whether they are about something it can change.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from failsoft.cli.commands import run as run_inside
+
 LIBRARY = '''
 from failsoft import BaseTool, NotFound, Public, operation
 
@@ -114,5 +116,21 @@ def run(folder: Path) -> Run:
             check=False,
         )
         return Ran(done.returncode, done.stdout, done.stderr)
+
+    return run_command
+
+
+@pytest.fixture
+def inside(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return what runs `failsoft` within this process: for commands that leave nothing behind in it."""
+
+    def run_command(*arguments: str, env: Mapping[str, str] | None = None) -> Ran:
+        monkeypatch.chdir(folder)
+        with monkeypatch.context() as surroundings:
+            for name, value in (env or {}).items():
+                surroundings.setenv(name, value)
+            code = run_inside(arguments)
+        out, err = capsys.readouterr()
+        return Ran(code, out, err)
 
     return run_command

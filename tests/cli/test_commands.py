@@ -20,29 +20,29 @@ HEAVY = ("mcp", "prometheus_client", "starlette", "uvicorn", "sqlite3", "yaml", 
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], *([name, "--help"] for name in COMMANDS)])
-def test_help_is_plain_and_ends_with_the_exit_codes(run, arguments):
-    ran = run(*arguments)
+def test_help_is_plain_and_ends_with_the_exit_codes(inside, arguments):
+    ran = inside(*arguments)
     assert (ran.code, ran.err) == (0, "")
     assert ESCAPE not in ran.out
     told = re.findall(r"^ +(\d+) +(\S.*)$", ran.out[ran.out.index("Exit codes:") :], re.MULTILINE)
     assert told == [(str(code.value), code.meaning) for code in ExitCode]
 
 
-def test_the_help_lists_every_command(run):
+def test_the_help_lists_every_command(inside):
     listed = re.findall(
-        r"^  (\w+) {2,}\S", run("--help").out.split("Commands:")[1].split("Exit codes")[0], re.MULTILINE
+        r"^  (\w+) {2,}\S", inside("--help").out.split("Commands:")[1].split("Exit codes")[0], re.MULTILINE
     )
     assert listed == COMMANDS
 
 
-def test_no_command_at_all_is_told_what_there_is(run):
-    ran = run()
+def test_no_command_at_all_is_told_what_there_is(inside):
+    ran = inside()
     assert (ran.code, ran.out) == (ExitCode.USAGE, "")
     assert "Commands:" in ran.err
 
 
-def test_the_version_is_printed(run):
-    ran = run("--version")
+def test_the_version_is_printed(inside):
+    ran = inside("--version")
     assert (ran.code, ran.out) == (0, f"failsoft {__version__}\n")
 
 
@@ -58,8 +58,8 @@ def test_the_version_is_printed(run):
         (["serve", "docs", "--workers", "0"], "INVALID_PARAM", "failsoft serve --help"),
     ],
 )
-def test_a_misspelt_command_line_is_answered_with_a_better_one(run, arguments, code, hint):
-    ran = run(*arguments)
+def test_a_misspelt_command_line_is_answered_with_a_better_one(inside, arguments, code, hint):
+    ran = inside(*arguments)
     assert (ran.code, ran.out) == (ExitCode.USAGE, "")
     first, *more = ran.err.splitlines()
     assert first.startswith(f"{code}: ")

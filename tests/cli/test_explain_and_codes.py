@@ -15,21 +15,21 @@ from failsoft.framework.errors import DocumentNotFound
 @pytest.mark.parametrize(
     "typed", ["DOC_NOT_FOUND", "doc_not_found", "doc-not-found", "DocumentNotFound", "DOCUMENT_NOT_FOUND"]
 )
-def test_the_page_of_a_code_is_the_one_in_the_docs(run, typed):
-    ran = run("explain", typed)
+def test_the_page_of_a_code_is_the_one_in_the_docs(inside, typed):
+    ran = inside("explain", typed)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.strip() == render_page(DocumentNotFound).strip()
 
 
-def test_a_code_that_does_not_exist_leads_to_the_closest_one(run):
-    ran = run("explain", "DOC_NOTFOUND")
+def test_a_code_that_does_not_exist_leads_to_the_closest_one(inside):
+    ran = inside("explain", "DOC_NOTFOUND")
     assert (ran.code, ran.out) == (ExitCode.FAILED, "")
     assert ran.err.startswith("NOT_FOUND: ")
     assert "  next: failsoft explain DOC_NOT_FOUND" in ran.err.splitlines()
 
 
-def test_a_code_that_is_like_no_other_leads_to_the_list(run):
-    ran = run("explain", "QQQQQQQQ")
+def test_a_code_that_is_like_no_other_leads_to_the_list(inside):
+    ran = inside("explain", "QQQQQQQQ")
     assert ran.code == ExitCode.FAILED
     assert "  next: failsoft codes" in ran.err.splitlines()
 
@@ -39,8 +39,8 @@ def test_the_codes_of_an_application_are_explained_too(run):
     assert run("explain", "BOOK_NOT_FOUND").code == ExitCode.FAILED
 
 
-def test_every_code_is_listed_as_json(run):
-    ran = run("codes", "--format", "json")
+def test_every_code_is_listed_as_json(inside):
+    ran = inside("codes", "--format", "json")
     assert (ran.code, ran.err) == (0, "")
     listed = {entry["code"]: entry for entry in ran.json}
     assert {kind.code for kind in entries() if kind.__module__.startswith("failsoft.")} <= listed.keys()
@@ -64,16 +64,16 @@ def test_every_code_is_listed_as_json(run):
     }
 
 
-def test_a_pipe_gets_one_line_a_code_whatever_the_width(run):
-    wide, narrow = (run("codes", env={"COLUMNS": columns}).out for columns in ("200", "40"))
+def test_a_pipe_gets_one_line_a_code_whatever_the_width(inside):
+    wide, narrow = (inside("codes", env={"COLUMNS": columns}).out for columns in ("200", "40"))
     assert wide == narrow
     codes = [line.split()[0] for line in wide.splitlines()[1:]]
-    assert codes == [entry["code"] for entry in run("codes", "--format", "json").json]
+    assert codes == [entry["code"] for entry in inside("codes", "--format", "json").json]
 
 
-def test_markdown_is_the_index_of_the_documentation(run):
+def test_markdown_is_the_index_of_the_documentation(inside):
     index = Path(__file__).resolve().parents[2] / "docs" / "reference" / "errors" / "index.md"
-    assert run("codes", "--format", "markdown").out == index.read_text()
+    assert inside("codes", "--format", "markdown").out == index.read_text()
 
 
 def test_the_codes_of_an_application_are_listed_too(run):

@@ -17,6 +17,10 @@ from failsoft.framework.errors import ToolError
 __all__ = ["codes"]
 
 
+_WIDE = 100
+"""Columns from which on all four of a table are readable."""
+
+
 class Format(StrEnum):
     """How the codes are written."""
 
@@ -42,8 +46,11 @@ def codes(
     if output is Format.markdown:
         screen.text(index_page().rstrip("\n"))
         return
-    rows = [(code, kind.category, kind.retry, _summary(kind)) for code, kind in found.items()]
-    screen.rows(("code", "category", "retry", "meaning"), rows)
+    # On a narrow terminal the meaning needs the room more than the category, which most codes resemble.
+    is_narrow = screen.is_rich and screen.width < _WIDE
+    facts = ("retry",) if is_narrow else ("category", "retry")
+    rows = [(code, *(getattr(kind, fact) for fact in facts), _summary(kind)) for code, kind in found.items()]
+    screen.rows(("code", *facts, "meaning"), rows)
 
 
 def _summary(kind: type[ToolError]) -> str:

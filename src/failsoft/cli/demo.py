@@ -6,16 +6,14 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from failsoft.cli.demo_server import started_server
+from failsoft.cli.demo_story import Demo, Sample, Scene
 from failsoft.cli.exits import ExitCode
 from failsoft.cli.screen import Cell, Screen
-
-if TYPE_CHECKING:
-    from failsoft.cli.demo_run import Demo, Sample, Scene
 
 __all__ = ["demo"]
 

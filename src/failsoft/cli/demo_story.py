@@ -1,15 +1,15 @@
-"""What the demo calls, and what has to come of it. The documents are those in `failsoft/tools/docs/demo`."""
+"""What the demo calls, what has to come of it, and what did. The documents are those in `failsoft/tools/docs/demo`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["STORY", "Expected", "Step"]
+__all__ = ["STORY", "Demo", "Outcome", "Sample", "Scene", "Step"]
 
-Expected: TypeAlias = Literal["ok", "recovered", "error", "rejected"]
-"""The outcome, under the name that it has in the metrics."""
+Outcome: TypeAlias = Literal["ok", "recovered", "error", "rejected"]
+"""What came of a call, under the name that it has in the metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +28,48 @@ class Step:
     title: str
     tool: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    outcome: Expected
+    outcome: Outcome
     by: str = ""
     violations: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """One call as it went: what was asked, what came of it, what the caller was told, how long the server took."""
+
+    title: str
+    tool: str
+    arguments: Mapping[str, Any]
+    outcome: Outcome
+    by: str
+    told: str
+    duration_ms: float
+    answer: Mapping[str, Any]
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One line of `/metrics`."""
+
+    name: str
+    labels: Mapping[str, str]
+    value: float
+
+
+@dataclass(slots=True)
+class Demo:
+    """Everything that happened, and what was not as it should have been."""
+
+    url: str
+    scenes: list[Scene] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    duration_s: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the demo as a JSON tree."""
+        return {"behaved": not self.faults, **asdict(self)}
 
 
 STORY = (

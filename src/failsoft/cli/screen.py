@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 __all__ = ["Cell", "Screen", "is_terminal"]
+
+_LINK_TO_PAGE = re.compile(r"\[([^\]]+)\]\([\w./-]+\.md\)")
+"""A link between pages of the docs, which leads nowhere on a terminal."""
 
 Cell: TypeAlias = str | Sequence[str | tuple[str, str]]
 """The text of a cell, or its parts, each plain or with the style that it has on a terminal."""
@@ -55,7 +59,7 @@ class Screen:
         if self.is_rich:
             from rich.markdown import Markdown  # noqa: PLC0415 - only where somebody sees it
 
-            self.show(Markdown(text))
+            self.show(Markdown(_LINK_TO_PAGE.sub(r"\1", text), hyperlinks=False))
         else:
             self.text(text.rstrip("\n"))
 

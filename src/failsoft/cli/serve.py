@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from typing import Annotated
 
@@ -38,9 +39,14 @@ def serve(
     calls in flight may finish. Settings come from the environment: see `failsoft doctor`.
     """
     from failsoft.cli.toolsets import LoggedSource, tool_source  # noqa: PLC0415 - `failsoft --help` needs none of it
-    from failsoft.server import serve as run  # noqa: PLC0415
 
     source = LoggedSource(tool_source(toolsets or (), app, root))
+    from failsoft.server import serve as run  # noqa: PLC0415 - a second, which a misspelt toolset need not wait for
+
+    if transport is Transport.stdio and sys.stdin.isatty():
+        typer.echo(
+            "failsoft waits for an MCP client on standard input (Ctrl-D ends it; see --transport http)", err=True
+        )
     try:
         run(
             source,

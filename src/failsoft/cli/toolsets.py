@@ -10,6 +10,7 @@ from failsoft.cli.faults import usage
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.logs import configure_logging
+from failsoft.framework.text import bounded
 from failsoft.framework.tool import BaseTool
 from failsoft.server.registry import ToolSource, find_toolsets
 
@@ -81,10 +82,10 @@ def _installed(root: Path | None) -> list[BaseTool]:
 def _unknown(name: str, known: Sequence[str]) -> ConfigurationError:
     closest = closest_name(name, known)
     listed = ", ".join(known) or "none"
-    meant = f"; did you mean '{closest}'?" if closest else "."
+    asked = f"; did you mean '{closest}'?" if closest else "."
+    meant = f"--app {name}" if ":" in name else closest
     return ConfigurationError(
-        message=f"There is no toolset '{name}'{meant} The toolsets are: {listed}.",
+        message=f"There is no toolset '{bounded(name)}'{asked} The toolsets are: {listed}.",
         suggestions=[closest] if closest else known,
-        resolution="" if ":" not in name else f"for an application of your own: --app {name}",
-        operator_hint=f"failsoft serve {closest}" if closest else "",
+        operator_hint=f"failsoft serve {meant}" if meant else "",
     )

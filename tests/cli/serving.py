@@ -1,0 +1,32 @@
+"""A server over HTTP, started with the command."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["serving"]
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Run `failsoft serve` on a free port, and yield the URL that it announces, and the process."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "failsoft", "serve", *arguments, "--transport", "http", "--port", "0"],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            lines = iter(process.stderr.readline, "")
+            announced = next((found for line in lines if (found := re.search(r"(http://\S+)/mcp", line))), None)
+            assert announced is not None
+            yield announced[1], process
+        finally:
+            process.kill()

@@ -1,0 +1,113 @@
+"""What the doctor sees."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import requires
+
+import pytest
+
+from failsoft.cli.exits import ExitCode
+from failsoft.framework.settings import Settings
+
+NO_CACHE = {"XDG_CACHE_HOME": "/dev/null/nowhere"}
+
+
+def test_a_healthy_installation_is_told_so(inside):
+    ran = inside("doctor", "--json")
+    assert (ran.code, ran.err) == (ExitCode.OK, "")
+    assert (ran.json["healthy"], ran.json["remarks"]) == (True, [])
+
+
+def test_every_setting_is_listed_with_its_source(inside):
+    rows = {row["name"]: row for row in inside("doctor", "--json", env={"FAILSOFT_MAX_THREADS": "7"}).json["settings"]}
+    assert rows.keys() == Settings.model_fields.keys()
+    assert (rows["max_threads"]["value"], rows["max_threads"]["source"]) == (7, "FAILSOFT_MAX_THREADS")
+    assert (rows["max_response_bytes"]["value"], rows["max_response_bytes"]["source"]) == (1_000_000, "default")
+    assert rows["debug_stack"]["variable"] == "FAILSOFT_DEBUG_STACK"
+
+
+def test_the_alias_of_a_variable_is_a_source_too(inside):
+    rows = {row["name"]: row for row in inside("doctor", "--json", env={"DEBUG_STACK": "true"}).json["settings"]}
+    assert (rows["debug_stack"]["value"], rows["debug_stack"]["source"]) == (True, "DEBUG_STACK")
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["doctor", "--json"]])
+def test_secrets_are_not_shown(inside, arguments):
+    env = {"FAILSOFT_AUTH_TOKEN": "swordfish", "FAILSOFT_ALERT_WEBHOOK_URL": "https://example.org/swordfish"}
+    ran = inside(*arguments, env=env)
+    assert (ran.code, "swordfish" in ran.out + ran.err) == (ExitCode.OK, False)
+
+
+def test_every_dependency_is_listed_with_its_version(inside):
+    names = {re.match(r"[\w.-]+", need)[0] for need in requires("failsoft") if "extra ==" not in need}
+    versions = inside("doctor", "--json").json["versions"]
+    assert versions.keys() == names | {"failsoft", "python"}
+    assert all(versions.values())
+
+
+def test_the_way_of_a_call_is_shown_for_every_operation(run):
+    toolsets = {row["name"]: row for row in run("doctor", "--json", "--app", "library:Library").json["toolsets"]}
+    assert toolsets["docs"]["package"] == "failsoft"
+    assert toolsets["docs"]["operations"].keys() == {"get_documentation", "list_documents", "search_documents"}
+    for chain in (*toolsets["docs"]["operations"].values(), *toolsets["library"]["operations"].values()):
+        assert (chain[0], chain[-1]) == ("observe", "handler")
+
+
+def test_a_bad_setting_is_broken_and_the_rest_is_still_shown(inside):
+    ran = inside("doctor", "--json", env={"FAILSOFT_MAX_THREADS": "many"})
+    assert (ran.code, ran.err) == (ExitCode.FAILED, "")
+    assert [(remark["severity"], remark["about"]) for remark in ran.json["remarks"]] == [("error", "settings")]
+    assert "FAILSOFT_MAX_THREADS" in ran.json["remarks"][0]["message"]
+    assert ran.json["versions"]["python"]
+
+
+def test_an_application_that_cannot_be_loaded_is_broken(run):
+    ran = run("doctor", "--json", "--app", "library:Nobody")
+    assert ran.code == ExitCode.FAILED
+    assert [(remark["severity"], remark["about"]) for remark in ran.json["remarks"]] == [("error", "library:Nobody")]
+
+
+@pytest.mark.parametrize(
+    ("env", "about"),
+    [
+        ({"FAILSOFT_MAX_THREDS": "7"}, "FAILSOFT_MAX_THREDS"),
+        ({"FAILSOFT_DEBUG_STACK": "true"}, "debug_stack"),
+        ({"FAILSOFT_DETAIL": "full"}, "detail"),
+        (NO_CACHE, "cache"),
+    ],
+)
+def test_what_works_and_should_perhaps_not_is_a_warning(inside, env, about):
+    ran = inside("doctor", "--json", env=env)
+    assert (ran.code, ran.json["healthy"]) == (ExitCode.OK, True)
+    assert [(remark["severity"], remark["about"]) for remark in ran.json["remarks"]] == [("warning", about)]
+
+
+def test_stacks_and_details_are_nothing_special_in_development(inside):
+    env = {"FAILSOFT_ENVIRONMENT": "development", "FAILSOFT_DEBUG_STACK": "true"}
+    assert inside("doctor", "--json", env=env).json["remarks"] == []
+
+
+@pytest.mark.parametrize(
+    ("env", "mode"),
+    [
+        ({}, "one process"),
+        ({"FAILSOFT_METRICS_ENABLED": "false"}, "off"),
+        ({"PROMETHEUS_MULTIPROC_DIR": "."}, "several processes"),
+    ],
+)
+def test_the_mode_of_the_metrics_is_told(inside, env, mode):
+    assert inside("doctor", "--json", env=env).json["metrics"]["mode"] == mode
+
+
+def test_a_folder_for_metrics_that_is_not_there_is_broken(inside):
+    ran = inside("doctor", "--json", env={"PROMETHEUS_MULTIPROC_DIR": "nowhere"})
+    assert ran.code == ExitCode.FAILED
+    assert "PROMETHEUS_MULTIPROC_DIR" in {remark["about"] for remark in ran.json["remarks"]}
+
+
+def test_in_a_pipe_it_is_plain(inside):
+    ran = inside("doctor", env={"FAILSOFT_MAX_THREDS": "7"})
+    assert ran.code == ExitCode.OK
+    assert "\x1b" not in ran.out
+    assert re.search(r"^warning +FAILSOFT_MAX_THREDS ", ran.out, re.MULTILINE)

@@ -14,6 +14,7 @@ import traceback
 
 import pytest
 from hypothesis import given, strategies as st
+from loguru import logger
 
 from failsoft.framework.errors import DocumentNotFound, InvalidParameter, NotFound, ToolError, Unavailable, UnknownError
 from failsoft.framework.normalize import normalize, os_errors
@@ -101,6 +102,20 @@ def test_an_exception_that_breaks_when_touched_still_gets_an_answer(what):
     assert SECRET not in error.message
     assert len(error.message) < 200
     assert "\n" not in error.message
+
+
+def test_a_rule_of_ours_that_breaks_is_remarked_in_the_log():
+    records: list[str] = []
+    logger.enable("failsoft")
+    sink = logger.add(lambda line: records.append(line.record["extra"]["broken"]), level="WARNING")
+    try:
+        normalize(BrokenGroup("", [ValueError()]))
+        normalize(ValueError())
+        normalize(LiesAboutItsClass())
+    finally:
+        logger.remove(sink)
+        logger.disable("failsoft")
+    assert records == ["RuntimeError"]
 
 
 def test_what_is_no_exception_gets_an_answer_too():

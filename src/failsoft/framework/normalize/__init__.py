@@ -7,13 +7,15 @@ hold secrets, paths, or instructions to the model that would read it.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from failsoft.framework.errors import ToolError
-from failsoft.framework.normalize.entry_points import by_entry_points
+from failsoft.framework.normalize.entry_points import by_entry_points, load_rules
 from failsoft.framework.normalize.groups import leaves, merged
-from failsoft.framework.normalize.rules import finish, unknown
+from failsoft.framework.normalize.rules import finish, type_name, unknown
 from failsoft.framework.normalize.tables import by_tables
 
-__all__ = ["normalize"]
+__all__ = ["load_rules", "normalize"]
 
 _WRAPPED_AT_MOST = 8
 """Exceptions that wrap one another and are opened in turn."""
@@ -36,8 +38,17 @@ def normalize(exc: BaseException) -> ToolError:
     try:
         error = _judged(exc, _WRAPPED_AT_MOST)
         return finish(error, exc) if error is not None else unknown(exc)
-    except BaseException:  # noqa: BLE001 - an exception may break in every attribute; the call still gets an answer
+    except BaseException as broken:  # noqa: BLE001 - an exception may break in every attribute; the call is answered
+        _remark(type_name(broken))
         return unknown(exc)
+
+
+def _remark(broken: str) -> None:
+    """Say in the log that a rule broke: otherwise a mistake of ours would look like an exception nobody knows."""
+    with suppress(BaseException):
+        from loguru import logger  # noqa: PLC0415 - loaded when there is something to say
+
+        logger.bind(broken=broken).warning("A normalizer of failsoft broke, and the exception became UNKNOWN_ERROR")
 
 
 def _judged(exc: BaseException, depth: int) -> ToolError | None:

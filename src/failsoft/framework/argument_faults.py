@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pydantic_core
@@ -25,6 +25,8 @@ VIOLATIONS_AT_MOST = 200
 _FAULTS_AT_MOST = 2_000
 """Faults beyond which pydantic is not asked to list them: that takes 3 us each, on the event loop."""
 
+_MAPPING = (dict, Mapping)
+"""For `isinstance`: a dict is told at once, while an abstract class is asked for 0.3 us."""
 _CONSTANTS = frozenset({"literal_error", "enum"})
 _BRANCH = re.compile(r".*\[.*\]|int|str|float|bool|none|date|datetime|dict|list|tuple|set|bytes|url|uuid|decimal|any")
 """Names that pydantic gives the branches of a union; needed only where the arguments are not at hand."""
@@ -44,7 +46,7 @@ class _Line:
     around: Sequence[Schema] = ()
     beside: Any = None
     is_name: bool = False
-    merged: list[_Line] = field(default_factory=list)
+    merged: Sequence[_Line] = ()
 
 
 def violations_from_pydantic(
@@ -61,7 +63,8 @@ def violations_from_pydantic(
     if error.error_count() > _FAULTS_AT_MOST:
         said = f"the arguments have {error.error_count()} faults, too many to list; correct them and call again"
         return [Violation(path="", reason="value", message=said, expected="arguments that fit the schema")]
-    lines = [_locate(details, root, arguments) for details in error.errors(include_url=False)]
+    start = alternatives([root], root)
+    lines = [_locate(details, root, start, arguments) for details in error.errors(include_url=False)]
     told = [line for line in lines if line.kind not in CONSEQUENCES] or lines
     return [_violation(line, root) for line in _collapse(told, 0)[:VIOLATIONS_AT_MOST]]
 
@@ -73,10 +76,10 @@ def carried_errors(error: pydantic_core.ValidationError) -> list[ToolError]:
     return [carried for carried in found if isinstance(carried, ToolError)]
 
 
-def _locate(details: Any, root: Schema, arguments: Any) -> _Line:
+def _locate(details: Any, root: Schema, start: Sequence[Schema], arguments: Any) -> _Line:
     """Follow pydantic's `loc` through the arguments and the schema, telling steps from names of union branches."""
     kind, steps = details["type"], details["loc"]
-    line = _Line(kind, (), (), details.get("ctx", {}), arguments, details["msg"], alternatives([root], root))
+    line = _Line(kind, (), (), details.get("ctx", {}), arguments, details["msg"], start)
     for number, step in enumerate(steps):
         may_be_absent = number == len(steps) - 1 and REASONS.get(kind, ("",))[0] == "missing"
         if step == "[key]":
@@ -87,9 +90,10 @@ def _locate(details: Any, root: Schema, arguments: Any) -> _Line:
             line.branches += ((len(line.path), str(step)),)
     if line.value is ABSENT:
         line.value = details.get("input")
-    discriminator = str(line.context.get("discriminator", ""))
-    if kind in TAGS and discriminator.startswith("'"):
-        _descend(line, discriminator.strip("'"), root)
+    if kind in TAGS:
+        discriminator = str(line.context.get("discriminator", ""))
+        if discriminator.startswith("'"):
+            _descend(line, discriminator.strip("'"), root)
     return line
 
 
@@ -98,7 +102,7 @@ def _is_step(step: str | int, line: _Line, *, may_be_absent: bool) -> bool:
         return line.value is ABSENT or isinstance(line.value, (list, tuple)) or may_be_absent
     if line.value is ABSENT:
         return _BRANCH.fullmatch(step) is None
-    if not isinstance(line.value, Mapping):
+    if not isinstance(line.value, _MAPPING):
         return False
     return step in line.value or may_be_absent or step in accepted_names(line.schemas)
 
@@ -159,29 +163,26 @@ def _distance(lines: Sequence[_Line]) -> tuple[int, int]:
 
 
 def _violation(line: _Line, root: Schema) -> Violation:
-    every = [line, *line.merged]
-    facts = [_fact(one) for one in every]
+    reason, expected = _fact(line) if not line.merged else _of_branches([line, *line.merged])
     place = Place(path=line.path, value=line.value, schemas=line.schemas, root=root)
-    reason = _chosen([reason for reason, _ in facts])
     if reason == "unexpected":
         place.names, place.given = accepted_names(line.around), _names(line.beside)
-    expected = " or ".join(dict.fromkeys(words for _, words in facts if words))
     if line.is_name:
         return violation("value", place, said=f"this name is not accepted: expected {expected or 'another one'}")
     said = _author_said(line, place) if reason == "value" and not line.merged else ""
-    return violation(reason, place, expected=expected, said=said, listed=_listed(every))
+    return violation(reason, place, expected=expected, said=said, listed=_listed([line, *line.merged]))
 
 
 def _names(value: Any) -> list[str]:
-    return [name for name in value if isinstance(name, str)] if isinstance(value, Mapping) else []
+    return [name for name in value if isinstance(name, str)] if isinstance(value, _MAPPING) else []
 
 
-def _chosen(reasons: Sequence[Reason]) -> Reason:
-    """Return the reason of one fault, or of several branches' faults in one: the one that is not about the type."""
-    if len(reasons) == 1:
-        return reasons[0]
-    others = list(dict.fromkeys(reason for reason in reasons if reason != "type"))
-    return others[0] if len(others) == 1 else reasons[0]
+def _of_branches(lines: Sequence[_Line]) -> tuple[Reason, str]:
+    """Return several branches' faults as one: the reason that is not about the type, and all that is expected."""
+    facts = [_fact(line) for line in lines]
+    others = list(dict.fromkeys(reason for reason, _ in facts if reason != "type"))
+    reason = others[0] if len(others) == 1 else facts[0][0]
+    return reason, " or ".join(dict.fromkeys(words for _, words in facts if words))
 
 
 class _Context(dict[str, Any]):
@@ -213,7 +214,8 @@ def _author_said(line: _Line, place: Place) -> str:
 
 def _listed(lines: Sequence[_Line]) -> list[Any]:
     """Return the accepted values as pydantic's context lists them, for want of a schema."""
-    texts = (line.context.get("expected") or line.context.get("expected_tags") or "" for line in lines)
+    contexts = [line.context for line in lines if line.context]
+    texts = [context.get("expected") or context.get("expected_tags") or "" for context in contexts]
     return [
         quoted if quoted or not number else int(number)
         for text in texts

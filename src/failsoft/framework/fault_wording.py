@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.did_you_mean import closest_name, closest_value, coerced
-from failsoft.framework.redaction import is_secret_name, redact_text, withhold_contents
+from failsoft.framework.redaction import is_content, is_secret_name, redact_text, withhold_contents
 from failsoft.framework.schema_words import (
     ALLOWED_AT_MOST,
     Schema,
@@ -82,7 +82,7 @@ def violation(
         reason=reason,
         message=bounded(said) if said else _clause(reason, place.value, expected),
         expected=expected,
-        allowed=tuple(value for value in allowed[:ALLOWED_AT_MOST] if _is_json_scalar(value)),
+        allowed=tuple([value for value in allowed[:ALLOWED_AT_MOST] if _is_json_scalar(value)]),
         suggestion=None if private else _suggestion(reason, place, allowed),
         received=None if private else _echo(place.value),
     )
@@ -156,7 +156,7 @@ def _is_private(place: Place) -> bool:
 
 
 def _is_private_name(name: str, value: Any) -> bool:
-    return is_secret_name(name) or withhold_contents({name: value}) != {name: value}
+    return is_secret_name(name) or is_content(name, value) or withhold_contents(value) != value
 
 
 def quotable(text: str, place: Place) -> str:

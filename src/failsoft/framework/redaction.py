@@ -15,6 +15,7 @@ __all__ = [
     "PATH",
     "REDACTED",
     "WITHHELD",
+    "is_content",
     "is_secret_name",
     "redact",
     "redact_paths",
@@ -94,8 +95,8 @@ def is_secret_name(name: str) -> bool:
 
 def withhold_contents(tree: Any) -> Any:
     """Return a JSON tree without file contents, sequences, edits and models: for details and logs, not for results."""
-    if isinstance(tree, Mapping):
-        return {name: WITHHELD if _is_content(name, item) else withhold_contents(item) for name, item in tree.items()}
+    if isinstance(tree, (dict, Mapping)):
+        return {name: WITHHELD if is_content(name, item) else withhold_contents(item) for name, item in tree.items()}
     if isinstance(tree, (list, tuple)):
         return [withhold_contents(item) for item in tree]
     return tree
@@ -116,7 +117,8 @@ def _under(name: Any, item: Any) -> Any:
     return REDACTED
 
 
-def _is_content(name: Any, item: Any) -> bool:
+def is_content(name: Any, item: Any) -> bool:
+    """Return whether an item of this name is a file's content, a sequence, an edit or a model."""
     if not isinstance(name, str) or not isinstance(item, (str, list, tuple, Mapping)):
         return False
     words = _words(name[:_NAME_AT_MOST])

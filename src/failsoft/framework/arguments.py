@@ -45,7 +45,11 @@ def read_parameters(
     """
     parameters: list[Parameter] = []
     context = keywords = None
-    for name, parameter in list(inspect.signature(function).parameters.items())[1:]:
+    members = list(inspect.signature(function).parameters.items())
+    if not members or members[0][1].kind in {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}:
+        msg = f"{function.__qualname__} takes no `self`: an operation is a method"
+        raise TypeError(msg)
+    for name, parameter in members[1:]:
         annotation = hints.get(name, Any)
         if annotation is CallContext:
             context = name

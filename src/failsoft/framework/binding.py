@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from failsoft.framework.arguments import Parameter, SignatureArguments, read_parameters
@@ -43,12 +43,29 @@ def bind(declaration: Operation[..., Any], tool: Toolset) -> BoundOperation[...,
         if declaration.input_schema is None
         else JsonSchemaArguments(owner, declaration.input_schema)
     )
+    if declaration.input_schema is not None:
+        _check_taken(
+            owner, declaration, arguments.schema.get("properties", {}), context, takes_any=keywords is not None
+        )
     bound = BoundOperation(declaration, tool, arguments, Result(hints.get("return", Any)))
     bound.parameters = tuple(parameters)
     bound.context_parameter = context
     _attach(bound, tool)
     _link(bound, tool, parameters)
     return bound
+
+
+def _check_taken(
+    owner: str, declaration: Operation[..., Any], names: Iterable[str], context: str | None, *, takes_any: bool
+) -> None:
+    """Refuse a schema with a name that the handler cannot be given."""
+    signature = inspect.signature(declaration.function).parameters
+    itself = next(iter(signature.values()))
+    taken = {context} if itself.kind is itself.POSITIONAL_ONLY else {context, itself.name}
+    for name in names:
+        if name in taken or not (takes_any or name in signature):
+            msg = f"{owner} cannot be given '{name}', which its input schema lists; `self` may stand before a `/`"
+            raise TypeError(msg)
 
 
 def _attach(bound: BoundOperation[..., Any], tool: Toolset) -> None:
@@ -61,7 +78,7 @@ def _attach(bound: BoundOperation[..., Any], tool: Toolset) -> None:
     bound.wire = find_format(
         tool.wire_format if settings.wire_format == "auto" else settings.wire_format, docs_url=settings.error_docs_url
     )
-    bound.reviews = tuple(_review(method, tool) for method in bound.declaration.reviews)
+    bound.reviews = tuple(_review(method, tool) for method in _own(bound.declaration.reviews, tool))
 
 
 def _link(bound: BoundOperation[..., Any], tool: Toolset, parameters: list[Parameter]) -> None:
@@ -79,7 +96,10 @@ def _link(bound: BoundOperation[..., Any], tool: Toolset, parameters: list[Param
         bound.strategies = tuple(engine.describe())
     checks = [examine for parameter in parameters for examine in _references(parameter, tool)]
     defaults = {item.name: item.default for item in parameters if item.default is not inspect.Parameter.empty}
-    checks += [_check(method, tool, defaults) for method in bound.declaration.checks]
+    if bound.declaration.input_schema is not None:
+        defaults = {name: item.get("default") for name, item in bound.input_schema.get("properties", {}).items()}
+    known = {*defaults, *(item.name for item in parameters)}
+    checks += [_check(method, tool, defaults, known) for method in _own(bound.declaration.checks, tool)]
     if checks:
         links.append(Link("check", check(checks), "check"))
     bound.links = assemble(links, tool.runtime.middleware)
@@ -116,14 +136,29 @@ def _item_reference(name: str, lookup: Callable[[Any], Any]) -> Callable[[CallCo
     return examine
 
 
-def _check(method: Callable[..., Any], tool: Toolset, defaults: dict[str, Any]) -> Callable[[CallContext], Any]:
-    signature = inspect.signature(method)
-    names = list(signature.parameters)[1:]
-    context = next((name for name in names if _is_context(signature.parameters[name].annotation)), None)
+def _own(methods: Iterable[Callable[..., Any]], tool: Toolset) -> Iterator[Callable[..., Any]]:
+    """Yield the checks of an operation, each as this toolset's class has it: a subclass may override them by name."""
+    family = type(tool).__mro__
+    for method in methods:
+        name = method.__name__
+        is_attribute = any(vars(kind).get(name) is method for kind in family)
+        yield getattr(type(tool), name) if is_attribute else method
+
+
+def _check(
+    method: Callable[..., Any], tool: Toolset, defaults: dict[str, Any], known: set[str]
+) -> Callable[[CallContext], Any]:
+    parameters = dict(list(inspect.signature(method).parameters.items())[1:])
+    context = next((name for name, item in parameters.items() if _is_context(item.annotation)), None)
+    names = [name for name in parameters if name != context]
+    for name in names:
+        if name not in known and parameters[name].default is inspect.Parameter.empty:
+            msg = f"{method.__qualname__} asks for '{name}', which the operation it checks does not take"
+            raise TypeError(msg)
 
     def examine(call: CallContext) -> Any:
-        known = {**defaults, **call.arguments}
-        values = {name: known[name] for name in names if name in known}
+        at_hand = {**defaults, **call.arguments}
+        values = {name: at_hand[name] for name in names if name in at_hand}
         if context is not None:
             values[context] = call
         return method(tool, **values)

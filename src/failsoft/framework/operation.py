@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -52,8 +53,8 @@ class Toolset(Protocol):
     def runtime(self) -> Runtime:
         """What its calls run in."""
 
-    def bound(self, attribute: str) -> BoundOperation[..., Any]:
-        """Return the bound operation of a method."""
+    def bound(self, declaration: Operation[..., Any]) -> BoundOperation[..., Any]:
+        """Return the operation of a declaration, bound to this toolset."""
 
 
 class Operation(Generic[P, R]):
@@ -77,11 +78,12 @@ class Operation(Generic[P, R]):
         input_schema: Mapping[str, Any] | None = None,
         names: Mapping[str, Any] | None = None,
     ) -> None:
+        _check_handler(function)
         self.function = function
         self.attribute = function.__name__
         self.name = name or function.__name__
         check_tool_name(self.name)
-        if timeout is not None and timeout <= 0:
+        if timeout is not None and not timeout > 0:
             msg = f"{function.__qualname__}: timeout is in seconds and must be above 0, not {timeout}"
             raise TypeError(msg)
         self.title = title
@@ -107,7 +109,7 @@ class Operation(Generic[P, R]):
     @overload
     def __get__(self, instance: Toolset, owner: type) -> BoundOperation[P, R]: ...
     def __get__(self, instance: Toolset | None, owner: type) -> Operation[P, R] | BoundOperation[P, R]:
-        return self if instance is None else cast("BoundOperation[P, R]", instance.bound(self.attribute))
+        return self if instance is None else cast("BoundOperation[P, R]", instance.bound(self))
 
     def check(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """Register a stage 2 check: a method that takes some of the arguments by name and raises a typed error."""
@@ -118,6 +120,18 @@ class Operation(Generic[P, R]):
         """Register a stage 3 check: `method(self, result)`, which returns warnings (strings) or None."""
         self.reviews.append(method)
         return method
+
+    def inherited_by(self, owner: type) -> Operation[P, R]:
+        """Return the declaration for a subclass: a copy if it added checks, so that its parent has none of them."""
+        added = set(map(id, vars(owner).values()))
+        if added.isdisjoint(map(id, (*self.checks, *self.reviews))):
+            return self
+        copied = copy.copy(self)
+        copied.checks, copied.reviews = list(self.checks), list(self.reviews)
+        self.checks = [method for method in self.checks if id(method) not in added]
+        self.reviews = [method for method in self.reviews if id(method) not in added]
+        setattr(owner, self.attribute, copied)
+        return copied
 
     def hints(self) -> dict[str, Any]:
         """Return the handler's type hints.
@@ -143,6 +157,20 @@ class Operation(Generic[P, R]):
             return None
         self._names = {}
         return hints
+
+
+def _check_handler(function: Any) -> None:
+    """Refuse what can never run as a method that returns one value.
+
+    Raises:
+        TypeError: A static or a class method, or one that yields.
+    """
+    if isinstance(function, (staticmethod, classmethod, property)) or not callable(function):
+        msg = f"@operation stands on a {type(function).__name__}: it needs a method that takes `self`"
+        raise TypeError(msg)
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        msg = f"{function.__qualname__} yields: an operation returns one value; use report_progress for the way there"
+        raise TypeError(msg)
 
 
 class BoundOperation(Generic[P, R]):
@@ -180,10 +208,11 @@ class BoundOperation(Generic[P, R]):
     async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> ToolResponse[R]:
         """Run the operation with these arguments and return its answer; never raises for a failure of the tool."""
         params: dict[str, Any] = dict(kwargs)
-        for parameter, value in zip(self.parameters, args, strict=False):
-            params[parameter.name] = value
-        for surplus, value in enumerate(args[len(self.parameters) :]):
-            params[f"argument_{len(self.parameters) + surplus + 1}"] = value
+        names = [parameter.name for parameter in self.parameters]
+        for position, value in enumerate(args):
+            # One too many, or one that is named besides: a name that stage 1 refuses.
+            is_free = position < len(names) and names[position] not in kwargs
+            params[names[position] if is_free else f"argument_{position + 1}"] = value
         return await self.call(params)
 
     def call(

@@ -72,6 +72,12 @@ class BaseTool(metaclass=_ToolType):
                     declared[attribute] = value
                 else:
                     declared.pop(attribute, None)
+        for attribute, declaration in declared.items():
+            if hasattr(BaseTool, attribute):
+                msg = f"{cls.__name__}.{attribute} hides a part of BaseTool: call the method otherwise, and set name="
+                raise TypeError(msg)
+            if attribute not in vars(cls):
+                declared[attribute] = declaration.inherited_by(cls)
         cls._declared = declared
 
     def __init__(self, *, runtime: Runtime | None = None) -> None:
@@ -94,9 +100,14 @@ class BaseTool(metaclass=_ToolType):
         """This toolset alone, as a box: what next steps may name when no server serves it with others."""
         return self._toolbox
 
-    def bound(self, attribute: str) -> BoundOperation[..., Any]:
-        """Return the bound operation of a method."""
-        return self._by_attribute[attribute]
+    def bound(self, declaration: Operation[..., Any]) -> BoundOperation[..., Any]:
+        """Return the operation of a declaration, bound to this toolset; `super()` asks for one that is overridden."""
+        bound = self._by_attribute.get(declaration.attribute)
+        if bound is None or bound.declaration is not declaration:
+            bound = self._overridden.get(declaration)
+            if bound is None:
+                bound = self._overridden[declaration] = bind(declaration, self)
+        return bound
 
     async def execute_with_error_handling(
         self,
@@ -132,6 +143,7 @@ class BaseTool(metaclass=_ToolType):
 
     def bind_operations(self) -> None:
         """Bind every operation to this instance; the class does it once, after `__init__`."""
+        self._overridden: dict[Operation[..., Any], BoundOperation[..., Any]] = {}
         self._by_attribute = {attribute: bind(item, self) for attribute, item in self._declared.items()}
         self._operations: dict[str, BoundOperation[..., Any]] = {}
         for bound in self._by_attribute.values():

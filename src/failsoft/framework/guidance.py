@@ -10,7 +10,7 @@ import json
 import math
 import secrets
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -56,8 +56,11 @@ def explain(error: ToolError, call: CallContext) -> Failure:
     detail = settings.detail_level
     foreign = redact_paths if detail == "minimal" else str
     message = f"{foreign(_sentence(error.message))} {_guidance(error, call, effect, retry, step, error_id)}"
+    suggestions = [foreign(text) for text in _suggestions(error)]
+    violations = error.violations[:_VIOLATIONS_AT_MOST]
+    message, *texts = _clean([message, *suggestions, *[item.message for item in violations]])
     return Failure(
-        message=_clean(message),
+        message=message,
         code=error.code,
         category=error.category,
         tool=call.tool,
@@ -67,9 +70,9 @@ def explain(error: ToolError, call: CallContext) -> Failure:
         error_id=error_id,
         timestamp=utc_timestamp(),
         exception=error,
-        suggestions=tuple(foreign(text) for text in _suggestions(error)),
+        suggestions=tuple(texts[: len(suggestions)]),
         next_step=step,
-        violations=tuple(_clean_violation(item) for item in error.violations[:_VIOLATIONS_AT_MOST]),
+        violations=tuple(map(_told, violations, texts[len(suggestions) :])),
         details=redact(json_safe(error.all_details())) or None if detail != "minimal" else None,
         cause=_cause(error) if detail == "full" else None,
         stack_trace=_stack(error) if settings.debug_stack else None,
@@ -212,23 +215,26 @@ def _sentence(text: Any) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _suggestions(error: ToolError) -> tuple[str, ...]:
+def _suggestions(error: ToolError) -> list[str]:
     """Return the class's hints and the error's own suggestions; other paths are put as a question (seed 004)."""
     own = error.suggestions
     if isinstance(error, DocumentNotFound):
         own = tuple(f"Did you mean: {candidate}?" for candidate in own)
-    return tuple(dict.fromkeys([_clean(text) for text in (*error.rendered_hints(), *own)]))[:_SUGGESTIONS_AT_MOST]
+    return list(dict.fromkeys(map(str, (*error.rendered_hints(), *own))))[:_SUGGESTIONS_AT_MOST]
 
 
-def _clean_violation(violation: Violation) -> Violation:
-    path, message = bounded(violation.path), _clean(violation.message)
+def _told(violation: Violation, message: str) -> Violation:
+    path = bounded(violation.path)
     if path == violation.path and message == violation.message:
         return violation
     return replace(violation, path=path, message=message)
 
 
-def _clean(text: Any) -> str:
-    return redact_text(bounded(str(text), 2 * _MESSAGE_AT_MOST))
+def _clean(texts: Iterable[Any]) -> list[str]:
+    """Return the texts bounded and without secrets; hardly any holds one, so they are first looked through as one."""
+    kept = [bounded(str(text), 2 * _MESSAGE_AT_MOST) for text in texts]
+    whole = "\n".join(kept)
+    return kept if redact_text(whole) == whole else [redact_text(text) for text in kept]
 
 
 def _cause(error: ToolError) -> dict[str, Any] | None:
@@ -240,7 +246,7 @@ def _cause(error: ToolError) -> dict[str, Any] | None:
         text = str(cause)
     except Exception:  # noqa: BLE001 - a broken __str__ must not cost the answer
         text = ""
-    return {"type": type(cause).__name__, "message": _clean(text)}
+    return {"type": type(cause).__name__, "message": _clean([text])[0]}
 
 
 def _stack(error: ToolError) -> str:

@@ -126,7 +126,10 @@ class BaseTool(metaclass=_ToolType):
         Returns:
             A `ToolResponse`; a failure of whatever kind is its `error`. Only a real cancellation is raised.
         """
-        bound = self._operations.get(operation) or self._by_attribute.get(operation)
+        try:
+            bound = self._operations.get(operation) or self._by_attribute.get(operation)
+        except TypeError:  # a name that cannot be hashed is no name
+            bound = None
         if bound is None:
             return await self._unknown(operation, params)
         return await bound.call(params, handler=handler)

@@ -21,8 +21,9 @@ from failsoft.framework.response import Metadata, ToolResponse
 
 __all__ = ["observe"]
 
+# Read past any property of the exception's own class that would answer for it.
 _traceback_of: Callable[[BaseException], types.TracebackType | None] = vars(BaseException)["__traceback__"].__get__
-"""Reads it past any property of the exception's own class that would answer for it."""
+_cause_of: Callable[[BaseException], BaseException | None] = vars(BaseException)["__cause__"].__get__
 
 
 async def observe(call: CallContext, proceed: Proceed) -> ToolResponse[Any]:
@@ -109,13 +110,15 @@ def _within(limit: int, response: ToolResponse[Any], failure: Failure) -> ToolRe
 
 
 def _forget_earlier_calls(raised: BaseException) -> None:
-    """Cut an exception's traceback where an earlier call begins.
+    """Cut an exception's traceback, and its cause's, where an earlier call begins.
 
     An author may raise one instance again and again; Python would prepend every raise to the ones before, and keep
-    alive what those calls held.
+    alive what those calls held. The frame that caught it last comes first: where its code comes again, a call begins.
     """
-    link = _traceback_of(raised)
-    while link is not None and link.tb_next is not None:
-        if link.tb_next.tb_frame.f_code is observe.__code__:
-            link.tb_next = None
-        link = link.tb_next
+    for exception in (raised, _cause_of(raised)):
+        link = None if exception is None else _traceback_of(exception)
+        outermost = None if link is None else link.tb_frame.f_code
+        while link is not None:
+            if link.tb_next is not None and link.tb_next.tb_frame.f_code is outermost:
+                link.tb_next = None
+            link = link.tb_next

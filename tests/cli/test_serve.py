@@ -72,7 +72,7 @@ def test_a_port_that_is_taken_is_told_with_a_way_out(run):
         ([], ExitCode.CONFIGURATION),
         (["docs", "--root", "nowhere"], ExitCode.CONFIGURATION),
         (["--app", "library:Library", "--app", "library"], ExitCode.CONFIGURATION),
-        (["docs", "--transport", "http", "--host", "0.0.0.0"], ExitCode.CONFIGURATION),  # noqa: S104 - it is refused
+        (["docs", "--transport", "http", "--host", "0.0.0.0"], ExitCode.CONFIGURATION),
         (["--app", "library:Stuck"], ExitCode.NOT_STARTED),
         (["--app", "library:Stuck", "--transport", "http", "--port", "0"], ExitCode.NOT_STARTED),
     ],

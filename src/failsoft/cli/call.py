@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shlex
 import sys
@@ -13,12 +12,11 @@ import typer
 
 from failsoft.cli.exits import ExitCode
 from failsoft.cli.options import App, Root
-from failsoft.cli.screen import Screen, is_terminal
-from failsoft.cli.typed_arguments import from_json, from_words
+from failsoft.cli.terminal import is_terminal, open_screen
+from failsoft.cli.typed_arguments import from_json
 
 if TYPE_CHECKING:
     from failsoft.framework.response import ToolResponse
-    from failsoft.framework.tool import BaseTool
 
 __all__ = ["call"]
 
@@ -27,17 +25,16 @@ AsJson = Annotated[str | None, typer.Option("--json", metavar="OBJECT", help="Ar
 Toolset = Annotated[str | None, typer.Option(metavar="NAME", help="The installed toolset; by default all of them.")]
 Compact = Annotated[bool, typer.Option("--compact", help="Print the answer in one line.")]
 
-_SHUTDOWN_LIMIT_S = 10.0
-
 
 def call(
     operation: Annotated[str, typer.Argument(metavar="OPERATION", help="The operation, by its MCP name.")],
     arguments: Arguments = None,
+    *,
     as_json: AsJson = None,
     toolset: Toolset = None,
     app: App = None,
     root: Root = None,
-    compact: Compact = False,  # noqa: FBT002 - a flag of the command line
+    compact: Compact = False,
 ) -> None:
     """Call one operation and print its answer as JSON.
 
@@ -45,34 +42,17 @@ def call(
     where one is expected, and a key that is given again makes a list. The arguments of --json come first, and KEY=VALUE
     replaces what they say.
     """
-    from failsoft.cli.toolsets import tools_for  # noqa: PLC0415 - `failsoft --help` needs none of this
-    from failsoft.framework.toolbox import Toolbox  # noqa: PLC0415
+    from failsoft.cli.calling import answer  # noqa: PLC0415 - `failsoft --help` needs none of this
 
-    tools = tools_for(operation, toolset, app, root)
-    bound = Toolbox(tools).find(operation)
     given = {} if as_json is None else from_json(sys.stdin.read() if as_json == "-" else as_json)
-    given |= from_words(arguments or (), {} if bound is None else bound.input_schema)
-    response = asyncio.run(_answer(tools, operation, given))
-    Screen().json(response.to_dict(), compact=compact)
+    response = answer(operation, given, arguments or (), toolset=toolset, app=app, root=root)
+    open_screen().json(response.to_dict(), compact=compact)
     if not response.success:
         if is_terminal(sys.stderr):
             named = {"--toolset": toolset, "--app": app, "--root": root}
             options = [word for name, value in named.items() if value is not None for word in (name, str(value))]
             _advise(response, options)
         raise typer.Exit(ExitCode.FAILED)
-
-
-async def _answer(tools: Sequence[BaseTool], operation: str, arguments: Mapping[str, Any]) -> ToolResponse[Any]:
-    from failsoft.framework.context import CallScope  # noqa: PLC0415 - only once something is called
-    from failsoft.framework.toolbox import Toolbox  # noqa: PLC0415
-    from failsoft.server.lifecycle import Lifecycle  # noqa: PLC0415
-
-    tool = next((tool for tool in tools if operation in tool.operations), None)
-    if tool is None:
-        return await tools[0].execute_with_error_handling(operation, arguments)
-    async with Lifecycle([tool], shutdown_limit_s=_SHUTDOWN_LIMIT_S).running():
-        scope = CallScope(principal="local", toolbox=Toolbox(tools))
-        return await tool.operations[operation].call(arguments, scope)
 
 
 def _advise(response: ToolResponse[Any], options: Sequence[str]) -> None:

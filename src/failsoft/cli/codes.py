@@ -10,7 +10,7 @@ import typer
 
 from failsoft.cli.known_codes import known_codes
 from failsoft.cli.options import App
-from failsoft.cli.screen import Screen
+from failsoft.cli.terminal import open_screen
 from failsoft.framework.catalogue import index_page
 from failsoft.framework.errors import ToolError
 
@@ -38,7 +38,7 @@ def codes(
     Those of the installed toolsets are among them, and those of an application of yours with --app. As Markdown they
     are the index of the documentation.
     """
-    screen = Screen()
+    screen = open_screen()
     found = known_codes(app)
     if output is Format.json:
         screen.json([_entry(kind) for kind in found.values()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -25,7 +25,6 @@ __all__ = ["app", "run"]
 
 COMMANDS = (demo, serve, call, explain, codes, lint, doctor)
 _EPILOG = "\b\n" + exit_codes_text()
-_BROKEN_PIPE = 141
 
 
 class _Commands(TyperGroup):
@@ -55,17 +54,20 @@ for command in COMMANDS:
     app.command(epilog=_EPILOG)(command)
 
 
-def _print_version(wanted: bool) -> None:  # noqa: FBT001 - the signature of a typer callback
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it like this
     if wanted:
         typer.echo(f"failsoft {__version__}")
         raise typer.Exit
+
+
+Version = Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")]
 
 
 @app.callback()
 def _options(
     ctx: typer.Context,
     *,
-    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),  # noqa: FBT003, ARG001 - typer's way to declare a flag, and its callback does the work
+    _version: Version = False,
 ) -> None:
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help(), err=True)
@@ -85,7 +87,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever read our output has left (`failsoft codes | head -1`); the interpreter must not flush once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
+        return ExitCode.READER_LEFT
     except Exception as error:  # noqa: BLE001 - the last place before a traceback
         return report(typed(error))
     return int(code or 0)

@@ -6,14 +6,18 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from failsoft.cli.demo_server import started_server
 from failsoft.cli.demo_story import Demo, Sample, Scene
 from failsoft.cli.exits import ExitCode
-from failsoft.cli.screen import Cell, Screen
+from failsoft.cli.screen import Screen
+from failsoft.cli.terminal import open_screen
+
+if TYPE_CHECKING:
+    from failsoft.cli.tables import Cell
 
 __all__ = ["demo"]
 
@@ -21,7 +25,8 @@ _STYLES = {"ok": "green", "recovered": "yellow", "error": "magenta", "rejected":
 
 
 def demo(
-    as_json: Annotated[bool, typer.Option("--json", help="Print what happened as JSON.")] = False,  # noqa: FBT002
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what happened as JSON.")] = False,
 ) -> None:
     """Show the main job on real documents, in seconds.
 
@@ -30,7 +35,7 @@ def demo(
     is not as it should be.
     """
     shown = asyncio.run(_perform())
-    screen = Screen()
+    screen = open_screen()
     if as_json:
         screen.json(shown.to_dict())
     else:

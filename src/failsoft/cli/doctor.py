@@ -11,6 +11,7 @@ import typer
 from failsoft.cli.exits import ExitCode
 from failsoft.cli.options import App, Root
 from failsoft.cli.screen import Screen
+from failsoft.cli.terminal import open_screen
 
 if TYPE_CHECKING:
     from failsoft.cli.checkup import Checkup
@@ -19,9 +20,10 @@ __all__ = ["doctor"]
 
 
 def doctor(
+    *,
     app: App = None,
     root: Root = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,  # noqa: FBT002
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
 ) -> None:
     """Show settings, versions and toolsets, and what is wrong.
 
@@ -31,7 +33,7 @@ def doctor(
     from failsoft.cli.checkup import check_up  # noqa: PLC0415 - `failsoft --help` needs none of this
 
     found = check_up(app, root)
-    screen = Screen()
+    screen = open_screen()
     if as_json:
         remarks = [dataclasses.asdict(remark) for remark in found.remarks]
         screen.json({"healthy": found.healthy, "remarks": remarks, **found.sections})

@@ -19,6 +19,7 @@ class ExitCode(IntEnum):
     NOT_STARTED = 4
     DEFECT = 70
     INTERRUPTED = 130
+    READER_LEFT = 141
 
     @property
     def meaning(self) -> str:
@@ -34,6 +35,7 @@ _MEANINGS = {
     ExitCode.NOT_STARTED: "the server could not start: the address is taken, or a toolset failed",
     ExitCode.DEFECT: "failsoft itself is broken",
     ExitCode.INTERRUPTED: "you ended it with Ctrl-C",
+    ExitCode.READER_LEFT: "whoever read the output left before its end",
 }
 
 

@@ -8,7 +8,7 @@ import typer
 
 from failsoft.cli.known_codes import find_code
 from failsoft.cli.options import App
-from failsoft.cli.screen import Screen
+from failsoft.cli.terminal import open_screen
 from failsoft.framework.catalogue import render_page
 
 __all__ = ["explain"]
@@ -22,4 +22,4 @@ def explain(
 
     The page is the one in the documentation. The codes of an application of yours are known with --app.
     """
-    Screen().markdown(render_page(find_code(code, app)))
+    open_screen().markdown(render_page(find_code(code, app)))

@@ -15,7 +15,7 @@ from failsoft.framework.text import bounded
 
 __all__ = ["missing", "report", "typed", "usage"]
 
-# Typer brings its own copy of click or uses the installed one, by version. `typer.BadParameter` is in both.
+# What typer raises for a bad command line; of its family only this one descendant is public.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 _LISTED_AT_MOST = 12

@@ -9,7 +9,7 @@ import typer
 
 from failsoft.cli.exits import ExitCode
 from failsoft.cli.options import Root
-from failsoft.cli.screen import Screen
+from failsoft.cli.terminal import open_screen
 
 __all__ = ["lint"]
 
@@ -18,25 +18,21 @@ Targets = Annotated[list[str], typer.Argument(metavar="TARGET", help="module:att
 
 def lint(
     targets: Targets,
+    *,
     root: Root = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,  # noqa: FBT002
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Check what tools tell their caller when they fail.
 
     They are made to fail in every way there is. Every failure must name its cause and a next step that exists among the
     tools; none may name a command, an address or a path. The exit code is 1 if one does not.
     """
-    from failsoft.cli.toolsets import tool_source  # noqa: PLC0415 - `failsoft --help` needs none of this
-    from failsoft.framework.lint import lint_toolbox  # noqa: PLC0415
-    from failsoft.framework.toolbox import Toolbox  # noqa: PLC0415
+    from failsoft.cli.toolsets import toolbox_of  # noqa: PLC0415 - `failsoft --help` needs none of this
+    from failsoft.framework.lint import lint_toolbox  # noqa: PLC0415 - the same
 
-    tools = []
-    for target in targets:
-        is_app = ":" in target
-        tools += tool_source([] if is_app else [target], target if is_app else None, root)()
-    box = Toolbox(tools)
+    box = toolbox_of(targets, root)
     findings = lint_toolbox(box)
-    screen = Screen()
+    screen = open_screen()
     if as_json:
         screen.json([dataclasses.asdict(finding) for finding in findings])
     elif findings:

@@ -25,13 +25,14 @@ class Transport(StrEnum):
 
 def serve(
     toolsets: Annotated[list[str] | None, typer.Argument(metavar="TOOLSET", help="Installed toolsets.")] = None,
+    *,
     app: App = None,
     root: Root = None,
     transport: Annotated[Transport, typer.Option(help="How clients reach it.")] = Transport.stdio,
     host: Annotated[str, typer.Option(help="Where to listen, over HTTP.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port, or 0 for a free one.")] = 8321,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the port.")] = 1,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Serve beyond this machine without a token.")] = False,  # noqa: FBT002
+    insecure: Annotated[bool, typer.Option("--insecure", help="Serve beyond this machine without a token.")] = False,
 ) -> None:
     """Serve toolsets to MCP clients, over stdio or HTTP.
 

@@ -12,9 +12,10 @@ from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.logs import configure_logging
 from failsoft.framework.text import bounded
 from failsoft.framework.tool import BaseTool
+from failsoft.framework.toolbox import Toolbox
 from failsoft.server.registry import ToolSource, find_toolsets
 
-__all__ = ["LoggedSource", "tool_source", "tools_for"]
+__all__ = ["LoggedSource", "tool_source", "toolbox_of", "tools_for"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,19 @@ def tools_for(operation: str, toolset: str | None, app: str | None, root: Path |
         )
     near = [tool for tool in tools if tool.toolbox.closest(operation) is not None]
     return (having or near or tools)[:1]
+
+
+def toolbox_of(targets: Sequence[str], root: Path | None) -> Toolbox:
+    """Return the tools that are named, together: toolsets by name, applications as `module:attribute`.
+
+    Raises:
+        CONFIG_ERROR: Something that was named cannot be loaded, or two tools have one name.
+    """
+    tools: list[BaseTool] = []
+    for target in targets:
+        is_app = ":" in target
+        tools += tool_source([] if is_app else [target], target if is_app else None, root)()
+    return Toolbox(tools)
 
 
 def _installed(root: Path | None) -> list[BaseTool]:

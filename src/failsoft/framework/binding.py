@@ -76,7 +76,8 @@ def _attach(bound: BoundOperation[..., Any], tool: Toolset) -> None:
     bound.threads = runtime.threads
     bound.clock = time.monotonic
     bound.wire = find_format(
-        tool.wire_format if settings.wire_format == "auto" else settings.wire_format, docs_url=settings.error_docs_url or ""
+        tool.wire_format if settings.wire_format == "auto" else settings.wire_format,
+        docs_url=settings.error_docs_url or "",
     )
     bound.reviews = tuple(_review(method, tool) for method in _own(bound.declaration.reviews, tool))
 

@@ -19,7 +19,7 @@ from failsoft.framework.context import CallContext
 from failsoft.framework.errors import DocumentNotFound, Effect, NextStep, ToolError, UnknownTool
 from failsoft.framework.failure import Failure, RetryAdvice
 from failsoft.framework.json_safe import encode, json_safe
-from failsoft.framework.redaction import redact, redact_paths, redact_text
+from failsoft.framework.redaction import redact, redact_paths, redact_text, withhold_contents
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Violation
 
@@ -35,6 +35,9 @@ _SUGGESTIONS_AT_MOST = 8
 _VIOLATIONS_AT_MOST = 200
 _SPELLED_OUT = 80
 _IN_WORDS = json.JSONEncoder(ensure_ascii=False)
+
+_ECHOING = frozenset({"pydantic", "pydantic_core", "sqlalchemy"})
+"""Packages whose exceptions print the values that were passed to them."""
 
 _WHO = {
     "operator": "The operator of this server has to mend it",
@@ -73,7 +76,7 @@ def explain(error: ToolError, call: CallContext) -> Failure:
         suggestions=tuple(texts[: len(suggestions)]),
         next_step=step,
         violations=tuple(map(_told, violations, texts[len(suggestions) :])),
-        details=redact(json_safe(error.all_details())) or None if detail != "minimal" else None,
+        details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
         cause=_cause(error) if detail == "full" else None,
         stack_trace=_stack(error) if settings.debug_stack else None,
         request_id=call.scope.request_id,
@@ -242,11 +245,13 @@ def _cause(error: ToolError) -> dict[str, Any] | None:
     cause = error.__cause__
     if cause is None:
         return None
+    told: dict[str, Any] = {"type": type(cause).__name__}
+    if type(cause).__module__.partition(".")[0] in _ECHOING:
+        return told
     try:
-        text = str(cause)
+        return {**told, "message": _clean([bounded(str(cause))])[0]}
     except Exception:  # noqa: BLE001 - a broken __str__ must not cost the answer
-        text = ""
-    return {"type": type(cause).__name__, "message": _clean([text])[0]}
+        return told
 
 
 def _stack(error: ToolError) -> str:

@@ -305,7 +305,7 @@ def operation(  # noqa: PLR0913 - the same facts, for the author to state
         idempotent: Twice has the effect of once, so it may be run again.
         open_world: It reaches out to systems that this server does not control.
         timeout: The limit of the whole call in seconds, above 0; by default the one of the settings.
-        recovery: Strategies tried for any error of this operation, before those of the runtime.
+        recovery: The strategies for any error of this operation, in place of the runtime's; an empty list for none.
         input_schema: A JSON Schema for a handler that takes `**arguments`.
 
     Raises:

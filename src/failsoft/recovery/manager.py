@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from loguru import logger
 
+from failsoft.framework import logs
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import (
@@ -102,6 +103,7 @@ class RecoveryManager:
                 if call.expired or is_real_cancellation(raised):
                     raise
                 metrics.recovery(strategy.name, "failed")
+                logs.log_recovery(call, strategy.name, "failed")
                 if isinstance(raised, ToolError):
                     error = raised
                 else:
@@ -111,6 +113,7 @@ class RecoveryManager:
                 metrics.recovery(strategy.name, "skipped")
                 continue
             metrics.recovery(strategy.name, "recovered")
+            logs.log_recovery(call, strategy.name, "recovered")
             call.receipt = receipt
             return value
         try:

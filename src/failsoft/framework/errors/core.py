@@ -307,5 +307,14 @@ class MultipleErrors(InternalError):
         error = cls(message=f"{len(members)} things failed at once: {', '.join(codes[:5])}.", errors=listed)
         categories = {member.category for member in members}
         if len(categories) == 1:
-            error.category = categories.pop()
+            shared = _category_of(type(members[0]))
+            vars(error).update({fact: getattr(shared, fact) for fact in _CATEGORY_FACTS})
         return error
+
+
+_CATEGORY_FACTS = ("category", "http_status", "error_type", "numeric_code", "retry", "actor")
+
+
+def _category_of(kind: type[ToolError]) -> type[ToolError]:
+    """Return the category that an error class stands under."""
+    return next(base for base in reversed(kind.__mro__) if issubclass(base, ToolError) and base.category)

@@ -16,6 +16,7 @@ from failsoft.framework.operation import operation
 from failsoft.framework.runtime import Runtime
 from failsoft.framework.tool import BaseTool
 from failsoft.recovery.alternates import Alternate
+from failsoft.recovery.retry import Retry
 from failsoft.tools.docs import lookup
 from failsoft.tools.docs.alternates import alternate_paths, spelled_on_disk
 from failsoft.tools.docs.documents import Document
@@ -133,7 +134,7 @@ class Docs(BaseTool):
         self._report(call, len(listed["documents"]))
         return listed
 
-    @operation(read_only=True, open_world=False, title="Search documents", recovery=[PlainWords()])
+    @operation(read_only=True, open_world=False, title="Search documents", recovery=[PlainWords(), Retry()])
     def search_documents(
         self,
         call: CallContext,

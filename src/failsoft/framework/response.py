@@ -51,8 +51,9 @@ class EncodedResponse:
 
     @property
     def size_bytes(self) -> int:
-        """The size on the wire, text and structured content together, in bytes."""
-        return 2 * len(self.text.encode())
+        """The size on the wire, text, structured content and further blocks together, in bytes."""
+        size = 2 * (len(self.text) if self.text.isascii() else len(self.text.encode()))
+        return size + sum(len(block.model_dump_json()) for block in self.content)
 
 
 class Renderer(Protocol):

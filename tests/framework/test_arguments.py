@@ -66,7 +66,7 @@ class Forms(BaseTool):
         self,
         integer: int = 0,
         number: float = 0.0,
-        flag: bool = False,  # noqa: FBT001, FBT002
+        flag: bool = False,
         text: str = "",
         bounded: Annotated[int, Field(ge=1, le=9)] = 1,
         short: Annotated[str, Field(max_length=3)] = "",

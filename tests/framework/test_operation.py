@@ -119,11 +119,11 @@ async def test_an_annotation_may_name_what_is_defined_later() -> None:
     assert (await Forward(runtime=quiet_runtime()).take(item={"number": 3})).data == 3
 
 
-def _generator(self: Any) -> Any:  # noqa: ARG001
+def _generator(self: Any) -> Any:
     yield 1
 
 
-async def _async_generator(self: Any) -> Any:  # noqa: ARG001
+async def _async_generator(self: Any) -> Any:
     yield 1
 
 
@@ -274,7 +274,7 @@ async def test_super_reaches_the_operation_that_was_overridden() -> None:
     ("kind", "number", "succeeds"),
     [(Base, 0, False), (Base, 1, True), (Sibling, 1, True), (Stricter, 0, True), (Stricter, 1, False)],
 )
-async def test_checks_of_a_subclass_are_its_own(kind: type[Base], number: int, succeeds: bool) -> None:  # noqa: FBT001
+async def test_checks_of_a_subclass_are_its_own(kind: type[Base], number: int, succeeds: bool) -> None:
     response = await kind(runtime=quiet_runtime()).double(number=number)
     assert response.success is succeeds
 

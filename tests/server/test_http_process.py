@@ -125,7 +125,7 @@ def test_a_failed_start_ends_the_process_with_a_typed_error(served: Callable[...
     assert not any(line.startswith("ready") for line in server.errors)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])  # noqa: S104
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_serving_beyond_this_machine_without_a_token_is_refused(served: Callable[..., Served], host: str) -> None:
     server = served("http", f"host={host}")
     assert server.wait() == 1

@@ -26,7 +26,7 @@ class JsonSchemaArguments:
 
     def __init__(self, owner: str, schema: Mapping[str, Any]) -> None:
         from jsonschema import SchemaError  # noqa: PLC0415 - 30 ms that only such tools pay for
-        from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415
+        from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - only tools with a schema of their own need it
 
         self.schema = copy.deepcopy(dict(schema))
         check_input_schema(owner, self.schema)

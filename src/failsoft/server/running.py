@@ -59,8 +59,8 @@ def serve(  # noqa: PLR0913 - each one an operator may want to set, all but the 
         _serve_stdio(tools, name, instructions)
         return
     # The web server is loaded by those who serve HTTP only.
-    from failsoft.server.app_factory import AppFactory  # noqa: PLC0415
-    from failsoft.server.web import serve_http  # noqa: PLC0415
+    from failsoft.server.app_factory import AppFactory  # noqa: PLC0415 - a stdio server needs no web server
+    from failsoft.server.web import serve_http  # noqa: PLC0415 - a stdio server needs no web server
 
     factory = AppFactory(
         tools=tools,

@@ -13,6 +13,7 @@ from mcp import Client, StdioServerParameters
 from failsoft.server import mcp_server
 from tests.server.processes import SERVING, Served
 from tests.server.served_tools import TOOLS
+from tests.server.transports import TRANSPORTS
 
 MODERN, LEGACY = "2026-07-28", "legacy"
 
@@ -44,9 +45,6 @@ def http_url() -> Iterator[str]:
         yield server.wait_for("ready")
     finally:
         server.close()
-
-
-TRANSPORTS = ("memory-modern", "memory-legacy", "stdio-modern", "stdio-legacy", "http-modern", "http-legacy")
 
 
 @pytest.fixture(scope="module", params=TRANSPORTS)

@@ -129,6 +129,11 @@ class Polite(BaseTool):
         ]
 
     @operation(read_only=True)
+    async def large_picture(self) -> Any:
+        """Return an image beyond the limit of an answer."""
+        return ImageContent(type="image", data="A" * 1_200_000, mime_type="image/png")
+
+    @operation(read_only=True)
     async def text_of(self, length: int) -> str:
         """Return so many letters."""
         return "x" * length

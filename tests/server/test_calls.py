@@ -14,8 +14,13 @@ from mcp_types import CallToolResult, ImageContent, ResourceLink, TextContent
 
 from tests.server.processes import BOUND_S
 from tests.server.served_tools import PNG
+from tests.server.transports import TRANSPORTS
 
 pytestmark = pytest.mark.anyio
+
+CANCELLABLE = [transport for transport in TRANSPORTS if transport != "http-legacy"]
+"""A client of the older era cancels with a second request, which a server without sessions cannot tie to the first:
+there only a disconnect cancels (`test_http_process.py`)."""
 
 
 def told(result: CallToolResult) -> dict[str, Any]:
@@ -112,6 +117,7 @@ async def test_a_call_without_a_progress_callback_is_the_same_call(client: Clien
     assert told(await client.call_tool("count", {"steps": 3}))["data"] == 3
 
 
+@pytest.mark.parametrize("client", CANCELLABLE, indirect=True)
 async def test_a_caller_who_gives_up_cancels_the_handler(client: Client, request: pytest.FixtureRequest) -> None:
     key = request.node.name
     async with anyio.create_task_group() as group:
@@ -157,6 +163,11 @@ async def test_a_result_above_the_limit_becomes_an_error_that_says_how_large_it_
     error = told(await client.call_tool("text_of", {"length": 600_000}))["error"]
     assert error["code"] == "RESULT_TOO_LARGE"
     assert told(await client.call_tool("text_of", {"length": 400_000}))["data"] == "x" * 400_000
+
+
+async def test_images_count_towards_the_limit(client: Client) -> None:
+    error = told(await client.call_tool("large_picture"))["error"]
+    assert error["code"] == "RESULT_TOO_LARGE"
 
 
 async def test_meta_of_the_request_reaches_the_handler(client: Client) -> None:

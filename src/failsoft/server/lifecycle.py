@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeAlias
 
 import anyio
@@ -14,17 +14,13 @@ from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import InitializationError
 from failsoft.framework.tool import BaseTool
 
-__all__ = ["CutOff", "Lifecycle", "Phase"]
+__all__ = ["Lifecycle", "Phase"]
 
 Phase: TypeAlias = Literal["starting", "ready", "draining", "stopped"]
 
 
 _LAST_WORDS_S = 1.0
 """How long a call that was cut off may take to say so, in seconds."""
-
-
-class CutOff(Exception):
-    """The server ended before the call did."""
 
 
 class Lifecycle:
@@ -45,8 +41,8 @@ class Lifecycle:
         self._lock = asyncio.Lock()
         self._emptied: anyio.Event | None = None
         self._hurried = False
-        self._calls: set[asyncio.Task[Any]] = set()
-        self._cut_off: set[asyncio.Task[Any]] = set()
+        self._calls: set[asyncio.Task[Any] | None] = set()
+        self._cut_off: set[asyncio.Task[Any] | None] = set()
         self.phase: Phase = "starting"
         self.in_flight = 0
         self.failure: InitializationError | None = None
@@ -121,28 +117,23 @@ class Lifecycle:
         if self.in_flight == 0 and self._emptied is not None:
             self._emptied.set()
 
-    @contextmanager
-    def calling(self) -> Iterator[None]:
-        """Hold the running task as a call that may be cut off.
-
-        Raises:
-            CutOff: The server ended before the call did.
-        """
+    def begin(self) -> asyncio.Task[Any] | None:
+        """Note the running task as one that runs a tool; return it, for `was_cut_off` and `end`."""
         task = asyncio.current_task()
-        if task is None:
-            msg = "a call needs a task to run in"
-            raise RuntimeError(msg)
         self._calls.add(task)
-        try:
-            yield
-        except asyncio.CancelledError:
-            if task not in self._cut_off:
-                raise
-            task.uncancel()
-            raise CutOff from None
-        finally:
-            self._calls.discard(task)
-            self._cut_off.discard(task)
+        return task
+
+    def end(self, task: asyncio.Task[Any] | None) -> None:
+        """Forget the task."""
+        self._calls.discard(task)
+        self._cut_off.discard(task)
+
+    def was_cut_off(self, task: asyncio.Task[Any] | None) -> bool:
+        """Return whether it was us who cancelled the task; the cancellation then counts as dealt with."""
+        if task is None or task not in self._cut_off:
+            return False
+        task.uncancel()
+        return True
 
     async def finish(self, grace_s: float) -> None:
         """Let requests in flight finish; what outlasts `grace_s` seconds, or somebody's patience, is cut off."""
@@ -150,7 +141,8 @@ class Lifecycle:
         if self.in_flight:
             self._cut_off |= self._calls
             for task in self._calls:
-                task.cancel()
+                if task is not None:
+                    task.cancel()
             await self._idle(_LAST_WORDS_S)
 
     async def _idle(self, limit_s: float, *, or_hurried: bool = False) -> None:

@@ -22,7 +22,7 @@ from failsoft.framework.text import bounded
 from failsoft.framework.toolbox import Toolbox
 from failsoft.server import telemetry
 from failsoft.server.encoding import call_tool_result
-from failsoft.server.lifecycle import CutOff, Lifecycle
+from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.progress import Progress
 
 __all__ = ["ToolProtocol"]
@@ -93,34 +93,28 @@ class ToolProtocol:
         bound = self._toolbox.find(params.name)
         if bound is None:
             raise self._unknown(params.name)
+        arguments = params.arguments or {}
+        progress = Progress(ctx.session)
+        scope = self._scope(ctx, progress)
+        task = self._lifecycle.begin()
         try:
-            response = await self._run(bound, params.arguments or {}, ctx)
+            if self._lifecycle.is_ready:
+                response = await bound.call(arguments, scope)
+            else:
+                response = await _ending(CallContext(bound, arguments, scope), begun=False)
             telemetry.describe_call(response)
             return call_tool_result(response)
         except BaseException as error:
             # An exception that leaves here is shown to old clients as it is, or ends the server: nothing may.
-            if is_real_cancellation(error):
+            if not is_real_cancellation(error):
+                raise _broken(bound, error) from None
+            if not self._lifecycle.was_cut_off(task):
                 telemetry.describe_cancelled_call()
                 raise
-            logger.opt(exception=error).error("The server failed while it answered a call of '{}'", bound.name)
-            raise MCPError(code=types.INTERNAL_ERROR, message="Internal server error") from None
-
-    async def _run(
-        self, bound: BoundOperation[..., Any], arguments: Mapping[str, Any], ctx: ServerRequestContext[Any, Any]
-    ) -> ToolResponse[Any]:
-        progress = Progress(ctx.session)
-        scope = self._scope(ctx, progress)
-        if not self._lifecycle.is_ready:
-            return await _ending(CallContext(bound, arguments, scope))
-        try:
-            with self._lifecycle.calling():
-                return await bound.call(arguments, scope)
-        except CutOff:
-            begun = CallContext(bound, arguments, scope)
-            begun.attempt = 1
-            return await _ending(begun)
+            return call_tool_result(await _ending(CallContext(bound, arguments, scope), begun=True))
         finally:
             progress.over = True
+            self._lifecycle.end(task)
 
     def _scope(self, ctx: ServerRequestContext[Any, Any], progress: Progress) -> CallScope:
         """Return what the transport knows. Only HTTP attaches a request; without one the caller is this machine."""
@@ -155,16 +149,23 @@ class ToolProtocol:
         )
 
 
-async def _ending(call: CallContext) -> ToolResponse[Any]:
+async def _ending(call: CallContext, *, begun: bool) -> ToolResponse[Any]:
     """Return the failure of a call that the end of the server has caught, counted and logged like any other.
 
     What a call that had begun has changed by then, nobody knows.
     """
 
-    async def refuse(_call: CallContext) -> Any:
+    async def refuse(call: CallContext) -> Any:
+        call.attempt = int(begun)
         raise Unavailable(message="The server is shutting down.", retry_after_seconds=_BACK_WITHIN_S)
 
     return await observe(call, refuse)
+
+
+def _broken(bound: BoundOperation[..., Any], error: BaseException) -> MCPError:
+    """Return what a caller is told when this module itself is broken."""
+    logger.opt(exception=error).error("The server failed while it answered a call of '{}'", bound.name)
+    return MCPError(code=types.INTERNAL_ERROR, message="Internal server error")
 
 
 def _principal(token: AccessToken) -> str:

@@ -27,7 +27,9 @@ def install(server: Server[Any]) -> None:
 
 
 def describe_call(response: ToolResponse[Any]) -> None:
-    """Write what happened in a call to the current span, if one is recorded."""
+    """Write what happened in a call to the current span, if there is anything to say and the span is recorded."""
+    if response.error is None and response.metadata.recovery is None:
+        return
     span = trace.get_current_span()
     if not span.is_recording():
         return

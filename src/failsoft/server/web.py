@@ -17,11 +17,9 @@ from failsoft.server.access import check_exposure
 from failsoft.server.app_factory import AppFactory
 from failsoft.server.assembly import Assembly
 from failsoft.server.draining import SIGNALS
+from failsoft.server.uvicorn_config import config_for
 
-__all__ = ["config_for", "serve_http"]
-
-_LAST_BYTES_S = 3
-"""How long a client may take to read an answer that is ready, once the server has drained, in seconds."""
+__all__ = ["serve_http"]
 
 _LIFESPAN_FAILED = 3
 """uvicorn's exit code for an app that did not start."""
@@ -48,21 +46,6 @@ def serve_http(
             serve_workers(factory, listener, workers=workers, on_ready=lambda: on_ready(url))
         else:
             _serve_alone(app, assembly, listener, on_ready=lambda: on_ready(url))
-
-
-def config_for(app: Any, *, workers: int = 1, factory: bool = False) -> uvicorn.Config:
-    """Return how uvicorn shall run the app: no access log, no logging set-up of its own, no websockets."""
-    return uvicorn.Config(
-        app,
-        factory=factory,
-        workers=workers,
-        lifespan="on",
-        ws="none",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_LAST_BYTES_S,
-    )
 
 
 def _serve_alone(app: Starlette, assembly: Assembly, listener: socket.socket, *, on_ready: Callable[[], None]) -> None:

@@ -16,7 +16,7 @@ from uvicorn.supervisors import Multiprocess
 
 from failsoft.framework.errors import ConfigurationError, InitializationError
 from failsoft.server.app_factory import AppFactory
-from failsoft.server.web import config_for
+from failsoft.server.uvicorn_config import config_for
 
 __all__ = ["serve_workers"]
 

@@ -83,6 +83,13 @@ def test_what_cannot_be_called_is_a_typed_error_and_no_traceback(run, arguments,
     assert "Traceback" not in ran.err
 
 
+def test_an_application_that_ends_the_program_is_a_configuration_error(run, folder):
+    (folder / "leaving.py").write_text("import sys\nsys.exit(0)\n")
+    ran = run("call", "anything", "--app", "leaving:app")
+    assert (ran.code, ran.out) == (ExitCode.CONFIGURATION, "")
+    assert ran.err.startswith("CONFIG_ERROR: ")
+
+
 def test_a_bad_setting_is_named(run):
     ran = run("call", "get_book", "title=Dune", *APP, env={"FAILSOFT_MAX_THREADS": "many"})
     assert (ran.code, ran.out) == (ExitCode.CONFIGURATION, "")

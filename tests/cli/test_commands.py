@@ -79,10 +79,27 @@ def test_every_error_leads_to_an_exit_code_that_is_not_success(kind):
     assert exit_code_of(kind(message="It failed.")) != ExitCode.OK
 
 
-def test_a_reader_that_leaves_early_is_no_error(folder):
-    script = f"{sys.executable} -m failsoft codes --format json | head -c 1; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("[", "")
+@pytest.mark.parametrize("arguments", [["codes"], ["codes", "--format", "json"], ["--help"]])
+def test_a_reader_that_has_left_is_no_error(folder, arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as nobody:
+        command = [sys.executable, "-m", "failsoft", *arguments]
+        done = subprocess.run(command, cwd=folder, stdout=nobody, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (ExitCode.READER_LEFT, "")
+
+
+@pytest.mark.parametrize(("where", "code"), [("/dev/full", ExitCode.FAILED), ("&-", ExitCode.OK)])
+def test_output_that_cannot_be_written_is_no_traceback(folder, where, code):
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m failsoft codes >{where}"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    assert done.stderr.startswith("STORAGE_ERROR: " if code else "")
 
 
 def test_output_for_a_terminal_without_unicode_does_not_end_a_command(run):

@@ -81,6 +81,13 @@ def test_what_cannot_be_served_is_a_typed_error_on_standard_error(run, arguments
     ran = run("serve", *arguments)
     assert (ran.code, ran.out) == (code, "")
     assert re.search(r"^[A-Z_]+: ", ran.err, re.MULTILINE)
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_a_toolset_that_does_not_come_up_is_told_with_its_reason(run, transport):
+    ran = run("serve", "--app", "library:Stuck", "--transport", transport, "--port", "0")
+    assert "  cause: RuntimeError: no fuel" in ran.err.splitlines()
 
 
 def test_an_unknown_toolset_is_answered_with_the_closest_and_with_all(run):

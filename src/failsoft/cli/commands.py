@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +21,7 @@ from failsoft.cli.explain import explain
 from failsoft.cli.faults import missing, report, typed, usage
 from failsoft.cli.lint import lint
 from failsoft.cli.serve import serve
+from failsoft.framework.errors import ConfigurationError
 
 __all__ = ["app", "run"]
 
@@ -74,11 +76,28 @@ def _options(
         raise typer.Exit(ExitCode.USAGE)
 
 
+def _open_streams() -> None:
+    """See to it that writing works: where there is no stream (`>&-`), and on a terminal without Unicode."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - open for as long as the process lasts
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _ended(left: SystemExit) -> ExitCode:
+    """Return the exit code where something below us ended the program: typer at a broken pipe, or a loaded module."""
+    if isinstance(left.__context__, BrokenPipeError):
+        return ExitCode.READER_LEFT
+    return report(
+        ConfigurationError(message=f"Something that was loaded has ended the program (exit code {left.code}).")
+    )
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; whatever goes wrong is told as a typed error."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode must not end a command
+    _open_streams()
     try:
         code = app(args=arguments, standalone_mode=False, prog_name="failsoft")
         sys.stdout.flush()
@@ -88,6 +107,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has left (`failsoft codes | head -1`); the interpreter must not flush once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.READER_LEFT
+    except SystemExit as left:
+        return _ended(left)
     except Exception as error:  # noqa: BLE001 - the last place before a traceback
         return report(typed(error))
     return int(code or 0)

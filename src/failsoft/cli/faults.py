@@ -11,6 +11,7 @@ import typer
 from failsoft.cli.exits import ExitCode, exit_code_of
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError, InvalidParameter, NotFound, ToolError, UnknownError
+from failsoft.framework.normalize import normalize
 from failsoft.framework.text import bounded
 
 __all__ = ["missing", "report", "typed", "usage"]
@@ -50,23 +51,29 @@ def missing(*, kind: str, name: str, known: Sequence[str], command: str, listing
 
 
 def typed(error: BaseException) -> ToolError:
-    """Return the error of the catalogue for whatever ended a command."""
+    """Return the error of the catalogue for whatever ended a command.
+
+    Its text, which no caller of a tool would be told, is for the person who typed the command.
+    """
     if isinstance(error, ToolError):
         return error
     if isinstance(error, _UsageError):
         return _misused(error)
-    found = UnknownError(
-        message=f"The command failed unexpectedly ({type(error).__name__}: {bounded(str(error))}).",
-        type_name=type(error).__name__,
-        operator_hint=f"set {_SHOW_STACK[0]}=true to see where, and report it",
-    )
-    found.__cause__ = error
+    found = normalize(error)
+    told = f"{type(error).__name__}: {bounded(str(error))}"
+    if isinstance(found, UnknownError):
+        found.message = f"The command failed unexpectedly ({told})."
+        found.operator_hint = f"set {_SHOW_STACK[0]}=true to see where, and report it"
+    else:
+        found.message = f"{found.message.rstrip('.')} ({told})."
+        found.operator_hint = ""
     return found
 
 
 def report(error: ToolError, *, code: ExitCode | None = None) -> ExitCode:
     """Tell the error on standard error, and return the exit code that goes with it."""
     lines = [f"{error.code}: {error.message}"]
+    lines += [f"  cause: {cause}" for cause in _cause(error)]
     lines += [f"  next: {hint}" for hint in _next(error)]
     lines.append(f"  more: failsoft explain {error.code}")
     if error.__cause__ is not None and _may_show_stack():
@@ -81,6 +88,15 @@ def _misused(error: Exception) -> ToolError:
     command = getattr(context, "command_path", "failsoft")
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     return usage(message=text, hint=f"{command} --help")
+
+
+def _cause(error: ToolError) -> Iterator[str]:
+    """Yield what the error came from, unless its message says so already."""
+    cause = error.__cause__
+    if cause is not None and not any(
+        text and text in error.message for text in (str(cause), getattr(cause, "strerror", ""))
+    ):
+        yield f"{type(cause).__name__}: {bounded(str(cause))}"
 
 
 def _next(error: ToolError) -> Iterator[str]:

@@ -28,6 +28,7 @@ _FAULTS_AT_MOST = 2_000
 _MAPPING = (dict, Mapping)
 """For `isinstance`: a dict is told at once, while an abstract class is asked for 0.3 us."""
 _CONSTANTS = frozenset({"literal_error", "enum"})
+_LISTED = re.compile(r"'([^']*)'|(?<![\w.'])(-?\d{1,18})(?![\w.'])")
 _BRANCH = re.compile(r".*\[.*\]|int|str|float|bool|none|date|datetime|dict|list|tuple|set|bytes|url|uuid|decimal|any")
 """Names that pydantic gives the branches of a union; needed only where the arguments are not at hand."""
 
@@ -170,7 +171,7 @@ def _violation(line: _Line, root: Schema) -> Violation:
     if line.is_name:
         return violation("value", place, said=f"this name is not accepted: expected {expected or 'another one'}")
     said = _author_said(line, place) if reason == "value" and not line.merged else ""
-    return violation(reason, place, expected=expected, said=said, listed=_listed([line, *line.merged]))
+    return violation(reason, place, expected=expected, said=said, listed=_listed(line))
 
 
 def _names(value: Any) -> list[str]:
@@ -212,12 +213,11 @@ def _author_said(line: _Line, place: Place) -> str:
     return quotable(line.text, place) if line.kind not in REASONS else ""
 
 
-def _listed(lines: Sequence[_Line]) -> list[Any]:
+def _listed(line: _Line) -> list[Any]:
     """Return the accepted values as pydantic's context lists them, for want of a schema."""
-    contexts = [line.context for line in lines if line.context]
-    texts = [context.get("expected") or context.get("expected_tags") or "" for context in contexts]
-    return [
-        quoted if quoted or not number else int(number)
-        for text in texts
-        for quoted, number in re.findall(r"'([^']*)'|(?<![\w.'])(-?\d{1,18})(?![\w.'])", str(text))
-    ]
+    found: list[Any] = []
+    for one in (line, *line.merged):
+        text = one.context.get("expected") or one.context.get("expected_tags")
+        for quoted, number in _LISTED.findall(str(text)) if text else ():
+            found.append(quoted if quoted or not number else int(number))
+    return found

@@ -82,7 +82,7 @@ def violation(
         reason=reason,
         message=bounded(said) if said else _clause(reason, place.value, expected),
         expected=expected,
-        allowed=tuple([value for value in allowed[:ALLOWED_AT_MOST] if _is_json_scalar(value)]),
+        allowed=tuple(filter(_is_json_scalar, allowed[:ALLOWED_AT_MOST])),
         suggestion=None if private else _suggestion(reason, place, allowed),
         received=None if private else _echo(place.value),
     )
@@ -110,10 +110,12 @@ def _unexpected(place: Place) -> Violation:
 def _clause(reason: Reason, value: Any, expected: str) -> str:
     if not expected:
         return "is not acceptable"
-    kind = json_type(value)
-    accepted = {words.split(" ")[0] for words in expected.split(" or ")}
-    got = f", got {kind}" if reason == "type" and value is not ABSENT and kind not in accepted else ""
-    return f"expected {expected[: QUOTED_AT_MOST - 30]}{got}"
+    clause = f"expected {expected[: QUOTED_AT_MOST - 30]}"
+    if reason == "type" and value is not ABSENT:
+        kind = json_type(value)
+        if kind not in [words.partition(" ")[0] for words in expected.split(" or ")]:
+            clause += f", got {kind}"
+    return clause
 
 
 def _suggestion(reason: Reason, place: Place, allowed: Sequence[Any]) -> Any:
@@ -126,9 +128,9 @@ def _suggestion(reason: Reason, place: Place, allowed: Sequence[Any]) -> Any:
 
 def _sendable(value: Any) -> Any:
     """Return a suggestion if it is plain JSON and short, else None: a suggestion is an echo too."""
-    if isinstance(value, (list, Mapping)):
-        items = value.values() if isinstance(value, Mapping) else value
-        names = value if isinstance(value, Mapping) else ()
+    if isinstance(value, (list, dict)):
+        items = value.values() if isinstance(value, dict) else value
+        names = value if isinstance(value, dict) else ()
         fits = len(value) <= ALLOWED_AT_MOST and all(_is_json_scalar(item) for item in (*items, *names))
         return value if fits and len(str(value)) <= 2 * _ECHO_AT_MOST else None
     return value if value is not None and _is_json_scalar(value) else None
@@ -183,7 +185,7 @@ def _leaves(value: Any, depth: int = 3) -> list[str]:
 
 def dotted(path: Sequence[str | int]) -> str:
     """Return `edits.0.limit`, printable and bounded."""
-    steps = [step if isinstance(step, str) else str(step) for step in path]
-    if any(len(step) > _STEP_AT_MOST for step in steps):
-        steps = [bounded(step, _STEP_AT_MOST) for step in steps]
-    return bounded(".".join(steps))
+    steps = ".".join(map(str, path))
+    if len(steps) > _STEP_AT_MOST:
+        steps = ".".join([bounded(str(step), _STEP_AT_MOST) for step in path])
+    return bounded(steps)

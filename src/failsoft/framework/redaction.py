@@ -60,6 +60,8 @@ def redact(tree: Any) -> Any:
     """
     if isinstance(tree, str):
         return redact_text(tree)
+    if tree is None or isinstance(tree, (bool, int, float)):
+        return tree
     if isinstance(tree, (dict, Mapping)):  # a dict is known at once, any other mapping costs a look into its classes
         return {_clean_name(name): _under(name, item) for name, item in tree.items()}
     if isinstance(tree, list):

@@ -148,15 +148,16 @@ def _mapping(schema: Schema, key: str) -> Mapping[str, Any]:
 
 def accepted_names(schemas: Iterable[Schema]) -> list[str]:
     """Return the property names of all alternatives, in the order of their declaration."""
-    return list(dict.fromkeys(str(name) for schema in schemas for name in _mapping(schema, "properties")))
+    return list(dict.fromkeys([str(name) for schema in schemas for name in _mapping(schema, "properties")]))
 
 
 def enumerated(schemas: Iterable[Schema]) -> list[Any]:
     """Return the values that the alternatives list one by one, without repeats."""
     values: list[Any] = []
     for schema in schemas:
-        own = [schema["const"]] if "const" in schema else _listed(schema, "enum")
-        values += [value for value in own if not any(_same(value, known) for known in values)]
+        for value in [schema["const"]] if "const" in schema else _listed(schema, "enum"):
+            if not any(_same(value, known) for known in values):
+                values.append(value)
     return values
 
 
@@ -169,12 +170,11 @@ def kinds_of(schemas: Iterable[Schema]) -> frozenset[str]:
     kinds: set[str] = set()
     for schema in schemas:
         kind = schema.get("type")
-        kinds.update([kind] if isinstance(kind, str) else filter(_is_text, kind or ()))
+        if isinstance(kind, str):
+            kinds.add(kind)
+        else:
+            kinds.update([one for one in kind or () if isinstance(one, str)])
     return frozenset(kinds)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 def describe(schemas: Sequence[Schema], root: Schema, depth: int = 2, *, by_type: bool = False) -> str:
@@ -186,10 +186,15 @@ def describe(schemas: Sequence[Schema], root: Schema, depth: int = 2, *, by_type
         depth: How many levels of arrays are described.
         by_type: Name the JSON types of listed values, not the values.
     """
-    listed = [schema for schema in schemas if "enum" in schema or "const" in schema]
-    values = enumerated(listed)
-    words = [json_type(value) for value in values] if by_type else [one_of(values)] if values else []
-    words += [_phrase(schema, root, depth) for schema in schemas if schema not in listed]
+    words: list[str] = []
+    listed: list[Schema] = []
+    for schema in schemas:
+        if "enum" in schema or "const" in schema:
+            listed.append(schema)
+        else:
+            words.append(_phrase(schema, root, depth))
+    if values := enumerated(listed):
+        words = [*(map(json_type, values) if by_type else [one_of(values)]), *words]
     return words[0] if len(words) == 1 else bounded(" or ".join(dict.fromkeys(word for word in words if word)))
 
 

@@ -173,9 +173,8 @@ class ToolError(Exception):
     def rendered_hints(self) -> tuple[str, ...]:
         """Return the class's hints with the fields filled in; a hint over a missing field is left out."""
         values = self._values()
-        return tuple(
-            [hint.fill(values) for hint in self._hints if all(values[name] not in _NOTHING for name in hint.names)]
-        )
+        absent = [name for name, value in values.items() if value in _NOTHING]
+        return tuple([hint.fill(values) for hint in self._hints if hint.names.isdisjoint(absent)])
 
     def __str__(self) -> str:
         return self.message
@@ -284,7 +283,7 @@ def _check_entry(cls: type[ToolError]) -> None:
         msg = f"{name}: the code {code} belongs to {taken.__module__}.{taken.__qualname__} already"
         raise CatalogueError(msg)
     for template in (cls._sentence, *cls._hints):
-        unknown = set(template.names) - set(cls.fields)
+        unknown = template.names - cls._known
         if unknown:
             used = ", ".join(sorted(unknown))
             msg = f"{name} ({code}): the text {template.text!r} uses {used}, which it has no field for"

@@ -30,12 +30,12 @@ class Template:
 
     Args:
         text: The sentence as declared.
-        names: The fields in it, each as often as it stands there.
+        names: The fields in it.
         parts: Text and the field that follows it; None where it has more than plain `{name}`s, and takes the slow way.
     """
 
     text: str
-    names: tuple[str, ...]
+    names: frozenset[str]
     parts: tuple[tuple[str, str | None], ...] | None
 
     @classmethod
@@ -49,7 +49,7 @@ class Template:
         is_plain = all(name is None or (name.isidentifier() and not spec and not how) for _, name, spec, how in found)
         return cls(
             text,
-            tuple(name.split(".")[0].split("[")[0] for _, name, _, _ in found if name is not None),
+            frozenset(name.split(".")[0].split("[")[0] for _, name, _, _ in found if name is not None),
             tuple((before, name) for before, name, _, _ in found) if is_plain else None,
         )
 
@@ -57,7 +57,10 @@ class Template:
         """Return the sentence: lists are joined, text is bounded and stripped of control characters."""
         if self.parts is None:
             return _formatter.vformat(self.text, (), values)
-        return "".join([before if name is None else before + _written(values[name]) for before, name in self.parts])
+        sentence = ""
+        for before, name in self.parts:
+            sentence += before if name is None else before + _written(values[name])
+        return sentence
 
 
 def _written(value: Any) -> str:

@@ -38,7 +38,7 @@ def lint(
     elif findings:
         rows = [(item.operation, item.code, item.rule, item.text) for item in findings]
         screen.rows(("operation", "code", "rule", "finding"), rows)
-        screen.text(f"{len(findings)} finding{'' if len(findings) == 1 else 's'} in {len(box.names)} operations.")
+        screen.text(f"Findings: {len(findings)}.")
     else:
         screen.text(f"Nothing found: {', '.join(box.names)} say what to do next whenever they fail.")
     if findings:

@@ -40,6 +40,8 @@ class Rebuild:
     """
 
     def __init__(self, *, max_depth: int, max_items: int) -> None:
+        self.is_faithful = True
+        """Whether nothing had to be replaced by a name in angle brackets."""
         self._max_depth = max_depth
         self._left = max_items
         self._inside: set[int] = set()
@@ -51,26 +53,31 @@ class Rebuild:
     def _rebuilt(self, value: Any, depth: int) -> Any:
         self._left -= 1
         if self._left < 0:
-            return _MORE
+            return self._instead(_MORE)
         kind = type(value)
         if value is None or kind is bool:
             return value
         if issubclass(kind, (str, int, float)):
-            return _scalar(value, kind)
+            scalar = _scalar(value, kind)
+            return scalar if type(scalar) is not str or issubclass(kind, str) else self._instead(scalar)
         return self._guarded(value, kind, depth)
 
     def _guarded(self, value: Any, kind: type, depth: int) -> Any:
         if depth >= self._max_depth:
-            return _TOO_DEEP
+            return self._instead(_TOO_DEEP)
         if id(value) in self._inside:
-            return _CYCLE
+            return self._instead(_CYCLE)
         self._inside.add(id(value))
         try:
             return self._composed(value, kind, depth + 1)
         except BaseException:  # noqa: BLE001 - foreign code may raise anything, SystemExit included; the answer has to leave
-            return _named(kind)
+            return self._instead(_named(kind))
         finally:
             self._inside.discard(id(value))
+
+    def _instead(self, name: str) -> str:
+        self.is_faithful = False
+        return name
 
     def _composed(self, value: Any, kind: type, depth: int) -> Any:  # noqa: PLR0911 - one return per kind of value
         if issubclass(kind, dict):
@@ -108,7 +115,7 @@ class Rebuild:
             return _scalar(int(value), int)
         if issubclass(kind, numbers.Real):
             return _scalar(float(value), float)
-        return _named(kind)
+        return self._instead(_named(kind))
 
     def _object(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
         tree: dict[str, Any] = {}

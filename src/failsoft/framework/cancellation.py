@@ -16,7 +16,7 @@ def is_real_cancellation(error: BaseException) -> bool:
     failures like any other. asyncio counts requests on the task; anyio cancels through its scopes, which show as an
     effective deadline in the past without end.
     """
-    if not isinstance(error, asyncio.CancelledError):
+    if not issubclass(type(error), asyncio.CancelledError):  # isinstance would ask `error.__class__`, which may raise
         return False
     try:
         task = asyncio.current_task()

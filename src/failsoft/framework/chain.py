@@ -123,7 +123,7 @@ def _guarded(name: str, run: Step) -> Step:
         try:
             return await run(call, watched)
         except BaseException as error:
-            if error is passing or isinstance(error, ToolError) or is_real_cancellation(error):
+            if error is passing or issubclass(type(error), ToolError) or is_real_cancellation(error):
                 raise
             raise ToolSystemError(component=f"the middleware '{name}'") from error
 

@@ -19,6 +19,7 @@ from failsoft.framework.context import CallContext
 from failsoft.framework.errors import DocumentNotFound, Effect, NextStep, ToolError, UnknownTool
 from failsoft.framework.failure import Failure, RetryAdvice
 from failsoft.framework.json_safe import encode, json_safe
+from failsoft.framework.normalize.rules import text_of, type_name
 from failsoft.framework.redaction import redact, redact_paths, redact_text, withhold_contents
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Violation
@@ -245,14 +246,14 @@ def _cause(error: ToolError) -> dict[str, Any] | None:
     cause = error.__cause__
     if cause is None:
         return None
-    told: dict[str, Any] = {"type": type(cause).__name__}
+    told: dict[str, Any] = {"type": type_name(cause)}
     if type(cause).__module__.partition(".")[0] in _ECHOING:
         return told
-    try:
-        return {**told, "message": _clean([bounded(str(cause))])[0]}
-    except Exception:  # noqa: BLE001 - a broken __str__ must not cost the answer
-        return told
+    return {**told, "message": _clean([text_of(cause)])[0]}
 
 
 def _stack(error: ToolError) -> str:
-    return redact_text("".join(traceback.format_exception(error)))
+    try:
+        return redact_text("".join(traceback.format_exception(error)))
+    except BaseException:  # noqa: BLE001 - an exception may break in every attribute that is read
+        return f"The stack of {type_name(error)} cannot be written."

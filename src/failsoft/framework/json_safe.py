@@ -13,7 +13,7 @@ from pydantic_core import from_json, to_json
 
 from failsoft.framework._json_rebuild import Rebuild
 
-__all__ = ["MAX_DEPTH", "MAX_ITEMS", "dumps", "encode", "json_safe"]
+__all__ = ["MAX_DEPTH", "MAX_ITEMS", "dumps", "encode", "encode_and_tell", "json_safe"]
 
 MAX_DEPTH = 100
 """Levels of nesting; parsers of other languages give up at 128."""
@@ -44,14 +44,21 @@ def dumps(value: Any, *, max_items: int = MAX_ITEMS) -> str:
 
 def encode(value: Any, *, max_items: int = MAX_ITEMS) -> tuple[Any, str]:
     """Return the value as a JSON tree and as compact JSON text, both of the same data."""
+    tree, text, _ = encode_and_tell(value, max_items=max_items)
+    return tree, text
+
+
+def encode_and_tell(value: Any, *, max_items: int = MAX_ITEMS) -> tuple[Any, str, bool]:
+    """Return what `encode` does, and whether nothing had to be replaced by a name in angle brackets."""
     try:
         if _is_plain(value, max_items):
             text = to_json(value, inf_nan_mode="null")
-            return from_json(text), text.decode()
+            return from_json(text), text.decode(), True
     except (ValueError, RuntimeError):  # a lone surrogate, an integer no parser takes, a dict that changes meanwhile
         pass
-    tree = Rebuild(max_depth=MAX_DEPTH, max_items=max_items).run(value)
-    return tree, to_json(tree).decode()
+    rebuild = Rebuild(max_depth=MAX_DEPTH, max_items=max_items)
+    tree = rebuild.run(value)
+    return tree, to_json(tree).decode(), rebuild.is_faithful
 
 
 def _is_plain(value: Any, max_items: int) -> bool:

@@ -48,6 +48,8 @@ class EncodedResponse:
     meta: dict[str, Any] | None = None
     content: tuple[Any, ...] = ()
     """Content blocks that the handler returned besides its data (images, resource links)."""
+    is_faithful: bool = True
+    """Whether JSON could say everything: no part of the data was replaced by the name of its type."""
 
     @property
     def size_bytes(self) -> int:
@@ -94,7 +96,7 @@ class ToolResponse(Generic[T]):
                 msg = "this response was made by hand: give it a wire format to encode it"
                 raise TypeError(msg)
             tree = self.wire.failure(self.error, self.metadata) if self.error else self.wire.success(self)
-            structured, text = json_safe.encode(tree)
+            structured, text, is_faithful = json_safe.encode_and_tell(tree)
             meta = {"dev.failsoft/error": json_safe.json_safe(self.error.meta())} if self.error else None
-            self.encoded = EncodedResponse(structured, text, not self.success, meta, self.content)
+            self.encoded = EncodedResponse(structured, text, not self.success, meta, self.content, is_faithful)
         return self.encoded

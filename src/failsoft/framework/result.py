@@ -10,17 +10,20 @@ from pydantic import BaseModel, PydanticUserError, TypeAdapter
 
 from failsoft.framework.content import split_content
 from failsoft.framework.errors import BadOutput
+from failsoft.framework.json_safe import json_safe
 
 __all__ = ["Result"]
 
+_DATA = frozenset({"const", "default", "enum", "examples"})
+"""Keywords that hold values and no schemas."""
 _UNCHECKED = (Any, inspect.Signature.empty, object)
 
 
 class Result:
     """The declared result of an operation.
 
-    A type that pydantic has no schema for is passed through unchecked and described as any JSON. `None`, `NoReturn`
-    and a missing annotation count as any.
+    A type that pydantic has no schema for is passed through unchecked and described as any JSON. `NoReturn` and a
+    missing annotation count as any. A number may be null on the wire: JSON has no NaN.
     """
 
     __slots__ = ("_adapter", "_is_open", "_model", "annotation", "schema")
@@ -35,7 +38,7 @@ class Result:
             return
         try:
             self._adapter = TypeAdapter(annotation)
-            self.schema = self._adapter.json_schema(mode="serialization")
+            self.schema = _with_null_for_nan(self._adapter.json_schema(mode="serialization"))
         except (PydanticUserError, TypeError):
             self._adapter = None
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -52,15 +55,34 @@ class Result:
         try:
             return self._adapter.validate_python(value)
         except pydantic_core.ValidationError as error:
-            if all(fault["type"] == "string_unicode" for fault in error.errors(include_url=False, include_input=False)):
+            faults = error.errors(include_url=False, include_input=False)
+            if all(fault["type"] == "string_unicode" for fault in faults) and self.admits(json_safe(value)):
                 return value
             raise BadOutput(details={"faults": error.error_count()}) from error
         except RecursionError as error:
             raise BadOutput(details={"faults": 1}) from error
 
+    def admits(self, tree: Any) -> bool:
+        """Return whether a JSON tree fits the schema that is published. Slow: for trees that had to be mended."""
+        from jsonschema import Draft202012Validator  # noqa: PLC0415 - 30 ms that only such results pay for
+
+        return not self.schema or Draft202012Validator(self.schema).is_valid(tree)
+
     def split(self, value: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the data and the MCP content blocks of a value."""
         return split_content(value) if self._is_open else (value, ())
+
+
+def _with_null_for_nan(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_with_null_for_nan(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    # A property may be called `type`: then there is a schema and no text behind the name.
+    mended = {key: below if key in _DATA else _with_null_for_nan(below) for key, below in schema.items()}
+    if mended.get("type") == "number" and not mended.keys() & {"const", "enum"}:
+        mended["type"] = ["number", "null"]
+    return mended
 
 
 def _holds_blocks(annotation: Any) -> bool:

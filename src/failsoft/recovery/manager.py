@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from loguru import logger
 
@@ -104,8 +104,8 @@ class RecoveryManager:
                     raise
                 metrics.recovery(strategy.name, "failed")
                 logs.log_recovery(call, strategy.name, "failed")
-                if isinstance(raised, ToolError):
-                    error = raised
+                if issubclass(type(raised), ToolError):
+                    error = cast("ToolError", raised)
                 else:
                     _report_broken(strategy, raised)
                 continue

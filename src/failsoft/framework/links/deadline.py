@@ -42,7 +42,7 @@ def deadline(limit_s: float) -> Step:
         except BaseException as error:
             if not call.expired:
                 raise
-            if task.uncancel() > cancelled_before and isinstance(error, asyncio.CancelledError):
+            if task.uncancel() > cancelled_before and issubclass(type(error), asyncio.CancelledError):
                 raise
             raise DeadlineExceeded(limit_s=limit_s) from error
         else:

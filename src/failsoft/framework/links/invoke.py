@@ -67,7 +67,7 @@ def _accepted(call: CallContext, value: Any) -> Any:
 
 
 def _result_of(call: CallContext, error: BaseException) -> AttemptResult:
-    if call.expired or isinstance(error, TimeoutError):
+    if call.expired or issubclass(type(error), TimeoutError):
         return "timeout"
     return "cancelled" if is_real_cancellation(error) else "error"
 

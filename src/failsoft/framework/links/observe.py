@@ -12,9 +12,10 @@ from failsoft.framework import logs
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.chain import Proceed
 from failsoft.framework.context import CallContext
-from failsoft.framework.errors import ResultTooLarge, ToolError, ToolSystemError
+from failsoft.framework.errors import BadOutput, ResultTooLarge, ToolError, ToolSystemError
 from failsoft.framework.failure import Failure
 from failsoft.framework.guidance import explain
+from failsoft.framework.json_safe import json_safe
 from failsoft.framework.normalize import normalize
 from failsoft.framework.ports import Outcome
 from failsoft.framework.response import Metadata, ToolResponse
@@ -58,8 +59,12 @@ def _success(call: CallContext, value: Any) -> ToolResponse[Any]:
     )
     response = ToolResponse(True, data, None, metadata, blocks, bound.wire)  # noqa: FBT003 - positional: half the cost
     limit = call.scope.max_response_bytes
-    if limit is not None and (size := response.encode().size_bytes) > limit:
-        raise ResultTooLarge(size_bytes=size, limit_bytes=limit)
+    if limit is not None:
+        encoded = response.encode()
+        if encoded.size_bytes > limit:
+            raise ResultTooLarge(size_bytes=encoded.size_bytes, limit_bytes=limit)
+        if not encoded.is_faithful and not bound.result.admits(json_safe(data)):
+            raise BadOutput
     return response
 
 

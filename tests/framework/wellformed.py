@@ -1,0 +1,54 @@
+"""What every answer has to be, whatever happened: encodable, of the published shape, and of one sense throughout."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from failsoft import ToolResponse
+from failsoft.framework.operation import BoundOperation
+from failsoft.framework.wire import find_format
+
+__all__ = ["check_wellformed"]
+
+
+@cache
+def _failure_validator(name: str) -> Draft202012Validator:
+    schema = find_format(name).failure_schema()
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+_output_validators: dict[int, tuple[Any, Draft202012Validator]] = {}
+
+
+def _output_validator(bound: BoundOperation[..., Any]) -> Draft202012Validator:
+    known = _output_validators.get(id(bound))
+    if known is None or known[0] is not bound:
+        schema = bound.output_schema()
+        Draft202012Validator.check_schema(schema)
+        known = _output_validators[id(bound)] = (bound, Draft202012Validator(schema))
+    return known[1]
+
+
+def check_wellformed(response: ToolResponse[Any], bound: BoundOperation[..., Any]) -> dict[str, Any]:
+    """Return the wire form of an answer, after every check that a client could make."""
+    encoded = response.encode()
+    text = json.dumps(encoded.structured, allow_nan=False)
+    text.encode()
+    assert json.loads(text) == encoded.structured == json.loads(encoded.text)
+    assert encoded.is_error is not response.success
+    assert (response.error is None) is response.success
+    assert response.metadata.execution_time_ms >= 0
+    _output_validator(bound).validate(encoded.structured)
+    if response.error is not None:
+        assert response.wire is not None
+        _failure_validator(response.wire.name).validate(encoded.structured)
+        assert encoded.meta is not None
+        told = encoded.meta["dev.failsoft/error"]
+        assert told["code"] == response.error.code
+        assert set(told) == {"code", "category", "retry", "effect", "error_id"}
+    return encoded.structured

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from failsoft.framework.context import CallContext
-from failsoft.framework.errors import ToolError
+from failsoft.framework.errors import InvalidArgument, NotFound, ToolError
 from failsoft.framework.normalize import normalize
 from failsoft.framework.recovery_port import RecoveryResult
 from failsoft.recovery.alternates import Alternate, PathSource, spelled_alternates
@@ -61,7 +61,7 @@ class AlternatePaths:
             try:
                 hits.append((candidate, await call.retry(**{self._parameter: candidate})))
             except Exception as missing:
-                if not isinstance(normalize(missing), type(error)):
+                if not isinstance(normalize(missing), (type(error), NotFound, InvalidArgument)):
                     raise
         if len(hits) == 1:
             return self._served(*hits[0])

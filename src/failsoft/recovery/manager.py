@@ -93,8 +93,9 @@ class RecoveryManager:
             ToolError: No strategy had anything to offer: the error itself, or the better one that a strategy raised.
         """
         metrics = call.bound.metrics
+        arguments = call.arguments
         for strategy in self.strategies_for(type(error)):
-            call.error = error
+            call.error, call.arguments = error, arguments  # the strategy before may have tried others
             try:
                 result = await strategy.attempt(error, call)
                 value = None if result is None else call.bound.result.conform(result.value)

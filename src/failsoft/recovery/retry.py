@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.context import CallContext
@@ -81,12 +81,18 @@ class Retry:
     async def _loop(self, error: ToolError, call: CallContext) -> RecoveryResult:
         import tenacity  # noqa: PLC0415 - 35 ms that only a failing call pays
 
-        def worth_another(raised: BaseException) -> bool:
-            return isinstance(raised, ToolError) and self._may_wait(self._wait(call.attempt, raised), raised, call)
+        wait_s = 0.0
 
-        def pause(state: RetryCallState) -> float:
-            raised = state.outcome.exception() if state.outcome is not None else None
-            return self._wait(call.attempt, raised if isinstance(raised, ToolError) else error)
+        def worth_another(raised: BaseException) -> bool:
+            nonlocal wait_s
+            if not issubclass(type(raised), ToolError):
+                return False
+            newest = cast("ToolError", raised)
+            wait_s = self._wait(call.attempt, newest)
+            return self._may_wait(wait_s, newest, call)
+
+        def pause(_state: RetryCallState) -> float:
+            return wait_s  # the very wait that was found to fit before the deadline
 
         driver = tenacity.AsyncRetrying(
             stop=tenacity.stop_after_attempt(self.options.attempts - 1),

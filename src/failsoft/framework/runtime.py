@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from failsoft.framework.ports import NullMetrics
-from failsoft.framework.threads import ThreadPool
-
 if TYPE_CHECKING:
     from failsoft.framework.alerts import AlertDispatcher
     from failsoft.framework.chain import Middleware
     from failsoft.framework.ports import Recorder
     from failsoft.framework.recovery_port import RecoveryEngine
     from failsoft.framework.settings import Settings
+    from failsoft.framework.threads import ThreadPool
 
 __all__ = ["Parts", "Runtime", "use_parts"]
 
@@ -29,13 +27,19 @@ class Parts:
     alerts: Callable[[Settings], AlertDispatcher | None]
 
 
-_parts = Parts(metrics=lambda _: NullMetrics(), recovery=lambda _: None, alerts=lambda _: None)
+_parts = Parts(metrics=lambda _: _no_metrics(), recovery=lambda _: None, alerts=lambda _: None)
 
 
 def use_parts(parts: Parts) -> None:
     """Set the makers of default parts; the composition root calls this on import."""
     global _parts  # noqa: PLW0603 - the one seam through which a higher layer reaches down
     _parts = parts
+
+
+def _no_metrics() -> Recorder:
+    from failsoft.framework.ports import NullMetrics  # noqa: PLC0415 - pydantic comes with it, 60 ms
+
+    return NullMetrics()
 
 
 @cache
@@ -58,6 +62,12 @@ def _default_recovery(parts: Parts) -> RecoveryEngine | None:
 @cache
 def _default_alerts(parts: Parts) -> AlertDispatcher | None:
     return parts.alerts(_default_settings())
+
+
+def _thread_pool(settings: Settings) -> ThreadPool:
+    from failsoft.framework.threads import ThreadPool  # noqa: PLC0415 - every error class comes with it
+
+    return ThreadPool(limit=settings.max_threads, abandoned_limit=settings.max_abandoned_threads)
 
 
 class Runtime:
@@ -88,12 +98,12 @@ class Runtime:
         self.recovery = recovery if recovery is not None else _default_recovery(_parts)
         self.metrics: Recorder = self._metrics(metrics)
         self.alerts = alerts if alerts is not None else _default_alerts(_parts)
-        self.threads = ThreadPool(limit=self.settings.max_threads, abandoned_limit=self.settings.max_abandoned_threads)
+        self.threads = _thread_pool(self.settings)
 
     def _metrics(self, given: Recorder | None) -> Recorder:
         if given is not None:
             return given
-        return _default_metrics(_parts) if self.settings.metrics_enabled else NullMetrics()
+        return _default_metrics(_parts) if self.settings.metrics_enabled else _no_metrics()
 
 
 @cache

@@ -11,6 +11,7 @@ from failsoft.framework import logs
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import (
+    BadOutput,
     DatabaseError,
     DocumentNotFound,
     Overloaded,
@@ -98,8 +99,7 @@ class RecoveryManager:
             call.error, call.arguments = error, arguments  # the strategy before may have tried others
             try:
                 result = await strategy.attempt(error, call)
-                value = None if result is None else call.bound.result.conform(result.value)
-                receipt = None if result is None else _receipt(strategy, result, call)
+                value, receipt = (None, None) if result is None else _accepted(strategy, result, call)
             except BaseException as raised:
                 if call.expired or is_real_cancellation(raised):
                     raise
@@ -123,10 +123,15 @@ class RecoveryManager:
             del error  # its traceback holds this frame: only the garbage collector could part the two
 
 
-def _receipt(strategy: RecoveryStrategy, result: RecoveryResult, call: CallContext) -> RecoveryReceipt:
-    return RecoveryReceipt(
-        strategy.name, bounded(str(result.message)), call.attempt, dict(result.changed), bool(result.degraded)
-    )
+def _accepted(strategy: RecoveryStrategy, result: RecoveryResult, call: CallContext) -> tuple[Any, RecoveryReceipt]:
+    """Return what a strategy found, held to what the operation promises, and the receipt for it."""
+    try:
+        value = call.bound.result.conform(result.value)
+    except BadOutput as error:
+        msg = f"the strategy '{strategy.name}' found a value that does not fit the operation"
+        raise TypeError(msg) from error
+    message, changed = bounded(str(result.message)), dict(result.changed)
+    return value, RecoveryReceipt(strategy.name, message, call.attempt, changed, bool(result.degraded))
 
 
 def _report_broken(strategy: RecoveryStrategy, raised: BaseException) -> None:

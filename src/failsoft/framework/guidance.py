@@ -6,13 +6,14 @@ in 2 seconds" does not; a step that does not exist on this server is worse than 
 
 from __future__ import annotations
 
-import json
 import math
 import secrets
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
+
+from pydantic_core import to_json
 
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.context import CallContext
@@ -35,7 +36,6 @@ _MESSAGE_AT_MOST = 1_000
 _SUGGESTIONS_AT_MOST = 8
 _VIOLATIONS_AT_MOST = 200
 _SPELLED_OUT = 80
-_IN_WORDS = json.JSONEncoder(ensure_ascii=False)
 
 _ECHOING = frozenset({"pydantic", "pydantic_core", "sqlalchemy"})
 """Packages whose exceptions print the values that were passed to them."""
@@ -203,7 +203,7 @@ def _call(step: NextStep) -> str:
     """Return a step in words: the tool, and its arguments as JSON if they are short."""
     if not step.arguments:
         return f"`{step.tool}`"
-    arguments = _IN_WORDS.encode(step.arguments)
+    arguments = to_json(step.arguments).decode()
     return f"`{step.tool}` with {arguments}" if len(arguments) <= _SPELLED_OUT else f"`{step.tool}`"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from failsoft.framework.errors.base import registry
+from failsoft.framework.errors.base import ToolError, registry
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("short", settings.get_profile("default"), max_examples=15)
@@ -29,14 +29,23 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _own_catalogue() -> Iterator[None]:
-    """Forget the error classes that a test declares: a code can be taken only once."""
+def _own_catalogue(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hide the error classes of other test modules, and forget those that the test itself declares.
+
+    One process imports many test modules, and all of them write into one catalogue.
+    """
     before = dict(registry)
+    foreign = [code for code, error in before.items() if _is_of_another_test(error, request)]
+    for code in foreign:
+        del registry[code]
     yield
-    if len(registry) != len(before):
-        for code in registry.keys() - before.keys():
-            if not registry[code].__module__.startswith("failsoft."):
-                del registry[code]
+    loaded = {code: error for code, error in registry.items() if error.__module__.startswith("failsoft.")}
+    registry.clear()
+    registry.update(before | loaded)
+
+
+def _is_of_another_test(error: type[ToolError], request: pytest.FixtureRequest) -> bool:
+    return error.__module__.rpartition(".")[2].startswith("test_") and error.__module__ != request.module.__name__
 
 
 @pytest.fixture

@@ -256,7 +256,7 @@ class Sharing(BaseTool):
         weight = Weight(word)
         if weight.word == "context":
             try:
-                raise KeyError(word)  # noqa: TRY301
+                raise KeyError(word)  # noqa: TRY301 - the handler is what raises
             except KeyError:
                 raise SHARED  # noqa: B904 - the context is the point
         raise SHARED

@@ -126,12 +126,12 @@ class Lifecycle:
     def end(self, task: asyncio.Task[Any] | None) -> None:
         """Forget the task."""
         self._calls.discard(task)
-        self._cut_off.discard(task)
 
     def was_cut_off(self, task: asyncio.Task[Any] | None) -> bool:
         """Return whether it was us who cancelled the task; the cancellation then counts as dealt with."""
         if task is None or task not in self._cut_off:
             return False
+        self._cut_off.discard(task)
         task.uncancel()
         return True
 

@@ -33,7 +33,6 @@ LOCAL_PRINCIPAL = "local"
 _NAME_AT_MOST = 128
 _BACK_WITHIN_S = 5.0
 """When a caller may expect the next server, in seconds."""
-_SESSION_ID_HEADER = "mcp-session-id"
 
 
 class ToolProtocol:
@@ -117,19 +116,17 @@ class ToolProtocol:
             self._lifecycle.end(task)
 
     def _scope(self, ctx: ServerRequestContext[Any, Any], progress: Progress) -> CallScope:
-        """Return what the transport knows. Only HTTP attaches a request; without one the caller is this machine."""
-        request = ctx.request
-        session_id = principal = None
-        if request is None:
-            principal = LOCAL_PRINCIPAL
+        """Return what the transport knows. Only HTTP attaches a request; without one the caller is this machine.
+
+        Sessions are named in the arguments of the tools that have them: a server for several processes keeps none.
+        """
+        if ctx.request is None:
+            principal: str | None = LOCAL_PRINCIPAL
         else:
-            session_id = request.headers.get(_SESSION_ID_HEADER)
             token = get_access_token()
-            if token is not None:
-                principal = _principal(token)
+            principal = _principal(token) if token is not None else None
         return CallScope(
             request_id=str(ctx.request_id),
-            session_id=session_id and bounded(session_id),
             principal=principal,
             meta=ctx.meta or {},
             report_progress=progress,

@@ -5,18 +5,22 @@ The SDK opens one SERVER span for each message; a second one would count every c
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from mcp.server import Server, ServerRequestContext
 from opentelemetry import trace
+from opentelemetry.environment_variables import OTEL_PYTHON_TRACER_PROVIDER
 from opentelemetry.trace import ProxyTracerProvider, StatusCode
 
 from failsoft.framework.response import ToolResponse
 
-__all__ = ["describe_call", "install"]
+__all__ = ["describe_call", "describe_cancelled_call", "install"]
 
 _ERROR_KEY = "dev.failsoft/error"
+_UNKNOWN = object()
+_SET_BY_ENVIRONMENT = OTEL_PYTHON_TRACER_PROVIDER in os.environ
 
 
 def install(server: Server[Any]) -> None:
@@ -44,6 +48,11 @@ def describe_call(response: ToolResponse[Any]) -> None:
         span.set_attribute("failsoft.attempts", receipt.attempts)
 
 
+def describe_cancelled_call() -> None:
+    """Mark the current span as cancelled; the SDK would let it look like a success."""
+    trace.get_current_span().set_attribute("error.type", "cancelled")
+
+
 class _Told:
     """A failed result that the SDK's middleware cannot read, so that it keeps the `error.type` that we have set."""
 
@@ -64,9 +73,7 @@ class _Tracing:
         self._inner = inner
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
-        if isinstance(trace.get_tracer_provider(), ProxyTracerProvider) and not (
-            ctx.meta and "traceparent" in ctx.meta
-        ):
+        if _nobody_traces() and not (ctx.meta and "traceparent" in ctx.meta):
             return await call_next(ctx)
 
         async def tell(ctx: ServerRequestContext[Any, Any]) -> Any:
@@ -75,6 +82,14 @@ class _Tracing:
 
         result = await self._inner(ctx, tell)
         return result.result if isinstance(result, _Told) else result
+
+
+def _nobody_traces() -> bool:
+    """Return whether no tracer provider is set. Asking the library costs a look at the environment on every call."""
+    provider = getattr(trace, "_TRACER_PROVIDER", _UNKNOWN)
+    if provider is _UNKNOWN or _SET_BY_ENVIRONMENT:
+        return isinstance(trace.get_tracer_provider(), ProxyTracerProvider)
+    return provider is None
 
 
 def _mark(result: Any) -> bool:
@@ -88,8 +103,3 @@ def _mark(result: Any) -> bool:
     span.set_attribute("error.type", error["code"])
     span.set_status(StatusCode.ERROR, error["category"])
     return True
-
-
-def describe_cancelled_call() -> None:
-    """Mark the current span as cancelled; the SDK would let it look like a success."""
-    trace.get_current_span().set_attribute("error.type", "cancelled")

@@ -46,7 +46,9 @@ class AlternatePaths:
 
     async def _known(self, error: ToolError, call: CallContext, found: Sequence[Alternate]) -> RecoveryResult | None:
         """Serve from what the toolset says exists."""
-        certain = self._certain(found)
+        certain, above = _sorted(found)
+        if not certain and self._folder_index:
+            certain = above
         if len(certain) == 1:
             return self._served(certain[0], await call.retry(**{self._parameter: certain[0]}))
         candidates = list(dict.fromkeys(alternate.path for alternate in found))
@@ -56,27 +58,36 @@ class AlternatePaths:
 
     async def _spelled(self, error: ToolError, call: CallContext, path: str) -> RecoveryResult | None:
         """Try what the spelling suggests one by one; only one that works is certain, since a second might too."""
-        hits: list[tuple[str, Any]] = []
-        for candidate in self._certain(spelled_alternates(path)):
-            try:
-                hits.append((candidate, await call.retry(**{self._parameter: candidate})))
-            except Exception as missing:
-                if not isinstance(normalize(missing), (type(error), NotFound, InvalidArgument)):
-                    raise
+        certain, above = _sorted(spelled_alternates(path))
+        hits = await self._tried(certain, error, call)
+        if not hits and self._folder_index:
+            hits = await self._tried(above, error, call)
         if len(hits) == 1:
             return self._served(*hits[0])
         if hits:
             raise _with_candidates(error, [candidate for candidate, _ in hits])
         return None
 
-    def _certain(self, found: Sequence[Alternate]) -> list[str]:
-        certain = [alternate.path for alternate in found if alternate.is_same_document]
-        if not certain and self._folder_index:
-            certain = [alternate.path for alternate in found if alternate.rule == "parent_index"]
-        return list(dict.fromkeys(certain))
+    async def _tried(self, candidates: Sequence[str], error: ToolError, call: CallContext) -> list[tuple[str, Any]]:
+        """Return the candidates that lead to a document, with it."""
+        hits: list[tuple[str, Any]] = []
+        for candidate in candidates:
+            try:
+                hits.append((candidate, await call.retry(**{self._parameter: candidate})))
+            except Exception as missing:
+                if not isinstance(normalize(missing), (type(error), NotFound, InvalidArgument)):
+                    raise
+        return hits
 
     def _served(self, path: str, value: Any) -> RecoveryResult:
         return RecoveryResult(value, f"Found document at alternative path: {path}", {self._parameter: path})
+
+
+def _sorted(found: Sequence[Alternate]) -> tuple[list[str], list[str]]:
+    """Return the paths that lead to the same document, and those of the folder above, each once."""
+    certain = dict.fromkeys(alternate.path for alternate in found if alternate.is_same_document)
+    above = dict.fromkeys(alternate.path for alternate in found if not alternate.is_same_document)
+    return list(certain), list(above)
 
 
 def _with_candidates(error: ToolError, candidates: list[str]) -> ToolError:

@@ -110,21 +110,23 @@ def _bind(step: Step, proceed: Proceed) -> Proceed:
 
 def _guarded(name: str, run: Step) -> Step:
     async def guarded(call: CallContext, proceed: Proceed) -> Any:
-        passing: BaseException | None = None
+        passed: list[BaseException] = []
 
         async def watched(call: CallContext) -> Any:
-            nonlocal passing
             try:
                 return await proceed(call)
             except BaseException as error:
-                passing = error
+                passed.append(error)
                 raise
 
         try:
             return await run(call, watched)
         except BaseException as error:
-            if error is passing or issubclass(type(error), ToolError) or is_real_cancellation(error):
+            is_own = not any(error is one for one in passed)
+            if not is_own or issubclass(type(error), ToolError) or is_real_cancellation(error):
                 raise
             raise ToolSystemError(component=f"the middleware '{name}'") from error
+        finally:
+            passed.clear()  # their tracebacks hold this frame: only the garbage collector could part them
 
     return guarded

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from failsoft.framework.errors import InvalidArgument, InvalidParameter, ValidationFailed
+from failsoft.framework.errors import InvalidParameter, ValidationFailed
 from failsoft.framework.failure import Failure
 from failsoft.framework.response import Metadata, ToolResponse
 from failsoft.framework.schemas import inline_root
-from failsoft.framework.wire.base import DIALECT, EXTRAS, METADATA, STRING, either, extras, renamed
+from failsoft.framework.wire.base import DIALECT, EXTRAS, METADATA, STRING, STRINGS, either, extras, renamed
 
 __all__ = ["ErrorResponseFormat", "field_errors"]
 
 
 class ErrorResponseFormat:
-    """A flat failure, whose faults of arguments are aggregated under `details.fieldErrors` in every environment."""
+    """A flat failure. In every environment its `details` hold the public facts, or the faults of arguments by field."""
 
     name = "error_response"
 
@@ -26,16 +26,19 @@ class ErrorResponseFormat:
         """Return `{"error": true, "code", "message", "details"?}` and the extras."""
         details = dict(failure.details or {})
         message = failure.message
+        is_aggregate = bool(failure.violations) and isinstance(failure.exception, (InvalidParameter, ValidationFailed))
+        if not is_aggregate:
+            details = {**failure.public, **details}
         if failure.violations:
             aggregated = field_errors([(item.path or "arguments", item.message) for item in failure.violations])
             details |= aggregated
-            if isinstance(failure.exception, (InvalidParameter, ValidationFailed)):
+            if is_aggregate:
                 message = _seed_message(aggregated["totalErrors"])
-        elif isinstance(failure.exception, InvalidArgument):
-            details = {**failure.public, **details}
         wire = {"error": True, "code": renamed(failure, self.name), "message": message}
         if details:
             wire["details"] = details
+        if failure.suggestions:
+            wire["suggestions"] = list(failure.suggestions)
         if failure.cause is not None:
             wire["cause"] = failure.cause
         if failure.stack_trace is not None:
@@ -82,6 +85,7 @@ _FAILURE: dict[str, Any] = {
             "totalErrors": {"type": "integer", "minimum": 0},
         },
     },
+    "suggestions": STRINGS,
     "cause": {"type": "object"},
     "stack_trace": STRING,
     **EXTRAS,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from failsoft.framework.argument_faults import violations_from_jsonschema
 from failsoft.framework.arguments import NOT_JSON
 from failsoft.framework.errors import InvalidParameter
-from failsoft.framework.schemas import check_input_schema
+from failsoft.framework.schemas import check_input_schema, references
 
 __all__ = ["JsonSchemaArguments"]
 
@@ -26,7 +27,7 @@ class JsonSchemaArguments:
 
     def __init__(self, owner: str, schema: Mapping[str, Any]) -> None:
         from jsonschema import SchemaError  # noqa: PLC0415 - 30 ms that only such tools pay for
-        from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - only tools with a schema of their own need it
+        from jsonschema.validators import Draft202012Validator, extend, validator_for  # noqa: PLC0415 - the same
 
         self.schema = copy.deepcopy(dict(schema))
         check_input_schema(owner, self.schema)
@@ -36,17 +37,45 @@ class JsonSchemaArguments:
         except SchemaError as error:
             msg = f"{owner}: the input schema is not valid JSON Schema: {error.message}"
             raise TypeError(msg) from error
+        _check_references(owner, self.schema)
         if not self.schema.keys() & {"additionalProperties", "patternProperties", "unevaluatedProperties"}:
             self.schema["additionalProperties"] = False
-        self._validator = kind(self.schema, format_checker=kind.FORMAT_CHECKER)
+        strict = extend(kind, type_checker=kind.TYPE_CHECKER.redefine("number", _is_number))  # type: ignore[no-untyped-call]
+        self._validator = strict(self.schema, format_checker=kind.FORMAT_CHECKER)
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the arguments, unchanged; see `ports.Arguments`."""
-        given = dict(params or {})
+        given: Any = {} if params is None else params
         try:
             violations = violations_from_jsonschema(self._validator, given)
         except (ValueError, RecursionError, TypeError):
             violations = [NOT_JSON]
         if violations:
             raise InvalidParameter.from_violations(violations)
-        return given
+        return dict(given)
+
+
+def _is_number(_checker: Any, value: Any) -> bool:
+    """Return whether JSON has this number: it has no NaN and no infinity."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _check_references(owner: str, schema: dict[str, Any]) -> None:
+    """Refuse a reference that leads nowhere: every call would fail on it.
+
+    Raises:
+        TypeError: There is nothing in the schema where it points to.
+    """
+    from referencing import Registry, exceptions  # noqa: PLC0415 - comes with jsonschema
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415 - the same
+
+    registry: Registry[Any] = Registry()
+    resolver = registry.resolver_with_root(DRAFT202012.create_resource(schema))
+    for reference in references(schema):
+        try:
+            resolver.lookup(reference)
+        except exceptions.Unresolvable as error:
+            msg = f"{owner}: the schema refers to {reference!r}, which it does not have"
+            raise TypeError(msg) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["check_input_schema", "check_tool_name", "inline_root"]
+__all__ = ["check_input_schema", "check_tool_name", "inline_root", "references"]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
@@ -30,18 +30,19 @@ def check_input_schema(owner: str, schema: Any) -> None:
     if not isinstance(schema, dict) or schema.get("type") != "object":
         msg = f'{owner}: the input schema must have "type": "object" at its root'
         raise TypeError(msg)
-    for reference in _references(schema):
+    for reference in references(schema):
         if not reference.startswith("#"):
             msg = f"{owner}: the schema refers to {reference!r}; only references within the schema (#/...) work"
             raise TypeError(msg)
 
 
-def _references(schema: Any) -> list[str]:
+def references(schema: Any) -> list[str]:
+    """Return every reference in a schema, as it is written."""
     if isinstance(schema, dict):
         own = [value for key, value in schema.items() if key in {"$ref", "$dynamicRef"} and isinstance(value, str)]
-        return own + [found for value in schema.values() for found in _references(value)]
+        return own + [found for value in schema.values() for found in references(value)]
     if isinstance(schema, list):
-        return [found for item in schema for found in _references(item)]
+        return [found for item in schema for found in references(item)]
     return []
 
 

@@ -1,0 +1,208 @@
+"""Operations declared by a JSON Schema: the same checks and the same violations, and bad schemas refused at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from failsoft import BaseTool, CallContext, NotFound, operation
+from tests.framework.recording import quiet_runtime
+from tests.framework.wellformed import check_wellformed
+
+pytestmark = pytest.mark.anyio
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "minLength": 2, "maxLength": 40},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10},
+        "ratio": {"type": "number"},
+        "mode": {"enum": ["fast", "exact"]},
+        "day": {"type": "string", "format": "date"},
+        "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        "range": {"$ref": "#/$defs/range"},
+    },
+    "required": ["query"],
+    "$defs": {
+        "range": {
+            "type": "object",
+            "properties": {"low": {"type": "integer"}, "high": {"type": "integer"}},
+            "required": ["low"],
+            "additionalProperties": False,
+        }
+    },
+}
+
+
+class Proxy(BaseTool):
+    """Passes on what it is given."""
+
+    @operation(read_only=True, input_schema=SCHEMA)
+    async def search(self, **arguments: Any) -> dict[str, Any]:
+        """Return the arguments."""
+        return arguments
+
+    @operation(read_only=True, input_schema=SCHEMA)
+    def search_in_thread(self, call: CallContext, **arguments: Any) -> Any:
+        """Return the arguments, from a thread."""
+        return {"attempt": call.attempt, **arguments}
+
+    @operation(read_only=True, input_schema={"type": "object", "properties": {"self": {}, "a-b": {"type": "integer"}}})
+    async def odd_names(self, /, **arguments: Any) -> Any:
+        """Return the arguments, whatever their names."""
+        return arguments
+
+    @operation(read_only=True, input_schema={"type": "object", "additionalProperties": {"type": "integer"}})
+    async def open(self, **arguments: Any) -> Any:
+        """Return the arguments."""
+        return arguments
+
+    @operation(read_only=True, input_schema={"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}})
+    async def named(self, a: int = 3, b: Any = None) -> Any:
+        """Return both."""
+        return [a, b]
+
+    @search.check
+    def is_allowed(self, query: str, limit: int, mode: str | None) -> None:
+        if query == "forbidden":
+            raise NotFound(message=f"There is nothing of that in {mode or 'any'} mode, limit {limit}.")
+
+
+@pytest.fixture
+def proxy() -> Proxy:
+    return Proxy(runtime=quiet_runtime())
+
+
+async def test_arguments_pass_unchanged(proxy: Proxy) -> None:
+    params = {"query": "ab", "limit": 5, "range": {"low": 1}, "tags": ["a"], "day": "2026-01-31", "ratio": 10**400}
+    response = await proxy.execute_with_error_handling("search", params)
+    assert response.data == params
+    assert (await proxy.search_in_thread(**params)).data == {"attempt": 1, **params}
+    check_wellformed(response, proxy.operations["search"])
+
+
+async def test_any_name_can_be_passed_on(proxy: Proxy) -> None:
+    response = await proxy.execute_with_error_handling("odd_names", {"self": 1, "a-b": 2})
+    assert response.data == {"self": 1, "a-b": 2}
+    assert (await proxy.execute_with_error_handling("open", {"x": 1, "y": 2})).data == {"x": 1, "y": 2}
+    assert (await proxy.execute_with_error_handling("named", {"b": 1})).data == [3, 1]
+
+
+REFUSED: list[tuple[dict[str, Any], set[tuple[str, str]]]] = [
+    ({}, {("query", "missing")}),
+    ({"query": 5}, {("query", "type")}),
+    ({"query": "a"}, {("query", "length")}),
+    ({"query": "ab", "limit": "5"}, {("limit", "type")}),
+    ({"query": "ab", "limit": True}, {("limit", "type")}),
+    ({"query": "ab", "limit": 0}, {("limit", "range")}),
+    ({"query": "ab", "mode": "fats"}, {("mode", "enum")}),
+    ({"query": "ab", "day": "31.1."}, {("day", "format")}),
+    ({"query": "ab", "tags": ["a", 1]}, {("tags.1", "type")}),
+    ({"query": "ab", "tags": ["a", "a"]}, {("tags", "value")}),
+    ({"query": "ab", "range": {"high": "x", "lwo": 1}}, {
+        ("range.low", "missing"), ("range.high", "type"), ("range.lwo", "unexpected"),
+    }),
+    ({"query": "ab", "limt": 5}, {("limt", "unexpected")}),
+    ({"limt": 5, "mode": 5, "ratio": "x"}, {
+        ("query", "missing"), ("limt", "unexpected"), ("mode", "enum"), ("ratio", "type"),
+    }),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("params", "faults"), REFUSED)
+async def test_all_faults_come_at_once_as_from_a_signature(
+    proxy: Proxy, params: dict[str, Any], faults: set[tuple[str, str]]
+) -> None:
+    response = await proxy.execute_with_error_handling("search", params)
+    check_wellformed(response, proxy.operations["search"])
+    assert response.error is not None
+    assert response.error.code == "INVALID_PARAM"
+    assert {(item.path, item.reason) for item in response.error.violations} == faults
+
+
+async def test_a_misspelt_name_is_answered_with_the_right_one(proxy: Proxy) -> None:
+    response = await proxy.execute_with_error_handling("search", {"query": "ab", "limt": 5})
+    assert response.error is not None
+    assert response.error.next_step is not None
+    assert response.error.next_step.to_dict() == {"tool": "search", "arguments": {"query": "ab", "limit": 5}}
+
+
+async def test_checks_run_with_what_is_there_and_the_defaults(proxy: Proxy) -> None:
+    response = await proxy.execute_with_error_handling("search", {"query": "forbidden"})
+    assert response.error is not None
+    assert response.error.code == "NOT_FOUND"
+    assert "any mode, limit 10" in response.error.message
+
+
+cycle: dict[str, Any] = {"query": "ab"}
+cycle["range"] = cycle
+
+
+@pytest.mark.parametrize(
+    "params", [[], [1], 5, "text", ["ab"], {1: 2}, cycle, {"query": "ab", "ratio": float("nan")}, {"query": "\ud800a"}]
+)
+async def test_what_is_no_json_object_is_answered(proxy: Proxy, params: Any) -> None:
+    response = await proxy.execute_with_error_handling("search", params)
+    check_wellformed(response, proxy.operations["search"])
+    assert response.success or response.error.code == "INVALID_PARAM"  # type: ignore[union-attr]
+
+
+async def test_what_is_no_number_in_json_is_refused(proxy: Proxy) -> None:
+    for odd in (float("nan"), float("inf")):
+        response = await proxy.execute_with_error_handling("search", {"query": "ab", "ratio": odd})
+        assert response.error is not None
+        assert [(item.path, item.reason) for item in response.error.violations] == [("ratio", "type")]
+
+
+BAD_SCHEMAS: list[Any] = [
+    {},
+    {"type": "array"},
+    {"properties": {}},
+    {"type": "object", "properties": {"a": {"type": "nonsense"}}},
+    {"type": "object", "properties": {"a": {"minimum": "x"}}},
+    {"type": "object", "properties": {"a": {"pattern": "("}}},
+    {"type": "object", "properties": {"a": {"$ref": "https://example.org/a.json"}}},
+    {"type": "object", "properties": {"a": {"$ref": "other.json#/a"}}},
+    {"type": "object", "properties": {"a": {"$ref": "#/$defs/missing"}}},
+    {"type": "object", "properties": {"a": {"$dynamicRef": "https://example.org/a.json"}}},
+    {"type": "object", "properties": {"self": {}}},
+    {"type": "object", "properties": {"call": {}}},
+    {"type": "object", "required": "a"},
+]
+
+
+@pytest.mark.parametrize("schema", BAD_SCHEMAS, ids=range(len(BAD_SCHEMAS)))
+def test_a_schema_that_would_break_clients_is_refused_when_the_tool_is_made(schema: Any) -> None:
+    class Bad(BaseTool):
+        @operation(input_schema=schema)
+        async def take(self, call: CallContext, **arguments: Any) -> Any:
+            """Take anything."""
+            return [call, arguments]
+
+    with pytest.raises(TypeError):
+        Bad(runtime=quiet_runtime())
+
+
+def test_a_schema_with_a_name_that_the_handler_does_not_take_is_refused() -> None:
+    class Bad(BaseTool):
+        @operation(input_schema={"type": "object", "properties": {"a": {}, "b": {}}})
+        async def take(self, a: int) -> Any:
+            """Take one."""
+            return a
+
+    with pytest.raises(TypeError, match="b"):
+        Bad(runtime=quiet_runtime())
+
+
+def test_the_schema_that_was_given_is_not_changed() -> None:
+    before = {"type": "object", "properties": {"a": {}}}
+
+    class Given(BaseTool):
+        @operation(input_schema=before)
+        async def take(self, **arguments: Any) -> Any:
+            """Take one."""
+            return arguments
+
+    assert Given(runtime=quiet_runtime()).operations["take"].input_schema["additionalProperties"] is False
+    assert before == {"type": "object", "properties": {"a": {}}}

@@ -57,7 +57,8 @@ class Roastery(BaseTool):
         if beans > 5:
             raise BlendInfeasible(wanted=beans)
         if sort == "crash":
-            raise RuntimeError("/home/barista/secret")
+            msg = "/home/barista/secret"
+            raise RuntimeError(msg)
         if sort == "listed":
             raise ValidationFailed.from_field_errors({"sort": ["is sold out", "is too dear"], "roast": ["is too dark"]})
         return f"{roast} {sort}"
@@ -222,7 +223,9 @@ def test_a_success_says_that_there_is_no_error() -> None:
     assert wire["metadata"]["execution_time_ms"] >= 0
 
 
-@pytest.mark.parametrize("error", [DocumentNotFound(path="a.md"), UnknownError(), DatabaseError()], ids=lambda e: e.code)
+@pytest.mark.parametrize(
+    "error", [DocumentNotFound(path="a.md"), UnknownError(), DatabaseError()], ids=lambda e: e.code
+)
 def test_codes_are_screaming_snake_case(error: ToolError) -> None:
     code = factory.from_exception(error).code
     assert code == code.upper()

@@ -8,8 +8,9 @@ from typing import Any, Protocol, runtime_checkable
 
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors.base import ToolError
+from failsoft.framework.text import snake_case
 
-__all__ = ["RecoveryEngine", "RecoveryResult", "RecoveryStrategy"]
+__all__ = ["RecoveryEngine", "RecoveryResult", "RecoveryStrategy", "strategy_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,21 @@ class RecoveryResult:
 
 @runtime_checkable
 class RecoveryStrategy(Protocol):
-    """One way out of an error. `name` is its label in receipts and metrics (`alternate_path`)."""
+    """One way out of an error.
 
-    name: str
+    A strategy may have a `name`, its label in receipts and metrics; by default it is the class's in snake case.
+    """
 
     async def attempt(self, error: ToolError, call: CallContext) -> RecoveryResult | None:
         """Return a result in place of the error, or None if this strategy has nothing to offer.
 
         It may raise a `ToolError`, which takes the place of the error from then on (better suggestions, for example).
         """
+
+
+def strategy_name(strategy: RecoveryStrategy) -> str:
+    """Return the label of a strategy in receipts and metrics."""
+    return str(getattr(strategy, "name", "")) or snake_case(type(strategy).__name__)
 
 
 class RecoveryEngine(Protocol):

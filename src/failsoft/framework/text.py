@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
-__all__ = ["QUOTED_AT_MOST", "bounded", "printable"]
+__all__ = ["QUOTED_AT_MOST", "bounded", "printable", "snake_case"]
+
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 QUOTED_AT_MOST = 300
 """Characters of foreign text that a message may quote."""
@@ -35,3 +38,8 @@ def bounded(text: str, limit: int = QUOTED_AT_MOST) -> str:
         return text
     clean = printable(text[: limit * 4])
     return clean if len(clean) <= limit and len(text) <= limit * 4 else clean[: limit - 1] + "…"
+
+
+def snake_case(name: str) -> str:
+    """Return the name of a class in snake case: `HTTPProxyTool` becomes `http_proxy_tool`."""
+    return _WORD.sub("_", name).lower().strip("_")

@@ -16,13 +16,12 @@ from failsoft.framework.operation import BoundOperation, Operation
 from failsoft.framework.recovery_port import RecoveryEngine
 from failsoft.framework.response import ToolResponse
 from failsoft.framework.runtime import Runtime, default_runtime
-from failsoft.framework.text import bounded
+from failsoft.framework.text import bounded, snake_case
 from failsoft.framework.toolbox import Toolbox
 from failsoft.framework.violations import Violation
 
 __all__ = ["BaseTool"]
 
-_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _NAME_LENGTH = 128
 
 
@@ -64,7 +63,7 @@ class BaseTool(metaclass=_ToolType):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "name" not in cls.__dict__:
-            cls.name = re.sub(r"_tools?$", "", _WORD.sub("_", cls.__name__).lower()).strip("_")
+            cls.name = re.sub(r"_tools?$", "", snake_case(cls.__name__))
         declared: dict[str, Operation[..., Any]] = {}
         for base in reversed(cls.__mro__):
             for attribute, value in vars(base).items():

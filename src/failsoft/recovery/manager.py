@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self, cast
 
 from loguru import logger
@@ -22,7 +22,7 @@ from failsoft.framework.errors import (
     UpstreamError,
 )
 from failsoft.framework.receipt import RecoveryReceipt
-from failsoft.framework.recovery_port import RecoveryResult, RecoveryStrategy
+from failsoft.framework.recovery_port import RecoveryResult, RecoveryStrategy, strategy_name
 from failsoft.framework.text import bounded
 from failsoft.recovery.alternate_paths import AlternatePaths
 from failsoft.recovery.retry import Retry
@@ -33,18 +33,28 @@ __all__ = ["RecoveryManager"]
 class RecoveryManager:
     """Strategies per error class, looked up along the class's MRO, the most specific class first.
 
-    The manager is empty until something is registered; `RecoveryManager.default()` is what a runtime gets.
+    A manager holds what it is given and what is registered; `RecoveryManager.default()` is what a runtime gets.
+
+    Args:
+        strategies: One strategy, or several in their order, for each error class.
+
+    Raises:
+        TypeError: As with `register`.
 
     Example:
-        >>> manager = RecoveryManager()
+        >>> manager = RecoveryManager({Unavailable: Retry(attempts=5)})
         >>> manager.register(DocumentNotFound, AlternatePaths("path"))
         >>> manager.describe()
-        ['alternate_path']
+        ['retry', 'alternate_path']
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, strategies: Mapping[type[ToolError], RecoveryStrategy | Sequence[RecoveryStrategy]] | None = None
+    ) -> None:
         self._table: dict[type[ToolError], list[RecoveryStrategy]] = {}
         self._found: dict[type[ToolError], tuple[RecoveryStrategy, ...]] = {}
+        for error, listed in (strategies or {}).items():
+            self.register(error, *(listed if isinstance(listed, Sequence) else (listed,)))
 
     @classmethod
     def default(cls) -> Self:
@@ -60,11 +70,11 @@ class RecoveryManager:
         """Add strategies for an error class and everything below it, after those it has.
 
         Raises:
-            TypeError: One of them is no strategy: it needs a `name` and `async attempt(error, call)`.
+            TypeError: One of them is no strategy: it needs `async def attempt(error, call)`.
         """
         for strategy in strategies:
             if isinstance(strategy, type) or not isinstance(strategy, RecoveryStrategy):
-                msg = f"{strategy!r} is no recovery strategy: it needs a `name` and `async def attempt(error, call)`"
+                msg = f"{strategy!r} is no recovery strategy: it needs `async def attempt(error, call)`"
                 raise TypeError(msg)
         self._table.setdefault(error, []).extend(strategies)
         self._found.clear()
@@ -79,13 +89,15 @@ class RecoveryManager:
         """Return the strategies for an error class in the order in which they are tried, each once."""
         found = self._found.get(error)
         if found is None:
-            listed = [strategy for kind in error.__mro__ for strategy in self._table.get(kind, ())]
-            found = self._found[error] = tuple(dict.fromkeys(listed))
+            # By identity: a strategy may be a dataclass, which has no hash.
+            listed = {id(strategy): strategy for kind in error.__mro__ for strategy in self._table.get(kind, ())}
+            found = self._found[error] = tuple(listed.values())
         return found
 
     def describe(self) -> list[str]:
         """Return the names of the registered strategies, in the order of registration."""
-        return list(dict.fromkeys(strategy.name for strategies in self._table.values() for strategy in strategies))
+        strategies = [strategy for listed in self._table.values() for strategy in listed]
+        return list(dict.fromkeys(map(strategy_name, strategies)))
 
     async def recover(self, error: ToolError, call: CallContext) -> Any:
         """Return a value in place of the error and note the receipt on the call.
@@ -97,24 +109,25 @@ class RecoveryManager:
         arguments = call.arguments
         for strategy in self.strategies_for(type(error)):
             call.error, call.arguments = error, arguments  # the strategy before may have tried others
+            name = strategy_name(strategy)
             try:
                 result = await strategy.attempt(error, call)
                 value, receipt = (None, None) if result is None else _accepted(strategy, result, call)
             except BaseException as raised:
                 if call.expired or is_real_cancellation(raised):
                     raise
-                metrics.recovery(strategy.name, "failed")
-                logs.log_recovery(call, strategy.name, "failed")
+                metrics.recovery(name, "failed")
+                logs.log_recovery(call, name, "failed")
                 if issubclass(type(raised), ToolError):
                     error = cast("ToolError", raised)
                 else:
                     _report_broken(strategy, raised)
                 continue
             if receipt is None:
-                metrics.recovery(strategy.name, "skipped")
+                metrics.recovery(name, "skipped")
                 continue
-            metrics.recovery(strategy.name, "recovered")
-            logs.log_recovery(call, strategy.name, "recovered")
+            metrics.recovery(name, "recovered")
+            logs.log_recovery(call, name, "recovered")
             call.receipt = receipt
             return value
         try:
@@ -128,12 +141,12 @@ def _accepted(strategy: RecoveryStrategy, result: RecoveryResult, call: CallCont
     try:
         value = call.bound.result.conform(result.value)
     except BadOutput as error:
-        msg = f"the strategy '{strategy.name}' found a value that does not fit the operation"
+        msg = f"the strategy '{strategy_name(strategy)}' found a value that does not fit the operation"
         raise TypeError(msg) from error
     message, changed = bounded(str(result.message)), dict(result.changed)
-    return value, RecoveryReceipt(strategy.name, message, call.attempt, changed, bool(result.degraded))
+    return value, RecoveryReceipt(strategy_name(strategy), message, call.attempt, changed, bool(result.degraded))
 
 
 def _report_broken(strategy: RecoveryStrategy, raised: BaseException) -> None:
     """Log a strategy that broke: the caller keeps the first error, which says more than the strategy's own."""
-    logger.opt(exception=raised).error("A recovery strategy failed", strategy=strategy.name)
+    logger.opt(exception=raised).error("A recovery strategy failed", strategy=strategy_name(strategy))

@@ -176,9 +176,9 @@ def _encodable(text: str) -> str:
 def _dumped(serializer: Any, value: Any) -> Any:
     """Return a pydantic model as plain data, as JSON would have it where that works (bytes may prevent it)."""
     try:
-        return serializer.to_python(value, mode="json", warnings=False)
+        return serializer.to_python(value, mode="json", by_alias=True, warnings=False)
     except Exception:  # noqa: BLE001 - a custom serializer may raise anything
-        return serializer.to_python(value, mode="python", warnings=False)
+        return serializer.to_python(value, mode="python", by_alias=True, warnings=False)
 
 
 def _named(kind: type) -> str:

@@ -17,7 +17,7 @@ from pydantic_core import to_json
 
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.context import CallContext
-from failsoft.framework.errors import DocumentNotFound, Effect, NextStep, ToolError, UnknownTool
+from failsoft.framework.errors import DocumentNotFound, Effect, NextStep, ResultTooLarge, ToolError, UnknownTool
 from failsoft.framework.failure import Failure, RetryAdvice
 from failsoft.framework.json_safe import encode, json_safe
 from failsoft.framework.normalize.rules import text_of, type_name
@@ -36,6 +36,9 @@ _MESSAGE_AT_MOST = 1_000
 _SUGGESTIONS_AT_MOST = 8
 _VIOLATIONS_AT_MOST = 200
 _SPELLED_OUT = 80
+_LIMITS = frozenset({"count", "limit", "max_items", "max_results", "page_size", "per_page", "top_k"})
+"""Parameters that say how much is wanted."""
+_MARGIN = 0.8
 
 _ECHOING = frozenset({"pydantic", "pydantic_core", "sqlalchemy"})
 """Packages whose exceptions print the values that were passed to them."""
@@ -95,10 +98,12 @@ def _effect(error: ToolError, call: CallContext) -> Effect:
 
 
 def _retry(error: ToolError, call: CallContext, effect: Effect) -> RetryAdvice:
+    """Return the class's advice; `never` in its place where a repeat could do the work twice."""
+    asks_for_the_same = error.retry == "after_delay" or isinstance(error, ResultTooLarge)
+    if asks_for_the_same and effect != "none" and not call.bound.idempotent:
+        return RetryAdvice("never")
     if error.retry != "after_delay":
         return RetryAdvice(error.retry)
-    if effect != "none" and not call.bound.idempotent:
-        return RetryAdvice("never")
     wait = error.retry_after_seconds
     if not isinstance(wait, (int, float)) or not 0 <= wait <= _WAIT_AT_MOST_S:
         wait = _DEFAULT_WAIT_S if wait is None or not wait > _WAIT_AT_MOST_S else _WAIT_AT_MOST_S
@@ -107,17 +112,33 @@ def _retry(error: ToolError, call: CallContext, effect: Effect) -> RetryAdvice:
 
 def _next_step(error: ToolError, call: CallContext, effect: Effect, retry: RetryAdvice) -> NextStep | None:
     """Return a step whose tool exists here and whose arguments validate, or None."""
+    is_held_back = retry.when != error.retry
     if error.next_step is not None and (step := _checked(error.next_step, call)) is not None:
-        return step
+        own = call.toolbox.find(step.tool)
+        if not is_held_back or (own is not None and own.read_only):
+            return step
+    if is_held_back:
+        return _look_at_the_state(call)
     if retry.when == "after_delay":
         return _checked(NextStep(call.operation, call.params), call)
-    if error.retry == "after_delay" and effect != "none":
-        return _look_at_the_state(call)
     if isinstance(error, UnknownTool):
         return _checked(NextStep(error.violations[0].suggestion or "", call.params), call) if error.violations else None
+    if isinstance(error, ResultTooLarge):
+        return _narrowed(error, call)
     if error.violations and retry.when == "after_fix":
         corrected = _corrected(call.params, error.violations)
         return _checked(NextStep(call.operation, corrected), call) if corrected is not None else None
+    return None
+
+
+def _narrowed(error: ResultTooLarge, call: CallContext) -> NextStep | None:
+    """Return the call with a lower limit, if it has one: as much lower as the result was too large, and some more."""
+    known = call.bound.input_schema.get("properties", {})
+    for name in known.keys() & _LIMITS:
+        asked = call.arguments.get(name, known[name].get("default"))
+        if isinstance(asked, int) and asked > 1 and error.size_bytes:
+            lower = max(1, int(asked * error.limit_bytes / error.size_bytes * _MARGIN))
+            return _checked(NextStep(call.operation, {**call.params, name: lower}), call)
     return None
 
 
@@ -173,7 +194,7 @@ def _guidance(
     """Return the one sentence that says what to do."""
     if retry.when == "after_delay":
         return f"Call `{call.operation}` again in {_duration(retry.after_seconds)}."
-    if error.retry == "after_delay":
+    if retry.when != error.retry:
         done = "The change was made" if effect == "applied" else "It is not known whether anything was changed"
         look = f"call {_call(step)} to see the state" if step else f"a person has to look (error id {error_id})"
         return f"{done}, so do not repeat it: {look}."

@@ -58,7 +58,7 @@ def explain(error: ToolError, call: CallContext) -> Failure:
     rejected = call.attempt == 0
     effect = _effect(error, call)
     retry = _retry(error, call, effect)
-    step = _next_step(error, call, effect, retry)
+    step = _next_step(error, call, retry)
     error_id = secrets.token_hex(8)
     detail = settings.detail_level
     foreign = redact_paths if detail == "minimal" else str
@@ -110,7 +110,7 @@ def _retry(error: ToolError, call: CallContext, effect: Effect) -> RetryAdvice:
     return RetryAdvice("after_delay", round(float(wait), 3))
 
 
-def _next_step(error: ToolError, call: CallContext, effect: Effect, retry: RetryAdvice) -> NextStep | None:
+def _next_step(error: ToolError, call: CallContext, retry: RetryAdvice) -> NextStep | None:
     """Return a step whose tool exists here and whose arguments validate, or None."""
     is_held_back = retry.when != error.retry
     if error.next_step is not None and (step := _checked(error.next_step, call)) is not None:
@@ -121,11 +121,18 @@ def _next_step(error: ToolError, call: CallContext, effect: Effect, retry: Retry
         return _look_at_the_state(call)
     if retry.when == "after_delay":
         return _checked(NextStep(call.operation, call.params), call)
-    if isinstance(error, UnknownTool):
-        return _checked(NextStep(error.violations[0].suggestion or "", call.params), call) if error.violations else None
+    return _mended(error, call, retry)
+
+
+def _mended(error: ToolError, call: CallContext, retry: RetryAdvice) -> NextStep | None:
+    """Return the call as it was probably meant: the tool of the closest name, less at once, arguments corrected."""
     if isinstance(error, ResultTooLarge):
         return _narrowed(error, call)
-    if error.violations and retry.when == "after_fix":
+    if not error.violations:
+        return None
+    if isinstance(error, UnknownTool):
+        return _checked(NextStep(error.violations[0].suggestion or "", call.params), call)
+    if retry.when == "after_fix":
         corrected = _corrected(call.params, error.violations)
         return _checked(NextStep(call.operation, corrected), call) if corrected is not None else None
     return None

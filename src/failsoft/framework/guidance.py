@@ -143,7 +143,7 @@ def _narrowed(error: ResultTooLarge, call: CallContext) -> NextStep | None:
     known = call.bound.input_schema.get("properties", {})
     for name in known.keys() & _LIMITS:
         asked = call.arguments.get(name, known[name].get("default"))
-        if isinstance(asked, int) and asked > 1 and error.size_bytes:
+        if isinstance(asked, int) and asked > 1 and isinstance(error.size_bytes, int) and error.size_bytes > 0:
             lower = max(1, int(asked * error.limit_bytes / error.size_bytes * _MARGIN))
             return _checked(NextStep(call.operation, {**call.params, name: lower}), call)
     return None
@@ -180,18 +180,24 @@ def _look_at_the_state(call: CallContext) -> NextStep | None:
 
 
 def _corrected(params: Any, violations: tuple[Violation, ...]) -> dict[str, Any] | None:
-    """Return the arguments with every top-level fault mended by its suggestion; None if one of them has none."""
+    """Return the arguments with every top-level fault mended by its suggestion; None if one of them has none.
+
+    A name that is missing may be one that was misspelt; whether it still is, the validation of the step tells.
+    """
     if not isinstance(params, Mapping):
         return None
     corrected = dict(params)
     for violation in violations:
+        if violation.reason == "missing":
+            continue
         if violation.suggestion is None or violation.path not in corrected:
             return None
         value = corrected.pop(violation.path)
-        if violation.reason == "unexpected":
-            corrected[str(violation.suggestion)] = value
-        else:
-            corrected[violation.path] = violation.suggestion
+        is_name = violation.reason == "unexpected"
+        name = str(violation.suggestion) if is_name else violation.path
+        if name in corrected:
+            return None
+        corrected[name] = value if is_name else violation.suggestion
     return corrected
 
 

@@ -98,6 +98,8 @@ def _next_step(failure: Failure, toolbox: Toolbox) -> Iterator[tuple[str, str]]:
         bound.arguments.validate(step.arguments)
     except InvalidArgument as error:
         yield "next_step", f"its arguments do not validate: {error.message}"
+    if failure.retry.when != failure.exception.retry and not bound.read_only:
+        yield "next_step", f"'{step.tool}' changes something, and nobody knows whether that was done already"
 
 
 def _way_out(failure: Failure, toolbox: Toolbox) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,349 @@
+"""From an error to what the caller is told: effect, retry, next step and words, as a table over all categories."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, ClassVar
+
+import pytest
+
+from failsoft import (
+    BaseTool,
+    DocumentNotFound,
+    InvalidParameter,
+    NextStep,
+    NotFound,
+    PermissionDenied,
+    RateLimited,
+    Timeout,
+    ToolError,
+    UnknownError,
+    ValidationFailed,
+    operation,
+)
+from failsoft.framework.catalogue import entries
+from failsoft.framework.context import CallContext, CallScope
+from failsoft.framework.errors import categories
+from failsoft.framework.errors.base import registry
+from failsoft.framework.failure import Failure
+from failsoft.framework.guidance import explain
+from failsoft.framework.lint import lint_failure
+from failsoft.framework.toolbox import Toolbox
+from failsoft.framework.violations import Violation
+from tests.framework.recording import quiet_runtime
+from tests.framework.wellformed import check_wellformed
+
+CATEGORIES: list[type[ToolError]] = [getattr(categories, name) for name in categories.__all__]
+
+
+class Shop(BaseTool):
+    """One operation of each kind, and ways to look at the state."""
+
+    @operation(read_only=True)
+    async def look(self, item: str = "") -> str:
+        """Return an item."""
+        return item
+
+    @operation(idempotent=True)
+    async def put(self, item: str, amount: int = 1) -> str:
+        """Set an item's amount."""
+        return item * amount
+
+    @operation()
+    async def sell(self, item: str, amount: int = 1) -> str:
+        """Sell an item."""
+        return item * amount
+
+    @operation(read_only=True)
+    async def prices(self) -> list[int]:
+        """Return all prices."""
+        return []
+
+    @operation(read_only=True)
+    async def sold(self, item: str, amount: int | None = None) -> int:
+        """Return how many were sold."""
+        return len(item) + (amount or 0)
+
+
+class Other(BaseTool):
+    """Another toolset of the same server."""
+
+    @operation(read_only=True)
+    async def weather(self) -> str:
+        """Return the weather."""
+        return "fine"
+
+
+def shop(**settings: Any) -> Shop:
+    return Shop(runtime=quiet_runtime(**settings))
+
+
+def told(
+    error: ToolError, name: str = "look", *, ran: bool = True, done: bool = False, tool: Any = None, **params: Any
+) -> Failure:
+    tool = tool or shop()
+    box = Toolbox([Other(runtime=quiet_runtime()), tool])
+    call = CallContext(tool.operations[name], params or {"item": "a"}, CallScope(toolbox=box))
+    call.attempt, call.handler_done = int(ran), done
+    failure = explain(error, call)
+    assert lint_failure(failure, box) == []
+    if failure.next_step is not None:
+        bound = box.find(failure.next_step.tool)
+        assert bound is not None
+        bound.arguments.validate(failure.next_step.arguments)
+    return failure
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "ran"), list(itertools.product(CATEGORIES, ["look", "put", "sell"], [False, True]))
+)
+def test_effect_and_retry_follow_the_category_the_operation_and_the_phase(
+    kind: type[ToolError], name: str, *, ran: bool
+) -> None:
+    error = kind(message="The thing that was asked for went wrong.")
+    failure = told(error, name, ran=ran)
+    effect = "none" if name == "look" or not ran else "unknown"
+    held_back = kind.retry == "after_delay" and effect == "unknown" and name == "sell"
+    assert failure.effect == effect
+    assert failure.retry.when == ("never" if held_back else kind.retry)
+    assert (failure.retry.after_seconds is not None) is (failure.retry.when == "after_delay")
+    if failure.retry.when == "after_delay":
+        assert failure.next_step == NextStep(name, {"item": "a"})
+    if held_back:
+        assert failure.next_step == NextStep("look", {"item": "a"})
+    assert failure.recoverable is (failure.retry.when != "never")
+    assert failure.rejected is not ran
+
+
+@pytest.mark.parametrize("code", [kind.code for kind in entries() if kind.__module__.startswith("failsoft.")])
+@pytest.mark.parametrize("name", ["look", "sell"])
+def test_every_code_of_the_catalogue_can_be_told(code: str, name: str) -> None:
+    kind = registry[code]
+    failure = told(kind(message="The thing that was asked for went wrong."), name)
+    assert failure.code == code
+    if failure.retry.when == "never" and failure.next_step is None and kind.actor != "caller":
+        assert failure.error_id in failure.message
+
+
+@pytest.mark.parametrize(
+    ("raised", "name", "done", "effect"),
+    [
+        (Timeout(effect="none"), "sell", False, "none"),
+        (Timeout(effect="applied"), "sell", False, "applied"),
+        (Timeout(effect="unknown"), "look", False, "none"),
+        (Timeout(), "sell", True, "applied"),
+        (Timeout(effect="none"), "sell", True, "applied"),
+        (NotFound(effect="none"), "put", False, "none"),
+    ],
+)
+def test_what_the_raiser_knows_of_the_effect_counts(raised: ToolError, name: str, effect: str, *, done: bool) -> None:
+    assert told(raised, name, done=done).effect == effect
+
+
+@pytest.mark.parametrize(
+    ("asked", "after", "words"),
+    [
+        (None, 2.0, "in 2 seconds"),
+        (0, 0.0, "in 0 seconds"),
+        (0.25, 0.25, "in 0.25 seconds"),
+        (1, 1.0, "in 1 second."),
+        (1.2, 1.2, "in 2 seconds"),
+        (90, 90.0, "in 90 seconds"),
+        (2_592_000, 2_592_000.0, "in 2592000 seconds"),
+        (float("inf"), 31_536_000.0, "in 31536000 seconds"),
+        (float("nan"), 2.0, "in 2 seconds"),
+        (-3, 2.0, "in 2 seconds"),
+        (10**400, 31_536_000.0, "in 31536000 seconds"),
+    ],
+)
+def test_a_wait_is_told_in_plain_seconds(asked: Any, after: float, words: str) -> None:
+    failure = told(RateLimited(retry_after_seconds=asked))
+    assert failure.retry.to_dict() == {"when": "after_delay", "after_seconds": after}
+    assert words in failure.message
+    assert f"`{failure.operation}` again" in failure.message
+
+
+STEPS: list[tuple[dict[str, Any], NextStep | None]] = [
+    ({"tool": "sold", "arguments": {"item": "b"}}, NextStep("sold", {"item": "b"})),
+    ({"tool": "weather"}, NextStep("weather", {})),
+    ({"tool": "nothing", "arguments": {}}, None),
+    ({"tool": "sold", "arguments": {}}, None),
+    ({"tool": "sold", "arguments": {"item": 5}}, None),
+    ({"tool": "sold", "arguments": {"item": "b", "more": 1}}, None),
+    ({"tool": "sold", "arguments": {"item": "x" * 3_000}}, None),
+    ({"tool": "sold", "arguments": {"item": "sk-abcdefghijklmnopqrstuvwxyz123456"}}, None),
+]
+
+
+@pytest.mark.parametrize(("step", "told_step"), STEPS)
+def test_a_step_that_cannot_be_made_as_it_stands_is_not_told(step: Any, told_step: NextStep | None) -> None:
+    assert told(NotFound(message="There is no such item.", next_step=step)).next_step == told_step
+
+
+def test_a_step_of_the_raiser_never_leads_back_into_a_change_that_may_be_done() -> None:
+    again = NextStep("sell", {"item": "a"})
+    assert told(Timeout(next_step=again), "sell").next_step == NextStep("look", {"item": "a"})
+    assert told(Timeout(next_step=again, effect="none"), "sell").next_step == again
+    assert told(Timeout(next_step=NextStep("prices")), "sell").next_step == NextStep("prices")
+
+
+def test_the_state_is_looked_at_where_most_is_known() -> None:
+    assert told(Timeout(), "sell", item="a", amount=2).next_step == NextStep("sold", {"item": "a", "amount": 2})
+
+    class Bare(BaseTool):
+        @operation(read_only=True)
+        async def state(self) -> str:
+            """Return the state."""
+            return "state"
+
+        @operation()
+        async def change(self) -> str:
+            """Change it."""
+            return "changed"
+
+    assert told(Timeout(), "change", tool=Bare(runtime=quiet_runtime())).next_step == NextStep("state", {})
+
+
+def test_without_a_way_to_look_a_person_is_named() -> None:
+    class Blind(BaseTool):
+        @operation()
+        async def change(self, item: str) -> str:
+            """Change it."""
+            return item
+
+    tool = Blind(runtime=quiet_runtime())
+    call = CallContext(tool.operations["change"], {"item": "a"}, CallScope())
+    call.attempt = 1
+    failure = explain(Timeout(), call)
+    assert (failure.retry.when, failure.next_step) == ("never", None)
+    assert failure.error_id in failure.message
+
+
+FAULTS: list[tuple[dict[str, Any], NextStep | None]] = [
+    ({"itm": "a"}, NextStep("sell", {"item": "a"})),
+    ({"item": "a", "amount": "2"}, NextStep("sell", {"item": "a", "amount": 2})),
+    ({"itm": "a", "amont": 2}, NextStep("sell", {"item": "a", "amount": 2})),
+    ({"item": "a", "amount": "two"}, None),
+    ({}, None),
+    ({"item": "a", "colour": "x"}, None),
+]
+
+
+@pytest.mark.parametrize(("params", "step"), FAULTS)
+def test_faults_that_can_be_mended_are_mended_in_the_next_step(params: dict[str, Any], step: NextStep | None) -> None:
+    tool = shop()
+    with pytest.raises(InvalidParameter) as refused:
+        tool.operations["sell"].arguments.validate(params)
+    call = CallContext(tool.operations["sell"], params, CallScope())
+    failure = explain(refused.value, call)
+    assert failure.next_step == step
+    assert lint_failure(failure, tool.toolbox) == []
+
+
+class Talkative(NotFound):
+    """A test's error."""
+
+    word: str
+    count: int = 0
+    code: ClassVar[str] = "TEST_TALKATIVE"
+    message: str = "There is no {word}."
+    hints: ClassVar[tuple[str, ...]] = ("Look for {word} elsewhere", "There are {count} others", "Be brief")
+
+
+def test_suggestions_are_the_hints_and_then_the_errors_own_each_once_and_few() -> None:
+    error = Talkative(word="ladder", suggestions=["Be brief", "rope", *(f"number {n}" for n in range(20))])
+    failure = told(error)
+    assert failure.suggestions[:4] == ("Look for ladder elsewhere", "There are 0 others", "Be brief", "rope")
+    assert len(failure.suggestions) == 8
+
+
+def test_other_documents_are_put_as_a_question() -> None:
+    failure = told(DocumentNotFound(path="a.md", suggestions=["b.md"]))
+    assert failure.suggestions[-1] == "Did you mean: b.md?"
+    assert "Use the search function to find the document" in failure.suggestions
+
+
+SECRETS = [
+    "sk-abcdefghijklmnopqrstuvwxyz123456",
+    "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    "postgres://u:hunter2@db/x",
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("detail", ["minimal", "standard", "full"])
+def test_secrets_are_told_nowhere(secret: str, detail: str) -> None:
+    tool = shop(detail=detail, debug_stack=True)
+    faults = [Violation(path="item", reason="value", message=f"not {secret}")]
+    error = ValidationFailed(
+        message=f"It is not {secret}.",
+        suggestions=[f"Use {secret}"],
+        details={"text": secret, "password": "plain", "nested": [{"api_key": "plain"}]},
+        violations=faults,
+    )
+    error.__cause__ = ValueError(secret)
+    call = CallContext(tool.operations["look"], {"item": secret}, CallScope())
+    call.attempt = 1
+    failure = explain(error, call)
+    shown = str(failure.to_dict() if hasattr(failure, "to_dict") else [
+        failure.message, failure.suggestions, failure.violations, failure.details, failure.cause, failure.stack_trace,
+        failure.next_step,
+    ])  # fmt: skip
+    assert secret not in shown
+    assert "hunter2" not in shown
+    assert "plain" not in shown
+
+
+@pytest.mark.parametrize(
+    ("settings", "details", "cause", "stack"),
+    [
+        ({}, False, False, False),
+        ({"environment": "production"}, False, False, False),
+        ({"environment": "staging"}, True, False, False),
+        ({"environment": "development"}, True, False, False),
+        ({"environment": "production", "detail": "standard"}, True, False, False),
+        ({"environment": "production", "detail": "full"}, True, True, False),
+        ({"environment": "development", "detail": "minimal"}, False, False, False),
+        ({"debug_stack": True}, False, False, True),
+        ({"environment": "development", "detail": "full", "debug_stack": True}, True, True, True),
+    ],
+)
+@pytest.mark.anyio
+async def test_the_environment_decides_how_much_is_told(
+    settings: Any, *, details: bool, cause: bool, stack: bool
+) -> None:
+    class Failing(BaseTool):
+        @operation(read_only=True)
+        async def fail(self) -> None:
+            """Fail."""
+            try:
+                open("/home/somebody/file")  # noqa: ASYNC230, PTH123, SIM115
+            except OSError as error:
+                raise DocumentNotFound(path="/home/somebody/file", details={"size": 5}) from error
+
+    tool = Failing(runtime=quiet_runtime(**settings))
+    wire = check_wellformed(await tool.fail(), tool.operations["fail"])["error"]
+    assert ("details" in wire, "cause" in wire, "stack_trace" in wire) == (details, cause, stack)
+    assert wire["suggestions"]
+    if details:
+        assert wire["details"]["size"] == 5
+    if cause:
+        assert wire["cause"]["type"] == "FileNotFoundError"
+    if stack:
+        assert "DocumentNotFound" in wire["stack_trace"]
+    elif not details:
+        assert "/home" not in str(wire)
+
+
+def test_what_a_person_must_do_is_said_with_the_error_id() -> None:
+    for error in (PermissionDenied(), UnknownError()):
+        failure = told(error)
+        assert failure.retry.when == "never"
+        assert failure.error_id in failure.message
+
+
+def test_foreign_text_is_bounded_and_on_one_line() -> None:
+    failure = told(NotFound(message="line\nline\u202e\x00" + "x" * 10_000, suggestions=["a\nb" * 5_000]))
+    assert len(failure.message) < 1_200
+    assert failure.message.isprintable()
+    assert all(text.isprintable() and len(text) <= 2_000 for text in failure.suggestions)

@@ -122,8 +122,9 @@ class SignatureArguments:
         if not self.needs_json:
             try:
                 return self.validator.validate_python(given)  # type: ignore[no-any-return]
-            except pydantic_core.ValidationError:
-                pass  # JSON mode has the last word
+            except pydantic_core.ValidationError as error:
+                if _is_flat(given):  # JSON mode has the last word, and would say the same of such values
+                    raise self._refusal(violations_from_pydantic(error, self.schema, given)) from None
         try:
             text = pydantic_core.to_json(given)
         except (ValueError, RecursionError):
@@ -199,6 +200,14 @@ def _objects(schema: Any) -> Iterator[dict[str, Any]]:
             nested = [below] if keyword in {"items", "additionalProperties", "contains", "not"} else []
         for item in nested:
             yield from _objects(item)
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def _is_flat(given: Any) -> bool:
+    """Return whether every argument is a plain JSON scalar, of which both of pydantic's modes think alike."""
+    return type(given) is dict and all(type(value) in _SCALARS for value in given.values())
 
 
 def _needs_json(schema: Any) -> bool:

@@ -13,12 +13,10 @@ from sample_tool import Document, find
 __all__ = ["server"]
 
 
-def server() -> FastMCP[Any]:
-    """Return a FastMCP server with error handling, retry, timing and logging."""
-    made: FastMCP[Any] = FastMCP(
-        "peer",
-        middleware=[ErrorHandlingMiddleware(), RetryMiddleware(), TimingMiddleware(), LoggingMiddleware()],
-    )
+def server(*, middleware: bool = True) -> FastMCP[Any]:
+    """Return a FastMCP server with error handling, retry, timing and logging, or without any of them."""
+    chosen = [ErrorHandlingMiddleware(), RetryMiddleware(), TimingMiddleware(), LoggingMiddleware()]
+    made: FastMCP[Any] = FastMCP("peer", middleware=chosen if middleware else [])
 
     @made.tool
     async def get_document(path: str, limit: int = 10) -> Document:

@@ -1,0 +1,86 @@
+"""A client that costs next to nothing: raw HTTP over kept connections, so that the server is what is measured."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+__all__ = ["Clients", "request"]
+
+_VERSION = "2026-07-28"
+
+
+def request(tool: str, arguments: dict[str, Any], *, port: int) -> bytes:
+    """Return one `tools/call` as the SDK's client sends it."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": _VERSION,
+        "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    params = {"name": tool, "arguments": arguments, "_meta": meta}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json, text/event-stream\r\n"
+        f"Content-Type: application/json\r\nMCP-Protocol-Version: {_VERSION}\r\nMCP-Method: tools/call\r\n"
+        f"MCP-Name: {tool}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+class Clients:
+    """Several clients of one server, each with one connection and one call at a time.
+
+    Args:
+        port: Where the server listens.
+        count: How many clients.
+        sent: What each of them sends, over and over.
+    """
+
+    def __init__(self, port: int, count: int, sent: bytes) -> None:
+        self._port = port
+        self._count = count
+        self._sent = sent
+        self._connections: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+
+    async def __aenter__(self) -> Clients:
+        for _ in range(self._count):
+            self._connections.append(await asyncio.open_connection("127.0.0.1", self._port))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for _, writer in self._connections:
+            writer.close()
+            await writer.wait_closed()
+
+    async def calls(self, times: int) -> list[float]:
+        """Make this many calls, shared among the clients, and return how long each took, in seconds."""
+        each = max(1, times // self._count)
+        latencies = await asyncio.gather(*(self._one(*connection, each) for connection in self._connections))
+        return [latency for own in latencies for latency in own]
+
+    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, times: int) -> list[float]:
+        clock = asyncio.get_running_loop().time
+        latencies = []
+        for _ in range(times):
+            began = clock()
+            writer.write(self._sent)
+            body = await _response(reader)
+            latencies.append(clock() - began)
+            if b'"result"' not in body:
+                msg = f"the server did not answer the call: {body[:500]!r}"
+                raise RuntimeError(msg)
+        return latencies
+
+
+async def _response(reader: asyncio.StreamReader) -> bytes:
+    head = (await reader.readuntil(b"\r\n\r\n")).lower()
+    if b"content-length: " in head:
+        length = int(head.partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        return await reader.readexactly(length)
+    body = b""
+    while size := int(await reader.readline(), 16):
+        body += await reader.readexactly(size)
+        await reader.readline()
+    await reader.readline()
+    return body

@@ -1,0 +1,115 @@
+"""The same tool behind three servers: ours, the bare low-level SDK server, and FastMCP without any middleware."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from mcp.server import Server
+from sample_tool import Documents, find
+
+from failsoft import asgi_app
+
+__all__ = ["HTTP_SERVERS", "Running", "bare", "bare_app", "fastmcp_app", "our_app", "running"]
+
+HTTP_SERVERS = {"ours": "our_app", "bare SDK": "bare_app", "FastMCP": "fastmcp_app"}
+"""Server -> the factory of its ASGI app in this module."""
+_STARTS_WITHIN_S = 30.0
+
+
+def bare() -> Server[Any]:
+    """Return a low-level server that lists the same tool and gives the same answer, and does nothing else for it.
+
+    It validates, bounds, times, counts and catches nothing. The schemas are ours, since the SDK's client validates
+    every answer against the one it was told: that costs more than the whole call.
+    """
+    bound = Documents().operations["get_document"]
+    tool = types.Tool(name=bound.name, input_schema=bound.input_schema, output_schema=bound.output_schema())
+
+    async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool])
+
+    async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        document = find(**(params.arguments or {}))
+        answer = {"success": True, "data": document.model_dump(), "metadata": {"execution_time_ms": 0.123}}
+        text = types.TextContent(type="text", text=json.dumps(answer))
+        return types.CallToolResult(content=[text], structured_content=answer)
+
+    return Server(
+        "bare",
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        get_tool_input_schema={bound.name: bound.input_schema}.get,
+    )
+
+
+def our_app() -> Any:
+    """Return our ASGI app."""
+    return asgi_app(Documents)
+
+
+def bare_app() -> Any:
+    """Return the bare server's ASGI app."""
+    return bare().streamable_http_app(stateless_http=True)
+
+
+def fastmcp_app() -> Any:
+    """Return FastMCP's ASGI app."""
+    from fastmcp_peer import server  # noqa: PLC0415 - it may be missing
+
+    return server(middleware=False).http_app(path="/mcp", stateless_http=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server process of ours on loopback."""
+
+    port: int
+    pid: int
+
+    def cpu_s(self) -> float:
+        """Return the CPU time that the process has used, in seconds."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@asynccontextmanager
+async def running(factory: str) -> AsyncIterator[Running]:
+    """Run one app in a uvicorn process of its own, and end it afterwards."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "uvicorn", f"servers:{factory}", "--factory", "--port", str(port)),
+        *("--log-level", "error", "--no-access-log", "--timeout-keep-alive", "600"),
+        cwd=Path(__file__).parent,
+    )
+    try:
+        async with asyncio.timeout(_STARTS_WITHIN_S):
+            while not await _answers(port):
+                if process.returncode is not None:
+                    msg = f"the server {factory} did not start"
+                    raise RuntimeError(msg)
+                await asyncio.sleep(0.05)
+        yield Running(port, process.pid)
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
+
+
+async def _answers(port: int) -> bool:
+    try:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return False
+    writer.close()
+    return True

@@ -1,0 +1,108 @@
+"""What our server adds to the SDK's: in memory and over HTTP, with the same tool behind both.
+
+In memory, one client of the SDK and the server share a process, and CPU time is compared. Over HTTP each server is a
+uvicorn process of its own on loopback; several clients call it over kept connections, and servers take turns. The
+throughput is what the clients saw; the server's own CPU time for a call is told beside it, because the machine's other
+programs do not show in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import AsyncExitStack
+from typing import Any
+
+from load import Clients, request
+from mcp import Client
+from measure import Contender, Figure, figure, interleave, options, show
+from sample_tool import ARGUMENTS, Documents
+from servers import HTTP_SERVERS, Running, bare, running
+
+from failsoft import mcp_server
+
+ROUNDS, QUICK_ROUNDS = 30, 2
+CALLS, QUICK_CALLS = 100, 10
+HTTP_ROUNDS, QUICK_HTTP_ROUNDS = 12, 1
+HTTP_CALLS, QUICK_HTTP_CALLS = 800, 16
+CLIENTS = 8
+
+
+async def in_memory(*, rounds: int, times: int) -> list[Figure]:
+    """Return the cost of a call through the SDK's in-memory client, for both eras of the protocol."""
+    found = []
+    for era in ("auto", "legacy"):
+        async with AsyncExitStack() as stack:
+            ours = await stack.enter_async_context(Client(mcp_server(Documents), mode=era))
+            bare_one = await stack.enter_async_context(Client(bare(), mode=era))
+            contenders = {"ours": _client(ours), "bare": _client(bare_one)}
+            seconds = await interleave(contenders, rounds=rounds, times=times, clock=time.process_time)
+        ratios = [own / other for own, other in zip(seconds["ours"], seconds["bare"], strict=True)]
+        name = "modern" if era == "auto" else era
+        found += [
+            figure(f"in memory, {name}: bare SDK server", [1e6 * value for value in seconds["bare"]], "us"),
+            figure(f"in memory, {name}: ours", ratios, "of bare", goal="<= 1.05"),
+        ]
+    return found
+
+
+def _client(client: Client) -> Contender:
+    async def call(times: int) -> None:
+        for _ in range(times):
+            await client.call_tool("get_document", ARGUMENTS["success"])
+
+    return call
+
+
+async def over_http(*, rounds: int, times: int) -> list[Figure]:
+    """Return throughput and CPU time a call of the three servers."""
+    async with AsyncExitStack() as stack:
+        started: dict[str, tuple[Running, Clients]] = {}
+        for name, factory in _installed().items():
+            server = await stack.enter_async_context(running(factory))
+            sent = request("get_document", ARGUMENTS["success"], port=server.port)
+            started[name] = server, await stack.enter_async_context(Clients(server.port, CLIENTS, sent))
+        contenders: dict[str, Contender] = {name: clients.calls for name, (_, clients) in started.items()}
+        before = {name: server.cpu_s() for name, (server, _) in started.items()}
+        seconds = await interleave(contenders, rounds=rounds, times=times)
+        made = (rounds + 1) * times
+        cpu_us = {name: 1e6 * (server.cpu_s() - before[name]) / made for name, (server, _) in started.items()}
+    found = [
+        figure(f"HTTP, {name}", [1 / value for value in seconds[name]], "calls/s", note=f"{cpu_us[name]:.0f} us of CPU")
+        for name in started
+    ]
+    for name, goal in (("bare SDK", ">= 0.95"), ("FastMCP", ">= 1")):
+        if name in seconds:
+            ratios = [other / own for own, other in zip(seconds["ours"], seconds[name], strict=True)]
+            note = f"{cpu_us['ours'] / cpu_us[name]:.2f} of its CPU time"
+            found.append(figure(f"HTTP throughput, {CLIENTS} clients", ratios, f"of {name}", goal=goal, note=note))
+    return found
+
+
+def _installed() -> dict[str, str]:
+    try:
+        import fastmcp  # noqa: F401, PLC0415 - it may be missing
+    except ImportError:
+        return {name: factory for name, factory in HTTP_SERVERS.items() if name != "FastMCP"}
+    return HTTP_SERVERS
+
+
+async def measure(*, rounds: int, times: int, http_rounds: int, http_times: int) -> list[Figure]:
+    """Return all figures."""
+    found = await in_memory(rounds=rounds, times=times)
+    return found + await over_http(rounds=http_rounds, times=http_times)
+
+
+def main() -> None:
+    """Measure and print."""
+    given: Any = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
+    sizes = (
+        {"times": QUICK_CALLS, "http_rounds": QUICK_HTTP_ROUNDS, "http_times": QUICK_HTTP_CALLS}
+        if given.quick
+        else {"times": CALLS, "http_rounds": max(1, given.rounds * HTTP_ROUNDS // ROUNDS), "http_times": HTTP_CALLS}
+    )
+    show("Through MCP", asyncio.run(measure(rounds=given.rounds, **sizes)))
+
+
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,7 @@ import anyio
 import httpx2
 import pytest
 from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.auth.settings import AuthSettings
 from starlette.applications import Starlette
 
 from failsoft import ConfigurationError, Runtime, Settings, asgi_app
@@ -19,6 +20,7 @@ from tests.server.served_tools import Polite
 
 pytestmark = pytest.mark.anyio
 
+RESOURCE = "http://127.0.0.1:8321/mcp"
 TOKEN = "correct horse battery staple"
 ERAS = ("modern", "legacy")
 PUBLIC = ("/healthz", "/readyz", "/status.json", "/")
@@ -173,14 +175,22 @@ async def test_a_token_beyond_ascii_is_accepted_as_the_bytes_it_is() -> None:
 
 
 class Directory:
-    """A verifier that knows two people, and breaks on a third."""
+    """A verifier that knows three people, and breaks on a fourth."""
 
     async def verify_token(self, token: str) -> AccessToken | None:
         if token == "broken":
             raise OSError(token)
-        if token not in {"alice", "bob"}:
+        if token not in {"alice", "bob", "carol"}:
             return None
-        return AccessToken(token=token, client_id="app", scopes=[], subject=token, claims={"iss": "https://id.example"})
+        scopes = ["tools"] if token == "carol" else []
+        return AccessToken(
+            token=token,
+            client_id="app",
+            scopes=scopes,
+            subject=token,
+            claims={"iss": "https://id.example"},
+            resource=RESOURCE,
+        )
 
 
 async def test_a_verifier_of_the_sdk_decides_and_names_the_caller() -> None:
@@ -195,9 +205,36 @@ async def test_a_verifier_of_the_sdk_decides_and_names_the_caller() -> None:
                 assert response.status_code == 401
 
 
-async def test_a_verifier_that_breaks_lets_nobody_in() -> None:
-    async with opened(asgi_app(polite(), token_verifier=Directory())) as client:
+OAUTH = AuthSettings.model_validate(
+    {
+        "issuer_url": "https://id.example",
+        "resource_server_url": RESOURCE,
+        "required_scopes": ["tools"],
+        "validate_token_resource": True,
+    }
+)
+
+
+@pytest.mark.parametrize("auth", [None, OAUTH])
+async def test_a_verifier_that_breaks_lets_nobody_in(auth: AuthSettings | None) -> None:
+    async with opened(asgi_app(polite(), token_verifier=Directory(), auth=auth)) as client:
         assert (await call(client, "facts", era="modern", authorization="Bearer broken")).status_code == 401
+
+
+async def test_oauth_settings_ask_for_their_scopes_on_tools_and_metrics_and_say_where_tokens_come_from() -> None:
+    async with opened(asgi_app(polite(), token_verifier=Directory(), auth=OAUTH)) as client:
+        for name, code in (("nobody", 401), ("alice", 403), ("carol", 200)):
+            bearer = {"authorization": f"Bearer {name}"}
+            assert (await call(client, "facts", era="modern", **bearer)).status_code == code
+            assert (await client.get("/metrics", headers=bearer)).status_code == code
+        refused = await call(client, "facts", era="modern")
+        assert "resource_metadata=" in refused.headers["www-authenticate"]
+        assert (await client.get("/.well-known/oauth-protected-resource/mcp")).status_code == 200
+
+
+def test_oauth_settings_without_a_verifier_are_refused() -> None:
+    with pytest.raises(ConfigurationError):
+        asgi_app(polite(), auth=OAUTH)
 
 
 @pytest.mark.parametrize("era", ERAS)

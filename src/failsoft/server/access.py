@@ -6,19 +6,27 @@ import ipaddress
 import secrets
 import socket
 from collections.abc import Sequence
-from typing import Any
 
 from loguru import logger
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
 from mcp.server.auth.provider import AccessToken, TokenVerifier
+from mcp.server.auth.settings import AuthSettings
 from mcp.server.transport_security import TransportSecuritySettings
+from pydantic import SecretStr
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 
 from failsoft.framework.errors import ConfigurationError
 
-__all__ = ["StaticToken", "authentication", "check_exposure", "is_loopback", "transport_security"]
+__all__ = [
+    "StaticToken",
+    "authentication",
+    "check_exposure",
+    "chosen_verifier",
+    "is_loopback",
+    "transport_security",
+]
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _EVERYWHERE = frozenset({"", "0.0.0.0", "::", "[::]"})  # noqa: S104 - recognised here, never bound to by default
@@ -53,8 +61,10 @@ class _FailingClosed:
 
 def authentication(verifier: TokenVerifier) -> list[Middleware]:
     """Return what reads the bearer token of every request; whether one is needed is each route's business."""
-    backend = BearerAuthBackend(_FailingClosed(verifier))
-    return [Middleware(AuthenticationMiddleware, backend=backend), Middleware(AuthContextMiddleware)]
+    return [
+        Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(verifier)),
+        Middleware(AuthContextMiddleware),
+    ]
 
 
 def is_loopback(host: str) -> bool:
@@ -111,9 +121,20 @@ def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
-def chosen_verifier(given: TokenVerifier | None, token: Any) -> TokenVerifier | None:
-    """Return the verifier that was given, else one for the token, else None; the token may be a pydantic secret."""
+def chosen_verifier(
+    given: TokenVerifier | None, token: SecretStr | None, *, auth: AuthSettings | None
+) -> TokenVerifier | None:
+    """Return the verifier that was given, else one for the token, else None.
+
+    Raises:
+        CONFIG_ERROR: There are OAuth settings and nothing to verify a token with: the SDK would let everybody in.
+    """
     if given is not None:
-        return given
-    text = token.get_secret_value() if hasattr(token, "get_secret_value") else token
-    return StaticToken(text) if text else None
+        return _FailingClosed(given)
+    if token is not None and token.get_secret_value():
+        return StaticToken(token.get_secret_value())
+    if auth is not None:
+        raise ConfigurationError(
+            issue="OAuth settings without a token verifier protect nothing", resolution="pass token_verifier"
+        )
+    return None

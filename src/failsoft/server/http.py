@@ -50,7 +50,7 @@ def asgi_app(
         auth: OAuth settings of the SDK, for a protected resource; they go with a token verifier.
 
     Raises:
-        CONFIG_ERROR: Two tools have one name, or something given is no toolset.
+        CONFIG_ERROR: Two tools have one name, something given is no toolset, or OAuth settings have no verifier.
     """
     assembly = assemble(tools, name=name, instructions=instructions)
     return build_app(assembly, host=host, allowed_hosts=allowed_hosts, token_verifier=token_verifier, auth=auth)
@@ -66,7 +66,7 @@ def build_app(
 ) -> Starlette:
     """Return the ASGI app of a server that is put together already. The arguments are those of `asgi_app`."""
     settings = assembly.settings
-    verifier = chosen_verifier(token_verifier, settings.auth_token)
+    verifier = chosen_verifier(token_verifier, settings.auth_token, auth=auth)
     security = transport_security(host, settings.allowed_hosts if allowed_hosts is None else allowed_hosts)
     app = assembly.server.streamable_http_app(
         streamable_http_path=MCP_PATH,

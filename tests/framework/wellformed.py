@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
 from failsoft import ToolResponse
 from failsoft.framework.operation import BoundOperation
-from failsoft.framework.wire import find_format
 
 __all__ = ["check_wellformed"]
 
 
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
+
+
 @cache
-def _failure_validator(name: str) -> Draft202012Validator:
-    schema = find_format(name).failure_schema()
+def _published_validator(name: str) -> Draft202012Validator:
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
 
@@ -44,9 +47,9 @@ def check_wellformed(response: ToolResponse[Any], bound: BoundOperation[..., Any
     assert (response.error is None) is response.success
     assert response.metadata.execution_time_ms >= 0
     _output_validator(bound).validate(encoded.structured)
+    assert response.wire is not None
+    _published_validator(response.wire.name).validate(encoded.structured)
     if response.error is not None:
-        assert response.wire is not None
-        _failure_validator(response.wire.name).validate(encoded.structured)
         assert encoded.meta is not None
         told = encoded.meta["dev.failsoft/error"]
         assert told["code"] == response.error.code

@@ -56,10 +56,14 @@ class Failure:
     session_id: str | None = None
     principal: str | None = None
     rejected: bool = False
+    is_cut: bool = False
+    """Whether something was left out because a client would not have accepted all of it."""
 
     @property
     def public(self) -> dict[str, Any]:
         """The error's public fields, which every environment may see; only some wire formats have a place for them."""
+        if self.is_cut:
+            return {}
         fields: dict[str, Any] = redact(json_safe(self.exception.public()))
         return fields
 

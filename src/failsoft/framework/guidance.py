@@ -141,10 +141,11 @@ def _mended(error: ToolError, call: CallContext, retry: RetryAdvice) -> NextStep
 def _narrowed(error: ResultTooLarge, call: CallContext) -> NextStep | None:
     """Return the call with a lower limit, if it has one: as much lower as the result was too large, and some more."""
     known = call.bound.input_schema.get("properties", {})
+    size: Any = error.size_bytes
     for name in known.keys() & _LIMITS:
         asked = call.arguments.get(name, known[name].get("default"))
-        if isinstance(asked, int) and asked > 1 and isinstance(error.size_bytes, int) and error.size_bytes > 0:
-            lower = max(1, int(asked * error.limit_bytes / error.size_bytes * _MARGIN))
+        if isinstance(asked, int) and asked > 1 and isinstance(size, int) and size > 0:
+            lower = max(1, int(asked * error.limit_bytes / size * _MARGIN))
             return _checked(NextStep(call.operation, {**call.params, name: lower}), call)
     return None
 
@@ -206,7 +207,7 @@ def _guidance(
 ) -> str:
     """Return the one sentence that says what to do."""
     if retry.when == "after_delay":
-        return f"Call `{call.operation}` again in {_duration(retry.after_seconds)}."
+        return f"To go on, call `{call.operation}` again in {_duration(retry.after_seconds)}."
     if retry.when != error.retry:
         done = "The change was made" if effect == "applied" else "It is not known whether anything was changed"
         look = f"call {_call(step)} to see the state" if step else f"a person has to look (error id {error_id})"

@@ -102,7 +102,7 @@ def _explained(error: ToolError, call: CallContext) -> Failure:
 def _within(limit: int, response: ToolResponse[Any], failure: Failure) -> ToolResponse[Any]:
     """Return the response cut down to what a client accepts: first what is only for people, then what is only lists."""
     cuts: tuple[dict[str, Any], ...] = (
-        {"details": None, "cause": None, "stack_trace": None},
+        {"details": None, "cause": None, "stack_trace": None, "is_cut": True},
         {"violations": failure.violations[:10]},
         {"violations": (), "suggestions": (), "next_step": None},
     )

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.wire.base import WireFormat
+from failsoft.framework.wire.base import WireFormat, published_schema
 from failsoft.framework.wire.error_response import ErrorResponseFormat
 from failsoft.framework.wire.problem import ProblemFormat
 from failsoft.framework.wire.tool_response import ToolResponseFormat
@@ -48,7 +48,7 @@ def find_format(name: str, *, docs_url: str = "") -> WireFormat:
 def schema_files() -> dict[str, str]:
     """Return the published schemas: file name -> text."""
     return {
-        f"{name}.schema.json": json.dumps(wire.failure_schema(), indent=2) + "\n" for name, wire in _formats.items()
+        f"{name}.schema.json": json.dumps(published_schema(wire), indent=2) + "\n" for name, wire in _formats.items()
     }
 
 

@@ -8,7 +8,19 @@ from failsoft.framework.failure import Failure
 from failsoft.framework.response import Renderer
 from failsoft.framework.schemas import inline_root
 
-__all__ = ["DIALECT", "EXTRAS", "METADATA", "VIOLATIONS", "WireFormat", "either", "extras", "renamed", "violations"]
+__all__ = [
+    "DIALECT",
+    "EXTRAS",
+    "METADATA",
+    "VIOLATIONS",
+    "WireFormat",
+    "either",
+    "extras",
+    "published_schema",
+    "renamed",
+    "succeeding",
+    "violations",
+]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -23,8 +35,11 @@ class WireFormat(Renderer, Protocol):
         and the strict TypeScript one accept that form.
         """
 
+    def success_schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of a success alone, whatever its data."""
+
     def failure_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of a failure alone, as it is published."""
+        """Return the JSON Schema of a failure alone."""
 
 
 STRING: dict[str, Any] = {"type": "string"}
@@ -126,6 +141,24 @@ def violations(failure: Failure) -> list[dict[str, Any]]:
 def renamed(failure: Failure, wire_format: str) -> str:
     """Return the code under which a format knows this failure."""
     return failure.exception.aliases.get(wire_format, failure.code)
+
+
+def succeeding(flag: str, *, value: bool) -> dict[str, Any]:
+    """Return the schema of a success that is told by a flag, with `data` and `metadata` beside it."""
+    return {
+        "type": "object",
+        "properties": {flag: {"const": value}, "data": {}, "metadata": METADATA},
+        "required": [flag, "data", "metadata"],
+        "additionalProperties": False,
+    }
+
+
+def published_schema(wire: WireFormat) -> dict[str, Any]:
+    """Return the schema that is published for a format: of its answers, success and failure."""
+    shapes = [wire.success_schema(), wire.failure_schema()]
+    for shape in shapes:
+        shape.pop("$schema", None)
+    return {"$schema": DIALECT, "title": f"{wire.name} response", "type": "object", "oneOf": shapes}
 
 
 def either(

@@ -8,7 +8,7 @@ from failsoft.framework.errors import InvalidParameter, ValidationFailed
 from failsoft.framework.failure import Failure
 from failsoft.framework.response import Metadata, ToolResponse
 from failsoft.framework.schemas import inline_root
-from failsoft.framework.wire.base import DIALECT, EXTRAS, METADATA, STRING, STRINGS, either, extras, renamed
+from failsoft.framework.wire.base import DIALECT, EXTRAS, METADATA, STRING, STRINGS, either, extras, renamed, succeeding
 
 __all__ = ["ErrorResponseFormat", "field_errors"]
 
@@ -50,6 +50,10 @@ class ErrorResponseFormat:
         own, _ = inline_root(data)
         success = {"error": {"type": "boolean"}, "data": own, "metadata": METADATA}
         return either(success, _FAILURE, told_by=("data", "code"), data=data)
+
+    def success_schema(self) -> dict[str, Any]:
+        """Return the schema of a success, whatever its data."""
+        return succeeding("error", value=False)
 
     def failure_schema(self) -> dict[str, Any]:
         """Return the schema of a failure."""

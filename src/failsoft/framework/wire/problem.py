@@ -8,7 +8,7 @@ from failsoft.framework.failure import Failure
 from failsoft.framework.response import Metadata, ToolResponse
 from failsoft.framework.schemas import inline_root
 from failsoft.framework.violations import Violation
-from failsoft.framework.wire.base import DIALECT, EXTRAS, METADATA, RETRY, STRING, STRINGS, either, extras
+from failsoft.framework.wire.base import DIALECT, EXTRAS, METADATA, RETRY, STRING, STRINGS, either, extras, succeeding
 
 __all__ = ["ProblemFormat"]
 
@@ -59,6 +59,10 @@ class ProblemFormat:
         own, _ = inline_root(data)
         success = {"success": {"type": "boolean"}, "data": own, "metadata": METADATA}
         return either(success, _FAILURE, told_by=("data", "code"), data=data)
+
+    def success_schema(self) -> dict[str, Any]:
+        """Return the schema of a success, whatever its data."""
+        return succeeding("success", value=True)
 
     def failure_schema(self) -> dict[str, Any]:
         """Return the schema of a failure."""

@@ -17,6 +17,7 @@ from failsoft.framework.wire.base import (
     STRINGS,
     VIOLATIONS,
     either,
+    succeeding,
     violations,
 )
 
@@ -64,6 +65,10 @@ class ToolResponseFormat:
         own, _ = inline_root(data)
         properties = {"success": {"type": "boolean"}, "metadata": METADATA}
         return either({**properties, "data": own}, {"error": _ERROR}, told_by=("data", "error"), data=data)
+
+    def success_schema(self) -> dict[str, Any]:
+        """Return the schema of a success, whatever its data."""
+        return succeeding("success", value=True)
 
     def failure_schema(self) -> dict[str, Any]:
         """Return the schema of a failure."""

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -52,6 +53,7 @@ async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
     """Connect to a server with all test tools, over each transport in each era."""
     transport, _, era = request.param.partition("-")
     mode = MODERN if era == "modern" else LEGACY
+    target: Any
     if transport == "memory":
         target = mcp_server(TOOLS)
     elif transport == "stdio":

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 from mcp_types import ImageContent, ResourceLink, TextContent
 
-from failsoft import BaseTool, CallContext, DocumentNotFound, RecoveryManager, RecoveryResult, operation
+from failsoft import BaseTool, CallContext, DocumentNotFound, RecoveryManager, RecoveryResult, ToolError, operation
 
 PNG = "iVBORw0KGgo="
 
@@ -23,8 +23,8 @@ class Elsewhere:
 
     name = "elsewhere"
 
-    async def attempt(self, _error: DocumentNotFound, call: CallContext) -> RecoveryResult | None:
-        if call.arguments.get("name") != "moved":
+    async def attempt(self, error: ToolError, call: CallContext) -> RecoveryResult | None:
+        if not isinstance(error, DocumentNotFound) or call.arguments.get("name") != "moved":
             return None
         return RecoveryResult(await call.retry(name="here"), "Found at another place: here", {"name": "here"})
 

@@ -8,13 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from served_tools import Hostile, Polite
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from failsoft import BaseTool, operation
 from failsoft.framework.errors import ToolError
 from failsoft.server import serve
+from tests.server.served_tools import Hostile, Polite
 
 
 def tell(line: str) -> None:

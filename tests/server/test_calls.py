@@ -26,10 +26,10 @@ there only a disconnect cancels (`test_http_process.py`)."""
 def told(result: CallToolResult) -> dict[str, Any]:
     """Return the answer, after making sure that both of its forms say the same."""
     assert isinstance(result.content[0], TextContent)
-    assert json.loads(result.content[0].text) == result.structured_content
-    assert result.structured_content is not None
-    assert result.is_error is not result.structured_content["success"]
-    return result.structured_content
+    answer: dict[str, Any] = json.loads(result.content[0].text)
+    assert answer == result.structured_content
+    assert result.is_error is not answer["success"]
+    return answer
 
 
 async def test_a_success_says_so_in_text_and_structure(client: Client) -> None:
@@ -103,8 +103,8 @@ async def test_a_sync_handler_answers_like_an_async_one(client: Client) -> None:
 async def test_progress_increases_and_ends_with_the_call(client: Client) -> None:
     seen: list[tuple[float, float | None, str | None]] = []
 
-    async def note(done: float, total: float | None, message: str | None) -> None:
-        seen.append((done, total, message))
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total, message))
 
     told(await client.call_tool("count", {"steps": 3}, progress_callback=note))
     after = len(seen)
@@ -171,7 +171,8 @@ async def test_images_count_towards_the_limit(client: Client) -> None:
 
 
 async def test_meta_of_the_request_reaches_the_handler(client: Client) -> None:
-    answer = told(await client.call_tool("facts", meta={"dev.failsoft/idempotency-key": "k1"}))
+    meta: Any = {"dev.failsoft/idempotency-key": "k1"}
+    answer = told(await client.call_tool("facts", meta=meta))
     assert answer["data"]["meta"] == {"dev.failsoft/idempotency-key": "k1"}
     assert answer["data"]["has_request_id"] is True
 

@@ -70,8 +70,8 @@ async def test_a_cancelled_task_of_the_tools_own_is_a_failure_and_no_cancellatio
 async def test_progress_that_is_none_is_dropped(client: Client) -> None:
     seen: list[float] = []
 
-    async def note(done: float, _total: float | None, _message: str | None) -> None:
-        seen.append(done)
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        seen.append(progress)
 
     assert told(await client.call_tool("odd_progress", progress_callback=note))["data"] == "done"
     assert seen == [1]

@@ -170,7 +170,7 @@ async def test_only_holders_of_the_token_are_shown_which_tools_there_are() -> No
 async def test_a_token_beyond_ascii_is_accepted_as_the_bytes_it_is() -> None:
     app = asgi_app(polite(auth_token="schlüssel"))
     async with opened(app) as client:
-        bearer = {"authorization": "Bearer schlüssel".encode()}
+        bearer = {b"authorization": "Bearer schlüssel".encode()}
         assert (await client.get("/metrics", headers=bearer)).status_code == 200
 
 

@@ -191,7 +191,8 @@ def test_workers_need_tools_that_another_process_can_make(served: Callable[..., 
 
 def test_a_raw_batch_or_a_posted_answer_costs_nothing(http_url: str) -> None:
     headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-    for body in ([], [{}], {"jsonrpc": "2.0", "id": 1, "result": {}}, {"jsonrpc": "2.0", "method": "x"}):
+    bodies: list[Any] = [[], [{}], {"jsonrpc": "2.0", "id": 1, "result": {}}, {"jsonrpc": "2.0", "method": "x"}]
+    for body in bodies:
         response = httpx2.post(f"{http_url}/mcp", content=json.dumps(body), headers=headers)
         assert response.status_code < 500
     assert httpx2.get(f"{http_url}/readyz").status_code == 200

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from failsoft.framework.alerts import AlertDispatcher
@@ -15,12 +16,17 @@ if TYPE_CHECKING:
     from failsoft.framework.settings import Settings
     from failsoft.framework.threads import ThreadPool
 
-__all__ = ["Parts", "Runtime", "use_parts"]
+__all__ = ["Parts", "Runtime", "default_runtime", "use_parts"]
+
+Variables: TypeAlias = tuple[tuple[str, str], ...]
+_READ_BY_SETTINGS = ("FAILSOFT_", "DEBUG_STACK")
+_ENVIRONMENTS_AT_MOST = 8
+"""Sets of variables whose defaults are kept: there is one in a server, and a few in tests and notebooks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Makers of the parts that a `Runtime` was not given; each is called once per process, when first needed."""
+    """Makers of the parts that a `Runtime` was not given; those of metrics and recovery are called once per process."""
 
     metrics: Callable[[Settings], Recorder]
     recovery: Callable[[Settings], RecoveryEngine | None]
@@ -42,11 +48,22 @@ def _no_metrics() -> Recorder:
     return NullMetrics()
 
 
-@cache
-def _default_settings() -> Settings:
+def _variables() -> Variables:
+    """Return the variables that settings are read from: while they stay the same, so does the default runtime."""
+    return tuple(
+        sorted((name, value) for name, value in os.environ.items() if name.upper().startswith(_READ_BY_SETTINGS))
+    )
+
+
+@lru_cache(maxsize=_ENVIRONMENTS_AT_MOST)
+def _settings_from(_environment: Variables) -> Settings:
     from failsoft.framework.settings import Settings  # noqa: PLC0415 - 150 ms that `import failsoft` does not pay
 
     return Settings.load()
+
+
+def _default_settings() -> Settings:
+    return _settings_from(_variables())
 
 
 @cache
@@ -59,9 +76,9 @@ def _default_recovery(parts: Parts) -> RecoveryEngine | None:
     return parts.recovery(_default_settings())
 
 
-@cache
-def _default_alerts(parts: Parts) -> AlertDispatcher | None:
-    return parts.alerts(_default_settings())
+@lru_cache(maxsize=_ENVIRONMENTS_AT_MOST)
+def _default_alerts(parts: Parts, environment: Variables) -> AlertDispatcher | None:
+    return parts.alerts(_settings_from(environment))
 
 
 def _thread_pool(settings: Settings) -> ThreadPool:
@@ -97,7 +114,7 @@ class Runtime:
         self.middleware = tuple(middleware)
         self.recovery = recovery if recovery is not None else _default_recovery(_parts)
         self.metrics: Recorder = self._metrics(metrics)
-        self.alerts = alerts if alerts is not None else _default_alerts(_parts)
+        self.alerts = alerts if alerts is not None else self._alerts(settings)
         self.threads = _thread_pool(self.settings)
 
     def _metrics(self, given: Recorder | None) -> Recorder:
@@ -105,8 +122,16 @@ class Runtime:
             return given
         return _default_metrics(_parts) if self.settings.metrics_enabled else _no_metrics()
 
+    def _alerts(self, given: Settings | None) -> AlertDispatcher | None:
+        """Return the sinks that the settings ask for: with settings of one's own go alerts of one's own."""
+        return _parts.alerts(given) if given is not None else _default_alerts(_parts, _variables())
 
-@cache
-def default_runtime() -> Runtime:
-    """Return the process-wide default runtime, made when first asked for."""
+
+@lru_cache(maxsize=_ENVIRONMENTS_AT_MOST)
+def _runtime_in(_environment: Variables) -> Runtime:
     return Runtime()
+
+
+def default_runtime() -> Runtime:
+    """Return the default runtime of the process, made when first asked for; another one once the settings changed."""
+    return _runtime_in(_variables())

@@ -16,7 +16,7 @@ import logging
 import time
 from typing import Any
 
-from measure import Contender, Figure, figure, interleave, options, show
+from measure import Contender, Figure, figure, interleave, options, report
 from sample_tool import ARGUMENTS, Documents
 
 ROUNDS, QUICK_ROUNDS = 60, 3
@@ -97,9 +97,7 @@ async def measure(*, rounds: int, times: int) -> list[Figure]:
     """Return all figures, measured in one run."""
     tool = Documents()
     compared = peers(tool)
-    seconds = await interleave(
-        own_contenders(tool) | compared, rounds=rounds, times=times, clock=time.process_time
-    )
+    seconds = await interleave(own_contenders(tool) | compared, rounds=rounds, times=times, clock=time.process_time)
     yardsticks, bare = seconds["yardstick"], seconds["bare"]
     found = [
         figure("yardstick", [1e6 * value for value in yardsticks], "us"),
@@ -109,9 +107,7 @@ async def measure(*, rounds: int, times: int) -> list[Figure]:
         over = [(own - base) / unit for own, base, unit in zip(seconds[name], bare, yardsticks, strict=True)]
         found.append(figure(f"over the bare: {name}", over, "yardsticks", goal=GOALS.get(name, BAD_ARGUMENTS)))
     for name in PEERED if compared else ():
-        ratio = [
-            own / other for own, other in zip(seconds[f"ours: {name}"], seconds[f"FastMCP: {name}"], strict=True)
-        ]
+        ratio = [own / other for own, other in zip(seconds[f"ours: {name}"], seconds[f"FastMCP: {name}"], strict=True)]
         found.append(figure(f"whole call: {name}", ratio, "of FastMCP", goal="<= 0.333"))
     return found
 
@@ -120,7 +116,7 @@ def main() -> None:
     """Measure and print."""
     given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
     times = QUICK_TIMES if given.quick else TIMES
-    show("The call path", asyncio.run(measure(rounds=given.rounds, times=times)))
+    report(given, "The call path", asyncio.run(measure(rounds=given.rounds, times=times)))
 
 
 if __name__ == "__main__":

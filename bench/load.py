@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, Self
 
 __all__ = ["Clients", "request"]
 
@@ -43,12 +43,12 @@ class Clients:
         self._sent = sent
         self._connections: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
-    async def __aenter__(self) -> Clients:
+    async def __aenter__(self) -> Self:
         for _ in range(self._count):
             self._connections.append(await asyncio.open_connection("127.0.0.1", self._port))
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         for _, writer in self._connections:
             writer.close()
             await writer.wait_closed()

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import statistics
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
-__all__ = ["Contender", "Figure", "Rounds", "figure", "interleave", "options", "show"]
+__all__ = ["Contender", "Figure", "Rounds", "figure", "interleave", "options", "report", "show"]
 
 Contender = Callable[[int], Awaitable[object]]
 """`async def contender(times)`: does its work that many times."""
@@ -108,17 +109,28 @@ def show(title: str, figures: Sequence[Figure]) -> None:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
+def report(given: argparse.Namespace, title: str, figures: Sequence[Figure]) -> None:
+    """Print the figures as the command line asks for them."""
+    if given.json:
+        print(json.dumps({"title": title, "figures": [asdict(one) for one in figures]}))
+    else:
+        show(title, figures)
+
+
 def options(description: str, *, rounds: int, quick: int) -> argparse.Namespace:
-    """Return the command line's `rounds` and `quick`.
+    """Return the command line's `rounds`, `quick` and `json`.
 
     Args:
         description: What the benchmark measures.
         rounds: How many rounds by default.
         quick: How many with `--quick`, which only shows that the benchmark works.
     """
-    parser = argparse.ArgumentParser(description=description)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
     parser.add_argument("--rounds", type=int, help=f"turns of each contender (default: {rounds})")
     parser.add_argument("--quick", action="store_true", help="a few short turns: shows that it runs, not how fast")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     given = parser.parse_args()
     given.rounds = given.rounds or (quick if given.quick else rounds)
     return given

@@ -15,7 +15,7 @@ from typing import Any
 
 from load import Clients, request
 from mcp import Client
-from measure import Contender, Figure, figure, interleave, options, show
+from measure import Contender, Figure, figure, interleave, options, report
 from sample_tool import ARGUMENTS, Documents
 from servers import HTTP_SERVERS, Running, bare, running
 
@@ -101,7 +101,7 @@ def main() -> None:
         if given.quick
         else {"times": CALLS, "http_rounds": max(1, given.rounds * HTTP_ROUNDS // ROUNDS), "http_times": HTTP_CALLS}
     )
-    show("Through MCP", asyncio.run(measure(rounds=given.rounds, **sizes)))
+    report(given, "Through MCP", asyncio.run(measure(rounds=given.rounds, **sizes)))
 
 
 if __name__ == "__main__":

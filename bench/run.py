@@ -1,0 +1,54 @@
+"""Runs every benchmark, each in a process of its own, and prints one table.
+
+    python bench/run.py                   all of them, ten to fifteen minutes
+    python bench/run.py --quick           shows that they work, a minute
+    python bench/run.py call_path scrape  these two
+
+FastMCP is the peer in two of them: `pip install -r bench/requirements.txt`, or they leave it out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+from measure import Figure, show
+
+BENCHMARKS = ("call_path", "through_mcp", "import_time", "scrape", "docs_search")
+
+
+def run(name: str, flags: list[str]) -> list[Figure]:
+    """Return the figures of one benchmark; what it prints besides goes through."""
+    done = subprocess.run(  # noqa: S603 - our own scripts
+        [sys.executable, str(Path(__file__).with_name(f"{name}.py")), "--json", *flags],
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    *remarks, found = done.stdout.splitlines()
+    print(*remarks, sep="\n", end="\n" if remarks else "")
+    return [Figure(**one) for one in json.loads(found)["figures"]]
+
+
+def main() -> None:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; without one, all")
+    parser.add_argument("--quick", action="store_true", help="a few short turns: shows that they run, not how fast")
+    parser.add_argument("--rounds", help="turns of each contender, in place of each benchmark's own number")
+    given = parser.parse_args()
+    if unknown := set(given.names) - set(BENCHMARKS):
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    flags = [*(["--quick"] if given.quick else []), *(["--rounds", given.rounds] if given.rounds else [])]
+    figures = [one for name in given.names or BENCHMARKS for one in run(name, flags)]
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    show(f"Python {platform.python_version()}, {os.cpu_count()} cores, load {load}", figures)
+
+
+if __name__ == "__main__":
+    main()

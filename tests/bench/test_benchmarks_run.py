@@ -1,0 +1,77 @@
+"""The benchmarks run and print ratios. How fast anything is, is no test's business."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BENCH = ROOT / "bench"
+RUN_WITHIN_S = 300
+
+
+def _run(name: str, *flags: str) -> str:
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, BENCH / name, *flags],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=RUN_WITHIN_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _figures(name: str) -> dict[str, dict[str, Any]]:
+    figures = json.loads(_run(f"{name}.py", "--quick", "--json").splitlines()[-1])["figures"]
+    assert all(one["low"] <= one["value"] <= one["high"] for one in figures)
+    return {f"{one['name']} {one['unit']}": one for one in figures}
+
+
+def test_the_call_path_is_counted_in_yardsticks() -> None:
+    figures = _figures("call_path")
+    goals = {name: one["goal"] for name, one in figures.items() if name.endswith(" yardsticks")}
+    assert goals["over the bare: success yardsticks"] == "<= 2.5"
+    assert goals["over the bare: typed error yardsticks"] == "<= 8"
+    assert goals["over the bare: wrong type yardsticks"] == "<= 10"
+    assert all(one["value"] > 0 for one in figures.values())
+
+
+def test_the_import_is_compared_with_pydantics_and_loads_nothing_that_is_used_later() -> None:
+    ratio = _figures("import_time")["import failsoft of pydantic"]
+    assert ratio["value"] > 0
+    assert ratio["note"].startswith("loads none of mcp, prometheus_client, typer, rich,")
+
+
+def test_a_scrape_is_set_against_none() -> None:
+    figures = _figures("scrape")
+    assert {"longest stall, no scrape ms", "longest stall, scrapes ms", "p99 of a call, scrapes ms"} <= figures.keys()
+
+
+def test_the_docs_toolset_is_searched_and_read() -> None:
+    figures = _figures("docs_search")
+    assert {"index: build ms", "search, two words ms", "get ms"} <= figures.keys()
+
+
+def test_every_server_answers_in_memory_and_over_http() -> None:
+    figures = _figures("through_mcp")
+    assert {"in memory, modern: ours of bare", "in memory, legacy: ours of bare"} <= figures.keys()
+    assert figures["HTTP throughput, 8 clients of bare SDK"]["value"] > 0
+
+
+def test_all_of_them_make_one_table() -> None:
+    table = _run("run.py", "--quick", "import_time").splitlines()
+    assert [line.split()[:2] for line in table if line.startswith("import failsoft")] == [["import", "failsoft"]] * 2
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in BENCH.glob("*.py") if "__main__" in path.read_text()))
+def test_every_benchmark_explains_itself(name: str) -> None:
+    assert "--quick" in _run(name, "--help")

@@ -21,7 +21,15 @@ def is_block(value: Any) -> bool:
 
 
 def split_content(value: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return the data and the content blocks of a handler's value; without other data it describes the blocks."""
+    """Return the data and the content blocks of a handler's value; without other data it describes the blocks.
+
+    The result of a call to another MCP server counts as what it holds: its structured content, or its blocks.
+    """
+    if _is_result(value):
+        structured = value.structured_content
+        if structured is not None:
+            return structured, tuple(block for block in value.content if block.type != "text")
+        value = list(value.content)
     if is_block(value):
         blocks: tuple[Any, ...] = (value,)
     elif isinstance(value, (list, tuple)) and value and any(is_block(item) for item in value):
@@ -34,6 +42,10 @@ def split_content(value: Any) -> tuple[Any, tuple[Any, ...]]:
     if all(block.type == "text" for block in blocks):
         return "\n".join(block.text for block in blocks), ()
     return {"content": [_described(block) for block in blocks]}, blocks
+
+
+def _is_result(value: Any) -> bool:
+    return type(value).__name__ == "CallToolResult" and type(value).__module__.partition(".")[0] in {"mcp", "mcp_types"}
 
 
 def _described(block: Any) -> dict[str, Any]:
@@ -58,7 +70,7 @@ def reported_failure(value: Any) -> str | None:
         return None
     own = getattr(value, "__dict__", _NO_ATTRIBUTES)  # asking a pydantic model for what it lacks costs 2 us
     if own.get("is_error") is True and "content" in own:
-        texts = [block.text for block in value.content if getattr(block, "type", "") == "text"]
+        texts = [str(block.text) for block in value.content or () if getattr(block, "type", "") == "text"]
         return _report(" ".join(texts) or "no reason given")
     return None
 

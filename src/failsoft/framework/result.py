@@ -41,6 +41,8 @@ class Result:
             self.schema = _with_null_for_nan(self._adapter.json_schema(mode="serialization"))
         except (PydanticUserError, TypeError):
             self._adapter = None
+        if self._is_open and "array" in str([self.schema.get("type"), self.schema.get("anyOf")]):
+            self.schema = {}  # content blocks are taken out of a list, and what is left may be no list
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             self._model = annotation
 

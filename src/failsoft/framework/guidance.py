@@ -183,13 +183,15 @@ def _look_at_the_state(call: CallContext) -> NextStep | None:
 def _corrected(params: Any, violations: tuple[Violation, ...]) -> dict[str, Any] | None:
     """Return the arguments with every top-level fault mended by its suggestion; None if one of them has none.
 
-    A name that is missing may be one that was misspelt; whether it still is, the validation of the step tells.
+    A name that is missing may be one that was misspelt.
     """
     if not isinstance(params, Mapping):
         return None
     corrected = dict(params)
+    missing = []
     for violation in violations:
         if violation.reason == "missing":
+            missing.append(violation.path)
             continue
         if violation.suggestion is None or violation.path not in corrected:
             return None
@@ -199,7 +201,7 @@ def _corrected(params: Any, violations: tuple[Violation, ...]) -> dict[str, Any]
         if name in corrected:
             return None
         corrected[name] = value if is_name else violation.suggestion
-    return corrected
+    return corrected if corrected.keys() >= set(missing) else None
 
 
 def _guidance(

@@ -220,4 +220,5 @@ def test_two_tools_of_one_name_are_a_start_up_error_that_says_how_to_prefix() ->
     with pytest.raises(ConfigurationError) as caught:
         mcp_server([Library(), Other()])
     assert "get_book" in str(caught.value)
+    assert "prefix" in str(caught.value)
     assert "other_get_book" in caught.value.resolution

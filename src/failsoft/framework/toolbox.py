@@ -41,7 +41,7 @@ class Toolbox:
                 taken = self._operations.get(name)
                 if taken is not None:
                     raise ConfigurationError(
-                        issue=f"two tools are named '{name}' (in {taken.tool_name} and {tool.name})",
+                        issue=f"two tools are named '{name}' (in {taken.tool_name} and {tool.name}): prefix one of the names",
                         resolution=f'rename one: @operation(name="{tool.name}_{name}")',
                     )
                 self._operations[name] = bound

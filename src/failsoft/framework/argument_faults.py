@@ -66,8 +66,10 @@ def violations_from_pydantic(
         return [Violation(path="", reason="value", message=said, expected="arguments that fit the schema")]
     start = alternatives([root], root)
     lines = [_locate(details, root, start, arguments) for details in error.errors(include_url=False)]
-    told = [line for line in lines if line.kind not in CONSEQUENCES] or lines
-    return [_violation(line, root) for line in _collapse(told, 0)[:VIOLATIONS_AT_MOST]]
+    if len(lines) > 1:
+        told = [line for line in lines if line.kind not in CONSEQUENCES] or lines
+        lines = _collapse(told, 0)[:VIOLATIONS_AT_MOST]
+    return [_violation(line, root) for line in lines]
 
 
 def carried_errors(error: pydantic_core.ValidationError) -> list[ToolError]:

@@ -207,7 +207,7 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 def _is_flat(given: Any) -> bool:
     """Return whether every argument is a plain JSON scalar, of which both of pydantic's modes think alike."""
-    return type(given) is dict and all(type(value) in _SCALARS for value in given.values())
+    return type(given) is dict and _SCALARS.issuperset(map(type, given.values()))
 
 
 def _needs_json(schema: Any) -> bool:

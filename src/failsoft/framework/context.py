@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import secrets
+import os
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
@@ -131,7 +131,7 @@ class CallContext:
         try:
             return self._request_id
         except AttributeError:
-            self._request_id: str = self.scope.request_id or secrets.token_hex(8)
+            self._request_id: str = self.scope.request_id or os.urandom(8).hex()
             return self._request_id
 
     @property

@@ -154,11 +154,9 @@ def _is_private(place: Place) -> bool:
     value = place.value
     if isinstance(value, str) and len(value) >= _SECRET_AT_LEAST and redact_text(value[: _ECHO_AT_MOST + 1]) != value:
         return True
-    return any(isinstance(step, str) and _is_private_name(step, value) for step in place.path)
-
-
-def _is_private_name(name: str, value: Any) -> bool:
-    return is_secret_name(name) or is_content(name, value) or withhold_contents(value) != value
+    if isinstance(value, (list, tuple, dict)) and withhold_contents(value) != value:
+        return True
+    return any(isinstance(step, str) and (is_secret_name(step) or is_content(step, value)) for step in place.path)
 
 
 def quotable(text: str, place: Place) -> str:

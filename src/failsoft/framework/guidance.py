@@ -7,7 +7,7 @@ in 2 seconds" does not; a step that does not exist on this server is worse than 
 from __future__ import annotations
 
 import math
-import secrets
+import os
 import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,7 +17,15 @@ from pydantic_core import to_json
 
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.context import CallContext
-from failsoft.framework.errors import DocumentNotFound, Effect, NextStep, ResultTooLarge, ToolError, UnknownTool
+from failsoft.framework.errors import (
+    DocumentNotFound,
+    Effect,
+    NextStep,
+    ResultTooLarge,
+    RetryWhen,
+    ToolError,
+    UnknownTool,
+)
 from failsoft.framework.failure import Failure, RetryAdvice
 from failsoft.framework.json_safe import encode, json_safe
 from failsoft.framework.normalize.rules import text_of, type_name
@@ -43,6 +51,7 @@ _MARGIN = 0.8
 _ECHOING = frozenset({"pydantic", "pydantic_core", "sqlalchemy"})
 """Packages whose exceptions print the values that were passed to them."""
 
+_ADVICE: dict[RetryWhen, RetryAdvice] = {"after_fix": RetryAdvice("after_fix"), "never": RetryAdvice("never")}
 _WHO = {
     "operator": "The operator of this server has to mend it",
     "author": "The author of this tool has to mend it",
@@ -54,12 +63,12 @@ _WHO = {
 
 def explain(error: ToolError, call: CallContext) -> Failure:
     """Return the failure of this call with everything its caller may know."""
-    settings = call.bound.settings
+    bound, scope, settings = call.bound, call.scope, call.bound.settings
     rejected = call.attempt == 0
     effect = _effect(error, call)
     retry = _retry(error, call, effect)
     step = _next_step(error, call, retry)
-    error_id = secrets.token_hex(8)
+    error_id = os.urandom(8).hex()
     detail = settings.detail_level
     foreign = redact_paths if detail == "minimal" else str
     message = f"{foreign(_sentence(error.message))} {_guidance(error, call, effect, retry, step, error_id)}"
@@ -70,8 +79,8 @@ def explain(error: ToolError, call: CallContext) -> Failure:
         message=message,
         code=error.code,
         category=error.category,
-        tool=call.tool,
-        operation=call.operation,
+        tool=bound.tool_name,
+        operation=bound.name,
         retry=retry,
         effect=effect,
         error_id=error_id,
@@ -83,9 +92,9 @@ def explain(error: ToolError, call: CallContext) -> Failure:
         details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
         cause=_cause(error) if detail == "full" else None,
         stack_trace=_stack(error) if settings.debug_stack else None,
-        request_id=call.scope.request_id,
-        session_id=call.session_id,
-        principal=call.principal,
+        request_id=scope.request_id,
+        session_id=scope.session_id,
+        principal=scope.principal,
         rejected=rejected,
     )
 
@@ -101,9 +110,9 @@ def _retry(error: ToolError, call: CallContext, effect: Effect) -> RetryAdvice:
     """Return the class's advice; `never` in its place where a repeat could do the work twice."""
     asks_for_the_same = error.retry == "after_delay" or isinstance(error, ResultTooLarge)
     if asks_for_the_same and effect != "none" and not call.bound.idempotent:
-        return RetryAdvice("never")
+        return _ADVICE["never"]
     if error.retry != "after_delay":
-        return RetryAdvice(error.retry)
+        return _ADVICE.get(error.retry) or RetryAdvice(error.retry)
     wait = error.retry_after_seconds
     if not isinstance(wait, (int, float)) or not 0 <= wait <= _WAIT_AT_MOST_S:
         wait = _DEFAULT_WAIT_S if wait is None or not wait > _WAIT_AT_MOST_S else _WAIT_AT_MOST_S
@@ -113,14 +122,15 @@ def _retry(error: ToolError, call: CallContext, effect: Effect) -> RetryAdvice:
 def _next_step(error: ToolError, call: CallContext, retry: RetryAdvice) -> NextStep | None:
     """Return a step whose tool exists here and whose arguments validate, or None."""
     is_held_back = retry.when != error.retry
-    if error.next_step is not None and (step := _checked(error.next_step, call)) is not None:
+    given = error.next_step
+    if given is not None and (step := _checked(given.tool, given.arguments, call)) is not None:
         own = call.toolbox.find(step.tool)
         if not is_held_back or (own is not None and own.read_only):
             return step
     if is_held_back:
         return _look_at_the_state(call)
     if retry.when == "after_delay":
-        return _checked(NextStep(call.operation, call.params), call)
+        return _checked(call.operation, call.params, call)
     return _mended(error, call, retry)
 
 
@@ -131,10 +141,10 @@ def _mended(error: ToolError, call: CallContext, retry: RetryAdvice) -> NextStep
     if not error.violations:
         return None
     if isinstance(error, UnknownTool):
-        return _checked(NextStep(error.violations[0].suggestion or "", call.params), call)
+        return _checked(error.violations[0].suggestion or "", call.params, call)
     if retry.when == "after_fix":
         corrected = _corrected(call.params, error.violations)
-        return _checked(NextStep(call.operation, corrected), call) if corrected is not None else None
+        return _checked(call.operation, corrected, call) if corrected is not None else None
     return None
 
 
@@ -146,23 +156,23 @@ def _narrowed(error: ResultTooLarge, call: CallContext) -> NextStep | None:
         asked = call.arguments.get(name, known[name].get("default"))
         if isinstance(asked, int) and asked > 1 and isinstance(size, int) and size > 0:
             lower = max(1, int(asked * error.limit_bytes / size * _MARGIN))
-            return _checked(NextStep(call.operation, {**call.params, name: lower}), call)
+            return _checked(call.operation, {**call.params, name: lower}, call)
     return None
 
 
-def _checked(step: NextStep, call: CallContext) -> NextStep | None:
+def _checked(tool: str, arguments: Any, call: CallContext) -> NextStep | None:
     """Return the step if it is executable as it stands: known tool, valid arguments, nothing redacted, not too long."""
-    bound = call.toolbox.find(step.tool)
-    if bound is None or not isinstance(step.arguments, Mapping):
+    bound = call.toolbox.find(tool)
+    if bound is None or not isinstance(arguments, (dict, Mapping)):
         return None
-    arguments, text = encode(dict(step.arguments))
+    arguments, text = encode(dict(arguments))
     if len(text) > _ARGUMENTS_AT_MOST or redact(arguments) != arguments:
         return None
     try:
         bound.arguments.validate(arguments)
     except Exception:  # noqa: BLE001 - an author's own validator may raise anything
         return None
-    return NextStep(step.tool, arguments)
+    return NextStep(tool, arguments)
 
 
 def _look_at_the_state(call: CallContext) -> NextStep | None:
@@ -173,7 +183,7 @@ def _look_at_the_state(call: CallContext) -> NextStep | None:
             continue
         known = bound.input_schema.get("properties", {})
         shared = {name: value for name, value in call.params.items() if name in known}
-        step = _checked(NextStep(bound.name, shared), call)
+        step = _checked(bound.name, shared, call)
         rank = len(shared), bound.tool is call.bound.tool
         if step is not None and (best is None or rank > best[0]):
             best = (rank, step)
@@ -185,7 +195,7 @@ def _corrected(params: Any, violations: tuple[Violation, ...]) -> dict[str, Any]
 
     A name that is missing may be one that was misspelt.
     """
-    if not isinstance(params, Mapping):
+    if not isinstance(params, (dict, Mapping)):
         return None
     corrected = dict(params)
     missing = []
@@ -231,7 +241,8 @@ def _after_fix(error: ToolError, call: CallContext, step: NextStep | None, error
     if error.actor == "person":
         return f"A person has to renew the access (error id {error_id}), then call `{call.operation}` again."
     if error.violations:
-        names = ", ".join(dict.fromkeys(f"`{item.path or 'arguments'}`" for item in error.violations[:5]))
+        paths = (bounded(item.path or "arguments", _SPELLED_OUT).replace("`", "'") for item in error.violations[:5])
+        names = ", ".join(dict.fromkeys(f"`{path}`" for path in paths))
         return f"Correct {names} and call `{call.operation}` again."
     return f"Change the arguments and call `{call.operation}` again."
 

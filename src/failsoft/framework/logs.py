@@ -39,8 +39,10 @@ def log_finished(call: CallContext, duration_s: float) -> None:
 def log_failed(call: CallContext, failure: Failure, duration_s: float) -> None:
     """Log a call that failed: WARNING if somebody foresaw it, ERROR with the stack if it crashed."""
     level = "ERROR" if failure.is_crash else "WARNING"
-    with suppress(Exception):
+    try:  # noqa: SIM105 - `suppress` would cost 0.4 us
         _log.log(level, "Call failed", report=(failure_facts, "call_failed", call, failure, duration_s))
+    except Exception:  # noqa: BLE001, S110 - the same as above
+        pass
 
 
 def log_recovery(call: CallContext, strategy: str, result: RecoveryOutcome) -> None:

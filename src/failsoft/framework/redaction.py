@@ -63,7 +63,7 @@ def redact(tree: Any) -> Any:
     if tree is None or isinstance(tree, (bool, int, float)):
         return tree
     if isinstance(tree, (dict, Mapping)):  # a dict is known at once, any other mapping costs a look into its classes
-        return {_clean_name(name): _under(name, item) for name, item in tree.items()}
+        return _redact_object(tree)
     if isinstance(tree, list):
         return [redact(item) for item in tree]
     if isinstance(tree, tuple):
@@ -87,7 +87,19 @@ def redact_text(text: str) -> str:
 
 def is_secret_name(name: str) -> bool:
     """Return whether a key, a parameter or a header of this name holds a secret."""
-    words = _words(name[:_NAME_AT_MOST])
+    return _judge(name[:_NAME_AT_MOST])[1]
+
+
+@lru_cache(maxsize=1_024)
+def _judge(name: str) -> tuple[str, bool]:
+    """Return a name as it may be shown, and whether it holds a secret.
+
+    Names come from schemas and fields, so the same few are judged in every call.
+    """
+    return redact_text(name), _is_secret(_words(name))
+
+
+def _is_secret(words: tuple[str, ...]) -> bool:
     if not words or words[-1] in _FACTS_ABOUT or not _FOR_THE_CALLER.isdisjoint(words):
         return False
     if words == ("auth",) or not _SECRET_WORDS.isdisjoint(words):
@@ -104,19 +116,15 @@ def withhold_contents(tree: Any) -> Any:
     return tree
 
 
-def _clean_name(name: Any) -> Any:
-    if not isinstance(name, str):
-        return name
-    return _clean_short_name(name) if len(name) <= _NAME_AT_MOST else redact_text(name)
-
-
-_clean_short_name = lru_cache(maxsize=1_024)(redact_text)
-
-
-def _under(name: Any, item: Any) -> Any:
-    if item is None or isinstance(item, bool) or not isinstance(name, str) or not is_secret_name(name):
-        return redact(item)
-    return REDACTED
+def _redact_object(tree: Mapping[Any, Any]) -> dict[Any, Any]:
+    redacted: dict[Any, Any] = {}
+    for name, item in tree.items():
+        if not isinstance(name, str):
+            redacted[name] = redact(item)
+            continue
+        shown, is_secret = _judge(name) if len(name) <= _NAME_AT_MOST else (redact_text(name), is_secret_name(name))
+        redacted[shown] = REDACTED if is_secret and item is not None and not isinstance(item, bool) else redact(item)
+    return redacted
 
 
 def is_content(name: Any, item: Any) -> bool:

@@ -125,7 +125,7 @@ class ToolError(Exception):
         self.message = message if message is not None else self._sentence.fill(self._values())
         self.args = (self.message,)
         self.suggestions: tuple[str, ...] = (suggestions,) if isinstance(suggestions, str) else tuple(suggestions)
-        self.next_step = _as_next_step(next_step)
+        self.next_step = None if next_step is None else _as_next_step(next_step)
         self.retry_after_seconds = retry_after_seconds
         self.effect = effect
         self.details: dict[str, Any] = dict(details or {})
@@ -216,8 +216,8 @@ def _picklable(value: Any, *, otherwise: Any = ...) -> Any:
     return value
 
 
-def _as_next_step(step: NextStep | Mapping[str, Any] | None) -> NextStep | None:
-    if step is None or isinstance(step, NextStep):
+def _as_next_step(step: NextStep | Mapping[str, Any]) -> NextStep:
+    if isinstance(step, NextStep):
         return step
     return NextStep(str(step["tool"]), dict(step.get("arguments", {})))
 

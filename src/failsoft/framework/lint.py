@@ -37,7 +37,6 @@ _FORBIDDEN: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("variable", re.compile(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+=|\$\{?[A-Z_]{3,}|\bFAILSOFT_[A-Z]")),
     ("control", re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069]")),
 )
-_NAMED = re.compile(r"`([^`]+)`")
 _WAIT = re.compile(r"[Cc]all `(?P<tool>[^`]+)` again in \d+(?:\.\d+)? seconds?")
 
 
@@ -110,7 +109,7 @@ def _way_out(failure: Failure, toolbox: Toolbox) -> Iterator[tuple[str, str]]:
         return
     if failure.next_step is not None:
         return
-    names_tool = any(toolbox.find(name) is not None for name in _NAMED.findall(failure.message))
+    names_tool = any(f"`{name}`" in failure.message for name in toolbox.names)
     if failure.retry.when == "after_fix" and not names_tool:
         yield "way_out", "a corrected call helps, and the message names no tool of this server"
     names_who = failure.error_id in failure.message or failure.exception.actor == "caller"

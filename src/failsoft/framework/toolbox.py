@@ -40,8 +40,9 @@ class Toolbox:
             for name, bound in tool.operations.items():
                 taken = self._operations.get(name)
                 if taken is not None:
+                    where = f"in {taken.tool_name} and {tool.name}"
                     raise ConfigurationError(
-                        issue=f"two tools are named '{name}' (in {taken.tool_name} and {tool.name}): prefix one of the names",
+                        issue=f"two tools are named '{name}' ({where}): prefix one of the names",
                         resolution=f'rename one: @operation(name="{tool.name}_{name}")',
                     )
                 self._operations[name] = bound

@@ -1,0 +1,139 @@
+"""True of every wire format: it says what the others say, in its own published shape, of any data and any error."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from failsoft import BaseTool, NextStep, ToolError, ToolResponse, Violation, operation
+from failsoft.framework.catalogue import entries
+from failsoft.framework.context import CallScope
+from failsoft.framework.failure import Failure
+from failsoft.framework.wire import format_names
+from tests.framework.recording import quiet_runtime
+from tests.framework.wellformed import check_wellformed
+from tests.laws.hostile import json_trees, odd_trees
+
+FORMATS = format_names()
+KINDS = [kind for kind in entries() if kind.__module__.startswith("failsoft.")]
+REASONS = ["missing", "unexpected", "type", "enum", "range", "length", "pattern", "format", "value", "reference"]
+
+
+class Answering(BaseTool):
+    """Answers what it is told to."""
+
+    value: Any = None
+    raised: BaseException | None = None
+
+    @operation()
+    async def take(self, key: str = "") -> Any:
+        """Return or raise."""
+        if self.raised is not None:
+            raise self.raised
+        return self.value
+
+
+TOOLS = {
+    (name, level): Answering(runtime=quiet_runtime(wire_format=name, detail=level))
+    for name in FORMATS
+    for level in ("minimal", "full")
+}
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
+def answer(runner: asyncio.Runner, tool: Answering, *, value: Any = None, raised: Any = None) -> ToolResponse[Any]:
+    tool.value, tool.raised = value, raised
+
+    async def call() -> ToolResponse[Any]:
+        return await tool.operations["take"].call({"key": "a"}, CallScope(max_response_bytes=200_000))
+
+    return runner.run(call())
+
+
+@given(value=odd_trees)
+def test_data_of_any_kind_is_the_same_in_every_format(runner: asyncio.Runner, value: Any) -> None:
+    told = []
+    for name in FORMATS:
+        tool = TOOLS[name, "minimal"]
+        response = answer(runner, tool, value=value)
+        wire = check_wellformed(response, tool.operations["take"])
+        told.append(wire["data"] if response.success else response.error.code)  # type: ignore[union-attr]
+    assert all(one == told[0] for one in told)
+
+
+violations = st.lists(
+    st.builds(
+        Violation,
+        path=st.text(max_size=30),
+        reason=st.sampled_from(REASONS),
+        message=st.text(min_size=1, max_size=60),
+        expected=st.text(max_size=20),
+        allowed=st.lists(json_trees, max_size=3).map(tuple),
+        suggestion=json_trees,
+        received=json_trees,
+    ),
+    max_size=4,
+)
+
+
+@given(
+    kind=st.sampled_from(KINDS),
+    level=st.sampled_from(["minimal", "full"]),
+    facts=st.fixed_dictionaries(
+        {"message": st.text(max_size=400)},
+        optional={
+            "suggestions": st.lists(st.text(max_size=60), max_size=9),
+            "details": st.dictionaries(st.text(max_size=9), odd_trees, max_size=3),
+            "violations": violations,
+            "effect": st.sampled_from(["none", "unknown", "applied"]),
+            "next_step": st.just(NextStep("take", {"key": "b"})),
+            "retry_after_seconds": st.floats(0, 100),
+            "operator_hint": st.text(max_size=20),
+        },
+    ),
+)
+def test_an_error_of_any_kind_says_the_same_in_every_format(
+    runner: asyncio.Runner, kind: type[ToolError], level: str, facts: dict[str, Any]
+) -> None:
+    for name in FORMATS:
+        tool = TOOLS[name, level]
+        response = answer(runner, tool, raised=kind(**facts))
+        wire = check_wellformed(response, tool.operations["take"])
+        assert response.error is not None
+        same_facts(name, wire, response.error)
+
+
+def same_facts(name: str, wire: dict[str, Any], failure: Failure) -> None:
+    """Hold one rendering to the record it was made from."""
+    body = wire["error"] if name == "tool_response" else wire
+    assert body["code"] == (failure.code if name == "problem" else failure.exception.aliases.get(name, failure.code))
+    assert (body["effect"], body["error_id"]) == (failure.effect, failure.error_id)
+    assert body.get("next_step") == (failure.next_step.to_dict() if failure.next_step else None)
+    listed = body.get("errors" if name == "problem" else "violations", [])
+    assert len(listed) == len(failure.violations)
+    assert ("stack_trace" in body) is (failure.stack_trace is not None)
+    assert ("cause" in body) is (failure.cause is not None)
+    assert wire.get("success", not wire.get("error", True)) is False
+    if name != "error_response":
+        assert body["retry"] == failure.retry.to_dict()
+        assert body.get("suggestions", []) == list(failure.suggestions)
+
+
+def test_every_format_has_a_schema_that_a_success_and_a_failure_of_its_own_fit_and_no_other() -> None:
+    from failsoft.framework.wire import find_format  # noqa: PLC0415 - the test is about the formats alone
+
+    for name in FORMATS:
+        wire = find_format(name)
+        success, failure = wire.success_schema(), wire.failure_schema()
+        assert success["additionalProperties"] is failure["additionalProperties"] is False
+        assert set(success["required"]) <= set(success["properties"])
+        assert set(failure["required"]) <= set(failure["properties"])

@@ -353,3 +353,42 @@ async def test_whatever_is_returned_becomes_an_answer(name: str, value: Any) -> 
     tool = Returning(runtime=quiet_runtime())
     response = await answered(tool.execute_with_error_handling(name, {}))
     check_wellformed(response, tool.operations[name])
+
+
+class Broken:
+    """A recorder whose every method breaks, or only one of them."""
+
+    def __init__(self, only: str = "") -> None:
+        self.only = only
+
+    def bind(self, _tool: str, _operation: str) -> Broken:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        def method(*_: Any) -> None:
+            if self.only in {"", name}:
+                msg = "the disk is full"
+                raise OSError(msg)
+
+        return method
+
+
+@pytest.mark.parametrize("only", ["", "started", "finished", "attempted", "failed", "recovery"])
+async def test_a_recorder_that_breaks_costs_no_answer(only: str) -> None:
+    manager = RecoveryManager()
+    manager.register(ToolError, Strategy())
+    tool = Target(runtime=quiet_runtime(metrics=Broken(only), recovery=manager))
+    for name, params, handler, code in [
+        ("take", {}, None, None),
+        ("take_in_thread", {}, None, None),
+        ("take", {"word": 1}, None, "INVALID_PARAM"),
+        ("take", {}, _failing, "NOT_FOUND"),
+        ("nothing", {}, None, "UNKNOWN_TOOL"),
+    ]:
+        response = await answered(tool.execute_with_error_handling(name, params, handler))
+        assert (response.error.code if response.error else None) == code
+    waiting = asyncio.create_task(tool.execute_with_error_handling("take", {}, asyncio.Event().wait))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting

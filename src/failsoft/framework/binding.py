@@ -11,6 +11,7 @@ from failsoft.framework.arguments import Parameter, SignatureArguments, read_par
 from failsoft.framework.chain import Link, assemble, connect
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.guarded_metrics import guarded
 from failsoft.framework.json_schema_arguments import JsonSchemaArguments
 from failsoft.framework.links.check import check
 from failsoft.framework.links.deadline import deadline
@@ -72,7 +73,7 @@ def _attach(bound: BoundOperation[..., Any], tool: Toolset) -> None:
     runtime = tool.runtime
     settings = bound.settings = runtime.settings
     bound.timeout_s = bound.declaration.timeout or settings.default_timeout_s or None
-    bound.metrics = runtime.metrics.bind(tool.name, bound.name)
+    bound.metrics = guarded(runtime.metrics.bind(tool.name, bound.name))
     bound.threads = runtime.threads
     bound.clock = time.monotonic
     bound.wire = find_format(

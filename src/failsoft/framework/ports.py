@@ -31,7 +31,10 @@ RecoveryOutcome: TypeAlias = Literal["recovered", "failed", "skipped"]
 
 
 class OperationMetrics(Protocol):
-    """The recorder of one operation, with its labels bound; every method is cheap and never raises."""
+    """The recorder of one operation, with its labels bound; every method is cheap and should not raise.
+
+    A class that says `never_raises = True` is called as it is; any other stands behind a guard.
+    """
 
     def started(self) -> None:
         """Count a call as in flight."""
@@ -58,6 +61,8 @@ class Recorder(Protocol):
 
 class NullMetrics:
     """Records nothing; both a `Recorder` and an `OperationMetrics`."""
+
+    never_raises = True
 
     def bind(self, tool: str, operation: str) -> NullMetrics:  # noqa: ARG002 - the protocol's signature
         """Return itself."""

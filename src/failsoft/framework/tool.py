@@ -12,6 +12,7 @@ from failsoft.framework.binding import bind
 from failsoft.framework.chain import connect
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import UnknownTool
+from failsoft.framework.guarded_metrics import guarded
 from failsoft.framework.operation import BoundOperation, Operation
 from failsoft.framework.recovery_port import RecoveryEngine
 from failsoft.framework.response import ToolResponse
@@ -159,7 +160,7 @@ class BaseTool(metaclass=_ToolType):
         stand_in = copy.copy(next(iter(self._operations.values())))
         stand_in.name = bounded(str(name), _NAME_LENGTH)
         stand_in.read_only = True
-        stand_in.metrics = self.runtime.metrics.bind(self.name, "__unknown__")
+        stand_in.metrics = guarded(self.runtime.metrics.bind(self.name, "__unknown__"))
         stand_in.proceed = connect(stand_in.links[:1], _refuse_unknown)
         return await stand_in.call(params)
 

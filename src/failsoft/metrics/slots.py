@@ -69,6 +69,8 @@ class Slots:
         limit: Distinct codes, and distinct strategies, that are told apart.
     """
 
+    never_raises = True
+
     __slots__ = (
         "_acquire",
         "_attempts",

@@ -1,0 +1,64 @@
+"""A recorder that may break, kept from breaking calls: a full disk under a counter is no reason for a tool to fail."""
+
+from __future__ import annotations
+
+from loguru import logger
+
+from failsoft.framework.ports import AttemptResult, OperationMetrics, Outcome, RecoveryOutcome
+
+__all__ = ["GuardedMetrics", "guarded"]
+
+
+def guarded(metrics: OperationMetrics) -> OperationMetrics:
+    """Return the recorder as it is if its class says `never_raises = True`, else behind a guard."""
+    return metrics if getattr(type(metrics), "never_raises", False) is True else GuardedMetrics(metrics)
+
+
+class GuardedMetrics:
+    """Passes every event on; what the recorder raises is logged the first time and otherwise forgotten."""
+
+    __slots__ = ("_is_broken", "_metrics")
+
+    def __init__(self, metrics: OperationMetrics) -> None:
+        self._metrics = metrics
+        self._is_broken = False
+
+    def started(self) -> None:
+        """See `OperationMetrics`."""
+        try:
+            self._metrics.started()
+        except Exception as error:  # noqa: BLE001 - the call goes on, whatever broke
+            self._report(error)
+
+    def finished(self, outcome: Outcome, duration_s: float) -> None:
+        """See `OperationMetrics`."""
+        try:
+            self._metrics.finished(outcome, duration_s)
+        except Exception as error:  # noqa: BLE001 - the same
+            self._report(error)
+
+    def attempted(self, result: AttemptResult) -> None:
+        """See `OperationMetrics`."""
+        try:
+            self._metrics.attempted(result)
+        except Exception as error:  # noqa: BLE001 - the same
+            self._report(error)
+
+    def failed(self, category: str, code: str) -> None:
+        """See `OperationMetrics`."""
+        try:
+            self._metrics.failed(category, code)
+        except Exception as error:  # noqa: BLE001 - the same
+            self._report(error)
+
+    def recovery(self, strategy: str, result: RecoveryOutcome) -> None:
+        """See `OperationMetrics`."""
+        try:
+            self._metrics.recovery(strategy, result)
+        except Exception as error:  # noqa: BLE001 - the same
+            self._report(error)
+
+    def _report(self, error: Exception) -> None:
+        if not self._is_broken:
+            self._is_broken = True
+            logger.opt(exception=error).error("A metrics recorder broke; calls go on without it")

@@ -66,13 +66,23 @@ def reported_failure(value: Any) -> str | None:
     """
     if isinstance(value, Mapping):
         if value.get("success") is False or value.get("isError") is True or value.get("error"):
-            return _report(value.get("error") or value.get("message") or "no reason given")
+            return _report(_reason_in(value))
         return None
     own = getattr(value, "__dict__", _NO_ATTRIBUTES)  # asking a pydantic model for what it lacks costs 2 us
     if own.get("is_error") is True and "content" in own:
         texts = [str(block.text) for block in value.content or () if getattr(block, "type", "") == "text"]
         return _report(" ".join(texts) or "no reason given")
     return None
+
+
+def _reason_in(value: Mapping[str, Any]) -> Any:
+    """Return what a mapping says about its failure; `error` may be a mere flag beside the reason."""
+    error = value.get("error")
+    reason = value.get("message") if error is True or not error else error
+    content = value.get("content")
+    if not reason and isinstance(content, (list, tuple)):
+        reason = " ".join(str(block.get("text", "")) for block in content if isinstance(block, Mapping)).strip()
+    return reason or value.get("code") or "no reason given"
 
 
 def _report(reason: Any) -> str:

@@ -17,6 +17,8 @@ __all__ = ["Result"]
 _DATA = frozenset({"const", "default", "enum", "examples"})
 """Keywords that hold values and no schemas."""
 _UNCHECKED = (Any, inspect.Signature.empty, object)
+_OPEN = (*_UNCHECKED, list, tuple)
+"""Annotations that leave room for content blocks among the data."""
 
 
 class Result:
@@ -33,7 +35,7 @@ class Result:
         self.schema: dict[str, Any] = {}
         self._adapter: TypeAdapter[Any] | None = None
         self._model: type[BaseModel] | None = None
-        self._is_open = annotation in _UNCHECKED or "typing.Any" in str(annotation) or _holds_blocks(annotation)
+        self._is_open = annotation in _OPEN or "typing.Any" in str(annotation) or _holds_blocks(annotation)
         if annotation in _UNCHECKED or annotation is NoReturn or _holds_blocks(annotation):
             return
         try:

@@ -149,8 +149,16 @@ class SignatureArguments:
         raise self._refusal(violations)
 
     def _refusal(self, violations: list[Violation]) -> InvalidArgument:
-        names = list(self.schema["properties"])
-        return refusal(list(zip(names, self.parameters, strict=True)), violations)
+        """Return the error: of the class that the first faulty parameter carries, else INVALID_PARAM."""
+        for name, parameter in zip(self.schema["properties"], self.parameters, strict=True):
+            if not parameter.faults:
+                continue
+            own = [item for item in violations if item.path.partition(".")[0] == name]
+            for fault in parameter.faults:
+                if any(not fault.reasons or item.reason in fault.reasons for item in own):
+                    message = InvalidParameter.from_violations(violations).message
+                    return fault.error(message=message, violations=violations)
+        return InvalidParameter.from_violations(violations)
 
 
 NOT_JSON = Violation(
@@ -159,18 +167,6 @@ NOT_JSON = Violation(
     message="the arguments cannot be written as JSON (a cycle, or text that is not Unicode)",
     expected="a JSON object",
 )
-
-
-def refusal(parameters: list[tuple[str, Parameter]], violations: list[Violation]) -> InvalidArgument:
-    """Return the error for these violations: the class that the first faulty parameter carries, else INVALID_PARAM."""
-    for name, parameter in parameters:
-        if not parameter.faults:
-            continue
-        own = [item for item in violations if item.path.partition(".")[0] == name]
-        for fault in parameter.faults:
-            if any(not fault.reasons or item.reason in fault.reasons for item in own):
-                return fault.error(message=InvalidParameter.from_violations(violations).message, violations=violations)
-    return InvalidParameter.from_violations(violations)
 
 
 def _complete(schema: dict[str, Any], parameters: list[Parameter]) -> None:

@@ -147,8 +147,7 @@ class CallContext:
     @property
     def toolbox(self) -> Neighbors:
         """The tools of this server."""
-        own: Neighbors = self.bound.tool.toolbox
-        return self.scope.toolbox or own
+        return self.scope.toolbox or self.bound.tool.toolbox
 
     @property
     def logger(self) -> Any:

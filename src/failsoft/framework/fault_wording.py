@@ -137,13 +137,14 @@ def _sendable(value: Any) -> Any:
 
 
 def _echo(value: Any) -> Any:
-    return value if value is not None and value is not ABSENT and _is_json_scalar(value) else None
+    return value if value is not ABSENT and _is_json_scalar(value) else None
 
 
 def _is_json_scalar(value: Any) -> bool:
     """Return whether a value is short, and can be written as JSON and read by a person as it is."""
     if isinstance(value, str):
-        return len(value) <= _ECHO_AT_MOST and printable(value) == value
+        fits = len(value) <= _ECHO_AT_MOST
+        return fits and ((value.isascii() and value.isprintable()) or printable(value) == value)
     if isinstance(value, float):
         return math.isfinite(value)
     return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 10**_ECHO_AT_MOST)

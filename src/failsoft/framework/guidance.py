@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -70,9 +70,8 @@ def explain(error: ToolError, call: CallContext) -> Failure:
     step = _next_step(error, call, retry)
     error_id = os.urandom(8).hex()
     detail = settings.detail_level
-    foreign = redact_paths if detail == "minimal" else str
-    message = f"{foreign(_sentence(error.message))} {_guidance(error, call, effect, retry, step, error_id)}"
-    suggestions = [foreign(text) for text in _suggestions(error)]
+    sentence, *suggestions = _cleaned_by(redact_paths if detail == "minimal" else str, _own_words(error))
+    message = f"{sentence} {_guidance(error, call, effect, retry, step, error_id)}"
     violations = error.violations[:_VIOLATIONS_AT_MOST]
     message, *texts = _clean([message, *suggestions, *[item.message for item in violations]])
     return Failure(
@@ -267,12 +266,16 @@ def _sentence(text: Any) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _suggestions(error: ToolError) -> list[str]:
-    """Return the class's hints and the error's own suggestions; other paths are put as a question (seed 004)."""
+def _own_words(error: ToolError) -> list[str]:
+    """Return the error's sentence, and the class's hints and its own suggestions behind it.
+
+    Other paths are put as a question (seed 004).
+    """
     own = error.suggestions
     if isinstance(error, DocumentNotFound):
         own = tuple(f"Did you mean: {candidate}?" for candidate in own)
-    return list(dict.fromkeys(map(str, (*error.rendered_hints(), *own))))[:_SUGGESTIONS_AT_MOST]
+    suggestions = list(dict.fromkeys(map(str, (*error.rendered_hints(), *own))))
+    return [_sentence(error.message), *suggestions[:_SUGGESTIONS_AT_MOST]]
 
 
 def _told(violation: Violation, message: str) -> Violation:
@@ -283,10 +286,14 @@ def _told(violation: Violation, message: str) -> Violation:
 
 
 def _clean(texts: Iterable[Any]) -> list[str]:
-    """Return the texts bounded and without secrets; hardly any holds one, so they are first looked through as one."""
-    kept = [bounded(str(text), 2 * _MESSAGE_AT_MOST) for text in texts]
-    whole = "\n".join(kept)
-    return kept if redact_text(whole) == whole else [redact_text(text) for text in kept]
+    """Return the texts bounded and without secrets."""
+    return _cleaned_by(redact_text, [bounded(str(text), 2 * _MESSAGE_AT_MOST) for text in texts])
+
+
+def _cleaned_by(clean: Callable[[str], str], texts: list[str]) -> list[str]:
+    """Return the texts cleaned; there is hardly ever anything to clean, so they are first looked through as one."""
+    whole = "\n".join(texts)
+    return texts if clean(whole) == whole else [clean(text) for text in texts]
 
 
 def _cause(error: ToolError) -> dict[str, Any] | None:

@@ -94,7 +94,10 @@ def alternatives(schemas: Iterable[Any], root: Schema) -> list[Schema]:
     """Return the schemas that a value may be held to, with references followed and unions spread out."""
     found: list[Schema] = []
     for schema in schemas:
-        _spread(schema, root, found, _DEPTH_AT_MOST)
+        if isinstance(schema, dict) and _COMBINING.isdisjoint(schema):
+            found.append(schema)
+        else:
+            _spread(schema, root, found, _DEPTH_AT_MOST)
     return found
 
 
@@ -155,7 +158,8 @@ def enumerated(schemas: Iterable[Schema]) -> list[Any]:
     """Return the values that the alternatives list one by one, without repeats."""
     values: list[Any] = []
     for schema in schemas:
-        for value in [schema["const"]] if "const" in schema else _listed(schema, "enum"):
+        listed = [schema["const"]] if "const" in schema else schema.get("enum")
+        for value in listed if isinstance(listed, list) else ():
             if not any(_same(value, known) for known in values):
                 values.append(value)
     return values
@@ -193,7 +197,7 @@ def describe(schemas: Sequence[Schema], root: Schema, depth: int = 2, *, by_type
             listed.append(schema)
         else:
             words.append(_phrase(schema, root, depth))
-    if values := enumerated(listed):
+    if listed and (values := enumerated(listed)):
         words = [*(map(json_type, values) if by_type else [one_of(values)]), *words]
     return words[0] if len(words) == 1 else bounded(" or ".join(dict.fromkeys(word for word in words if word)))
 

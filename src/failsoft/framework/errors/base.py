@@ -122,7 +122,7 @@ class ToolError(Exception):
         **fields: Any,
     ) -> None:
         self._set_fields(fields, required=message is None)
-        self.message = message if message is not None else self._sentence.fill(self._values())
+        self.message = message if message is not None else self._sentence.fill(self)
         self.args = (self.message,)
         self.suggestions: tuple[str, ...] = (suggestions,) if isinstance(suggestions, str) else tuple(suggestions)
         self.next_step = None if next_step is None else _as_next_step(next_step)
@@ -149,9 +149,6 @@ class ToolError(Exception):
             msg = f"{type(self).__name__} has no field {unknown}; its fields: {known}"
             raise TypeError(msg)
 
-    def _values(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.fields}
-
     @property
     def recoverable(self) -> bool:
         """Whether the caller may try again at all, now, later or corrected (the seeds' `retryable`)."""
@@ -172,9 +169,14 @@ class ToolError(Exception):
 
     def rendered_hints(self) -> tuple[str, ...]:
         """Return the class's hints with the fields filled in; a hint over a missing field is left out."""
-        values = self._values()
-        absent = [name for name, value in values.items() if value in _NOTHING]
-        return tuple([hint.fill(values) for hint in self._hints if hint.names.isdisjoint(absent)])
+        rendered = []
+        for hint in self._hints:
+            for name in hint.names:
+                if getattr(self, name) in _NOTHING:
+                    break
+            else:
+                rendered.append(hint.fill(self))
+        return tuple(rendered)
 
     def __str__(self) -> str:
         return self.message

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -32,11 +31,13 @@ class Template:
         text: The sentence as declared.
         names: The fields in it.
         parts: Text and the field that follows it; None where it has more than plain `{name}`s, and takes the slow way.
+        constant: The whole sentence, if it has no fields.
     """
 
     text: str
     names: frozenset[str]
     parts: tuple[tuple[str, str | None], ...] | None
+    constant: str | None
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -47,19 +48,23 @@ class Template:
         """
         found = list(_formatter.parse(text))
         is_plain = all(name is None or (name.isidentifier() and not spec and not how) for _, name, spec, how in found)
+        names = frozenset(name.split(".")[0].split("[")[0] for _, name, _, _ in found if name is not None)
         return cls(
             text,
-            frozenset(name.split(".")[0].split("[")[0] for _, name, _, _ in found if name is not None),
+            names,
             tuple((before, name) for before, name, _, _ in found) if is_plain else None,
+            None if names else "".join(before for before, _, _, _ in found),
         )
 
-    def fill(self, values: Mapping[str, Any]) -> str:
-        """Return the sentence: lists are joined, text is bounded and stripped of control characters."""
+    def fill(self, error: object) -> str:
+        """Return the sentence over an error's fields: lists are joined, text is bounded and made printable."""
+        if self.constant is not None:
+            return self.constant
         if self.parts is None:
-            return _formatter.vformat(self.text, (), values)
+            return _formatter.vformat(self.text, (), {name: getattr(error, name) for name in self.names})
         sentence = ""
         for before, name in self.parts:
-            sentence += before if name is None else before + _written(values[name])
+            sentence += before if name is None else before + _written(getattr(error, name))
         return sentence
 
 

@@ -102,6 +102,19 @@ def test_one_method_is_one_tool_under_its_own_name_or_another() -> None:
     assert list(DocsTool().operations) == ["get_documentation", "docs.rename", "about"]
 
 
+async def test_an_operation_of_which_nothing_is_said_needs_no_parentheses() -> None:
+    class Bare(BaseTool):
+        """Bare."""
+
+        @operation
+        async def double(self, number: int) -> int:
+            """Double."""
+            return 2 * number
+
+    assert (await Bare().double(number=2)).data == 4
+    assert Bare().operations["double"].annotations["readOnlyHint"] is False
+
+
 def test_the_description_is_the_docstring() -> None:
     assert DocsTool().operations["get_documentation"].description == "Return a document."
 

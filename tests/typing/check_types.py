@@ -38,6 +38,11 @@ class Library(BaseTool):
         """A sync operation that takes the context."""
         return call.attempt
 
+    @operation
+    async def borrow(self, title: str) -> Book:
+        """An operation of which nothing is said."""
+        return Book(title=title)
+
 
 async def check() -> None:
     """The answers, and their data, have the type that the handler declares."""
@@ -49,6 +54,7 @@ async def check() -> None:
     assert_type((await library.shelve(title="Dune", shelf=2)).data, list[str] | None)
     assert_type((await library.lend(title="Dune")).data, dict[str, int] | None)
     assert_type((await library.count()).data, int | None)
+    assert_type((await library.borrow(title="Dune")).data, Book | None)
     assert_type(await library.execute_with_error_handling("get_book", {"title": "Dune"}), ToolResponse[Any])
     if found.error is not None:
         assert_type(found.error.code, str)

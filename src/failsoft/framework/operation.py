@@ -283,7 +283,16 @@ class _Decorator(Protocol):
     def __call__(self, function: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
 
 
-def operation(  # noqa: PLR0913 - the same facts, for the author to state
+@overload
+def operation(function: Callable[Concatenate[Any, CallContext, P], Awaitable[R]], /) -> Operation[P, R]: ...
+@overload
+def operation(function: Callable[Concatenate[Any, P], Awaitable[R]], /) -> Operation[P, R]: ...
+@overload
+def operation(function: Callable[Concatenate[Any, CallContext, P], R], /) -> Operation[P, R]: ...
+@overload
+def operation(function: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
+@overload
+def operation(
     *,
     name: str | None = None,
     title: str | None = None,
@@ -294,10 +303,27 @@ def operation(  # noqa: PLR0913 - the same facts, for the author to state
     timeout: float | None = None,
     recovery: Sequence[RecoveryStrategy] | None = None,
     input_schema: Mapping[str, Any] | None = None,
-) -> _Decorator:
+) -> _Decorator: ...
+def operation(  # noqa: PLR0913 - the same facts, for the author to state
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    read_only: bool = False,
+    destructive: bool | None = None,
+    idempotent: bool = False,
+    open_world: bool | None = None,
+    timeout: float | None = None,
+    recovery: Sequence[RecoveryStrategy] | None = None,
+    input_schema: Mapping[str, Any] | None = None,
+) -> Any:
     """Declare a method as an operation: one MCP tool, reached only through the chain.
 
+    `@operation` alone is `@operation()`.
+
     Args:
+        function: The method, where nothing else is said.
         name: The MCP tool name, by default the method's.
         title: A name for people.
         read_only: It changes nothing, so it may be run again and answers always say `effect: none`.
@@ -329,4 +355,4 @@ def operation(  # noqa: PLR0913 - the same facts, for the author to state
             names=names,
         )
 
-    return cast("_Decorator", declare)
+    return declare if function is None else declare(function)

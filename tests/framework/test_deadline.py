@@ -270,6 +270,18 @@ async def test_a_limit_is_the_declared_one_or_the_settings() -> None:
     assert Slow(runtime=quiet_runtime(default_timeout_s=7)).operations["review"].timeout_s == LIMIT_S
 
 
+async def test_an_endless_limit_is_no_timer() -> None:
+    class Patient(BaseTool):
+        @operation(timeout=float("inf"))
+        async def look(self, call: CallContext) -> float | None:
+            """Look at the deadline."""
+            return call.remaining_s()
+
+    tool = Patient(runtime=quiet_runtime())
+    assert "deadline" not in tool.describe()["look"]
+    assert (await tool.look()).data is None
+
+
 class Elsewhere:
     """Tries again whatever happened, and swallows what comes."""
 

@@ -37,6 +37,12 @@ async def known_letter(letter: str) -> None:
         raise NotFound(message=f"There is no letter {letter}.")
 
 
+def one_argument(word: str, letters: str = "abc", *_more: str, strict: bool = False, **_others: str) -> None:
+    assert (letters, strict) == ("abc", False)
+    if word == "unknown":
+        raise DocumentNotFound(path=word)
+
+
 class Words(BaseTool):
     """Words, with a note of every stage that ran."""
 
@@ -140,6 +146,31 @@ async def test_the_stages_come_in_order_and_each_ends_the_call(words: Words) -> 
         assert words.stages == ran
         assert response.error.effect == "none"
         assert response.error.rejected
+
+
+async def test_a_lookup_is_given_the_tool_only_if_it_needs_two_arguments() -> None:
+    class Looking(BaseTool):
+        @operation(read_only=True)
+        async def take(self, word: Annotated[str | None, Reference(one_argument)] = None) -> str | None:
+            """Return the word."""
+            return word
+
+    tool = Looking(runtime=quiet_runtime())
+    assert (await tool.take(word="a")).data == "a"
+    assert (await tool.take(word=None)).success
+    assert (await tool.take(word="unknown")).error is not None
+
+
+async def test_a_tool_that_calls_itself_for_ever_is_answered() -> None:
+    class Endless(BaseTool):
+        @operation(read_only=True, timeout=float("inf"))
+        async def take(self, word: str = "a") -> Any:
+            """Call itself."""
+            return await self.take(word=word)
+
+    response = await Endless(runtime=quiet_runtime()).take()
+    assert response.error is not None
+    assert len(response.encode().text) < 5_000
 
 
 async def test_plausibility_warns_and_never_fails(words: Words) -> None:

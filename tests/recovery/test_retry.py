@@ -140,7 +140,7 @@ async def test_a_wait_that_the_service_asks_for_is_a_minimum_up_to_the_cap(asked
     assert response.success is bool(slept)
 
 
-@pytest.mark.parametrize("odd", [float("nan"), -5.0])
+@pytest.mark.parametrize("odd", [float("nan"), -5.0, "5", None, 0])
 async def test_a_wait_that_makes_no_sense_is_not_waited_for(odd: float) -> None:
     clock = Clock()
     tool = Failing(clock.retry(base_s=0.1), RateLimited(retry_after_seconds=odd))

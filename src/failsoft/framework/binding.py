@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -24,6 +25,8 @@ from failsoft.framework.result import Result
 from failsoft.framework.wire import find_format
 
 __all__ = ["bind"]
+
+_NEVER_POSITIONAL = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 
 def bind(declaration: Operation[..., Any], tool: Toolset) -> BoundOperation[..., Any]:
@@ -85,7 +88,7 @@ def _attach(bound: BoundOperation[..., Any], tool: Toolset) -> None:
 
 def _link(bound: BoundOperation[..., Any], tool: Toolset, parameters: list[Parameter]) -> None:
     links = [Link("observe", observe, "observe"), Link("validate", validate, "validate")]
-    if bound.timeout_s is not None:
+    if bound.timeout_s is not None and math.isfinite(bound.timeout_s):
         links.append(Link("deadline", deadline(bound.timeout_s), "deadline"))
     engine = tool.recovery if tool.recovery is not None else tool.runtime.recovery
     own = bound.declaration.recovery
@@ -116,7 +119,9 @@ def _references(parameter: Parameter, tool: Toolset) -> Iterator[Callable[[CallC
 
 
 def _lookup(lookup: Callable[..., Any], tool: Toolset) -> Callable[[Any], Any]:
-    wants_tool = len(inspect.signature(lookup).parameters) > 1
+    parameters = inspect.signature(lookup).parameters.values()
+    needed = [item for item in parameters if item.default is item.empty and item.kind not in _NEVER_POSITIONAL]
+    wants_tool = len(needed) > 1
     return (lambda value: lookup(tool, value)) if wants_tool else lookup
 
 

@@ -106,7 +106,8 @@ class Retry:
 
     def _wait(self, attempt: int, error: ToolError) -> float:
         jittered = full_jitter(attempt, self.options, self._uniform)
-        return max(jittered, error.retry_after_seconds or 0.0)
+        asked: Any = error.retry_after_seconds
+        return max(jittered, asked) if isinstance(asked, (int, float)) else jittered
 
     def _may_wait(self, wait_s: float, error: ToolError, call: CallContext) -> bool:
         if error.retry != "after_delay" or not call.may_run_again(error):

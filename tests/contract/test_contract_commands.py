@@ -185,6 +185,25 @@ def test_a_bad_setting_is_a_start_up_error_that_names_the_variable(folder: Path)
 
 
 @pytest.mark.parametrize(
+    ("environment", "warned"),
+    [
+        ({"DEBUG_STACK": "true"}, True),
+        ({"FAILSOFT_DEBUG_STACK": "true"}, True),
+        ({"DEBUG_STACK": "true", "FAILSOFT_ENVIRONMENT": "development"}, False),
+        ({}, False),
+    ],
+    ids=["alias", "variable", "development", "off"],
+)
+def test_stacks_in_production_are_warned_of_at_start_up(
+    folder: Path, environment: dict[str, str], warned: bool
+) -> None:
+    ran = failsoft(folder, "serve", "--app", "shop:Shop", **environment)
+    assert ran.code == 0, ran.err
+    levels = [json.loads(line)["level"] for line in ran.err.splitlines() if "DEBUG_STACK" in line]
+    assert levels == (["WARNING"] if warned else [])
+
+
+@pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["docs", "--transport", "http", "--host", "0.0.0.0", "--port", "0"], "--insecure"),

@@ -6,6 +6,7 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
+from loguru import logger
 from mcp.server import Server
 
 from failsoft._version import __version__
@@ -48,6 +49,7 @@ def assemble(tools: Tools, *, name: str | None = None, instructions: str | None 
     made = tuple(as_tools(tools))
     toolbox = Toolbox(made)
     settings = made[0].runtime.settings
+    _warn_of_stacks(made)
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     protocol = ToolProtocol(toolbox, lifecycle, max_response_bytes=settings.max_response_bytes)
     name = name or (made[0].name if len(made) == 1 else "failsoft")
@@ -67,6 +69,13 @@ def mcp_server(tools: Tools, *, name: str | None = None, instructions: str | Non
         CONFIG_ERROR: Two tools have one name, or something given is no toolset.
     """
     return assemble(tools, name=name, instructions=instructions).server
+
+
+def _warn_of_stacks(tools: tuple[BaseTool, ...]) -> None:
+    """Say in the log that callers see stack traces: in production that is a decision, and easily a forgotten one."""
+    every = [tool.runtime.settings for tool in tools]
+    if any(settings.debug_stack and settings.environment == "production" for settings in every):
+        logger.warning("Callers are sent stack traces in production: FAILSOFT_DEBUG_STACK is set")
 
 
 def _introduced(tools: tuple[BaseTool, ...]) -> str | None:

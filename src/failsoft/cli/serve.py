@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from enum import StrEnum
 from typing import Annotated
@@ -15,10 +14,6 @@ from failsoft.cli.options import App, Root
 from failsoft.framework.errors import ConfigurationError
 
 __all__ = ["serve"]
-
-
-_UVICORN_LIFESPAN = "on"
-"""The module of uvicorn that logs failed start-ups (`uvicorn/lifespan/on.py`)."""
 
 
 class Transport(StrEnum):
@@ -53,8 +48,6 @@ def serve(
         typer.echo(
             "failsoft waits for an MCP client on standard input (Ctrl-D ends it; see --transport http)", err=True
         )
-    # Why the start-up failed is told by the error that we get; uvicorn would tell it first, as a traceback.
-    logging.getLogger("uvicorn.error").addFilter(lambda record: record.module != _UVICORN_LIFESPAN)
     try:
         run(
             source,

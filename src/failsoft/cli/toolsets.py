@@ -26,7 +26,10 @@ class LoggedSource:
 
     def __call__(self) -> list[BaseTool]:
         """Return the tools. The arguments and errors are those of `ToolSource`."""
-        configure_logging()
+        from failsoft.cli.foreign_logs import FOREIGN, leave_out_what_is_no_fault  # noqa: PLC0415 - only servers have it
+
+        configure_logging(intercept=FOREIGN)
+        leave_out_what_is_no_fault()
         return self.source()
 
 

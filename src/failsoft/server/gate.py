@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from loguru import logger
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from failsoft.server.lifecycle import Lifecycle
@@ -39,5 +40,7 @@ class Gate:
             self._lifecycle.enter()
             try:
                 await self._app(scope, receive, send)
+            except ClientDisconnect:
+                logger.debug("A client left before all of its request had come")
             finally:
                 self._lifecycle.leave()

@@ -6,7 +6,7 @@ from typing import Any, assert_type
 
 from pydantic import BaseModel
 
-from failsoft import BaseTool, CallContext, ToolResponse, operation
+from failsoft import BaseTool, CallContext, RecoveryManager, ToolResponse, operation
 
 
 class Book(BaseModel):
@@ -17,6 +17,9 @@ class Book(BaseModel):
 
 class Library(BaseTool):
     """One operation of each kind."""
+
+    name = "library"
+    recovery = RecoveryManager()
 
     @operation(read_only=True, timeout=5.0)
     async def get_book(self, title: str) -> Book:
@@ -43,6 +46,11 @@ class Library(BaseTool):
         """An operation of which nothing is said."""
         return Book(title=title)
 
+    @operation(input_schema={"type": "object"})
+    async def search(self, **arguments: Any) -> list[Book]:
+        """An operation whose arguments a schema describes."""
+        return [Book(title=str(arguments))]
+
 
 async def check() -> None:
     """The answers, and their data, have the type that the handler declares."""
@@ -55,6 +63,7 @@ async def check() -> None:
     assert_type((await library.lend(title="Dune")).data, dict[str, int] | None)
     assert_type((await library.count()).data, int | None)
     assert_type((await library.borrow(title="Dune")).data, Book | None)
+    assert_type(await library.search(title="Dune"), ToolResponse[Any])
     assert_type(await library.execute_with_error_handling("get_book", {"title": "Dune"}), ToolResponse[Any])
     if found.error is not None:
         assert_type(found.error.code, str)

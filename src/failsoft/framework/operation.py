@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
-    ClassVar,
     Concatenate,
     Generic,
     ParamSpec,
@@ -45,9 +44,17 @@ R = TypeVar("R")
 class Toolset(Protocol):
     """What an operation needs of the toolset that has it; `BaseTool` is the real one."""
 
-    name: ClassVar[str]
-    wire_format: ClassVar[str]
-    recovery: ClassVar[RecoveryEngine | None]
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def wire_format(self) -> str:
+        """The wire format of its answers."""
+
+    @property
+    def recovery(self) -> RecoveryEngine | None:
+        """Its own means of recovery; None for those of its runtime."""
 
     @property
     def runtime(self) -> Runtime:
@@ -283,6 +290,12 @@ class _Decorator(Protocol):
     def __call__(self, function: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
 
 
+class _SchemaDecorator(Protocol):
+    """What `@operation(input_schema=...)` returns: arguments and results are known at run time only."""
+
+    def __call__(self, function: Callable[..., Any], /) -> Operation[..., Any]: ...
+
+
 @overload
 def operation(function: Callable[Concatenate[Any, CallContext, P], Awaitable[R]], /) -> Operation[P, R]: ...
 @overload
@@ -302,8 +315,21 @@ def operation(
     open_world: bool | None = None,
     timeout: float | None = None,
     recovery: Sequence[RecoveryStrategy] | None = None,
-    input_schema: Mapping[str, Any] | None = None,
+    input_schema: None = None,
 ) -> _Decorator: ...
+@overload
+def operation(
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    read_only: bool = False,
+    destructive: bool | None = None,
+    idempotent: bool = False,
+    open_world: bool | None = None,
+    timeout: float | None = None,
+    recovery: Sequence[RecoveryStrategy] | None = None,
+    input_schema: Mapping[str, Any],
+) -> _SchemaDecorator: ...
 def operation(  # noqa: PLR0913 - the same facts, for the author to state
     function: Callable[..., Any] | None = None,
     /,

@@ -51,11 +51,11 @@ class BaseTool(metaclass=_ToolType):
         CONFIG_ERROR: A setting in the environment, or the runtime, is not usable.
     """
 
-    name: ClassVar[str] = ""
+    name: str = ""
     """The toolset's name, by default the class name in snake case without `_tool` or `_tools`."""
-    wire_format: ClassVar[str] = "tool_response"
+    wire_format: str = "tool_response"
     """The wire format of this toolset's answers, unless the settings choose another."""
-    recovery: ClassVar[RecoveryEngine | None] = None
+    recovery: RecoveryEngine | None = None
     """A RecoveryManager for this toolset in place of the runtime's."""
 
     _declared: ClassVar[dict[str, Operation[..., Any]]] = {}

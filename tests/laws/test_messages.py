@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.framework.recording import quiet_runtime
 from tests.laws.hostile import json_trees, odd_trees
 
 CODES = [kind.code for kind in entries() if kind.__module__.startswith("failsoft.")]
+_UNSEEN = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 EFFECTS = (None, "none", "unknown", "applied")
 LEVELS = ("minimal", "standard", "full")
 
@@ -128,7 +130,7 @@ def test_whatever_an_author_puts_into_an_error_the_guidance_holds(kind: type[Too
     box = STORES["full"].toolbox
     params, effect = facts["params"], facts["effect"]
     for bound in box:
-        for call in phases(bound, params, box):
+        for call in phases(bound, params, box)[: None if isinstance(params, dict) else 1]:
             error = kind(
                 message=f"What was asked for could not be done: {facts['message']}",
                 suggestions=facts["suggestions"],
@@ -139,8 +141,8 @@ def test_whatever_an_author_puts_into_an_error_the_guidance_holds(kind: type[Too
             )
             failure = explain(error, call)
             found = {finding.rule for finding in lint_failure(failure, box)}
-            assert found <= {"url", "stack", "path", "command", "variable", "control"}
-            assert failure.message.isprintable()
+            assert found <= {"url", "stack", "path", "command", "variable"}
+            assert not _UNSEEN & set(map(unicodedata.category, failure.message))
 
 
 @given(params=st.one_of(json_trees, st.dictionaries(st.sampled_from(["key", "limit", "ky", "value"]), json_trees)))

@@ -126,9 +126,9 @@ def test_where_a_builtin_fits_they_are_one(entry: type[ToolError], builtin: type
 
 def test_fields_are_keyword_only() -> None:
     with pytest.raises(TypeError):
-        DocumentNotFound("a.md")  # type: ignore[misc]
+        DocumentNotFound("a.md")  # type: ignore[call-arg]
     with pytest.raises(TypeError):
-        DocumentNotFound(folder="a")  # type: ignore[call-arg]
+        DocumentNotFound(folder="a")
     assert DocumentNotFound(path="a.md").path == "a.md"
 
 

@@ -75,7 +75,7 @@ class Keys(BaseTool):
         )
 
     @operation(read_only=True)
-    async def turn(self, key: str, call: CallContext) -> int:
+    async def turn(self, call: CallContext, key: str) -> int:
         """Turn a key."""
         if key == "lost":
             raise KeyLost(lock="door", sequence="ACGT" * 50, details={"password": "hunter2-hunter2"})

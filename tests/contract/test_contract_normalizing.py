@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import botocore.exceptions
+import botocore.exceptions  # type: ignore[import-untyped]  # it has no types
 import httpx
 import httpx2
 import pytest

@@ -73,7 +73,7 @@ class Shelves(BaseTool):
         super().__init__(runtime=Runtime(settings=Settings(**settings), recovery=manager))
 
     @operation(read_only=True)
-    async def take(self, shelf: str, call: CallContext) -> Item:
+    async def take(self, call: CallContext, shelf: str) -> Item:
         """Take something."""
         if shelf == "full":
             call.cache_hit = False

@@ -185,7 +185,7 @@ async def test_a_body_above_the_limit_is_refused() -> None:
 )
 def test_a_toolset_its_class_a_list_or_a_function_of_them_is_served(tools: Any) -> None:
     assert mcp_server(tools, name="gates").name == "gates"
-    assert asgi_app(tools)
+    assert asgi_app(tools) is not None
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,8 @@ def test_a_toolset_without_operations_cannot_be_made() -> None:
     [("Docs", "docs"), ("DocsTool", "docs"), ("DocsTools", "docs"), ("ExaSearch", "exa_search"), ("HTTPTool", "http")],
 )
 def test_a_toolset_is_named_for_its_class(class_name: str, name: str) -> None:
-    assert type(class_name, (DocsTool,), {}).name == name
+    toolset: Any = type(class_name, (DocsTool,), {})
+    assert toolset.name == name
 
 
 def test_a_toolset_may_name_itself() -> None:

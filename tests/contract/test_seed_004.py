@@ -226,7 +226,7 @@ async def test_it_should_handle_document_not_found_errors_gracefully(docs: Docs)
 
 
 async def test_it_should_validate_parameters_before_execution(docs: Docs) -> None:
-    result = await docs.get_documentation(path=123)  # type: ignore[arg-type]
+    result = await docs.get_documentation(path=123)
     assert result.success is False
     assert result.error is not None
     assert result.error.code == "INVALID_PARAM"

@@ -171,6 +171,20 @@ async def test_a_sync_handler_runs_in_a_worker_thread() -> None:
     assert response.data == "a.md new.md False"
 
 
+async def test_a_context_may_stand_last_and_may_have_a_default() -> None:
+    class Late(BaseTool):
+        """Asks late."""
+
+        @operation(read_only=True)
+        async def tell(self, number: int, call: CallContext | None = None) -> str:
+            """Tell."""
+            return f"{number} {call is not None and call.operation}"
+
+    response = await Late().tell(number=1)
+    assert response.data == "1 tell"
+    assert list(Late().operations["tell"].input_schema["properties"]) == ["number"]
+
+
 async def test_a_handler_learns_of_its_call() -> None:
     response = await DocsTool().about(path="b.md")
     assert response.data is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, NotRequired, Required
+from typing import Annotated, Any, Literal, NotRequired, Required, get_args
 
 import pydantic_core
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter
@@ -51,7 +51,7 @@ def read_parameters(
         raise TypeError(msg)
     for name, parameter in members[1:]:
         annotation = hints.get(name, Any)
-        if annotation is CallContext:
+        if annotation is CallContext or CallContext in get_args(annotation):
             context = name
         elif parameter.kind is parameter.VAR_KEYWORD:
             keywords = name

@@ -130,6 +130,16 @@ def test_the_environment_decides_about_details_and_format(folder: Path) -> None:
     assert "NotFound" in problem["stack_trace"]
 
 
+def test_a_package_adds_its_toolset_through_the_entry_point_group(folder: Path) -> None:
+    info = folder / "acme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[failsoft.toolsets]\nshop = shop:Shop\n")
+    ran = failsoft(folder, "call", "price", "item=apple", "--toolset", "shop", PYTHONPATH=str(folder))
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["data"] == 3
+
+
 # explain, codes.
 
 

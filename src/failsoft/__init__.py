@@ -69,12 +69,14 @@ if TYPE_CHECKING:
         ValidationFailed as ValidationFailed,
     )
     from failsoft.framework.factory import (
+        ErrorResponse as ErrorResponse,
         ErrorResponseFactory as ErrorResponseFactory,
     )
     from failsoft.framework.failure import (
         Failure as Failure,
     )
     from failsoft.framework.handler import (
+        ErrorContext as ErrorContext,
         ErrorHandler as ErrorHandler,
     )
     from failsoft.framework.logs import (
@@ -123,9 +125,9 @@ _HOMES = {
         "ToolSystemError Unauthenticated Unavailable UnknownError UnknownTool Unsupported UpstreamError "
         "ValidationFailed"
     ),
-    "failsoft.framework.factory": "ErrorResponseFactory",
+    "failsoft.framework.factory": "ErrorResponse ErrorResponseFactory",
     "failsoft.framework.failure": "Failure",
-    "failsoft.framework.handler": "ErrorHandler",
+    "failsoft.framework.handler": "ErrorContext ErrorHandler",
     "failsoft.framework.logs": "configure_logging",
     "failsoft.framework.operation": "operation",
     "failsoft.framework.response": "ToolResponse",
@@ -152,7 +154,9 @@ __all__ = [
     "DeadlineExceeded",
     "DocumentLoadError",
     "DocumentNotFound",
+    "ErrorContext",
     "ErrorHandler",
+    "ErrorResponse",
     "ErrorResponseFactory",
     "Failure",
     "Fault",

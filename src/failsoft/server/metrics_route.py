@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.samples import Sample
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -42,7 +43,10 @@ class MetricsEndpoint:
 
 
 class _Together:
-    """Several recorders as one: the samples of one family stand together, as the format wants it."""
+    """Several recorders as one: the samples of one family stand together, and each series once, as the format wants it.
+
+    What all recorders tell alike (the versions) would otherwise be a duplicate, which Prometheus complains of.
+    """
 
     def __init__(self, recorders: Sequence[PrometheusRecorder]) -> None:
         self._registries = [recorder.registry for recorder in recorders]
@@ -55,5 +59,10 @@ class _Together:
             for family in registry.collect():
                 known = families.setdefault(family.name, family)
                 if known is not family:
-                    known.samples = [*known.samples, *family.samples]
+                    told = {_series(sample) for sample in known.samples}
+                    known.samples = [*known.samples, *(new for new in family.samples if _series(new) not in told)]
         yield from families.values()
+
+
+def _series(sample: Sample) -> tuple[str, frozenset[tuple[str, str]]]:
+    return sample.name, frozenset(sample.labels.items())

@@ -7,12 +7,13 @@ import pickle
 import shutil
 import socket
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from loguru import logger
 from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors import Multiprocess
+from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from failsoft.framework.errors import ConfigurationError, InitializationError
 from failsoft.server.app_factory import AppFactory
@@ -41,24 +42,44 @@ def serve_workers(factory: AppFactory, listener: socket.socket, *, workers: int,
 
 
 class _Supervisor(Multiprocess):
-    """uvicorn's supervisor, telling when all workers answer, and forgetting the gauges of those that have died."""
+    """uvicorn's supervisor, patient with workers that start, and forgetting the gauges of those that have died.
+
+    uvicorn takes a worker that does not answer for a hung one and kills it. On a busy machine one that still loads its
+    tools does not answer for longer than that, so that it would be replaced over and over.
+    """
 
     def __init__(
         self, factory: AppFactory, listener: socket.socket, workers: int, on_ready: Callable[[], None]
     ) -> None:
         super().__init__(config_for(factory, workers=workers, factory=True), [listener])
         self._on_ready = on_ready
+        self._interrupted = _Signalled(self.signal_queue)
 
     def init_processes(self) -> None:
         super().init_processes()
-        if all(process.wait_until_ready(_READY_WITHIN_S, self.should_exit) for process in self.processes):
+        if self._wait_for(self.processes):
             self._on_ready()
 
     def keep_subprocess_alive(self) -> None:
         before = {process.pid for process in self.processes}
         super().keep_subprocess_alive()
+        self._wait_for([process for process in self.processes if process.pid not in before])
         for pid in before - {process.pid for process in self.processes}:
             _forget_gauges(pid)
+
+    def _wait_for(self, processes: list[Process]) -> bool:
+        return all(process.wait_until_ready(_READY_WITHIN_S, self._interrupted) for process in processes)
+
+
+class _Signalled(threading.Event):
+    """Set while a signal waits to be dealt with: the supervisor reads its signals only between two looks around."""
+
+    def __init__(self, signals: list[int]) -> None:
+        super().__init__()
+        self._signals = signals
+
+    def is_set(self) -> bool:
+        return bool(self._signals)
 
 
 def _check_sendable(factory: AppFactory) -> None:

@@ -105,6 +105,23 @@ async def test_metrics_are_open_metrics_for_who_asks_for_them(accept: str, kind:
     assert float(line.split()[1]) == 1
 
 
+async def test_toolsets_with_recorders_of_their_own_are_scraped_together_and_each_series_stands_once() -> None:
+    class Wall(BaseTool):
+        """A wall."""
+
+        @operation(read_only=True)
+        async def climb(self) -> int:
+            """Climb."""
+            return 1
+
+    async with opened(asgi_app([Gate(), Wall(runtime=Runtime(metrics=PrometheusRecorder()))])) as client:
+        text = (await client.get("/metrics")).text
+    series = [line.rpartition(" ")[0] for line in text.splitlines() if not line.startswith("#")]
+    assert len(series) == len(set(series))
+    assert any('operation="climb"' in line for line in series)
+    assert any('operation="look"' in line for line in series)
+
+
 async def test_the_page_and_its_data_tell_the_tools() -> None:
     async with opened(asgi_app([Gate()])) as client:
         page = await client.get("/")

@@ -218,6 +218,15 @@ async def test_an_enum_is_answered_with_what_is_allowed(forms: Forms) -> None:
     assert violation.suggestion == "green"
 
 
+@pytest.mark.parametrize("name", ["day", "moment", "handle"])
+async def test_a_number_is_not_suggested_as_text_where_a_format_is_asked_for(forms: Forms, name: str) -> None:
+    response = await forms.execute_with_error_handling("take", {name: 5})
+    assert response.error is not None
+    (violation,) = response.error.violations
+    assert violation.suggestion is None
+    assert response.error.next_step is None
+
+
 async def test_a_model_that_is_open_stays_open(forms: Forms) -> None:
     response = await forms.execute_with_error_handling("open", {"item": {"known": 1, "more": 2}})
     assert response.data == ["known", "more"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from typing import Any, ClassVar
 
@@ -24,7 +25,7 @@ from failsoft import (
 from failsoft.framework.catalogue import entries
 from failsoft.framework.context import CallContext, CallScope
 from failsoft.framework.errors import categories
-from failsoft.framework.errors.base import registry
+from failsoft.framework.errors.base import CatalogueError, registry
 from failsoft.framework.failure import Failure
 from failsoft.framework.guidance import explain
 from failsoft.framework.lint import lint_failure
@@ -154,6 +155,8 @@ def test_what_the_raiser_knows_of_the_effect_counts(raised: ToolError, name: str
         (float("nan"), 2.0, "in 2 seconds"),
         (-3, 2.0, "in 2 seconds"),
         (10**400, 31_536_000.0, "in 31536000 seconds"),
+        ("5", 2.0, "in 2 seconds"),
+        (dt.timedelta(seconds=5), 2.0, "in 2 seconds"),
     ],
 )
 def test_a_wait_is_told_in_plain_seconds(asked: Any, after: float, words: str) -> None:
@@ -238,6 +241,15 @@ def test_faults_that_can_be_mended_are_mended_in_the_next_step(params: dict[str,
     failure = explain(refused.value, call)
     assert failure.next_step == step
     assert lint_failure(failure, tool.toolbox) == []
+
+
+@pytest.mark.parametrize(
+    "facts", [{"retry": "later"}, {"actor": "nobody"}, {"http_status": 200}, {"http_status": "404"}]
+)
+def test_a_class_with_a_fact_that_does_not_exist_is_refused(facts: dict[str, Any]) -> None:
+    body = {"__doc__": "A test's error.", "__module__": __name__, "code": "TEST_ODD_FACT", **facts}
+    with pytest.raises(CatalogueError):
+        type("OddFact", (NotFound,), body)
 
 
 class Talkative(NotFound):

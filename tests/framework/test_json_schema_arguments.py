@@ -85,6 +85,7 @@ async def test_arguments_pass_unchanged(proxy: Proxy) -> None:
 async def test_any_name_can_be_passed_on(proxy: Proxy) -> None:
     response = await proxy.execute_with_error_handling("odd_names", {"self": 1, "a-b": 2})
     assert response.data == {"self": 1, "a-b": 2}
+    assert (await proxy.odd_names(**{"self": 1, "a-b": 2})).data == {"self": 1, "a-b": 2}
     assert (await proxy.execute_with_error_handling("open", {"x": 1, "y": 2})).data == {"x": 1, "y": 2}
     assert (await proxy.execute_with_error_handling("named", {"b": 1})).data == [3, 1]
 

@@ -123,7 +123,9 @@ def _suggestion(reason: Reason, place: Place, allowed: Sequence[Any]) -> Any:
         return None
     if allowed and reason in {"enum", "type"}:
         return _sendable(closest_value(place.value, allowed))
-    return _sendable(coerced(place.value, kinds_of(place.schemas))) if reason == "type" else None
+    same = coerced(place.value, kinds_of(place.schemas)) if reason == "type" else None
+    is_formatted = isinstance(same, str) and any("format" in schema for schema in place.schemas)
+    return None if is_formatted else _sendable(same)  # a number is no date, not even written as text
 
 
 def _sendable(value: Any) -> Any:

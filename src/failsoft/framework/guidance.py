@@ -112,10 +112,9 @@ def _retry(error: ToolError, call: CallContext, effect: Effect) -> RetryAdvice:
         return _ADVICE["never"]
     if error.retry != "after_delay":
         return _ADVICE.get(error.retry) or RetryAdvice(error.retry)
-    wait = error.retry_after_seconds
-    if not isinstance(wait, (int, float)) or not 0 <= wait <= _WAIT_AT_MOST_S:
-        wait = _DEFAULT_WAIT_S if wait is None or not wait > _WAIT_AT_MOST_S else _WAIT_AT_MOST_S
-    return RetryAdvice("after_delay", round(float(wait), 3))
+    wait: Any = error.retry_after_seconds
+    makes_sense = isinstance(wait, (int, float)) and wait >= 0  # NaN is not
+    return RetryAdvice("after_delay", round(float(min(wait, _WAIT_AT_MOST_S)), 3) if makes_sense else _DEFAULT_WAIT_S)
 
 
 def _next_step(error: ToolError, call: CallContext, retry: RetryAdvice) -> NextStep | None:

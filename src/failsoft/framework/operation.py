@@ -212,7 +212,7 @@ class BoundOperation(Generic[P, R]):
         self.proceed: Proceed
         self.clock: Callable[[], float]
 
-    async def __call__(self, *args: P.args, **kwargs: P.kwargs) -> ToolResponse[R]:
+    async def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> ToolResponse[R]:
         """Run the operation with these arguments and return its answer; never raises for a failure of the tool."""
         params: dict[str, Any] = dict(kwargs)
         names = [parameter.name for parameter in self.parameters]

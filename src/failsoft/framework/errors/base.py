@@ -280,6 +280,15 @@ def _check_entry(cls: type[ToolError]) -> None:
     if not (cls.__dict__.get("__doc__") or "").strip():
         msg = f"{name} ({code}) has no docstring: say when it is raised and how it is mended"
         raise CatalogueError(msg)
+    facts: dict[str, Sequence[Any]] = {
+        "retry": get_args(RetryWhen),
+        "actor": get_args(Actor),
+        "http_status": range(400, 600),
+    }
+    for fact, accepted in facts.items():
+        if getattr(cls, fact) not in accepted:
+            msg = f"{name} ({code}): {fact} is one of {accepted}, not {getattr(cls, fact)!r}"
+            raise CatalogueError(msg)
     taken = registry.get(code)
     if taken is not None and (taken.__module__, taken.__qualname__) != (cls.__module__, name):
         msg = f"{name}: the code {code} belongs to {taken.__module__}.{taken.__qualname__} already"

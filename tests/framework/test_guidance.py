@@ -329,7 +329,7 @@ async def test_the_environment_decides_how_much_is_told(
         async def fail(self) -> None:
             """Fail."""
             try:
-                open("/home/somebody/file")  # noqa: ASYNC230, PTH123, SIM115
+                open("/home/somebody/file")  # noqa: ASYNC230, PTH123, SIM115 - it fails at once
             except OSError as error:
                 raise DocumentNotFound(path="/home/somebody/file", details={"size": 5}) from error
 

@@ -112,6 +112,21 @@ def test_an_error_carries_the_facts_of_the_seed() -> None:
     assert DocumentLoadError(path="a.md", reason="no").path == "a.md"
 
 
+def test_an_error_can_be_written_as_json() -> None:
+    told = DocumentNotFound(path="a.md", details={"tried": {1}}).to_dict()
+    assert json.loads(json.dumps(told)) == told
+    assert told.pop("timestamp")
+    assert told == {
+        "name": "DocumentNotFound",
+        "message": "Document not found: a.md.",
+        "code": "DOC_NOT_FOUND",
+        "category": "not_found",
+        "status_code": 404,
+        "details": {"path": "a.md", "tried": [1]},
+        "recoverable": True,
+    }
+
+
 # The handler: normalizes, logs, counts, answers.
 
 

@@ -178,6 +178,25 @@ class ToolError(Exception):
                 rendered.append(hint.fill(self))
         return tuple(rendered)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the error as a JSON tree with all its facts: for code of your own, since not every caller may see it.
+
+        Source: seed 004, `toJSON`.
+        """
+        from failsoft.framework.clock import utc_timestamp  # noqa: PLC0415 - as below
+        from failsoft.framework.json_safe import json_safe  # noqa: PLC0415 - pydantic comes with it
+
+        return {
+            "name": type(self).__name__,
+            "message": self.message,
+            "code": self.code,
+            "category": self.category,
+            "status_code": self.http_status,
+            "details": json_safe(self.all_details()),
+            "recoverable": self.recoverable,
+            "timestamp": utc_timestamp(),
+        }
+
     def __str__(self) -> str:
         return self.message
 

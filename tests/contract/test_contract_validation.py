@@ -240,6 +240,22 @@ async def test_a_lookup_may_be_async() -> None:
     assert response.error.code == "NOT_FOUND"
 
 
+async def test_a_lookup_that_returns_false_leads_nowhere_too() -> None:
+    class Rooms(BaseTool):
+        """Rooms."""
+
+        @operation(read_only=True)
+        async def enter(self, rooms: list[Annotated[int, Reference(lambda room: room < 10)]]) -> int:
+            """Enter."""
+            return len(rooms)
+
+    assert (await Rooms().enter(rooms=[1, 2])).data == 2
+    response = await Rooms().enter(rooms=[1, 12])
+    assert response.error is not None
+    assert response.error.code == "INVALID_PARAM"
+    assert [(item.path, item.reason) for item in response.error.violations] == [("rooms.1", "reference")]
+
+
 async def test_references_are_looked_up_only_after_stage_1() -> None:
     response = await Desk().execute_with_error_handling("find", {"path": "gone.md", "limit": "x"})
     assert response.error is not None

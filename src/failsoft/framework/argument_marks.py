@@ -37,7 +37,8 @@ class Reference:
     """Checks that a well-formed value leads somewhere: `Annotated[str, Reference(lookup)]`.
 
     Args:
-        lookup: `lookup(value)` or `lookup(tool, value)`, sync or async; raises a typed error if it leads nowhere.
+        lookup: `lookup(value)` or `lookup(tool, value)`, sync or async; raises a typed error if it leads nowhere. One
+            that returns False does as well, though it tells the caller less.
     """
 
     lookup: Callable[..., Any]

@@ -11,7 +11,7 @@ from typing import Any
 from failsoft.framework.arguments import Parameter, SignatureArguments, read_parameters
 from failsoft.framework.chain import Link, assemble, connect
 from failsoft.framework.context import CallContext
-from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors import ConfigurationError, InvalidParameter
 from failsoft.framework.guarded_metrics import guarded
 from failsoft.framework.json_schema_arguments import JsonSchemaArguments
 from failsoft.framework.links.check import check
@@ -22,6 +22,7 @@ from failsoft.framework.links.recover import recover
 from failsoft.framework.links.validate import validate
 from failsoft.framework.operation import BoundOperation, Operation, Toolset
 from failsoft.framework.result import Result
+from failsoft.framework.violations import Violation
 from failsoft.framework.wire import find_format
 
 __all__ = ["bind"]
@@ -126,21 +127,28 @@ def _lookup(lookup: Callable[..., Any], tool: Toolset) -> Callable[[Any], Any]:
 
 
 def _reference(name: str, lookup: Callable[[Any], Any]) -> Callable[[CallContext], Any]:
-    def examine(call: CallContext) -> Any:
+    async def examine(call: CallContext) -> None:
         value = call.arguments.get(name)
-        return None if value is None else lookup(value)
+        if value is not None:
+            await _require(name, lookup(value))
 
     return examine
 
 
 def _item_reference(name: str, lookup: Callable[[Any], Any]) -> Callable[[CallContext], Any]:
     async def examine(call: CallContext) -> None:
-        for item in call.arguments.get(name) or ():
-            verdict = lookup(item)
-            if inspect.isawaitable(verdict):
-                await verdict
+        for place, item in enumerate(call.arguments.get(name) or ()):
+            await _require(f"{name}.{place}", lookup(item))
 
     return examine
+
+
+async def _require(path: str, verdict: Any) -> None:
+    """Take False for a value that leads nowhere: whoever writes a predicate means it."""
+    if inspect.isawaitable(verdict):
+        verdict = await verdict
+    if verdict is False:
+        raise InvalidParameter.from_violations([Violation(path=path, reason="reference", message="leads nowhere")])
 
 
 def _own(methods: Iterable[Callable[..., Any]], tool: Toolset) -> Iterator[Callable[..., Any]]:

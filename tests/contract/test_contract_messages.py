@@ -196,6 +196,17 @@ async def test_refused_arguments_are_offered_corrected_where_the_correction_is_c
         assert response.error.next_step.to_dict() == {"tool": "login", "arguments": {"user": "me"}}
 
 
+async def test_the_message_names_every_field_and_stays_readable() -> None:
+    surplus = {f"surplus_{number}": number for number in range(9)}
+    response = await Bank(RuntimeError()).execute_with_error_handling("login", {"kind": 5, **surplus})
+    assert response.error is not None
+    for name in ("user", "kind", *surplus):
+        assert f"'{name}'" in response.error.message
+    response = await Bank(RuntimeError()).execute_with_error_handling("login", {f"x{n}": n for n in range(500)})
+    assert response.error is not None
+    assert len(response.error.message) <= 1_200
+
+
 # What stays behind.
 
 

@@ -22,8 +22,10 @@ Reason: TypeAlias = Literal[
     "unknown_tool",
 ]
 
-_NAMED_AT_MOST = 5
-"""Faults that a message spells out; the rest are counted, and `violations` still lists them."""
+_SPELLED_OUT_AT_MOST = 5
+"""Faults that a message spells out; of the next ones it gives the names, and the rest it counts."""
+_NAMED_AT_MOST = 20
+_NAME_AT_MOST = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +65,18 @@ class Violation:
 
 
 def summarize(violations: Sequence[Violation]) -> str:
-    """Return one sentence that names every field and what was expected of it, bounded to five fields."""
+    """Return one sentence that names every field, and of the first ones what was expected; bounded, since it is read.
+
+    `violations` has all of them.
+    """
     if len(violations) == 1:
         return f"Invalid parameter {_clause(violations[0])}."
-    clauses = "; ".join(_clause(violation) for violation in violations[:_NAMED_AT_MOST])
-    more = len(violations) - _NAMED_AT_MOST
-    tail = f"; and {more} more" if more > 0 else ""
-    return f"{len(violations)} invalid parameters: {clauses}{tail}."
+    clauses = "; ".join(_clause(violation) for violation in violations[:_SPELLED_OUT_AT_MOST])
+    named = [item.path for item in violations[_SPELLED_OUT_AT_MOST:_NAMED_AT_MOST] if len(item.path) <= _NAME_AT_MOST]
+    also = [f"'{path}'" for path in dict.fromkeys(named)]
+    more = len(violations) - _SPELLED_OUT_AT_MOST - len(named)
+    tail = ", ".join([*also, f"{more} more"] if more > 0 else also)
+    return f"{len(violations)} invalid parameters: {clauses}{f'; and {tail}' if tail else ''}."
 
 
 def _clause(violation: Violation) -> str:

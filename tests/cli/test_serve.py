@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import socket
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,6 +56,17 @@ async def test_several_workers_serve_the_same_tools(folder: Path) -> None:
             assert answer["success"] is True
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) == ExitCode.OK
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [(["serve", "docs"], ExitCode.CONFIGURATION), (["call", "list_documents", "--json", "-"], ExitCode.USAGE)],
+)
+def test_a_standard_input_that_is_closed_is_a_typed_error(folder: Path, command: list[str], code: ExitCode) -> None:
+    words = ["sh", "-c", 'exec "$0" "$@" <&-', sys.executable, "-m", "failsoft", *command]
+    ended = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert ended.stderr.startswith(("CONFIG_ERROR", "INVALID_PARAM"))
 
 
 def test_a_port_that_is_taken_is_told_with_a_way_out(run):

@@ -238,6 +238,11 @@ class Hostile(BaseTool):
         return {"read": os.read(0, 100).decode(), "child": reader.stdout.decode().strip()}
 
     @operation(read_only=True)
+    def print_in_passing(self) -> None:
+        """Write to standard output, which keeps it for later."""
+        print("noise")  # noqa: T201 - it must not reach the wire
+
+    @operation(read_only=True)
     async def raise_it(self, kind: str) -> Any:
         """Raise."""
         _raise(kind)

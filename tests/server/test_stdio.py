@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import queue
 import signal
+import struct
+import subprocess
+import sys
+import termios
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.server.processes import BOUND_S, Served
+from tests.server.processes import BOUND_S, SERVING, Served
 
 HELLO = (
     {
@@ -71,6 +78,10 @@ class Wire:
             message = json.loads(line)
             self._early[message.get("id")] = message
         return self._early.pop(number)
+
+    def rest(self) -> list[bytes]:
+        """Return the lines that came after all that was asked for, up to the end."""
+        return list(iter(lambda: self._lines.get(timeout=BOUND_S), b""))
 
     def result(self, number: int) -> dict[str, Any]:
         """Return the tool's answer to this call."""
@@ -200,3 +211,77 @@ def test_a_failed_start_ends_the_process_with_a_typed_error(served: Callable[...
     assert server.errors[-1].startswith("INIT_ERROR")
     assert server.process.stdout is not None
     assert server.process.stdout.read() == b""
+
+
+def fill(server: Served) -> None:
+    """Have the server answer until the pipe to us is full, and read nothing."""
+    assert server.process.stdin is not None
+    assert server.process.stdout is not None
+    size = fcntl.fcntl(server.process.stdout, fcntl.F_SETPIPE_SZ, 4_096)
+    answered = [call(number, "double", number=number) for number in range(1, 101)]
+    server.process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in (*HELLO, *answered)))
+    server.process.stdin.flush()
+    until = time.monotonic() + BOUND_S
+    held = 0
+    while held < size - 1_000:  # an answer that does not fit is not written in part
+        assert time.monotonic() < until
+        (held,) = struct.unpack("i", fcntl.ioctl(server.process.stdout, termios.FIONREAD, b"\0" * 4))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the size of a pipe is set as Linux does")
+@pytest.mark.parametrize("way", ["signal", "end of input"])
+def test_a_client_that_does_not_read_cannot_keep_the_server_from_ending(
+    served: Callable[..., Served], way: str
+) -> None:
+    server = served("stdio", "tools=announced", FAILSOFT_SHUTDOWN_GRACE_S="0.2")
+    fill(server)
+    if way == "signal":
+        server.send(signal.SIGTERM)
+    else:
+        assert server.process.stdin is not None
+        server.process.stdin.close()
+    assert server.wait() == 0
+    assert server.errors == ["started", "stopped"]
+
+
+def test_a_client_that_stops_listening_has_left(served: Callable[..., Served]) -> None:
+    server = served("stdio", "tools=announced")
+    assert server.process.stdin is not None
+    assert server.process.stdout is not None
+    server.process.stdout.close()
+    server.process.stdin.write(json.dumps(HELLO[0]).encode() + b"\n")
+    server.process.stdin.flush()
+    assert server.wait() == 0
+    assert server.errors == ["started", "stopped"]
+
+
+def test_an_output_that_does_not_block_takes_every_answer() -> None:
+    output, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    with subprocess.Popen([sys.executable, str(SERVING), "stdio"], stdin=subprocess.PIPE, stdout=theirs) as process:
+        os.close(theirs)
+        asked = [call(number, "double", number=number) for number in range(1, 1_001)]
+        written = b"".join(json.dumps(message).encode() + b"\n" for message in (*HELLO, *asked))
+        assert process.stdin is not None
+        threading.Thread(target=lambda: (process.stdin.write(written), process.stdin.close())).start()  # type: ignore[union-attr]
+        with os.fdopen(output, "rb") as answers:
+            assert {json.loads(line)["id"] for line in answers} == set(range(1_001))
+        assert process.wait(BOUND_S) == 0
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_without_standard_streams_it_is_a_configuration_error(closed: str) -> None:
+    command = ["sh", "-c", f'exec "$0" "$@" {closed}', sys.executable, str(SERVING), "stdio"]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=BOUND_S, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(b"CONFIG_ERROR")
+
+
+def test_what_tools_print_without_a_flush_never_touches_the_wire_either(served: Callable[..., Served]) -> None:
+    wire = Wire(served("stdio", PYTHONUNBUFFERED=""))
+    wire.send(*HELLO, call(1, "print_in_passing"))
+    assert wire.result(1)["data"] is None
+    wire.end()
+    assert wire.server.wait() == 0
+    assert wire.rest() == []
+    assert "noise" in wire.server.errors

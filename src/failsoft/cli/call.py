@@ -44,7 +44,7 @@ def call(
     """
     from failsoft.cli.calling import answer  # noqa: PLC0415 - `failsoft --help` needs none of this
 
-    given = {} if as_json is None else from_json(sys.stdin.read() if as_json == "-" else as_json)
+    given = {} if as_json is None else from_json(_standard_input() if as_json == "-" else as_json)
     response = answer(operation, given, arguments or (), toolset=toolset, app=app, root=root)
     open_screen().json(response.to_dict(), compact=compact)
     if not response.success:
@@ -53,6 +53,10 @@ def call(
             options = [word for name, value in named.items() if value is not None for word in (name, str(value))]
             _advise(response, options)
         raise typer.Exit(ExitCode.FAILED)
+
+
+def _standard_input() -> str:
+    return "" if sys.stdin is None else sys.stdin.buffer.read().decode("utf-8", errors="replace")
 
 
 def _advise(response: ToolResponse[Any], options: Sequence[str]) -> None:

@@ -44,7 +44,7 @@ def serve(
     source = LoggedSource(tool_source(toolsets or (), app, root))
     from failsoft.server import serve as run  # noqa: PLC0415 - a second, which a misspelt toolset need not wait for
 
-    if transport is Transport.stdio and sys.stdin.isatty():
+    if transport is Transport.stdio and sys.stdin is not None and sys.stdin.isatty():
         typer.echo(
             "failsoft waits for an MCP client on standard input (Ctrl-D ends it; see --transport http)", err=True
         )

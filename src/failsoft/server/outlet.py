@@ -1,0 +1,72 @@
+"""A byte stream written by a thread, so that a client that does not read holds up nobody but itself."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import select
+import threading
+from contextlib import suppress
+from io import RawIOBase
+from typing import BinaryIO
+
+from loguru import logger
+
+__all__ = ["Outlet"]
+
+
+class Outlet:
+    """Takes text as the SDK's standard output does. The SDK's own writer cannot be stopped while the pipe is full.
+
+    Args:
+        target: The stream, unbuffered: a buffer that is locked by a waiting thread would not let the process end.
+    """
+
+    def __init__(self, target: BinaryIO | RawIOBase) -> None:
+        self._target = target
+        self._loop = asyncio.get_running_loop()
+        self._pieces: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] = queue.SimpleQueue()
+        threading.Thread(target=self._write, name="failsoft-stdout", daemon=True).start()
+
+    async def write(self, text: str) -> None:
+        """Return when the text has been handed to the system.
+
+        Raises:
+            OSError: The stream is closed; with a pipe, its reader has left.
+        """
+        written: asyncio.Future[None] = self._loop.create_future()
+        self._pieces.put((text.encode(), written))
+        await written
+
+    async def flush(self) -> None:
+        """Do nothing: what was written is not kept back."""
+
+    def _write(self) -> None:
+        while True:
+            piece, written = self._pieces.get()
+            error: Exception | None = None
+            try:
+                self._write_all(memoryview(piece))
+            except (OSError, ValueError) as raised:
+                logger.debug("Writing the output ended with {}", type(raised).__name__)
+                error = raised
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                self._loop.call_soon_threadsafe(_settle, written, error)
+
+    def _write_all(self, piece: memoryview) -> None:
+        while piece:
+            taken = self._target.write(piece)
+            if taken is None:  # whoever started us has made the stream one that does not block
+                select.select([], [self._target], [])
+            else:
+                piece = piece[taken:]
+        self._target.flush()
+
+
+def _settle(written: asyncio.Future[None], error: Exception | None) -> None:
+    if written.done():  # nobody waits for it any more
+        return
+    if error is None:
+        written.set_result(None)
+    else:
+        written.set_exception(error)

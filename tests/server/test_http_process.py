@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -202,3 +203,18 @@ def test_a_raw_batch_or_a_posted_answer_costs_nothing(http_url: str) -> None:
         response = httpx2.post(f"{http_url}/mcp", content=json.dumps(body), headers=headers)
         assert response.status_code < 500
     assert httpx2.get(f"{http_url}/readyz").status_code == 200
+
+
+def test_a_body_that_cannot_be_read_is_answered_once_and_no_fault_of_the_server(served: Callable[..., Served]) -> None:
+    server = served("http", "tools=polite")
+    url = server.wait_for("ready")
+    address, port = url.removeprefix("http://").split(":")
+    for route, host in itertools.product(["/mcp", "/nothing"], [address, "elsewhere.example"]):
+        head = f"POST {route} HTTP/1.1\r\nHost: {host}\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked"
+        with socket.create_connection((address, int(port)), timeout=BOUND_S) as connection:
+            connection.sendall(head.encode() + b"\r\n\r\nno length\r\n")
+            assert connection.recv(1_000).startswith(b"HTTP/1.1 400 ")
+    assert httpx2.get(f"{url}/readyz").status_code == 200
+    server.send(signal.SIGTERM)
+    assert server.wait() == 0
+    assert not [line for line in server.errors if "Traceback" in line]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from loguru import logger
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.requests import ClientDisconnect, Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from failsoft.server.lifecycle import Lifecycle
 
@@ -30,7 +30,9 @@ class Gate:
         """Serve one request, or refuse it with 421 or 403."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif scope["path"].removeprefix(scope.get("root_path", "")) != self._mcp_path:
+            return
+        send = _unless_gone(send)
+        if scope["path"].removeprefix(scope.get("root_path", "")) != self._mcp_path:
             refusal = await self._security.validate_request(Request(scope))
             await (refusal or self._app)(scope, receive, send)
         elif scope["method"] != "POST":
@@ -44,3 +46,21 @@ class Gate:
                 logger.debug("A client left before all of its request had come")
             finally:
                 self._lifecycle.leave()
+
+
+def _unless_gone(send: Send) -> Send:
+    """Return `send` for a client that may have had its answer already.
+
+    The server itself answers a body that breaks off or cannot be read, while we may still be about to write another
+    answer. To the server that second one is a fault of the protocol; to us it is for nobody, as after a disconnect.
+    """
+
+    async def sending(message: Message) -> None:
+        try:
+            await send(message)
+        except RuntimeError:  # messages in an order that ASGI forbids: a mistake in this app
+            raise
+        except Exception as refused:  # noqa: BLE001 - each server has its own type for this
+            logger.debug("An answer was not sent, for its connection is over: {reason}", reason=type(refused).__name__)
+
+    return sending

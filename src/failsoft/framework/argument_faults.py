@@ -9,11 +9,12 @@ from typing import Any
 
 import pydantic_core
 
+from failsoft.framework.accepted import Accepted
 from failsoft.framework.errors.base import ToolError
 from failsoft.framework.fault_wording import ABSENT, Place, quotable, violation
 from failsoft.framework.json_schema_faults import violations_from_jsonschema
 from failsoft.framework.pydantic_reasons import CONSEQUENCES, REASONS, TAGS
-from failsoft.framework.schema_words import Schema, accepted_names, alternatives, below
+from failsoft.framework.schema_words import Schema
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Reason, Violation
 
@@ -27,7 +28,9 @@ _FAULTS_AT_MOST = 2_000
 
 _MAPPING = (dict, Mapping)
 """For `isinstance`: a dict is told at once, while an abstract class is asked for 0.3 us."""
+_NO_CONTEXT: Mapping[str, Any] = {}
 _CONSTANTS = frozenset({"literal_error", "enum"})
+_ABOUT_THE_ABSENT = frozenset(kind for kind, (reason, _) in REASONS.items() if reason == "missing")
 _LISTED = re.compile(r"'([^']*)'|(?<![\w.'])(-?\d{1,18})(?![\w.'])")
 _BRANCH = re.compile(r".*\[.*\]|int|str|float|bool|none|date|datetime|dict|list|tuple|set|bytes|url|uuid|decimal|any")
 """Names that pydantic gives the branches of a union; needed only where the arguments are not at hand."""
@@ -35,41 +38,37 @@ _BRANCH = re.compile(r".*\[.*\]|int|str|float|bool|none|date|datetime|dict|list|
 
 @dataclass(slots=True)
 class _Line:
-    """One line of a `ValidationError`: where it is among the arguments, and which union branches led there."""
+    """One line of a `ValidationError`: its kind, where it is, and which union branches led there."""
 
     kind: str
-    path: tuple[str | int, ...]
-    branches: tuple[tuple[int, str], ...]
-    context: Mapping[str, Any]
-    value: Any
     text: str
-    schemas: Sequence[Schema]
-    around: Sequence[Schema] = ()
-    beside: Any = None
+    context: Mapping[str, Any]
+    place: Place
+    branches: tuple[tuple[int, str], ...] = ()
     is_name: bool = False
     merged: Sequence[_Line] = ()
 
 
 def violations_from_pydantic(
-    error: pydantic_core.ValidationError, schema: Schema | None = None, arguments: Any = ABSENT
+    error: pydantic_core.ValidationError, schema: Accepted | Schema | None = None, arguments: Any = ABSENT
 ) -> list[Violation]:
     """Return all faults of the arguments, one a place, in pydantic's order.
 
     Args:
         error: What the validator raised.
-        schema: The JSON Schema that the arguments were held to; it gives accepted names, values and types.
+        schema: The JSON Schema that the arguments were held to; it gives accepted names, values and types. Whoever
+            asks often keeps the `Accepted` of it.
         arguments: The arguments as received. Without them, names of union branches may stay in a path.
     """
-    root: Schema = schema or {}
     if error.error_count() > _FAULTS_AT_MOST:
         said = f"the arguments have {error.error_count()} faults, too many to list; correct them and call again"
         return [Violation(path="", reason="value", message=said, expected="arguments that fit the schema")]
-    start = alternatives([root], root)
-    lines = [_locate(details, root, start, arguments) for details in error.errors(include_url=False)]
+    accepted = schema if isinstance(schema, Accepted) else Accepted.by(schema or {})
+    lines = [_locate(details, accepted, arguments) for details in error.errors(include_url=False)]
     if len(lines) > 1:
         told = [line for line in lines if line.kind not in CONSEQUENCES] or lines
         lines = _collapse(told, 0)[:VIOLATIONS_AT_MOST]
-    return [_violation(line, root) for line in lines]
+    return [_violation(line) for line in lines]
 
 
 def carried_errors(error: pydantic_core.ValidationError) -> list[ToolError]:
@@ -79,45 +78,47 @@ def carried_errors(error: pydantic_core.ValidationError) -> list[ToolError]:
     return [carried for carried in found if isinstance(carried, ToolError)]
 
 
-def _locate(details: Any, root: Schema, start: Sequence[Schema], arguments: Any) -> _Line:
+def _locate(details: Any, accepted: Accepted, arguments: Any) -> _Line:
     """Follow pydantic's `loc` through the arguments and the schema, telling steps from names of union branches."""
     kind, steps = details["type"], details["loc"]
-    line = _Line(kind, (), (), details.get("ctx", {}), arguments, details["msg"], start)
-    for number, step in enumerate(steps):
-        may_be_absent = number == len(steps) - 1 and REASONS.get(kind, ("",))[0] == "missing"
+    place = Place((), arguments, accepted)
+    line = _Line(kind, details["msg"], details.get("ctx", _NO_CONTEXT), place)
+    for number, step in enumerate(steps, 1):
+        may_be_absent = number == len(steps) and kind in _ABOUT_THE_ABSENT
         if step == "[key]":
-            line.is_name, line.value = True, details.get("input")
-        elif _is_step(step, line, may_be_absent=may_be_absent):
-            _descend(line, step, root)
+            line.is_name, place.value = True, details.get("input")
+        elif _is_step(step, place, may_be_absent=may_be_absent):
+            _descend(place, step)
         else:
-            line.branches += ((len(line.path), str(step)),)
-    if line.value is ABSENT:
-        line.value = details.get("input")
+            line.branches += ((len(place.path), str(step)),)
+    if place.value is ABSENT:
+        place.value = details.get("input")
     if kind in TAGS:
         discriminator = str(line.context.get("discriminator", ""))
         if discriminator.startswith("'"):
-            _descend(line, discriminator.strip("'"), root)
+            _descend(place, discriminator.strip("'"))
     return line
 
 
-def _is_step(step: str | int, line: _Line, *, may_be_absent: bool) -> bool:
+def _is_step(step: str | int, place: Place, *, may_be_absent: bool) -> bool:
+    value = place.value
     if isinstance(step, int):
-        return line.value is ABSENT or isinstance(line.value, (list, tuple)) or may_be_absent
-    if line.value is ABSENT:
+        return value is ABSENT or isinstance(value, (list, tuple)) or may_be_absent
+    if value is ABSENT:
         return _BRANCH.fullmatch(step) is None
-    if not isinstance(line.value, _MAPPING):
+    if not isinstance(value, _MAPPING):
         return False
-    return step in line.value or may_be_absent or step in accepted_names(line.schemas)
+    return step in value or may_be_absent or step in place.accepted.names
 
 
-def _descend(line: _Line, step: str | int, root: Schema) -> None:
-    line.around, line.beside = line.schemas, line.value
-    line.path, line.schemas = (*line.path, step), below(line.schemas, step, root)
-    if line.value is not ABSENT:
+def _descend(place: Place, step: str | int) -> None:
+    place.around, place.beside = place.accepted, place.value
+    place.path, place.accepted = (*place.path, step), place.accepted.below(step)
+    if place.value is not ABSENT:
         try:
-            line.value = line.value[step]
+            place.value = place.value[step]
         except (LookupError, TypeError):
-            line.value = None
+            place.value = None
 
 
 def _collapse(lines: Sequence[_Line], depth: int) -> list[_Line]:
@@ -133,11 +134,11 @@ def _collapse(lines: Sequence[_Line], depth: int) -> list[_Line]:
             order.append(line)
             continue
         length, branch = line.branches[depth]
-        place = line.path[:length]
-        if place not in unions:
-            unions[place] = {}
-            order.append(place)
-        unions[place].setdefault(branch, []).append(line)
+        path = line.place.path[:length]
+        if path not in unions:
+            unions[path] = {}
+            order.append(path)
+        unions[path].setdefault(branch, []).append(line)
     settled: list[_Line] = []
     for entry in order:
         settled += [entry] if isinstance(entry, _Line) else _settle(unions[entry], len(entry), depth)
@@ -145,7 +146,7 @@ def _collapse(lines: Sequence[_Line], depth: int) -> list[_Line]:
 
 
 def _settle(branches: Mapping[str, list[_Line]], length: int, depth: int) -> list[_Line]:
-    meant = [lines for lines in branches.values() if any(len(line.path) > length for line in lines)]
+    meant = [lines for lines in branches.values() if any(len(line.place.path) > length for line in lines)]
     for tag in meant[0] if len(meant) > 1 else ():
         if all(any(_is_tag(line, tag) for line in lines) for lines in meant):
             return [tag]
@@ -158,26 +159,19 @@ def _settle(branches: Mapping[str, list[_Line]], length: int, depth: int) -> lis
 
 def _is_tag(line: _Line, like: _Line) -> bool:
     """Return whether two branches want another constant at one place: all constants are accepted there."""
-    return line.kind in _CONSTANTS and like.kind in _CONSTANTS and line.path == like.path
+    return line.kind in _CONSTANTS and like.kind in _CONSTANTS and line.place.path == like.place.path
 
 
 def _distance(lines: Sequence[_Line]) -> tuple[int, int]:
     return sum(line.kind in _CONSTANTS for line in lines), len(lines)
 
 
-def _violation(line: _Line, root: Schema) -> Violation:
+def _violation(line: _Line) -> Violation:
     reason, expected = _fact(line) if not line.merged else _of_branches([line, *line.merged])
-    place = Place(path=line.path, value=line.value, schemas=line.schemas, root=root)
-    if reason == "unexpected":
-        place.names, place.given = accepted_names(line.around), _names(line.beside)
     if line.is_name:
-        return violation("value", place, said=f"this name is not accepted: expected {expected or 'another one'}")
-    said = _author_said(line, place) if reason == "value" and not line.merged else ""
-    return violation(reason, place, expected=expected, said=said, listed=_listed(line))
-
-
-def _names(value: Any) -> list[str]:
-    return [name for name in value if isinstance(name, str)] if isinstance(value, _MAPPING) else []
+        return violation("value", line.place, said=f"this name is not accepted: expected {expected or 'another one'}")
+    said = _author_said(line) if reason == "value" and not line.merged else ""
+    return violation(reason, line.place, expected=expected, said=said, listed=_listed(line))
 
 
 def _of_branches(lines: Sequence[_Line]) -> tuple[Reason, str]:
@@ -205,14 +199,14 @@ def _fact(line: _Line) -> tuple[Reason, str]:
     return reason, template.format_map(context)
 
 
-def _author_said(line: _Line, place: Place) -> str:
+def _author_said(line: _Line) -> str:
     """Return the sentence of a check that the tool's author wrote, without pydantic's prefix."""
     carried = line.context.get("error")
     if isinstance(carried, ToolError):
         return carried.message.rstrip(".")
     if isinstance(carried, Exception):
-        return quotable(str(carried), place)
-    return quotable(line.text, place) if line.kind not in REASONS else ""
+        return quotable(str(carried), line.place)
+    return quotable(line.text, line.place) if line.kind not in REASONS else ""
 
 
 def _listed(line: _Line) -> list[Any]:

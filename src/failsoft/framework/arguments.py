@@ -12,6 +12,7 @@ from pydantic import ConfigDict, PydanticUserError, TypeAdapter
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
+from failsoft.framework.accepted import Accepted
 from failsoft.framework.argument_faults import violations_from_pydantic
 from failsoft.framework.argument_marks import Fault, Reference, read_marks
 from failsoft.framework.context import CallContext
@@ -86,6 +87,8 @@ class SignatureArguments:
     needs_json: bool
     extra: Literal["forbid"] | None
     """What becomes of unknown names in nested models: forbidden, unless one of the models declares itself open."""
+    accepted: Accepted
+    """The schema in words, for those whose arguments do not fit it."""
 
     @classmethod
     def from_parameters(cls, owner: str, parameters: list[Parameter]) -> SignatureArguments:
@@ -114,7 +117,8 @@ class SignatureArguments:
         for nested in [] if is_open else objects:
             nested["additionalProperties"] = False
         check_input_schema(owner, schema)
-        return cls(parameters, schema, adapter.validator, _needs_json(schema), None if is_open else "forbid")  # type: ignore[arg-type]
+        extra: Literal["forbid"] | None = None if is_open else "forbid"
+        return cls(parameters, schema, adapter.validator, _needs_json(schema), extra, Accepted.by(schema))  # type: ignore[arg-type]
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the arguments as the handler gets them; see `ports.Arguments`."""
@@ -124,7 +128,7 @@ class SignatureArguments:
                 return self.validator.validate_python(given)  # type: ignore[no-any-return]
             except pydantic_core.ValidationError as error:
                 if _is_flat(given):  # JSON mode has the last word, and would say the same of such values
-                    raise self._refusal(violations_from_pydantic(error, self.schema, given)) from None
+                    raise self._refusal(violations_from_pydantic(error, self.accepted, given)) from None
         try:
             text = pydantic_core.to_json(given)
         except (ValueError, RecursionError):
@@ -132,7 +136,7 @@ class SignatureArguments:
         try:
             return self.validator.validate_json(text, strict=True, extra=self.extra)  # type: ignore[no-any-return]
         except pydantic_core.ValidationError as error:
-            violations = violations_from_pydantic(error, self.schema, given)
+            violations = violations_from_pydantic(error, self.accepted, given)
         raise self._refusal(violations)
 
     def _validate_objects(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,7 +145,7 @@ class SignatureArguments:
             return self.validator.validate_python(given, extra=self.extra)  # type: ignore[no-any-return]
         except pydantic_core.ValidationError as error:
             try:
-                violations = violations_from_pydantic(error, self.schema, given)
+                violations = violations_from_pydantic(error, self.accepted, given)
             except (ValueError, RecursionError):
                 violations = [NOT_JSON]
         except (ValueError, RecursionError):

@@ -7,17 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from failsoft.framework.accepted import NOTHING_KNOWN, Accepted
 from failsoft.framework.did_you_mean import closest_name, closest_value, coerced
 from failsoft.framework.redaction import is_content, is_secret_name, redact_text, withhold_contents
-from failsoft.framework.schema_words import (
-    ALLOWED_AT_MOST,
-    Schema,
-    describe,
-    enumerated,
-    json_type,
-    kinds_of,
-    one_of,
-)
+from failsoft.framework.schema_words import ALLOWED_AT_MOST, json_type, one_of
 from failsoft.framework.text import QUOTED_AT_MOST, bounded, printable
 from failsoft.framework.violations import Reason, Violation
 
@@ -33,25 +26,23 @@ _SECRET_AT_LEAST = 8
 _STEP_AT_MOST = 100
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Place:
     """Where a fault is, and what is known about that place.
 
     Args:
         path: Steps from the arguments' root: names and list positions.
         value: What was received there.
-        schemas: What is accepted there, references followed.
-        root: The schema that references are looked up in.
-        names: The names accepted beside it, for a name that is not.
-        given: The names received beside it; none of them is suggested again.
+        accepted: What is accepted there.
+        around: What is accepted in the object that it stands in.
+        beside: That object as received; none of its names is suggested for another one.
     """
 
     path: tuple[str | int, ...]
     value: Any = ABSENT
-    schemas: Sequence[Schema] = ()
-    root: Schema
-    names: Sequence[str] = ()
-    given: Sequence[str] = ()
+    accepted: Accepted = NOTHING_KNOWN
+    around: Accepted = NOTHING_KNOWN
+    beside: Any = ABSENT
 
 
 def violation(
@@ -70,9 +61,9 @@ def violation(
         return _missing(place, expected)
     if reason == "unexpected":
         return _unexpected(place)
-    allowed = tuple(enumerated(place.schemas) or listed)
+    allowed = place.accepted.values or tuple(listed)
     if reason == "type":
-        expected = describe(place.schemas, place.root, by_type=True) or expected
+        expected = place.accepted.words_of_type or expected
     elif reason == "enum" and allowed:
         expected = " or ".join(filter(None, [one_of(allowed), expected]))
     private = _is_private(place)
@@ -89,21 +80,22 @@ def violation(
 
 
 def _missing(place: Place, expected: str) -> Violation:
-    expected = bounded(describe(place.schemas, place.root) or expected)
+    expected = bounded(place.accepted.words or expected)
     message = f"is required: expected {expected}" if expected else "is required"
     return Violation(path=dotted(place.path), reason="missing", message=bounded(message), expected=expected)
 
 
 def _unexpected(place: Place) -> Violation:
     name = str(place.path[-1]) if place.path else ""
-    expected = bounded(one_of(place.names)) if place.names else ""
+    names = place.around.names
+    given = place.beside if isinstance(place.beside, (dict, Mapping)) else ()
     return Violation(
         path=dotted(place.path),
         reason="unexpected",
-        message=bounded(f"is not accepted; accepted: {', '.join(place.names)}" if place.names else "is not accepted"),
-        expected=expected,
-        allowed=tuple(place.names[:ALLOWED_AT_MOST]),
-        suggestion=closest_name(name, [option for option in place.names if option not in place.given]),
+        message=bounded(f"is not accepted; accepted: {', '.join(names)}" if names else "is not accepted"),
+        expected=bounded(place.around.words_of_names),
+        allowed=names[:ALLOWED_AT_MOST],
+        suggestion=closest_name(name, [option for option in names if option not in given]),
     )
 
 
@@ -123,9 +115,10 @@ def _suggestion(reason: Reason, place: Place, allowed: Sequence[Any]) -> Any:
         return None
     if allowed and reason in {"enum", "type"}:
         return _sendable(closest_value(place.value, allowed))
-    same = coerced(place.value, kinds_of(place.schemas)) if reason == "type" else None
-    is_formatted = isinstance(same, str) and any("format" in schema for schema in place.schemas)
-    return None if is_formatted else _sendable(same)  # a number is no date, not even written as text
+    same = coerced(place.value, place.accepted.kinds) if reason == "type" else None
+    if isinstance(same, str) and place.accepted.is_formatted:  # a number is no date, not even written as text
+        return None
+    return _sendable(same)
 
 
 def _sendable(value: Any) -> Any:

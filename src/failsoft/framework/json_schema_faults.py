@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from failsoft.framework.accepted import Accepted
 from failsoft.framework.fault_wording import Place, violation
-from failsoft.framework.schema_words import FORMATS, Schema, accepted_names, alternatives, below, describe
+from failsoft.framework.schema_words import FORMATS
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Reason, Violation
 
@@ -47,8 +48,9 @@ def violations_from_jsonschema(validator: Any, instance: Any) -> list[Violation]
         instance: The arguments as received.
     """
     found: dict[tuple[str, Reason], Violation] = {}
+    whole = Accepted.by(validator.schema)
     for error in validator.iter_errors(instance):
-        for fault in _violations(error, (), validator.schema):
+        for fault in _violations(error, (), whole):
             found.setdefault((fault.path, fault.reason), fault)
         if len(found) >= _VIOLATIONS_AT_MOST:
             break
@@ -58,25 +60,25 @@ def violations_from_jsonschema(validator: Any, instance: Any) -> list[Violation]
 
 def violations_from_error(error: Any) -> list[Violation]:
     """Return the faults of one `jsonschema.ValidationError` that somebody else raised."""
-    return list(_violations(error, (), error.schema if isinstance(error.schema, Mapping) else {}))
+    return list(_violations(error, (), Accepted.by(error.schema if isinstance(error.schema, Mapping) else {})))
 
 
-def _violations(error: Any, above: tuple[str | int, ...], root: Schema) -> Iterator[Violation]:
+def _violations(error: Any, above: tuple[str | int, ...], whole: Accepted) -> Iterator[Violation]:
     """Yield the faults that one error of jsonschema stands for; `above` is the path of the error it belongs to."""
     path = (*above, *error.relative_path)
     keyword, limit, schema = error.validator, error.validator_value, error.schema
-    place = Place(path=path, value=error.instance, schemas=alternatives([schema], root), root=root)
+    place = Place(path, error.instance, whole.held_to([schema]))
     if "propertyNames" in error.relative_schema_path:
-        yield violation("unexpected", Place(path=(*path, error.instance), root=root))
+        yield violation("unexpected", Place((*path, error.instance)))
     elif keyword in {"anyOf", "oneOf"}:
-        yield from _of_union(error, place)
+        yield from _of_union(error, place, whole)
     elif keyword in {"required", "dependentRequired", "dependencies"}:
         for name in _missing(limit, error.instance):
-            yield violation("missing", Place(path=(*path, name), schemas=below(place.schemas, name, root), root=root))
+            yield violation("missing", Place((*path, name), accepted=place.accepted.below(name)))
     elif keyword in {"additionalProperties", "unevaluatedProperties"}:
         yield from _unexpected(error, place)
     elif keyword is None:
-        yield violation("unexpected", Place(path=path, root=root))
+        yield violation("unexpected", Place(path))
     elif keyword == "type":
         yield violation("type", place, expected=" or ".join(limit) if isinstance(limit, list) else str(limit))
     elif keyword in _CONSTANTS:
@@ -106,18 +108,16 @@ def _missing(limit: Any, instance: Any) -> Iterator[str]:
 
 
 def _unexpected(error: Any, place: Place) -> Iterator[Violation]:
-    names = accepted_names(place.schemas)
-    patterns = [pattern for schema in place.schemas for pattern in schema.get("patternProperties") or ()]
+    around = place.accepted
     given = [str(name) for name in error.instance]
-    extra = [name for name in given if name not in names and not any(re.search(each, name) for each in patterns)]
+    extra = [n for n in given if n not in around.names and not any(re.search(each, n) for each in around.patterns)]
     for name in extra:
-        path = (*place.path, name)
-        yield violation("unexpected", Place(path=path, root=place.root, names=names, given=given))
+        yield violation("unexpected", Place((*place.path, name), around=around, beside=error.instance))
     if not extra:
         yield violation("unexpected", place)
 
 
-def _of_union(error: Any, place: Place) -> Iterator[Violation]:
+def _of_union(error: Any, place: Place, whole: Accepted) -> Iterator[Violation]:
     """Yield the faults of the branch that the value was meant for, or one fault that names all branches.
 
     A branch that accepts the value's JSON type was meant; among several, the one whose constants fit, then the one
@@ -134,7 +134,7 @@ def _of_union(error: Any, place: Place) -> Iterator[Violation]:
         yield _of_constants(shared, place)
     elif meant:
         for inner in min(meant, key=_distance):
-            yield from _violations(inner, place.path, place.root)
+            yield from _violations(inner, place.path, whole)
     else:
         yield violation("type", place)
 
@@ -153,13 +153,11 @@ def _is_constant(error: Any, like: Any) -> bool:
 
 def _of_constants(fault: Any, place: Place) -> Violation:
     """Return the fault of a place where every branch wants another constant: all of them are accepted there."""
-    schemas = place.schemas
+    accepted = place.accepted
     for step in fault.relative_path:
-        schemas = below(schemas, step, place.root)
-    others = [schema for schema in schemas if "enum" not in schema and "const" not in schema]
-    path = (*place.path, *fault.relative_path)
-    inner = Place(path=path, value=fault.instance, schemas=schemas, root=place.root)
-    return violation("enum", inner, expected=describe(others, place.root))
+        accepted = accepted.below(step)
+    inner = Place((*place.path, *fault.relative_path), fault.instance, accepted)
+    return violation("enum", inner, expected=accepted.words_beside_values)
 
 
 def _is_of_type(error: Any) -> bool:

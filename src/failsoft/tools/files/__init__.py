@@ -1,0 +1,46 @@
+"""Files on disk: safe paths, atomic writes, locks, and transactions over several files, for any toolset."""
+
+from __future__ import annotations
+
+from failsoft.tools.files.commit import Written
+from failsoft.tools.files.content import Content
+from failsoft.tools.files.faults import (
+    BadSpelling,
+    ChangedOnDisk,
+    DiskFault,
+    FileFault,
+    GivenUp,
+    LockTimeout,
+    NotARegularFile,
+    OutsideRoots,
+    SameFileTwice,
+    SpellingReason,
+    Step,
+    TooLarge,
+    UnfinishedTransaction,
+)
+from failsoft.tools.files.recovering import Recovered
+from failsoft.tools.files.roots import Roots
+from failsoft.tools.files.transaction import Files, Transaction
+
+__all__ = [
+    "BadSpelling",
+    "ChangedOnDisk",
+    "Content",
+    "DiskFault",
+    "FileFault",
+    "Files",
+    "GivenUp",
+    "LockTimeout",
+    "NotARegularFile",
+    "OutsideRoots",
+    "Recovered",
+    "Roots",
+    "SameFileTwice",
+    "SpellingReason",
+    "Step",
+    "TooLarge",
+    "Transaction",
+    "UnfinishedTransaction",
+    "Written",
+]

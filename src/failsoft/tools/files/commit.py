@@ -1,0 +1,250 @@
+"""All files of a transaction or none: staged first, then decided in the journal, then renamed one after another."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from failsoft.framework.errors import Effect
+from failsoft.tools.files.content import Content
+from failsoft.tools.files.faults import DiskFault, FileFault, GivenUp
+from failsoft.tools.files.journal import Entry, Journal, Journals
+from failsoft.tools.files.locks import GiveUp
+from failsoft.tools.files.place import Place, sync_folder
+from failsoft.tools.files.slot import Slot
+
+__all__ = ["Change", "Written", "commit", "sync_folders"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one file shall become.
+
+    Args:
+        place: Where it is.
+        before: What it was when it was read; None for a file that is to be made.
+        data: All its bytes afterwards.
+        backup: Whether the old content is kept as a backup.
+    """
+
+    place: Place
+    before: Content | None
+    data: bytes
+    backup: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What became of one file.
+
+    Args:
+        path: As the caller named it.
+        changed: False: it held these bytes already, and was not touched.
+        sha256: The hash of what it holds now.
+        bytes: Its size now.
+        backup_path: Where the old content is kept, links resolved; None if it is not.
+        durable: False: the rename could not be made durable, because the folder may not be opened for reading.
+    """
+
+    path: str
+    changed: bool
+    sha256: str
+    bytes: int
+    backup_path: str | None = None
+    durable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    slot: Slot
+    change: Change
+
+
+def commit(changes: Sequence[Change], journals: Journals, give_up: GiveUp) -> list[Written]:
+    """Write all files or none, and return what became of each, in order.
+
+    The caller holds the locks of all of them.
+
+    Raises:
+        DiskFault: The operating system refused a step. `effect` says what it left behind: `none`; `applied` if only
+            the last step, making the renames durable, failed; `unknown` if the way back failed, too: then the next
+            call on one of these files tries again.
+        ChangedOnDisk: A file is not what was read.
+        GivenUp: `give_up` said so before the first rename.
+    """
+    hashes = [hashlib.sha256(change.data).hexdigest() for change in changes]
+    is_changed = [change.before is None or change.before.data != change.data for change in changes]
+    jobs = _jobs([pair for pair, is_one in zip(zip(changes, hashes, strict=True), is_changed, strict=True) if is_one])
+    is_durable = _carry_out(jobs, journals, give_up) if jobs else True
+    slots = {id(job.change): job.slot for job in jobs}
+    return [
+        _written(change, sha256, slots.get(id(change)), is_durable)
+        for change, sha256 in zip(changes, hashes, strict=True)
+    ]
+
+
+def sync_folders(places: Iterable[Place]) -> bool:
+    """Make the renames in these folders durable, and return whether that was possible everywhere.
+
+    Raises:
+        DiskFault: Step `sync`: the disk reports an error.
+    """
+    is_durable = True
+    for place in {place.key.rpartition(":")[0]: place for place in places}.values():
+        try:
+            is_durable = sync_folder(place.folder) and is_durable
+        except OSError as error:
+            raise DiskFault(place.path, errno=error.errno or 0, step="sync") from error
+    return is_durable
+
+
+def _jobs(changed: Sequence[tuple[Change, str]]) -> list[_Job]:
+    token = secrets.token_hex(8)
+    return [
+        _Job(
+            Slot(
+                change.place,
+                Entry(
+                    path=change.place.real_path,
+                    key=change.place.key,
+                    stem=f".failsoft-{token}-{index}",
+                    before=None if change.before is None else change.before.sha256,
+                    after=sha256,
+                    backup=change.backup and change.before is not None,
+                    is_alone=len(changed) == 1,
+                ),
+            ),
+            change,
+        )
+        for index, (change, sha256) in enumerate(changed)
+    ]
+
+
+def _carry_out(jobs: Sequence[_Job], journals: Journals, give_up: GiveUp) -> bool:
+    """Write all files or none; return whether the renames are durable."""
+    slots = [job.slot for job in jobs]
+    try:
+        # A single rename is whole by itself: its journal only tells what to sweep, so it need not be durable.
+        journal = journals.begin([slot.entry for slot in slots], durable=len(jobs) > 1)
+    except OSError as error:
+        raise DiskFault(None, errno=error.errno or 0, step="journal") from error
+    try:
+        try:
+            _stage(jobs, give_up)
+        except BaseException:
+            _abandon(slots, journal)
+            raise
+        try:
+            _place(jobs, journal)
+        except BaseException as error:
+            effect = _roll_back(slots, journal)
+            if isinstance(error, FileFault):
+                error.effect = effect
+                error.backups = {} if effect == "none" else _backups(slots)
+            raise
+        return _finish(slots, journal)
+    finally:
+        journal.close()
+
+
+def _stage(jobs: Sequence[_Job], give_up: GiveUp) -> None:
+    for slot, change in ((job.slot, job.change) for job in jobs):
+        _require_wanted(slot, give_up)
+        slot.stage(change.data, change.before)
+        slot.keep(change.before)
+        slot.back_up(change.before)
+    if len(jobs) > 1:
+        sync_folders(job.slot.place for job in jobs)
+    for job in jobs:
+        job.slot.require_unchanged(job.change.before, thoroughly=True)
+    _require_wanted(jobs[0].slot, give_up)
+
+
+def _place(jobs: Sequence[_Job], journal: Journal) -> None:
+    if len(jobs) > 1:
+        _note(journal, "commit", durable=True)
+    for job in jobs:
+        job.slot.require_unchanged(job.change.before, thoroughly=False)
+        job.slot.put()
+
+
+def _finish(slots: Sequence[Slot], journal: Journal) -> bool:
+    """Make the renames durable and sweep. What cannot be swept now stays in the journal, for the next call."""
+    try:
+        is_durable = sync_folders(slot.place for slot in slots)
+    except FileFault as fault:
+        fault.effect = "applied"
+        fault.backups = _backups(slots)
+        raise
+    with suppress(FileFault, OSError):
+        if len(slots) > 1:
+            _note(journal, "done", durable=True)
+        for slot in slots:
+            slot.sweep()
+        journal.remove()
+    return is_durable
+
+
+def _abandon(slots: Sequence[Slot], journal: Journal) -> None:
+    """Take everything away that was staged. What cannot be taken away stays in the journal, for the next call."""
+    with suppress(FileFault, OSError):
+        for slot in slots:
+            slot.drop_backup()
+            slot.sweep()
+        journal.remove()
+
+
+def _roll_back(slots: Sequence[Slot], journal: Journal) -> Effect:
+    """Put the old contents back, and return what is left behind.
+
+    The new contents go first, and durably: without them a successor that finds the journal has only the way back, too.
+    """
+    try:
+        if len(slots) == 1 and slots[0].state() == "done":  # the system reported an error, but did it
+            return "applied"
+        for slot in slots:
+            slot.drop_staged()
+        sync_folders(slot.place for slot in slots)
+        are_back = [slot.take_back() for slot in slots]
+        if not all(are_back):
+            return "unknown"
+        for slot in slots:
+            slot.drop_backup()
+        sync_folders(slot.place for slot in slots)
+        for slot in slots:
+            slot.sweep()
+        journal.remove()
+    except (FileFault, OSError):
+        return "unknown"
+    return "none"
+
+
+def _note(journal: Journal, word: str, *, durable: bool) -> None:
+    try:
+        journal.write(word, durable=durable)
+    except OSError as error:
+        raise DiskFault(None, errno=error.errno or 0, step="journal") from error
+
+
+def _require_wanted(slot: Slot, give_up: GiveUp) -> None:
+    if give_up():
+        raise GivenUp(slot.place.path)
+
+
+def _backups(slots: Iterable[Slot]) -> dict[str, str]:
+    paths = ((slot.place.path, slot.backup_path) for slot in slots)
+    return {path: backup for path, backup in paths if backup is not None}
+
+
+def _written(change: Change, sha256: str, slot: Slot | None, is_durable: bool) -> Written:  # noqa: FBT001 - private
+    return Written(
+        path=change.place.path,
+        changed=slot is not None,
+        sha256=sha256,
+        bytes=len(change.data),
+        backup_path=None if slot is None else slot.backup_path,
+        durable=is_durable,
+    )

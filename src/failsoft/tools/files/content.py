@@ -1,0 +1,109 @@
+"""Reading a file whole, and recognizing it again later."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, TooLarge
+from failsoft.tools.files.place import Place
+
+__all__ = ["Content", "Identity", "identity_of", "read"]
+
+_TRIES = 5
+_CHUNK_BYTES = 1 << 20
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+"""Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever."""
+
+Identity = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Content:
+    """A file as it was read.
+
+    Args:
+        data: All its bytes.
+        facts: What the operating system said about it right after.
+    """
+
+    data: bytes
+    facts: os.stat_result
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the bytes, as hexadecimal text."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def identity(self) -> Identity:
+        """What changes when somebody writes or replaces the file."""
+        return identity_of(self.facts)
+
+
+def identity_of(facts: os.stat_result) -> Identity:
+    """Return what changes when somebody writes or replaces the file; not its ctime, which a hard link changes too."""
+    return facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_size
+
+
+def read(place: Place, *, bytes_at_most: int) -> Content:
+    """Return the file at this place, whole and from one moment.
+
+    Args:
+        place: Where it is.
+        bytes_at_most: Above this size it is not read.
+
+    Raises:
+        DiskFault: There is no such file (step `find`), or it cannot be read (step `read`).
+        NotARegularFile: It is a folder, a pipe, a socket or a device.
+        TooLarge: It has more bytes.
+        ChangedOnDisk: It is written to again and again while we read.
+    """
+    facts = place.facts()
+    if facts is None:
+        raise DiskFault(place.path, errno=errno.ENOENT, step="find")
+    place.require_regular(facts)
+    try:
+        for _ in range(_TRIES):
+            content = _read_once(place, bytes_at_most)
+            if content is not None:
+                return content
+    except OSError as error:
+        is_missing = error.errno == errno.ENOENT
+        raise DiskFault(place.path, errno=error.errno or 0, step="find" if is_missing else "read") from error
+    raise ChangedOnDisk(place.path)
+
+
+def _read_once(place: Place, limit: int) -> Content | None:
+    """Return the content; None if the file changed under our hands, or has just been swapped for a link."""
+    try:
+        file = os.open(place.name, _OPEN, dir_fd=place.folder)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            return None
+        raise
+    try:
+        before = os.fstat(file)
+        place.require_regular(before)
+        if before.st_size > limit:
+            raise TooLarge(place.path, size_bytes=before.st_size, limit_bytes=limit)
+        data = _read_all(file, before.st_size, limit)
+        after = os.fstat(file)
+    finally:
+        os.close(file)
+    if len(data) > limit:
+        raise TooLarge(place.path, size_bytes=max(len(data), after.st_size), limit_bytes=limit)
+    return Content(data, after) if identity_of(before) == identity_of(after) else None
+
+
+def _read_all(file: int, size: int, limit: int) -> bytes:
+    """Return all bytes, or some more than the limit: a file may grow, and some say they are empty."""
+    chunks: list[bytes] = []
+    total = 0
+    while total <= limit and (chunk := os.read(file, min(max(size + 1 - total, 4096), _CHUNK_BYTES))):
+        chunks.append(chunk)
+        total += len(chunk)
+    return b"".join(chunks)

@@ -1,0 +1,265 @@
+"""The folders that may be touched, and the only way into them: name by name, beneath descriptors that are held open.
+
+A path that was judged by its spelling can still be led astray by links, and by whoever swaps a folder for a link
+between the check and the use. So the kernel never follows a link here: we read them and follow them ourselves.
+"""
+
+from __future__ import annotations
+
+import copy
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from failsoft.tools.files.faults import DiskFault, OutsideRoots
+from failsoft.tools.files.place import FOLDER_FLAGS, Place
+from failsoft.tools.files.spelling import folded, names_of
+
+__all__ = ["Roots"]
+
+_LINKS_AT_MOST = 40
+_SWAPS_AT_MOST = 20
+_STEPS_AT_MOST = 20_000
+"""Each `..` of a link is a walk of its own, so a few crafted links could keep us walking for minutes."""
+_NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
+"""What opening a link as a folder answers, depending on the system."""
+
+
+class _Way(NamedTuple):
+    """How an absolute path into a root may begin, and where that is."""
+
+    spelling: tuple[str, ...]
+    root: str
+    names: tuple[str, ...]
+
+
+class _SwappedError(Exception):
+    """What was looked at a moment ago is something else by now."""
+
+
+class Roots:
+    """One or several allowed folders.
+
+    Args:
+        folders: The folders; one that lies within another is not needed, and would be a way to swap its parent.
+        relative: Whether paths may also be relative, to the first folder.
+        off_limits: Files and folders within that stay out of reach: audit logs, settings, our own state.
+
+    Raises:
+        OSError: A folder does not exist or is none.
+    """
+
+    def __init__(
+        self, folders: Sequence[str | os.PathLike[str]], *, relative: bool = False, off_limits: Sequence[Path] = ()
+    ) -> None:
+        self.relative = relative
+        given = [os.path.abspath(folder) for folder in folders]  # noqa: PTH100 - resolve() would lose the spelling
+        real = [os.path.realpath(folder, strict=True) for folder in given]
+        for folder in real:
+            os.close(os.open(folder, FOLDER_FLAGS))
+        self.folders = tuple(dict.fromkeys(one for one in real if not any(_is_within(one, other) for other in real)))
+        """The allowed folders, without links and without those that lie in another."""
+        self._ways = [way for pair in zip(given, real, strict=True) for way in self._ways_to(*pair)]
+        self._first = real[0]
+        self._off_limits = _shapes(off_limits)
+
+    def _ways_to(self, given: str, real: str) -> list[_Way]:
+        root = next(root for root in self.folders if real == root or _is_within(real, root))
+        names = _names(real)[len(_names(root)) :]
+        return [_Way(_names(spelling), root, names) for spelling in (given, real)]
+
+    @classmethod
+    def anywhere(cls, *, off_limits: Sequence[Path] = ()) -> Self:
+        """Return the roots of a server that was given none: every absolute path."""
+        return cls(["/"], off_limits=off_limits)
+
+    def without(self, *paths: Path) -> Roots:
+        """Return the same roots with more that is off limits."""
+        other = copy.copy(self)
+        other._off_limits = [*self._off_limits, *_shapes(paths)]  # noqa: SLF001 - a copy of ourselves
+        return other
+
+    @contextmanager
+    def place(self, path: str, *, follow: bool = True) -> Iterator[Place]:
+        """Hold the place open that the path leads to, whether or not there is a file.
+
+        Args:
+            path: As the caller wrote it.
+            follow: False: a link anywhere on the way is an error, for paths that were resolved before.
+
+        Raises:
+            BadSpelling: No file can have this path here.
+            OutsideRoots: It leads out of the roots, or to what is off limits.
+            DiskFault: A folder on the way is missing or no folder, links go in circles, the access is refused.
+        """
+        place = self.find(path, follow=follow)
+        try:
+            yield place
+        finally:
+            place.close()
+
+    def find(self, path: str, *, follow: bool = True) -> Place:
+        """Return the place as `place` does; whoever calls this closes it."""
+        names = names_of(path, relative=self.relative)
+        if not path.startswith("/"):
+            names = (*_names(self._first), *names)
+        try:
+            for _ in range(_SWAPS_AT_MOST):
+                try:
+                    return _Walk(self, path, links=_LINKS_AT_MOST if follow else 0).to(names)
+                except _SwappedError:
+                    continue
+        except OSError as error:
+            raise DiskFault(path, errno=error.errno or 0, step="find") from error
+        raise DiskFault(path, errno=errno.EAGAIN, step="find")
+
+    def enter(self, names: tuple[str, ...], path: str) -> tuple[str, tuple[str, ...]]:
+        """Return the root that an absolute path lies in, and the names from there.
+
+        Raises:
+            OutsideRoots: It lies in none.
+        """
+        for way in self._ways:
+            if names[: len(way.spelling)] == way.spelling:
+                return way.root, (*way.names, *names[len(way.spelling) :])
+        raise OutsideRoots(path)
+
+    def guard(self, place: Place) -> None:
+        """Raise unless the place may be touched.
+
+        Raises:
+            OutsideRoots: It is off limits.
+        """
+        if self._off_limits:
+            shape = _shape(_names(place.real_path))
+            if any(shape[: len(limit)] == limit for limit in self._off_limits):
+                raise OutsideRoots(place.path)
+
+
+class _Walk:
+    """One walk along a path: where it is, and the links that it may still follow."""
+
+    def __init__(self, roots: Roots, path: str, *, links: int) -> None:
+        self.roots = roots
+        self.path = path
+        self.links = links
+        self.steps = _STEPS_AT_MOST
+        self.folder = -1
+        self.root = ""
+        self.names: list[str] = []
+
+    def to(self, names: tuple[str, ...]) -> Place:
+        try:
+            last = self._descend(names)
+            names = (*self.names, last) if last else tuple(self.names)
+            place = Place(self.path, self.root, names, last or ".", self.folder)
+            self.roots.guard(place)
+        except BaseException:
+            self._leave()
+            raise
+        return place
+
+    def _descend(self, names: tuple[str, ...]) -> str:
+        """Go to the folder of the last name, and return that name; it need not exist, but it is no link."""
+        pending = self._begin(*self.roots.enter(names, self.path))
+        while pending:
+            name = pending.pop()
+            if name == "..":
+                self._climb()
+            elif name == ".":
+                continue
+            elif (target := self._step(name, is_last=not pending)) is not None:
+                pending.extend(self._follow(target))
+            elif not pending:
+                return name
+        return ""
+
+    def _begin(self, root: str, names: Sequence[str]) -> list[str]:
+        """Go to the root, and return the names that remain, the next one last."""
+        self._leave()
+        # The way to the root is the operator's: only what lies beneath it is somebody else's to swap.
+        self.folder = os.open(root, FOLDER_FLAGS & ~os.O_NOFOLLOW)
+        self.root = root
+        self.names = []
+        return list(reversed(names))
+
+    def _step(self, name: str, *, is_last: bool) -> str | None:
+        """Enter a folder, or stay before the last name; if the name is a link, stay and return where it leads."""
+        self.steps -= 1
+        if self.steps < 0:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if is_last:
+            return self._target(name, None) if self._is_link(name) else None
+        try:
+            folder = os.open(name, FOLDER_FLAGS, dir_fd=self.folder)
+        except OSError as error:
+            if error.errno not in _NO_FOLDER:
+                raise
+            return self._target(name, error)
+        self._leave()
+        self.folder = folder
+        self.names.append(name)
+        return None
+
+    def _is_link(self, name: str) -> bool:
+        try:
+            return stat.S_ISLNK(os.stat(name, dir_fd=self.folder, follow_symlinks=False).st_mode)
+        except FileNotFoundError:
+            return False
+
+    def _target(self, name: str, refusal: OSError | None) -> str:
+        """Return where the link leads. What is no link was refused for being no folder, or has just been swapped."""
+        try:
+            target = os.readlink(name, dir_fd=self.folder)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            if refusal is not None and not stat.S_ISDIR(
+                os.stat(name, dir_fd=self.folder, follow_symlinks=False).st_mode
+            ):
+                raise refusal from None
+            raise _SwappedError from None
+        if not self.links:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        self.links -= 1
+        return target
+
+    def _follow(self, target: str) -> list[str]:
+        """Return the names that a link stands for; an absolute one starts again from the root that it leads to."""
+        names = _names(target)
+        if target.startswith("/"):
+            return self._begin(*self.roots.enter(names, self.path))
+        return list(reversed(names))
+
+    def _climb(self) -> None:
+        """Go up to the parent, by walking down again: where a descriptor's `..` leads depends on who moved it."""
+        if not self.names and self.root != "/":
+            raise OutsideRoots(self.path)
+        for name in reversed(self._begin(self.root, self.names[:-1])):
+            if self._step(name, is_last=False) is not None:
+                raise _SwappedError
+
+    def _leave(self) -> None:
+        if self.folder >= 0:
+            os.close(self.folder)
+            self.folder = -1
+
+
+def _names(path: str) -> tuple[str, ...]:
+    return tuple(name for name in path.split("/") if name and name != ".")
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path != folder and _names(path)[: len(_names(folder))] == _names(folder)
+
+
+def _shapes(paths: Sequence[Path]) -> list[tuple[str, ...]]:
+    return [_shape(_names(os.path.realpath(path))) for path in paths]
+
+
+def _shape(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(folded, names))

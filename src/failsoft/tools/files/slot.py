@@ -1,0 +1,307 @@
+"""One file of a transaction on the disk: its place, and the temporary files beside it.
+
+They lie beside it because only a rename within one folder replaces a file in one step. Each method is one step that can
+be repeated after a crash, and tells by what is there, not by what is remembered, whether it was taken before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import itertools
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from failsoft.tools.files.content import Content, identity_of
+from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, Step
+from failsoft.tools.files.journal import Entry
+from failsoft.tools.files.metadata import copy_metadata
+from failsoft.tools.files.place import Place
+
+__all__ = ["Slot", "State"]
+
+State: TypeAlias = Literal["todo", "done", "foreign", "lost"]
+"""Not replaced yet; replaced; changed by somebody else; not replaced, and the new content is gone or not whole."""
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_EXISTING = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NO_LINKS = frozenset({errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+"""What some file systems, and the kernel's protection of other people's files, answer to a hard link."""
+_CHUNK_BYTES = 1 << 20
+
+
+class Slot:
+    """A file of a transaction.
+
+    Args:
+        place: Where it is.
+        entry: What the journal says about it.
+    """
+
+    def __init__(self, place: Place, entry: Entry) -> None:
+        self.place = place
+        self.entry = entry
+        self.backup_name: str | None = None
+
+    @property
+    def backup_path(self) -> str | None:
+        """Where the old content was kept by this process; None if it was not."""
+        return None if self.backup_name is None else str(Path(self.place.real_folder) / self.backup_name)
+
+    def stage(self, data: bytes, before: Content | None) -> None:
+        """Put the new content beside the file, durable and with the file's own mode and owner.
+
+        Raises:
+            DiskFault: Step `stage`; also if this user may not write the file, although the folder would allow it.
+            ChangedOnDisk: The file is not what was read.
+        """
+        self.require_unchanged(before, thoroughly=False)
+        with self._doing("stage"):
+            if before is None:
+                self._write(self.entry.staged, data, None)
+                return
+            with self._opened(self.place.name, os.O_RDWR) as source:
+                if identity_of(os.fstat(source)) != before.identity:
+                    raise ChangedOnDisk(self.place.path)
+                self._write(self.entry.staged, data, source)
+
+    def keep(self, before: Content | None) -> None:
+        """Hold the old content ready for the way back.
+
+        Raises:
+            DiskFault: Step `stage`.
+            ChangedOnDisk: The file is not what was read.
+        """
+        if before is None or self.entry.is_alone:
+            return
+        with self._doing("stage"):
+            try:
+                self._link(self.place.name, self.entry.kept)
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+                self._copy(before, self.entry.kept)
+            else:
+                if identity_of(self._stat(self.entry.kept)) != before.identity:
+                    raise ChangedOnDisk(self.place.path)
+
+    def back_up(self, before: Content | None) -> None:
+        """Keep the old content under the first free name of `<file>.bak`, `<file>.bak.1`, ...
+
+        Raises:
+            DiskFault: Step `backup`.
+        """
+        if before is None or not self.entry.backup:
+            return
+        with self._doing("backup"):
+            self._copy(before, self.entry.spare)
+            for name in self._backup_names():
+                try:
+                    self._add(self.entry.spare, name)
+                except FileExistsError:
+                    continue
+                self.backup_name = name
+                return
+
+    def require_unchanged(self, before: Content | None, *, thoroughly: bool) -> None:
+        """Raise unless the file is what was read.
+
+        Args:
+            before: What was read; None if there was no file.
+            thoroughly: Compare the bytes, too: a file may be written twice within one tick of the disk's clock.
+
+        Raises:
+            ChangedOnDisk: It is not.
+            DiskFault: Step `place`: there is a file where none was; or the disk fails.
+        """
+        facts = self.place.facts()
+        if before is None:
+            if facts is not None:
+                raise DiskFault(self.place.path, errno=errno.EEXIST, step="place")
+        elif facts is None or identity_of(facts) != before.identity:
+            raise ChangedOnDisk(self.place.path)
+        elif thoroughly:
+            with self._doing("read"), self._opened(self.place.name, os.O_RDONLY) as file:
+                if not _holds(file, before.data):
+                    raise ChangedOnDisk(self.place.path)
+
+    def put(self) -> None:
+        """Let the new content take its place.
+
+        Raises:
+            DiskFault: Step `place`.
+        """
+        with self._doing("place"):
+            if self.entry.before is None:
+                self._add(self.entry.staged, self.place.name)
+            else:
+                self._rename(self.entry.staged, self.place.name)
+
+    def state(self) -> State:
+        """Return how far this file is, as the disk shows it.
+
+        Raises:
+            DiskFault: The disk does not say.
+        """
+        with self._doing("read"):
+            now = self._hash(self.place.name)
+            staged = self._hash(self.entry.staged)
+        if now == self.entry.after:
+            return "done"
+        if now != self.entry.before:
+            return "foreign"
+        return "todo" if staged == self.entry.after else "lost"
+
+    def take_back(self) -> bool:
+        """Let the old content take its place again, if the new one has it; return False where that cannot be.
+
+        Raises:
+            DiskFault: Step `place`.
+        """
+        if self.state() != "done":
+            return True
+        with self._doing("place"):
+            if self.entry.before is None:
+                os.unlink(self.place.name, dir_fd=self.place.folder)
+            elif self._hash(self.entry.kept) == self.entry.before:
+                self._rename(self.entry.kept, self.place.name)
+            else:
+                return False
+        return True
+
+    def drop_staged(self) -> None:
+        """Take the new content away: from now on there is only the way back.
+
+        Raises:
+            DiskFault: Step `place`.
+        """
+        with self._doing("place"):
+            self._remove(self.entry.staged)
+
+    def drop_backup(self) -> None:
+        """Take away the backup that was made for this transaction, and no other.
+
+        Raises:
+            DiskFault: Step `backup`.
+        """
+        with self._doing("backup"):
+            if self.backup_name is not None:
+                self._remove(self.backup_name)
+            elif self.entry.backup and (spare := self._facts(self.entry.spare)) is not None:
+                for name in self._backup_names():
+                    facts = self._facts(name)
+                    if facts is None:
+                        break
+                    if os.path.samestat(facts, spare):
+                        self._remove(name)
+
+    def sweep(self) -> None:
+        """Take all temporary files away.
+
+        Raises:
+            DiskFault: Step `place`.
+        """
+        with self._doing("place"):
+            for name in (self.entry.staged, self.entry.kept, self.entry.spare):
+                self._remove(name)
+
+    def _backup_names(self) -> Iterator[str]:
+        yield f"{self.place.name}.bak"
+        for number in itertools.count(1):
+            yield f"{self.place.name}.bak.{number}"
+
+    def _copy(self, before: Content, name: str) -> None:
+        with self._opened(self.place.name, os.O_RDONLY) as source:
+            self._write(name, before.data, source)
+
+    def _write(self, name: str, data: bytes, source: int | None) -> None:
+        """Write a new file, durable; nobody else can open it before it has its final mode."""
+        file = os.open(name, _NEW, 0o600 if source is not None else 0o666, dir_fd=self.place.folder)
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(file, left) :]
+            if source is not None:
+                copy_metadata(source, file)
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+    def _add(self, source: str, target: str) -> None:
+        """Give a file a second name, or its only one where links are not known; never in place of another file."""
+        try:
+            self._link(source, target)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            os.close(os.open(target, _NEW, 0o600, dir_fd=self.place.folder))
+            try:
+                self._rename(source, target)
+            except OSError:
+                self._remove(target)
+                raise
+
+    def _link(self, source: str, target: str) -> None:
+        folder = self.place.folder
+        os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+
+    def _rename(self, source: str, target: str) -> None:
+        os.rename(source, target, src_dir_fd=self.place.folder, dst_dir_fd=self.place.folder)
+
+    def _remove(self, name: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self.place.folder)
+
+    def _stat(self, name: str) -> os.stat_result:
+        return os.stat(name, dir_fd=self.place.folder, follow_symlinks=False)
+
+    def _facts(self, name: str) -> os.stat_result | None:
+        try:
+            return self._stat(name)
+        except FileNotFoundError:
+            return None
+
+    def _hash(self, name: str) -> str | None:
+        """Return the hash of a file; None if there is none, and a word that is no hash if it is none we could read."""
+        facts = self._facts(name)
+        if facts is None:
+            return None
+        if not stat.S_ISREG(facts.st_mode):
+            return "not a regular file"
+        digest = hashlib.sha256()
+        with self._opened(name, os.O_RDONLY) as file:
+            while chunk := os.read(file, _CHUNK_BYTES):
+                digest.update(chunk)
+        return digest.hexdigest()
+
+    @contextmanager
+    def _opened(self, name: str, flags: int) -> Iterator[int]:
+        file = os.open(name, flags | _EXISTING, dir_fd=self.place.folder)
+        try:
+            yield file
+        finally:
+            os.close(file)
+
+    @contextmanager
+    def _doing(self, step: Step) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DiskFault(self.place.path, errno=error.errno or 0, step=step) from error
+
+
+def _holds(file: int, data: bytes) -> bool:
+    """Return whether the open file has exactly these bytes."""
+    rest = memoryview(data)
+    while chunk := os.read(file, _CHUNK_BYTES):
+        if rest[: len(chunk)] != chunk:
+            return False
+        rest = rest[len(chunk) :]
+    return not rest

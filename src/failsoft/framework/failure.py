@@ -8,6 +8,7 @@ from typing import Any
 
 from failsoft.framework.errors.base import Effect, NextStep, RetryWhen, ToolError
 from failsoft.framework.json_safe import json_safe
+from failsoft.framework.record import record
 from failsoft.framework.redaction import redact
 from failsoft.framework.violations import Violation
 
@@ -28,7 +29,7 @@ class RetryAdvice:
         return {"when": self.when, "after_seconds": self.after_seconds}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Failure:
     """One failed call, ready to be told: redacted, bounded, and cut to the level of detail that was set.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from failsoft.framework.record import record
 
 __all__ = ["Reason", "Violation", "summarize"]
 
@@ -28,7 +29,7 @@ _NAMED_AT_MOST = 20
 _NAME_AT_MOST = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Violation:
     """One fault of one argument.
 

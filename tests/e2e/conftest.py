@@ -85,27 +85,29 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def url(documents: Path) -> Iterator[str]:
+def url(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of `failsoft serve` with the docs toolset and the suite's tools, ready."""
+    log = tmp_path_factory.mktemp("log") / "server.log"
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "failsoft", "serve", "docs", "--root", str(documents)]
     command += ["--app", "conformance_tools:Conformance", "--transport", "http", "--port", str(port)]
     environment = {**os.environ, "PYTHONPATH": str(HERE)}
-    server = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    with log.open("wb") as errors:  # a pipe would have to be read all the time
+        server = subprocess.Popen(command, env=environment, stderr=errors, stdout=subprocess.DEVNULL)
     try:
-        _wait_until_ready(f"http://127.0.0.1:{port}/readyz", server)
+        _wait_until_ready(f"http://127.0.0.1:{port}/readyz", server, log)
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         server.terminate()
-        server.communicate(timeout=BOUND_S)
+        server.wait(BOUND_S)
 
 
-def _wait_until_ready(address: str, server: subprocess.Popen[bytes]) -> None:
+def _wait_until_ready(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
     until = time.monotonic() + BOUND_S
     while time.monotonic() < until:
-        assert server.poll() is None, server.communicate()[1].decode()
+        assert server.poll() is None, log.read_text()
         try:
             with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - an address of our own
                 if answer.status == 200:

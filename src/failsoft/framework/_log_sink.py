@@ -6,12 +6,13 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Mapping
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from loguru import logger
 
 from failsoft.framework._log_facts import stack_of
+from failsoft.framework._log_outlet import LogOutlet, at_once, may_wait
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.json_safe import json_safe
 from failsoft.framework.redaction import redact, redact_text
@@ -21,6 +22,8 @@ from failsoft.framework.text import printable
 __all__ = ["add_sink"]
 
 _MESSAGE_AT_MOST = 4_000
+_LAST_LINES_S = 1.0
+"""How long the last lines may wait for a reader, in seconds."""
 Line: TypeAlias = dict[str, Any]
 
 
@@ -33,17 +36,63 @@ def add_sink(level: str | None, *, json_lines: bool | None, stream: Any, interce
     render = _as_json(target) if (settings.log_json if json_lines is None else json_lines) else _as_text
     service = {"service": settings.service_name, "environment": settings.environment}
 
-    def write(message: Any) -> None:
-        target.write(render(_line(message.record, service)) + "\n")
-        target.flush()
-
     logger.remove()
     # A format that is a function keeps loguru from adding its own account of the exception, which is not redacted.
-    sink = logger.add(write, level=least, format=lambda _: "{message}", catch=True, backtrace=False, diagnose=False)
+    sink = logger.add(
+        _Sink(target, render, service),
+        level=least,
+        format=lambda _: "{message}",
+        catch=True,
+        backtrace=False,
+        diagnose=False,
+    )
     logger.enable("failsoft")
     for name in intercept:
         _take_over(name, least)
     return sink
+
+
+class _Sink:
+    """Writes records as lines, directly or, where writing may have to wait for a reader, through an outlet."""
+
+    def __init__(self, stream: Any, render: Callable[[Line], str], service: Mapping[str, str]) -> None:
+        self._stream = stream
+        self._render = render
+        self._service = service
+        self._outlet: LogOutlet | None = None
+        descriptor = may_wait(stream)
+        if descriptor is not None:
+            stream.flush()  # what was written before us stays before us
+            self._outlet = LogOutlet(descriptor, at_once(descriptor), account=self._account)
+
+    def write(self, message: Any) -> None:
+        """Write one record; loguru calls this."""
+        text = self._render(_line(message.record, self._service)) + "\n"
+        if self._outlet is not None:
+            self._outlet.write(self._encoded(text))
+        else:
+            self._stream.write(text)
+            self._stream.flush()
+
+    def stop(self) -> None:
+        """Write what is still kept, as far as somebody reads it; loguru calls this at the end of the process too."""
+        if self._outlet is not None:
+            self._outlet.close(_LAST_LINES_S)
+
+    def _account(self, lost: int) -> bytes:
+        line: Line = {
+            "timestamp": _moment(datetime.now(UTC)),
+            "level": "WARNING",
+            **self._service,
+            "logger": __name__,
+            "message": "Lines of this log were lost: nobody read them in time",
+            "event": "log_lines_lost",
+            "lines_lost": lost,
+        }
+        return self._encoded(self._render(line) + "\n")
+
+    def _encoded(self, text: str) -> bytes:
+        return text.encode(getattr(self._stream, "encoding", None) or "utf-8", errors="backslashreplace")
 
 
 def _refuse_standard_output(stream: Any) -> None:
@@ -68,9 +117,8 @@ def _level_number(level: str) -> int:
 
 def _line(record: Mapping[str, Any], service: Mapping[str, str]) -> Line:
     """Return a record as one flat object, redacted; the first keys are always there and always in this order."""
-    moment = record["time"].astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     line: Line = {
-        "timestamp": moment,
+        "timestamp": _moment(record["time"]),
         "level": record["level"].name,
         **service,
         "logger": record["name"],
@@ -83,6 +131,10 @@ def _line(record: Mapping[str, Any], service: Mapping[str, str]) -> Line:
     if exception is not None and exception.value is not None:
         line["stack_trace"] = stack_of(exception.value)
     return line
+
+
+def _moment(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _as_json(stream: Any) -> Callable[[Line], str]:

@@ -8,16 +8,18 @@ from failsoft.framework.runtime import Parts, default_runtime, use_parts
 
 if TYPE_CHECKING:
     from failsoft.framework.alerts import AlertDispatcher
+    from failsoft.framework.events import Events
     from failsoft.framework.ports import Recorder
     from failsoft.framework.recovery_port import RecoveryEngine
     from failsoft.framework.settings import Settings
+    from failsoft.framework.state_port import StateStore
 
 __all__ = ["default_runtime", "install"]
 
 
 def install() -> None:
     """Make the default parts ours. Nothing heavy is loaded before a runtime is really made."""
-    use_parts(Parts(metrics=_metrics, recovery=_recovery, alerts=_alerts))
+    use_parts(Parts(metrics=_metrics, recovery=_recovery, alerts=_alerts, state=_state))
 
 
 def _metrics(settings: Settings) -> Recorder:
@@ -36,3 +38,9 @@ def _alerts(settings: Settings) -> AlertDispatcher:
     from failsoft.framework.alerts import AlertDispatcher  # noqa: PLC0415 - with the first tool
 
     return AlertDispatcher.from_settings(settings)
+
+
+def _state(settings: Settings, events: Events) -> StateStore:  # noqa: ARG001 - one signature for all makers
+    from failsoft.framework.state_port import LocalState  # noqa: PLC0415 - with the first tool
+
+    return LocalState()

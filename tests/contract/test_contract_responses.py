@@ -27,7 +27,7 @@ from tests.contract.surroundings import runtime
 pytestmark = pytest.mark.anyio
 
 ERROR_KEYS = {
-    *("message", "code", "category", "tool", "operation", "retry", "effect", "suggestions", "next_step"),
+    *("message", "code", "category", "tool", "operation", "retry", "effect", "stop_reason", "suggestions", "next_step"),
     *("details", "violations", "error_id", "timestamp"),
 }
 REQUIRED = ERROR_KEYS - {"suggestions", "next_step", "details", "violations"}

@@ -19,6 +19,8 @@ from tests.framework.wellformed import check_wellformed
 from tests.laws.hostile import json_trees, odd_trees
 
 FORMATS = format_names()
+FLAT = {"edit_envelope"}
+"""Formats that put the fields of the data beside `success`, and the code under `error_code`."""
 KINDS = [kind for kind in entries() if kind.__module__.startswith("failsoft.")]
 REASONS = ["missing", "unexpected", "type", "enum", "range", "length", "pattern", "format", "value", "reference"]
 
@@ -66,8 +68,15 @@ def test_data_of_any_kind_is_the_same_in_every_format(runner: asyncio.Runner, va
         tool = TOOLS[name, "minimal"]
         response = answer(runner, tool, value=value)
         wire = check_wellformed(response, tool.operations["take"])
-        told.append(wire["data"] if response.success else response.error.code)  # type: ignore[union-attr]
+        told.append(data_in(name, wire) if response.success else response.error.code)  # type: ignore[union-attr]
     assert all(one == told[0] for one in told)
+
+
+def data_in(name: str, wire: dict[str, Any]) -> Any:
+    """Return the data of a success, from wherever the format has it."""
+    if name not in FLAT or "data" in wire:
+        return wire["data"]
+    return {field: value for field, value in wire.items() if field not in {"success", "metadata"}}
 
 
 violations = st.lists(
@@ -115,7 +124,8 @@ def test_an_error_of_any_kind_says_the_same_in_every_format(
 def same_facts(name: str, wire: dict[str, Any], failure: Failure) -> None:
     """Hold one rendering to the record it was made from."""
     body = wire["error"] if name == "tool_response" else wire
-    assert body["code"] == (failure.code if name == "problem" else failure.exception.aliases.get(name, failure.code))
+    code = body["error_code" if name in FLAT else "code"]
+    assert code == (failure.code if name == "problem" else failure.exception.aliases.get(name, failure.code))
     assert (body["effect"], body["error_id"]) == (failure.effect, failure.error_id)
     assert body.get("next_step") == (failure.next_step.to_dict() if failure.next_step else None)
     listed = body.get("errors" if name == "problem" else "violations", [])
@@ -123,7 +133,10 @@ def same_facts(name: str, wire: dict[str, Any], failure: Failure) -> None:
     assert ("stack_trace" in body) is (failure.stack_trace is not None)
     assert ("cause" in body) is (failure.cause is not None)
     assert wire.get("success", not wire.get("error", True)) is False
-    if name != "error_response":
+    if name in FLAT:
+        assert body["retryable"] is failure.recoverable
+        assert body["recovery_hints"][: len(failure.suggestions)] == list(failure.suggestions)
+    elif name != "error_response":
         assert body["retry"] == failure.retry.to_dict()
         assert body.get("suggestions", []) == list(failure.suggestions)
 
@@ -134,6 +147,7 @@ def test_every_format_has_a_schema_that_a_success_and_a_failure_of_its_own_fit_a
     for name in FORMATS:
         wire = find_format(name)
         success, failure = wire.success_schema(), wire.failure_schema()
-        assert success["additionalProperties"] is failure["additionalProperties"] is False
+        assert failure["additionalProperties"] is False
+        assert success.get("additionalProperties", True) is (name in FLAT)
         assert set(success["required"]) <= set(success["properties"])
         assert set(failure["required"]) <= set(failure["properties"])

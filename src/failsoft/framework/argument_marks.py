@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from failsoft.framework.errors import InvalidArgument
-from failsoft.framework.violations import Reason
+from failsoft.framework.violations import Reason, Violation
 
 __all__ = ["Fault", "Marks", "Reference", "read_marks"]
 
@@ -22,14 +22,25 @@ class Fault:
     Args:
         error: The class that is raised in place of INVALID_PARAM, with the violations.
         reasons: Which kinds of fault it stands for; all, if none is given.
+        at: The place in the parameter, dotted, `*` for any position in a list (`*.limit`), empty for the value itself;
+            every place in it, if left out. Of several marks the first that fits decides.
     """
 
     error: type[InvalidArgument]
     reasons: frozenset[Reason] = frozenset()
+    at: str | None = None
 
-    def __init__(self, error: type[InvalidArgument], *reasons: Reason) -> None:
+    def __init__(self, error: type[InvalidArgument], *reasons: Reason, at: str | None = None) -> None:
         object.__setattr__(self, "error", error)
         object.__setattr__(self, "reasons", frozenset(reasons))
+        object.__setattr__(self, "at", at)
+
+    def stands_for(self, violation: Violation) -> bool:
+        """Return whether a violation of the parameter is a fault of this kind, at this place."""
+        if self.reasons and violation.reason not in self.reasons:
+            return False
+        steps = violation.path.split(".")[1:]
+        return self.at is None or self.at == ".".join("*" if step.isdecimal() else step for step in steps)
 
 
 @dataclass(frozen=True, slots=True)

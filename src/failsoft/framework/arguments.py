@@ -159,7 +159,7 @@ class SignatureArguments:
                 continue
             own = [item for item in violations if item.path.partition(".")[0] == name]
             for fault in parameter.faults:
-                if any(not fault.reasons or item.reason in fault.reasons for item in own):
+                if any(map(fault.stands_for, own)):
                     message = InvalidParameter.from_violations(violations).message
                     return fault.error(message=message, violations=violations)
         return InvalidParameter.from_violations(violations)

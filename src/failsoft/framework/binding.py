@@ -79,6 +79,9 @@ def _attach(bound: BoundOperation[..., Any], tool: Toolset) -> None:
     bound.timeout_s = bound.declaration.timeout or settings.default_timeout_s or None
     bound.metrics = guarded(runtime.metrics.bind(tool.name, bound.name))
     bound.threads = runtime.threads
+    bound.audit = tool.audit if tool.audit is not None else runtime.audit
+    bound.governed = tool.governed
+    bound.state, bound.events = runtime.state, runtime.events
     bound.clock = time.monotonic
     bound.wire = find_format(
         tool.wire_format if settings.wire_format == "auto" else settings.wire_format,
@@ -99,6 +102,7 @@ def _link(bound: BoundOperation[..., Any], tool: Toolset, parameters: list[Param
         raise ConfigurationError(issue=f"'{bound.name}' has recovery strategies, and its runtime no RecoveryManager")
     if engine is not None:
         links.append(Link("recover", recover(engine), "recover"))
+        links += engine.links(bound)
         bound.strategies = tuple(engine.describe())
     checks = [examine for parameter in parameters for examine in _references(parameter, tool)]
     defaults = {item.name: item.default for item in parameters if item.default is not inspect.Parameter.empty}

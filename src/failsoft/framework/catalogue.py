@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from failsoft.framework.catalogue_pages import index_of, page_of
@@ -30,7 +30,14 @@ def lookup(code: str) -> type[ToolError] | None:
     wanted = code.strip().upper()
     if wanted in registry:
         return registry[wanted]
-    return next((entry for entry in entries() if wanted in entry.aliases.values()), None)
+    return next((entry for entry in entries() if wanted in _aliases(entry)), None)
+
+
+def _aliases(entry: type[ToolError]) -> Iterator[str]:
+    """Yield every other name of a class."""
+    yield from entry.aliases.values()
+    for by_reason in entry.aliases_by_reason.values():
+        yield from by_reason.values()
 
 
 def closest(code: str) -> str | None:

@@ -89,7 +89,7 @@ def _sentence(text: str) -> str:
 def _facts(entry: type[ToolError]) -> str:
     category: type[ToolError] = next(cls for cls in entry.__mro__ if ToolError in cls.__bases__)
     named = f"`{entry.category}`" if entry is category else f"[`{entry.category}`]({category.code}.md)"
-    names = ", ".join(f"`{name}` in `{wire_format}`" for wire_format, name in sorted(entry.aliases.items()))
+    names = ", ".join(f"`{name}` in `{wire_format}`" for wire_format, name in _other_names(entry))
     rows = [
         ("Class", f"`{entry.__name__}` in `{_home(entry)}`"),
         ("Category", named),
@@ -102,6 +102,12 @@ def _facts(entry: type[ToolError]) -> str:
         ("Since", entry.since),
     ]
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows if value)])
+
+
+def _other_names(entry: type[ToolError]) -> list[tuple[str, str]]:
+    """Return the formats that call it otherwise, each with a name; by the first violation there may be several."""
+    by_reason = [(name, code) for name, codes in entry.aliases_by_reason.items() for code in codes.values()]
+    return sorted({*entry.aliases.items(), *by_reason})
 
 
 def _home(entry: type[ToolError]) -> str:

@@ -18,6 +18,7 @@ Step: TypeAlias = Callable[[CallContext, Proceed], Awaitable[Any]]
 
 PLACES = (
     "observe",
+    "repair",
     "validate",
     "admit",
     "deadline",
@@ -25,6 +26,7 @@ PLACES = (
     "cache",
     "fallback",
     "recover",
+    "hedge",
     "breaker",
     "bulkhead",
     "attempt_timeout",

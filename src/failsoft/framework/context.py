@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
 import time
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from failsoft.framework.errors import DeadlineExceeded, Effect, ToolError, ToolSystemError
+from failsoft.framework.governance import Governance
 from failsoft.framework.normalize import normalize
 from failsoft.framework.ports import CalledOperation, Neighbors
 from failsoft.framework.receipt import RecoveryReceipt
+from failsoft.framework.stop_reason import StopReason
 from failsoft.framework.text import bounded
 
 __all__ = ["CallContext", "CallScope", "ProgressReporter"]
@@ -53,21 +56,30 @@ class CallContext:
     """One call. A handler asks for it by annotating a parameter with this type; it is never part of the schema.
 
     Attributes:
-        params: The arguments as received.
+        params: The arguments as received; once they were repaired, the repaired ones.
         arguments: The arguments after validation, as the handler gets them.
         deadline: When the call has to be over, on the event loop's clock in seconds; None without a time-out.
         attempt: How often the handler has been started, this time included.
+        expired: How many limits around the present run have run out: above 0 nothing more may be started in it.
         warnings: What `metadata.warnings` will say.
         effect_before: What the runs before the present one may have left behind.
         raised: What the last run of the handler raised, as it was.
+        read_only: Whether this call changes nothing. A handler that learns so from its arguments (a dry run) sets it.
+        idempotent: Whether this call may be sent twice. A handler that learns so from its arguments sets it.
+        stop_reason: Why a failed call was not run again, once somebody has decided that.
+        governance: Session, role and plan, once the toolset has found them out.
+        audit_facts: What `audit` was told.
     """
 
     __slots__ = (
         "_inner",
         "_last_progress",
+        "_loop",
+        "_origin",
         "_request_id",
         "arguments",
         "attempt",
+        "audit_facts",
         "bound",
         "cache_hit",
         "deadline",
@@ -75,13 +87,17 @@ class CallContext:
         "effect_before",
         "error",
         "expired",
+        "governance",
         "handler",
         "handler_done",
+        "idempotent",
         "params",
         "raised",
+        "read_only",
         "receipt",
         "scope",
         "started_at",
+        "stop_reason",
         "warnings",
     )
 
@@ -96,14 +112,19 @@ class CallContext:
         self.params = params
         self.scope = scope
         self.handler = handler
+        self.read_only = bound.read_only
+        self.idempotent = bound.idempotent
         self.arguments: dict[str, Any] = {}
         self.attempt = 0
         self.handler_done = False
         self.effect_before: Effect = "none"
         self.raised: BaseException | None = None
         self.deadline: float | None = None
-        self.expired = False
+        self.expired = 0
         self.error: ToolError | None = None
+        self.stop_reason: StopReason | None = None
+        self.governance: Governance | None = None
+        self.audit_facts: dict[str, Any] | None = None
         self.receipt: RecoveryReceipt | None = None
         self.warnings: list[str] | None = None
         self.cache_hit: bool | None = None
@@ -158,7 +179,17 @@ class CallContext:
 
     def remaining_s(self) -> float | None:
         """Return the seconds that are left before the deadline, at least 0; None without a deadline."""
-        return None if self.deadline is None else max(0.0, self.deadline - self.bound.clock())
+        if self.deadline is None:
+            return None
+        # A sync handler asks from its thread, where no loop runs: the one that set the deadline knows the time.
+        loop: asyncio.AbstractEventLoop = getattr(self, "_loop", None) or asyncio.get_running_loop()
+        return max(0.0, self.deadline - loop.time())
+
+    def set_deadline(self, loop: asyncio.AbstractEventLoop, limit_s: float) -> float:
+        """Begin the total deadline and return when it is, on the loop's clock in seconds."""
+        self._loop = loop
+        self.deadline = loop.time() + limit_s
+        return self.deadline
 
     def warn(self, message: str) -> None:
         """Add a sentence to `metadata.warnings`: the result is usable, and the caller should know this about it."""
@@ -168,12 +199,19 @@ class CallContext:
         if text not in self.warnings and len(self.warnings) < _WARNINGS_AT_MOST:
             self.warnings.append(text)
 
+    def audit(self, **facts: Any) -> None:
+        """Add facts to this call's entry in the audit log, if it gets one: what was touched, never what is in it."""
+        self.audit_facts = {**(self.audit_facts or {}), **facts}
+
     def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> _Reported:
         """Tell the caller how far the call is; await it, or not: it works from sync handlers too.
 
         A report that does not increase, or is no number, is dropped (the protocol forbids it), as is any for a caller
         who did not ask.
         """
+        origin: CallContext | None = getattr(self, "_origin", None)
+        if origin is not None:
+            return origin.report_progress(done, total, message)
         reporter = self.scope.report_progress
         last = getattr(self, "_last_progress", None)
         if reporter is None or not math.isfinite(done) or (last is not None and done <= last):
@@ -183,7 +221,7 @@ class CallContext:
 
     def may_run_again(self, error: ToolError) -> bool:
         """Return whether running the handler again cannot do the work twice (the idempotency guard)."""
-        if self.bound.read_only or self.bound.idempotent or self.attempt == 0:
+        if self.read_only or self.idempotent or self.attempt == 0:
             return True
         return error.effect == "none" and self.effect_before == "none" and not self.handler_done
 
@@ -199,6 +237,8 @@ class CallContext:
         if self.error is not None and not self.may_run_again(self.error):
             raise self.error
         self.arguments = self.bound.arguments.validate({**self.params, **changed})
+        if self.error is not None and not self.bound.read_only:
+            self.effect_before = self.worst_effect(self.error)
         return await self._inner(self)
 
     def worst_effect(self, error: ToolError | None) -> Effect:
@@ -217,11 +257,49 @@ class CallContext:
             ToolError: What the last run raised, where another one could do its work twice.
         """
         last = normalize(self.raised) if self.raised is not None else None
-        if not self.bound.read_only:
+        if not self.read_only:
             self.effect_before = self.worst_effect(last)
-        if self.effect_before != "none" and not self.bound.idempotent:
+        if self.effect_before != "none" and not self.idempotent:
             raise last or ToolSystemError(component="something that runs a handler twice")
         self.raised = None
+
+    def recovered(self, receipt: RecoveryReceipt) -> None:
+        """Note what was done in place of failing; what was changed before stays in the receipt."""
+        if self.receipt is not None and self.receipt.changed:
+            message = bounded(f"{self.receipt.message}; {receipt.message}")
+            receipt = replace(receipt, message=message, changed={**self.receipt.changed, **receipt.changed})
+        self.receipt = receipt
+
+    def fork(self, number: int) -> CallContext:
+        """Return a context of its own for a run beside others, the `number`-th further one (0 is the first run)."""
+        fork = CallContext(self.bound, self.params, self.scope, self.handler)
+        fork._request_id = self.request_id  # noqa: SLF001 - of its own class
+        fork._origin = self  # noqa: SLF001 - the same
+        fork._loop = getattr(self, "_loop", None) or asyncio.get_running_loop()  # noqa: SLF001 - the same
+        fork.arguments = self.arguments
+        fork.attempt = self.attempt + number
+        fork.deadline = self.deadline
+        fork.effect_before = self.effect_before
+        fork.error = self.error
+        fork.receipt = self.receipt
+        fork.warnings = list(self.warnings) if self.warnings else None
+        fork.started_at = self.started_at
+        return fork
+
+    def join(self, forks: Sequence[CallContext], last: CallContext) -> None:
+        """Take over what came of runs beside each other: the runs of all, and the facts of the one that decided.
+
+        Args:
+            forks: All of them, in the order of their numbers.
+            last: The one whose value or error is the call's.
+        """
+        before = self.attempt
+        self.attempt += sum(fork.attempt - before - number for number, fork in enumerate(forks))
+        if not self.bound.read_only:
+            left = [fork.worst_effect(normalize(fork.raised) if fork.raised else None) for fork in forks if fork.attempt]
+            self.effect_before = max(self.effect_before, *left, key=_WORST.index) if left else self.effect_before
+        for fact in ("handler_done", "raised", "receipt", "warnings", "cache_hit", "documents_processed"):
+            setattr(self, fact, getattr(last, fact))
 
     def resume_at(self, inner: Callable[[CallContext], Awaitable[Any]], error: ToolError) -> None:
         """Note the error and the part of the chain that `retry` runs again."""

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.errors.base import Effect, NextStep, RetryWhen, ToolError
+from failsoft.framework.governance import UNGOVERNED, Governance
 from failsoft.framework.json_safe import json_safe
 from failsoft.framework.record import record
 from failsoft.framework.redaction import redact
+from failsoft.framework.stop_reason import StopReason
 from failsoft.framework.violations import Violation
 
 __all__ = ["Failure", "RetryAdvice"]
@@ -47,6 +49,7 @@ class Failure:
     error_id: str
     timestamp: str
     exception: ToolError
+    stop_reason: StopReason = "not_transient"
     suggestions: tuple[str, ...] = ()
     next_step: NextStep | None = None
     violations: tuple[Violation, ...] = ()
@@ -56,7 +59,10 @@ class Failure:
     request_id: str | None = None
     session_id: str | None = None
     principal: str | None = None
+    governance: Governance = UNGOVERNED
     rejected: bool = False
+    about: Mapping[str, Any] | None = None
+    """What the toolset itself says of where it failed; only some wire formats have a place for it."""
     is_cut: bool = False
     """Whether something was left out because a client would not have accepted all of it."""
 

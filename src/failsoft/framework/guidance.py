@@ -27,9 +27,11 @@ from failsoft.framework.errors import (
     UnknownTool,
 )
 from failsoft.framework.failure import Failure, RetryAdvice
+from failsoft.framework.governance import governance_of
 from failsoft.framework.json_safe import encode, json_safe
 from failsoft.framework.normalize.rules import text_of, type_name
 from failsoft.framework.redaction import redact, redact_paths, redact_text, withhold_contents
+from failsoft.framework.stop_reason import StopReason
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Violation
 
@@ -61,14 +63,14 @@ _WHO = {
 }
 
 
-def explain(error: ToolError, call: CallContext) -> Failure:
-    """Return the failure of this call with everything its caller may know."""
+def explain(error: ToolError, call: CallContext, *, error_id: str | None = None) -> Failure:
+    """Return the failure of this call with everything its caller may know; under an id of its own, or a given one."""
     bound, scope, settings = call.bound, call.scope, call.bound.settings
     rejected = call.attempt == 0
     effect = _effect(error, call)
     retry = _retry(error, call, effect)
     step = _next_step(error, call, retry)
-    error_id = os.urandom(8).hex()
+    error_id = error_id or os.urandom(8).hex()
     detail = settings.detail_level
     sentence, *suggestions = _cleaned_by(redact_paths if detail == "minimal" else str, _own_words(error))
     message = f"{sentence} {_guidance(error, call, effect, retry, step, error_id)}"
@@ -85,6 +87,7 @@ def explain(error: ToolError, call: CallContext) -> Failure:
         error_id=error_id,
         timestamp=utc_timestamp(),
         exception=error,
+        stop_reason=call.stop_reason or _stop_reason(error, call),
         suggestions=tuple(texts[: len(suggestions)]),
         next_step=step,
         violations=tuple(map(_told, violations, texts[len(suggestions) :])),
@@ -94,21 +97,40 @@ def explain(error: ToolError, call: CallContext) -> Failure:
         request_id=scope.request_id,
         session_id=scope.session_id,
         principal=scope.principal,
+        governance=governance_of(error, call.governance, scope.session_id, scope.meta),
         rejected=rejected,
+        about=_about(error, call),
     )
+
+
+def _about(error: ToolError, call: CallContext) -> Mapping[str, Any] | None:
+    """Return the toolset's own facts on the failure, redacted; none if its author's code breaks over it."""
+    try:
+        facts = call.toolset.failure_facts(error, call)
+    except Exception as broken:  # noqa: BLE001 - the failure itself has to be told in any case
+        call.logger.opt(exception=broken).warning("A toolset's failure_facts failed")
+        return None
+    return redact(json_safe(dict(facts))) if facts else None
 
 
 def _effect(error: ToolError, call: CallContext) -> Effect:
     """Return whether the failed call changed anything; `unknown` is said wherever nobody can know."""
-    if call.bound.read_only or call.attempt == 0:
+    if call.read_only or call.attempt == 0:
         return "none"
     return call.worst_effect(error)
+
+
+def _stop_reason(error: ToolError, call: CallContext) -> StopReason:
+    """Return why nothing was run again, where no strategy was asked."""
+    if call.attempt == 0:
+        return "rejected"
+    return "no_strategy" if error.retry == "after_delay" else "not_transient"
 
 
 def _retry(error: ToolError, call: CallContext, effect: Effect) -> RetryAdvice:
     """Return the class's advice; `never` in its place where a repeat could do the work twice."""
     asks_for_the_same = error.retry == "after_delay" or isinstance(error, ResultTooLarge)
-    if asks_for_the_same and effect != "none" and not call.bound.idempotent:
+    if asks_for_the_same and effect != "none" and not call.idempotent:
         return _ADVICE["never"]
     if error.retry != "after_delay":
         return _ADVICE.get(error.retry) or RetryAdvice(error.retry)

@@ -25,13 +25,15 @@ from failsoft.framework.schemas import check_tool_name
 if TYPE_CHECKING:
     from failsoft.framework.arguments import Parameter
     from failsoft.framework.chain import Link, Proceed
+    from failsoft.framework.events import Events
     from failsoft.framework.failure import Failure
-    from failsoft.framework.ports import Arguments, OperationMetrics
-    from failsoft.framework.recovery_port import RecoveryEngine, RecoveryStrategy
+    from failsoft.framework.ports import Arguments, AuditTrail, OperationMetrics
+    from failsoft.framework.recovery_port import PlacedStrategy, RecoveryEngine, RecoveryStrategy
     from failsoft.framework.response import ToolResponse
     from failsoft.framework.result import Result
     from failsoft.framework.runtime import Runtime
     from failsoft.framework.settings import Settings
+    from failsoft.framework.state_port import StateStore
     from failsoft.framework.threads import ThreadPool
     from failsoft.framework.wire.base import WireFormat
 
@@ -55,6 +57,14 @@ class Toolset(Protocol):
     @property
     def recovery(self) -> RecoveryEngine | None:
         """Its own means of recovery; None for those of its runtime."""
+
+    @property
+    def audit(self) -> AuditTrail | None:
+        """Its own audit log; None for the one of its runtime."""
+
+    @property
+    def governed(self) -> bool:
+        """Whether calls that change something are audited though they succeed."""
 
     @property
     def runtime(self) -> Runtime:
@@ -81,7 +91,7 @@ class Operation(Generic[P, R]):
         idempotent: bool = False,
         open_world: bool | None = None,
         timeout: float | None = None,
-        recovery: Sequence[RecoveryStrategy] | None = None,
+        recovery: Sequence[RecoveryStrategy | PlacedStrategy] | None = None,
         input_schema: Mapping[str, Any] | None = None,
         names: Mapping[str, Any] | None = None,
     ) -> None:
@@ -203,9 +213,13 @@ class BoundOperation(Generic[P, R]):
         self.parameters: tuple[Parameter, ...] = ()
         self.context_parameter: str | None = None
         # Filled in by `failsoft.framework.binding`, which links the chain.
+        self.audit: AuditTrail | None = None
+        self.governed = False
         self.settings: Settings
         self.metrics: OperationMetrics
         self.threads: ThreadPool
+        self.state: StateStore
+        self.events: Events
         self.wire: WireFormat
         self.links: tuple[Link, ...] = ()
         self.strategies: tuple[str, ...] = ()
@@ -314,7 +328,7 @@ def operation(
     idempotent: bool = False,
     open_world: bool | None = None,
     timeout: float | None = None,
-    recovery: Sequence[RecoveryStrategy] | None = None,
+    recovery: Sequence[RecoveryStrategy | PlacedStrategy] | None = None,
     input_schema: None = None,
 ) -> _Decorator: ...
 @overload
@@ -327,7 +341,7 @@ def operation(
     idempotent: bool = False,
     open_world: bool | None = None,
     timeout: float | None = None,
-    recovery: Sequence[RecoveryStrategy] | None = None,
+    recovery: Sequence[RecoveryStrategy | PlacedStrategy] | None = None,
     input_schema: Mapping[str, Any],
 ) -> _SchemaDecorator: ...
 def operation(  # noqa: PLR0913 - the same facts, for the author to state
@@ -341,7 +355,7 @@ def operation(  # noqa: PLR0913 - the same facts, for the author to state
     idempotent: bool = False,
     open_world: bool | None = None,
     timeout: float | None = None,
-    recovery: Sequence[RecoveryStrategy] | None = None,
+    recovery: Sequence[RecoveryStrategy | PlacedStrategy] | None = None,
     input_schema: Mapping[str, Any] | None = None,
 ) -> Any:
     """Declare a method as an operation: one MCP tool, reached only through the chain.

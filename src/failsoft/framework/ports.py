@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from failsoft.framework.events import Events
 from failsoft.framework.failure import Failure
 from failsoft.framework.result import Result
+from failsoft.framework.state_port import StateStore
 from failsoft.framework.threads import ThreadPool
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ __all__ = [
     "AlertSink",
     "Arguments",
     "AttemptResult",
+    "AuditTrail",
     "CalledOperation",
     "Neighbors",
     "NullMetrics",
@@ -94,6 +97,21 @@ class AlertSink(Protocol):
         """Deliver one alert, with how many equal ones were held back; may block and may raise (it is logged)."""
 
 
+class AuditTrail(Protocol):
+    """Where failures are put on record before their callers learn of them; `AuditLog` is the real one."""
+
+    async def record(self, facts: Mapping[str, Any]) -> None:
+        """Write an entry, and return when it is safe.
+
+        Raises:
+            AUDIT_LOG_FAILED: It could not be written.
+            AUDIT_LOCK_FAILED: Another process held the log for too long.
+        """
+
+    def note(self, facts: Mapping[str, Any]) -> None:
+        """Have an entry written without waiting for it."""
+
+
 class Arguments(Protocol):
     """The declared arguments of an operation, whatever they were declared with."""
 
@@ -123,8 +141,12 @@ class CalledOperation(Protocol):
     arguments: Arguments
     result: Result
     reviews: tuple[Callable[[Any, Any], Any], ...]
+    audit: AuditTrail | None
+    governed: bool
     metrics: OperationMetrics
     threads: ThreadPool
+    state: StateStore
+    events: Events
     settings: Settings
     wire: Any
     clock: Callable[[], float]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors.base import ToolError
 from failsoft.framework.text import snake_case
 
-__all__ = ["RecoveryEngine", "RecoveryResult", "RecoveryStrategy", "strategy_name"]
+if TYPE_CHECKING:
+    from failsoft.framework.chain import Link
+    from failsoft.framework.ports import CalledOperation
+
+__all__ = ["PlacedStrategy", "RecoveryEngine", "RecoveryResult", "RecoveryStrategy", "strategy_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +53,29 @@ def strategy_name(strategy: RecoveryStrategy) -> str:
     return str(getattr(strategy, "name", "")) or snake_case(type(strategy).__name__)
 
 
+@runtime_checkable
+class PlacedStrategy(Protocol):
+    """A strategy with a place in the chain: a breaker, a bulkhead, a cache. It may be a `RecoveryStrategy` too."""
+
+    def links(self, bound: CalledOperation) -> Sequence[Link]:
+        """Return its links for one operation, each at its place.
+
+        Raises:
+            CONFIG_ERROR: The strategy and the operation do not go together; the message says why.
+        """
+
+
 class RecoveryEngine(Protocol):
     """Chooses and runs the strategies for an error. `failsoft.recovery.RecoveryManager` is ours."""
 
     async def recover(self, error: ToolError, call: CallContext) -> Any:
         """Return the value that takes the error's place, its receipt noted on the call, or raise a `ToolError`."""
 
-    def with_strategies(self, strategies: Sequence[RecoveryStrategy]) -> RecoveryEngine:
+    def with_strategies(self, strategies: Sequence[RecoveryStrategy | PlacedStrategy]) -> RecoveryEngine:
         """Return an engine that has just these strategies, for every error."""
+
+    def links(self, bound: CalledOperation) -> Sequence[Link]:
+        """Return the links of the placed strategies for one operation."""
 
     def describe(self) -> list[str]:
         """Return the names of the strategies, in the order in which they are tried, for `tool.describe()`."""

@@ -48,7 +48,7 @@ _FACTS_ABOUT = frozenset(
     }
 )
 """A `token_count` or an `api_key_id` is no secret."""
-_CONTENT_WORDS = frozenset({"body", "content", "contents", "sequence", "sequences"})
+_CONTENT_WORDS = frozenset({"body", "content", "contents", "preview", "sequence", "sequences", "snippet"})
 _CONTENT_PAIRS = frozenset({("new", "string"), ("old", "string")})
 _NEEDLES = tuple(needle for secret in PATTERNS for needle in secret.needles)
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from failsoft.framework.alerts import AlertDispatcher
     from failsoft.framework.chain import Middleware
-    from failsoft.framework.ports import Recorder
+    from failsoft.framework.events import Events
+    from failsoft.framework.ports import AuditTrail, Recorder
     from failsoft.framework.recovery_port import RecoveryEngine
     from failsoft.framework.settings import Settings
+    from failsoft.framework.state_port import StateStore
     from failsoft.framework.threads import ThreadPool
 
 __all__ = ["Parts", "Runtime", "default_runtime", "use_parts"]
@@ -31,9 +33,15 @@ class Parts:
     metrics: Callable[[Settings], Recorder]
     recovery: Callable[[Settings], RecoveryEngine | None]
     alerts: Callable[[Settings], AlertDispatcher | None]
+    state: Callable[[Settings, Events], StateStore]
 
 
-_parts = Parts(metrics=lambda _: _no_metrics(), recovery=lambda _: None, alerts=lambda _: None)
+_parts = Parts(
+    metrics=lambda _: _no_metrics(),
+    recovery=lambda _: None,
+    alerts=lambda _: None,
+    state=lambda _, __: _local_state(),
+)
 
 
 def use_parts(parts: Parts) -> None:
@@ -46,6 +54,18 @@ def _no_metrics() -> Recorder:
     from failsoft.framework.ports import NullMetrics  # noqa: PLC0415 - pydantic comes with it, 60 ms
 
     return NullMetrics()
+
+
+def _local_state() -> StateStore:
+    from failsoft.framework.state_port import LocalState  # noqa: PLC0415 - with the first tool
+
+    return LocalState()
+
+
+def _new_events() -> Events:
+    from failsoft.framework.events import Events  # noqa: PLC0415 - with the first tool: loguru comes with it
+
+    return Events()
 
 
 def _variables() -> Variables:
@@ -87,6 +107,14 @@ def _thread_pool(settings: Settings) -> ThreadPool:
     return ThreadPool(limit=settings.max_threads, abandoned_limit=settings.max_abandoned_threads)
 
 
+def _audit_log(settings: Settings) -> AuditTrail | None:
+    if settings.audit_path is None:
+        return None
+    from failsoft.framework.audit.trail import AuditLog  # noqa: PLC0415 - only for those who keep one
+
+    return AuditLog.from_settings(settings)
+
+
 class Runtime:
     """The surroundings of a call. What is left out is the process-wide default.
 
@@ -96,6 +124,9 @@ class Runtime:
         recovery: Finds what may take the place of an error; `RecoveryManager()` without strategies switches it off.
         metrics: The recorder; `NullMetrics()` switches metrics off.
         alerts: Where critical failures are announced.
+        audit: Where failures are put on record before callers learn of them; by default what FAILSOFT_AUDIT_PATH says.
+        state: What calls share: breakers, budgets, keys. By default in this process, or where FAILSOFT_STATE_URL says.
+        events: Where attempts, recoveries and changes of breakers are announced; subscribe to `runtime.events`.
 
     Raises:
         CONFIG_ERROR: A setting in the environment is not usable; the message names the variable.
@@ -109,13 +140,22 @@ class Runtime:
         recovery: RecoveryEngine | None = None,
         metrics: Recorder | None = None,
         alerts: AlertDispatcher | None = None,
+        audit: AuditTrail | None = None,
+        state: StateStore | None = None,
+        events: Events | None = None,
     ) -> None:
         self.settings = settings if settings is not None else _default_settings()
         self.middleware = tuple(middleware)
         self.recovery = recovery if recovery is not None else _default_recovery(_parts)
         self.metrics: Recorder = self._metrics(metrics)
         self.alerts = alerts if alerts is not None else self._alerts(settings)
+        self.audit = audit if audit is not None else _audit_log(self.settings)
         self.threads = _thread_pool(self.settings)
+        self.events = events if events is not None else _new_events()
+        self.state = state if state is not None else _parts.state(self.settings, self.events)
+        kinds = getattr(type(self.metrics), "listens_to", ())
+        if kinds:
+            self.events.subscribe(self.metrics.on_event, *kinds)  # type: ignore[attr-defined]
 
     def _metrics(self, given: Recorder | None) -> Recorder:
         if given is not None:

@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
@@ -133,6 +134,23 @@ class Settings(BaseSettings):
     ) = Field(default=None, description="Where alerts on critical failures are posted.")
     alert_dedup_s: float = Field(
         default=300.0, ge=0, allow_inf_nan=False, description="Equal alerts within so many seconds are sent once."
+    )
+    audit_path: Path | None = Field(default=None, description="The audit log; without one, failures are not audited.")
+    audit_key: SecretStr | None = Field(
+        default=None, min_length=16, description="Key that the entries of the audit log are sealed with (HMAC-SHA256)."
+    )
+    audit_head_path: Path | None = Field(
+        default=None, description="Where the end of the audit log is kept; by default beside it, as <name>.head."
+    )
+    audit_max_bytes: int = Field(
+        default=16 * 1024 * 1024, ge=1_000, description="A file of the audit log of so many bytes is put aside."
+    )
+    audit_wait_s: float = Field(
+        default=5.0,
+        gt=0,
+        le=600,
+        allow_inf_nan=False,
+        description="Seconds that a call waits for its audit entry: for other processes, and for the disk.",
     )
     error_docs_url: WebAddress | None = Field(
         default=None, description="Address of the published catalogue pages, for the problem format's type."

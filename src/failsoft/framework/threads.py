@@ -11,12 +11,17 @@ import contextlib
 import contextvars
 import queue
 import threading
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+from failsoft.framework.clock import home
 from failsoft.framework.errors import Overloaded
 
-__all__ = ["ThreadPool"]
+__all__ = ["ThreadPool", "pools"]
+
+pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
+"""Every pool of the process: a clock of tests must not run ahead of their threads."""
 
 T = TypeVar("T")
 _IDLE_S = 30.0
@@ -53,6 +58,9 @@ class ThreadPool:
         self._sending: set[asyncio.Task[None]] = set()
         self.abandoned = 0
         """Threads that still run for a call that has given up."""
+        self.waiting = 0
+        """Calls that wait for a thread to finish."""
+        pools.add(self)
 
     async def run(self, function: Callable[[], T]) -> T:
         """Return what the function returns, run in a worker thread with the caller's context variables.
@@ -76,6 +84,7 @@ class ThreadPool:
         return self._wait(job)
 
     async def _wait(self, job: _Job) -> Any:
+        self.waiting += 1
         try:
             succeeded, value = await job.future
         except asyncio.CancelledError:
@@ -84,6 +93,8 @@ class ThreadPool:
                     job.abandoned = True
                     self.abandoned += 1
             raise
+        finally:
+            self.waiting -= 1
         if succeeded:
             return value
         try:
@@ -96,9 +107,8 @@ class ThreadPool:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            home: asyncio.AbstractEventLoop | None = getattr(_current, "loop", None)
-            if home is not None and not home.is_closed():
-                home.call_soon_threadsafe(self._spawn, home, function, arguments)
+            if home.loop is not None and not home.loop.is_closed():
+                home.loop.call_soon_threadsafe(self._spawn, home.loop, function, arguments)
             return None
         return self._spawn(loop, function, arguments)
 
@@ -154,11 +164,8 @@ class ThreadPool:
             return
 
 
-_current = threading.local()
-
-
 def _outcome(job: _Job) -> tuple[bool, Any]:
-    _current.loop = job.loop
+    home.loop = job.loop
     try:
         return True, job.function()
     except BaseException as error:  # noqa: BLE001 - handed back as a value: GeneratorExit cannot cross a coroutine

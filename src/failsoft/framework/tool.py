@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from failsoft.framework.binding import bind
 from failsoft.framework.chain import connect
 from failsoft.framework.context import CallContext
-from failsoft.framework.errors import UnknownTool
+from failsoft.framework.errors import ToolError, UnknownTool
 from failsoft.framework.guarded_metrics import guarded
 from failsoft.framework.operation import BoundOperation, Operation
+from failsoft.framework.ports import AuditTrail
 from failsoft.framework.recovery_port import RecoveryEngine
 from failsoft.framework.response import ToolResponse
 from failsoft.framework.runtime import Runtime, default_runtime
@@ -57,6 +58,10 @@ class BaseTool(metaclass=_ToolType):
     """The wire format of this toolset's answers, unless the settings choose another."""
     recovery: RecoveryEngine | None = None
     """A RecoveryManager for this toolset in place of the runtime's."""
+    audit: AuditTrail | None = None
+    """An audit log for this toolset in place of the runtime's."""
+    governed: bool = False
+    """Whether calls that change something are audited though they succeed, and if they are cancelled."""
 
     _declared: ClassVar[dict[str, Operation[..., Any]]] = {}
     _runtime: Runtime | None = None
@@ -137,6 +142,13 @@ class BaseTool(metaclass=_ToolType):
     def describe(self) -> dict[str, list[str]]:
         """Return the links that each operation's calls pass, outermost first."""
         return {name: bound.describe() for name, bound in self._operations.items()}
+
+    def failure_facts(self, error: ToolError, call: CallContext) -> Mapping[str, Any]:  # noqa: ARG002 - for those who override it
+        """Return facts on a failure that are the toolset's own, for wire formats with a place for them. Override it.
+
+        Called for every failure of its operations, once, with arguments (`call.params`) that may be anything.
+        """
+        return {}
 
     async def startup(self) -> None:
         """Open what the toolset needs; a server awaits this before it answers. Override it."""

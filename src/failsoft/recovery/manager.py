@@ -9,6 +9,7 @@ from loguru import logger
 
 from failsoft.framework import logs
 from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.chain import Link
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import (
     BadOutput,
@@ -21,8 +22,9 @@ from failsoft.framework.errors import (
     Unavailable,
     UpstreamError,
 )
+from failsoft.framework.ports import CalledOperation
 from failsoft.framework.receipt import RecoveryReceipt
-from failsoft.framework.recovery_port import RecoveryResult, RecoveryStrategy, strategy_name
+from failsoft.framework.recovery_port import PlacedStrategy, RecoveryResult, RecoveryStrategy, strategy_name
 from failsoft.framework.text import bounded
 from failsoft.recovery.alternate_paths import AlternatePaths
 from failsoft.recovery.retry import Retry
@@ -53,6 +55,7 @@ class RecoveryManager:
     ) -> None:
         self._table: dict[type[ToolError], list[RecoveryStrategy]] = {}
         self._found: dict[type[ToolError], tuple[RecoveryStrategy, ...]] = {}
+        self._placed: list[PlacedStrategy] = []
         for error, listed in (strategies or {}).items():
             self.register(error, *(listed if isinstance(listed, Sequence) else (listed,)))
 
@@ -79,11 +82,28 @@ class RecoveryManager:
         self._table.setdefault(error, []).extend(strategies)
         self._found.clear()
 
-    def with_strategies(self, strategies: Sequence[RecoveryStrategy]) -> RecoveryManager:
+    def add(self, *strategies: RecoveryStrategy | PlacedStrategy) -> None:
+        """Add strategies for every call: those with a place in the chain, and those for any error.
+
+        Raises:
+            TypeError: One of them is neither.
+        """
+        for strategy in strategies:
+            is_placed = not isinstance(strategy, type) and isinstance(strategy, PlacedStrategy)
+            if is_placed:
+                self._placed.append(cast("PlacedStrategy", strategy))
+            if not is_placed or isinstance(strategy, RecoveryStrategy):
+                self.register(ToolError, cast("RecoveryStrategy", strategy))
+
+    def with_strategies(self, strategies: Sequence[RecoveryStrategy | PlacedStrategy]) -> RecoveryManager:
         """Return a manager that has just these, for every error: what `@operation(recovery=[...])` sets."""
         own = RecoveryManager()
-        own.register(ToolError, *strategies)
+        own.add(*strategies)
         return own
+
+    def links(self, bound: CalledOperation) -> list[Link]:
+        """Return the links of the strategies that stand in the chain, for one operation."""
+        return [link for strategy in self._placed for link in strategy.links(bound)]
 
     def strategies_for(self, error: type[ToolError]) -> tuple[RecoveryStrategy, ...]:
         """Return the strategies for an error class in the order in which they are tried, each once."""

@@ -84,6 +84,8 @@ class ToolError(Exception):
     """Whether operators are alerted, where the failure is not recoverable."""
     aliases: ClassVar[Mapping[str, str]] = {}
     """Wire format -> the code under which that format knows this class."""
+    aliases_by_reason: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    """Wire format -> reason of the first violation -> code, where a format has one code for each kind of fault."""
 
     fields: ClassVar[tuple[str, ...]] = ()
     public_fields: ClassVar[frozenset[str]] = frozenset()
@@ -148,6 +150,14 @@ class ToolError(Exception):
             unknown = ", ".join(sorted(given.keys() - self._known))
             msg = f"{type(self).__name__} has no field {unknown}; its fields: {known}"
             raise TypeError(msg)
+
+    def code_in(self, wire_format: str) -> str:
+        """Return the code under which a wire format knows this error."""
+        if self.violations and wire_format in self.aliases_by_reason:
+            by_reason = self.aliases_by_reason[wire_format]
+            if (alias := by_reason.get(self.violations[0].reason)) is not None:
+                return alias
+        return self.aliases.get(wire_format, self.code)
 
     @property
     def recoverable(self) -> bool:

@@ -57,6 +57,22 @@ class DocumentNotFound(NotFound, FileNotFoundError):
     aliases: ClassVar[dict[str, str]] = {"error_response": "DOCUMENT_NOT_FOUND"}
 
 
+_BY_REASON = {
+    "missing": "MISSING_REQUIRED_FIELD",
+    "type": "INVALID_INPUT_TYPE",
+    "format": "INVALID_INPUT_FORMAT",
+    "pattern": "INVALID_INPUT_FORMAT",
+    "unexpected": "INVALID_INPUT_FORMAT",
+    "enum": "INVALID_INPUT_VALUE",
+    "length": "INVALID_INPUT_VALUE",
+    "range": "INVALID_INPUT_VALUE",
+    "reference": "INVALID_INPUT_VALUE",
+    "unknown_tool": "INVALID_INPUT_VALUE",
+    "value": "INVALID_INPUT_VALUE",
+}
+"""Seed 001's codes for faults of input, by the reason of the first violation."""
+
+
 class InvalidParameter(InvalidArgument):
     """One or more arguments do not fit the operation's schema.
 
@@ -74,7 +90,8 @@ class InvalidParameter(InvalidArgument):
     message: str = "Invalid parameter '{param}': expected {expected}."
     hints: ClassVar[tuple[str, ...]] = ("Provide a valid {expected}", "Check the parameter documentation")
     since: ClassVar[str] = "0.1.0"
-    aliases: ClassVar[dict[str, str]] = {"error_response": "VALIDATION_ERROR"}
+    aliases: ClassVar[dict[str, str]] = {"error_response": "VALIDATION_ERROR", "edit_envelope": "VALIDATION_FAILED"}
+    aliases_by_reason: ClassVar[dict[str, dict[str, str]]] = {"system_error": _BY_REASON}
 
     @classmethod
     def from_violations(cls, violations: Sequence[Violation]) -> Self:
@@ -103,6 +120,7 @@ class ValidationFailed(InvalidArgument):
     message: str = "Validation failed."
     hints: ClassVar[tuple[str, ...]] = ("Correct every field that is listed",)
     since: ClassVar[str] = "0.1.0"
+    aliases_by_reason: ClassVar[dict[str, dict[str, str]]] = {"system_error": _BY_REASON}
 
     @classmethod
     def from_field_errors(cls, field_errors: dict[str, list[str]]) -> Self:
@@ -263,6 +281,7 @@ class ToolSystemError(InternalError):
     message: str = "A part of the server around this tool failed."
     since: ClassVar[str] = "0.1.0"
     critical: ClassVar[bool] = True
+    aliases: ClassVar[dict[str, str]] = {"system_error": "INTERNAL_ERROR"}
 
 
 class UnknownError(InternalError):
@@ -280,7 +299,7 @@ class UnknownError(InternalError):
     code: ClassVar[str] = "UNKNOWN_ERROR"
     message: str = "The tool failed unexpectedly ({type_name})."
     since: ClassVar[str] = "0.1.0"
-    aliases: ClassVar[dict[str, str]] = {"error_response": "INTERNAL_ERROR"}
+    aliases: ClassVar[dict[str, str]] = {"error_response": "INTERNAL_ERROR", "system_error": "UNKNOWN_TOOL_FAILURE"}
 
 
 class MultipleErrors(InternalError):

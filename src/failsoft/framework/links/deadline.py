@@ -32,11 +32,10 @@ def deadline(limit_s: float) -> Step:
         cancelled_before = task.cancelling()
 
         def expire() -> None:
-            call.expired = True
+            call.expired += 1
             task.cancel()
 
-        call.deadline = loop.time() + limit_s
-        timer = loop.call_at(call.deadline, expire)
+        timer = loop.call_at(call.set_deadline(loop, limit_s), expire)
         try:
             value = await proceed(call)
         except BaseException as error:
@@ -44,6 +43,7 @@ def deadline(limit_s: float) -> Step:
                 raise
             if task.uncancel() > cancelled_before and issubclass(type(error), asyncio.CancelledError):
                 raise
+            call.stop_reason = "deadline"
             raise DeadlineExceeded(limit_s=limit_s) from error
         else:
             if call.expired:

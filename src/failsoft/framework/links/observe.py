@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from failsoft.framework import logs
+from failsoft.framework.audit.calls import note_cancelled, recorded, success_refused
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.chain import Proceed
 from failsoft.framework.context import CallContext
@@ -21,6 +22,8 @@ from failsoft.framework.ports import Outcome
 from failsoft.framework.response import Metadata, ToolResponse
 
 __all__ = ["observe"]
+
+T = TypeVar("T")
 
 # Read past any property of the exception's own class that would answer for it.
 _traceback_of: Callable[[BaseException], types.TracebackType | None] = vars(BaseException)["__traceback__"].__get__
@@ -37,10 +40,13 @@ async def observe(call: CallContext, proceed: Proceed) -> ToolResponse[Any]:
     except BaseException as raised:
         _forget_earlier_calls(raised)
         if is_real_cancellation(raised):
-            metrics.finished("cancelled", time.perf_counter() - call.started_at)
-            call.error = call.raised = None
+            _cancelled(call)
             raise
-        return _failure(call, normalize(raised))
+        return await _failure(call, normalize(raised))
+    if call.bound.governed and call.bound.audit is not None and not call.read_only:
+        refused = await _or_cancelled(call, success_refused(call, call.bound.audit))
+        if refused is not None:
+            return _told(call, refused, time.perf_counter() - call.started_at)
     duration_s = response.metadata.execution_time_ms / 1000
     metrics.finished(_outcome(call), duration_s)
     logs.log_finished(call, duration_s)
@@ -74,10 +80,36 @@ def _outcome(call: CallContext) -> Outcome:
     return "degraded" if call.receipt.degraded else "recovered"
 
 
-def _failure(call: CallContext, error: ToolError) -> ToolResponse[Any]:
+def _cancelled(call: CallContext) -> None:
     bound = call.bound
+    if bound.governed and bound.audit is not None and call.attempt and not call.read_only:
+        note_cancelled(call, bound.audit)
+    bound.metrics.finished("cancelled", time.perf_counter() - call.started_at)
+    call.error = call.raised = None
+
+
+async def _or_cancelled(call: CallContext, writing: Awaitable[T]) -> T:
+    """Return what came of writing an audit entry; the entry is on its way even if the caller no longer waits."""
+    try:
+        return await writing
+    except BaseException:
+        call.bound.metrics.finished("cancelled", time.perf_counter() - call.started_at)
+        call.error = call.raised = None
+        raise
+
+
+async def _failure(call: CallContext, error: ToolError) -> ToolResponse[Any]:
     duration_s = time.perf_counter() - call.started_at
     failure = _explained(error, call)
+    audit = call.bound.audit
+    if audit is not None:
+        failure = await _or_cancelled(call, recorded(call, failure, audit, duration_s))
+        duration_s = time.perf_counter() - call.started_at
+    return _told(call, failure, duration_s)
+
+
+def _told(call: CallContext, failure: Failure, duration_s: float) -> ToolResponse[Any]:
+    bound = call.bound
     bound.metrics.finished("rejected" if failure.rejected else "error", duration_s)
     bound.metrics.failed(failure.category, failure.code)
     logs.log_failed(call, failure, duration_s)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.wire.base import WireFormat, published_schema
+from failsoft.framework.wire.edit_envelope import EditEnvelopeFormat
 from failsoft.framework.wire.error_response import ErrorResponseFormat
 from failsoft.framework.wire.problem import ProblemFormat
+from failsoft.framework.wire.system_error import SystemErrorFormat
 from failsoft.framework.wire.tool_response import ToolResponseFormat
 
 __all__ = ["WireFormat", "find_format", "format_names", "register_format", "schema_files"]
@@ -58,5 +60,5 @@ def write_schemas(folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-for _wire in (ToolResponseFormat(), ErrorResponseFormat(), ProblemFormat()):
+for _wire in (ToolResponseFormat(), EditEnvelopeFormat(), ErrorResponseFormat(), ProblemFormat(), SystemErrorFormat()):
     register_format(_wire)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from failsoft.framework.failure import Failure
 from failsoft.framework.response import Renderer
 from failsoft.framework.schemas import inline_root
+from failsoft.framework.stop_reason import STOP_REASONS
 
 __all__ = [
     "DIALECT",
@@ -118,13 +119,23 @@ METADATA: dict[str, Any] = {
     "required": ["execution_time_ms"],
     "additionalProperties": False,
 }
-EXTRAS: dict[str, Any] = {"effect": EFFECT, "next_step": NEXT_STEP, "violations": VIOLATIONS, "error_id": STRING}
+STOP_REASON: dict[str, Any] = {
+    "enum": list(STOP_REASONS),
+    "description": "Why the call was not run again here.",
+}
+EXTRAS: dict[str, Any] = {
+    "effect": EFFECT,
+    "stop_reason": STOP_REASON,
+    "next_step": NEXT_STEP,
+    "violations": VIOLATIONS,
+    "error_id": STRING,
+}
 """What every seed format may carry after its own keys, so that a client that reads only the text can act."""
 
 
 def extras(failure: Failure) -> dict[str, Any]:
     """Return the keys of `EXTRAS` for a failure; what there is nothing to say of is left out."""
-    wire: dict[str, Any] = {"effect": failure.effect}
+    wire: dict[str, Any] = {"effect": failure.effect, "stop_reason": failure.stop_reason}
     if failure.next_step is not None:
         wire["next_step"] = failure.next_step.to_dict()
     if failure.violations:
@@ -140,7 +151,7 @@ def violations(failure: Failure) -> list[dict[str, Any]]:
 
 def renamed(failure: Failure, wire_format: str) -> str:
     """Return the code under which a format knows this failure."""
-    return failure.exception.aliases.get(wire_format, failure.code)
+    return failure.exception.code_in(wire_format)
 
 
 def succeeding(flag: str, *, value: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from failsoft.framework.wire.base import (
     METADATA,
     NEXT_STEP,
     RETRY,
+    STOP_REASON,
     STRING,
     STRINGS,
     VIOLATIONS,
@@ -43,6 +44,7 @@ class ToolResponseFormat:
             "operation": failure.operation,
             "retry": failure.retry.to_dict(),
             "effect": failure.effect,
+            "stop_reason": failure.stop_reason,
         }
         if failure.suggestions:
             error["suggestions"] = list(failure.suggestions)
@@ -92,6 +94,7 @@ _ERROR: dict[str, Any] = {
         "operation": STRING,
         "retry": RETRY,
         "effect": EFFECT,
+        "stop_reason": STOP_REASON,
         "suggestions": STRINGS,
         "next_step": NEXT_STEP,
         "details": {"type": "object"},
@@ -102,7 +105,7 @@ _ERROR: dict[str, Any] = {
         "timestamp": STRING,
     },
     "required": [
-        "message", "code", "category", "tool", "operation", "retry", "effect", "error_id", "timestamp",
+        "message", "code", "category", "tool", "operation", "retry", "effect", "stop_reason", "error_id", "timestamp",
     ],
     "additionalProperties": False,
 }  # fmt: skip

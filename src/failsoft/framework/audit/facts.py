@@ -1,0 +1,107 @@
+"""What an audit entry says of a call: who, what, by which rules, how it ended. Never arguments, contents or secrets."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from failsoft.framework._log_facts import brief
+from failsoft.framework.audit.sealing import canonical
+from failsoft.framework.cause import normalized_cause
+from failsoft.framework.clock import utc_timestamp
+from failsoft.framework.governance import Governance, governance_of
+from failsoft.framework.redaction import redact_text
+from failsoft.framework.text import bounded
+
+if TYPE_CHECKING:
+    from failsoft.framework.context import CallContext
+    from failsoft.framework.failure import Failure
+
+__all__ = ["of_cancelled", "of_failure", "of_success"]
+
+_ID_AT_MOST = 200
+_VIOLATIONS_AT_MOST = 20
+_MESSAGE_AT_MOST = 1_000
+_ENTRY_AT_MOST = 16_384
+"""Bytes of an entry; beyond it, what only helps debugging is left out, and the entry says so."""
+_EXPENDABLE = ("details", "facts", "violations", "cause", "message")
+
+
+def of_failure(call: CallContext, failure: Failure) -> dict[str, Any]:
+    """Return the facts of a failed call, as its caller is about to learn of it.
+
+    Of arguments that were not acceptable only the names and the kinds of fault: sentences may quote values.
+    """
+    error = failure.exception
+    return _entry(
+        call,
+        failure.governance,
+        event="failure",
+        error_id=failure.error_id,
+        timestamp=failure.timestamp,
+        code=failure.code,
+        error_code=error.code_in("system_error"),
+        category=failure.category,
+        effect=failure.effect,
+        message=None if failure.violations else redact_text(bounded(error.message, _MESSAGE_AT_MOST)),
+        cause=normalized_cause(error.__cause__),
+        details=brief(error.all_details()),
+        violations=[
+            redact_text(bounded(f"{item.path}: {item.reason}")) for item in failure.violations[:_VIOLATIONS_AT_MOST]
+        ],
+    )
+
+
+def of_success(call: CallContext) -> dict[str, Any]:
+    """Return the facts of a call that has changed something."""
+    return _done(call, "success", "applied")
+
+
+def of_cancelled(call: CallContext) -> dict[str, Any]:
+    """Return the facts of a call that was cancelled while its handler ran: nobody knows what it has changed."""
+    return _done(call, "cancelled", "unknown")
+
+
+def _done(call: CallContext, event: str, effect: str) -> dict[str, Any]:
+    governance = governance_of(None, call.governance, call.scope.session_id, call.scope.meta)
+    return _entry(
+        call,
+        governance,
+        event=event,
+        error_id=os.urandom(8).hex(),
+        timestamp=utc_timestamp(),
+        code=None,
+        error_code=None,
+        effect=effect,
+        cause=None,
+    )
+
+
+def _entry(call: CallContext, governance: Governance, **facts: Any) -> dict[str, Any]:
+    """Return the entry: the keys of seed 001 always, null where they say nothing, others only if they say something."""
+    seed = {**governance.to_dict(), "tool_name": call.operation}
+    always = {name: facts.pop(name) for name in ("code", "error_code", "cause")}
+    others = {
+        **facts,
+        "tool": call.tool,
+        "operation": call.operation,
+        "principal": _bounded_id(call.principal),
+        "request_id": _bounded_id(call.request_id),
+        "facts": brief(call.audit_facts) if call.audit_facts else None,
+    }
+    told = {name: value for name, value in others.items() if value not in (None, "", [], {})}
+    return _within_limit({**seed, **always, **told})
+
+
+def _within_limit(entry: dict[str, Any]) -> dict[str, Any]:
+    for name in _EXPENDABLE:
+        if len(canonical(entry)) <= _ENTRY_AT_MOST:
+            break
+        if name in entry:
+            entry[name] = None if name == "cause" else "<left out>"
+            entry["is_cut"] = True
+    return entry
+
+
+def _bounded_id(value: str | None) -> str | None:
+    return None if value is None else redact_text(bounded(str(value), _ID_AT_MOST))

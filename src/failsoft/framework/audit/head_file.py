@@ -1,0 +1,81 @@
+"""The end of the chain, kept outside the log: a chain alone does not show that whole entries were cut from its end.
+
+It is one record of fixed length, written in place after every batch has reached the disk. It is never ahead of the log
+on disk, so a power loss leaves it behind at worst, and never raises a false alarm.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from failsoft.framework.audit.locking import lock, unlock
+from failsoft.framework.audit.sealing import BadLine, Head, Seal, canonical
+
+__all__ = ["HeadFile"]
+
+_LENGTH = 256
+_NOT_OURS = "it is not what was written there, or was sealed with another key"
+
+
+class HeadFile:
+    """The end of one log.
+
+    Args:
+        path: Its file; put it where whoever could change the log cannot write.
+        seal: The same as the log's, so that with a key nobody can make up an end.
+    """
+
+    def __init__(self, path: Path, seal: Seal) -> None:
+        self.path = path
+        self._seal = seal
+
+    def read(self) -> Head | None:
+        """Return the end as last written; None if there is none.
+
+        Raises:
+            BadLine: It is not what was written there, or was sealed with another key.
+            OSError: The file is there and cannot be read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                return self._open(file.read(_LENGTH))
+        except FileNotFoundError:
+            return None
+
+    def advance(self, head: Head, until: float) -> None:
+        """Write the end down, unless a later one is there already.
+
+        Raises:
+            BadLine: What is there was not written by us.
+            OSError: It cannot be written.
+            NotWritten: Another process held it all the time.
+        """
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            lock(fd, until)
+            try:
+                known = self._open(os.pread(fd, _LENGTH, 0))
+                if known is None or known.seq < head.seq:
+                    os.pwrite(fd, self._line(head), 0)
+            finally:
+                unlock(fd)
+        finally:
+            os.close(fd)
+
+    def _line(self, head: Head) -> bytes:
+        facts = {"hash": head.hash, "seq": head.seq}
+        text = canonical({**facts, "seal": self._seal.digest(canonical(facts))})
+        return text.ljust(_LENGTH - 1) + b"\n"
+
+    def _open(self, data: bytes) -> Head | None:
+        if not data:
+            return None
+        with suppress(ValueError, TypeError, KeyError):
+            told = json.loads(data)
+            head = Head(told["seq"], told["hash"])
+            if self._line(head) == data:
+                return head
+        raise BadLine(_NOT_OURS)

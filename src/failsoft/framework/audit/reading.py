@@ -1,0 +1,120 @@
+"""A log read back: checked line by line, as far as lines are complete."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from failsoft.framework.audit.sealing import BadLine, Head, Seal, follow
+from failsoft.framework.audit.segments import segments
+
+__all__ = ["Scan", "entries", "find", "lines_of", "tail"]
+
+_BLOCK = 1 << 20
+_ANOTHER = "it is not the entry that was written here: the head kept elsewhere is of another"
+
+
+@dataclass(slots=True)
+class Scan:
+    """How far a file is in order.
+
+    Args:
+        seal: What its lines were made with.
+        head: The end of the chain so far; None where nothing is known of what came before.
+        witness: An end known from elsewhere: the entry of that number must have that hash.
+        good_bytes: How far its lines are complete and in order.
+        lines: How many those are.
+    """
+
+    seal: Seal
+    head: Head | None = None
+    witness: Head | None = None
+    good_bytes: int = 0
+    lines: int = 0
+    first: int | None = field(default=None, init=False)
+    """The number of the first entry that was read."""
+
+    def take(self, line: bytes) -> None:
+        """Take the next line, without its newline.
+
+        Raises:
+            BadLine: It is not in order.
+        """
+        entry = self.seal.open(line)
+        head = follow(entry, self.head)
+        if self.witness is not None and self.witness.seq == head.seq and self.witness.hash != head.hash:
+            raise BadLine(_ANOTHER)
+        if self.first is None:
+            self.first = head.seq
+        self.head = head
+        self.lines += 1
+        self.good_bytes += len(line) + 1
+
+
+def lines_of(fd: int, start: int, end: int) -> Iterator[bytes]:
+    """Yield the lines of an open file between two offsets, with their newlines; the last one may have none."""
+    rest = b""
+    while start < end:
+        block = os.pread(fd, min(_BLOCK, end - start), start)
+        if not block:
+            break
+        start += len(block)
+        *complete, rest = (rest + block).split(b"\n")
+        for line in complete:
+            yield line + b"\n"
+    if rest:
+        yield rest
+
+
+def entries(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a log in order, those of the files that were put aside included; nothing is checked.
+
+    A line that is no JSON object is left out: `verify` is there to find it.
+    """
+    for file in [*segments(path), *([path] if path.exists() else [])]:
+        with file.open("rb") as stream:
+            for line in stream:
+                entry = _parsed(line)
+                if entry is not None:
+                    yield entry
+
+
+def tail(path: Path, limit: int) -> list[dict[str, Any]]:
+    """Return the last entries of a log, oldest first; only as much is read as it takes."""
+    found: list[dict[str, Any]] = []
+    for file in reversed([*segments(path), *([path] if path.exists() else [])]):
+        if len(found) >= limit:
+            break
+        found = [*_last_of(file, limit - len(found)), *found]
+    return found
+
+
+def find(path: Path, error_id: str) -> list[dict[str, Any]]:
+    """Return the entries with that error id, in order."""
+    return [entry for entry in entries(path) if entry.get("error_id") == error_id]
+
+
+def _last_of(file: Path, limit: int) -> list[dict[str, Any]]:
+    with file.open("rb") as stream:
+        position = stream.seek(0, os.SEEK_END)
+        data = b""
+        while position and data.count(b"\n") <= limit:
+            start = max(0, position - _BLOCK)
+            stream.seek(start)
+            data = stream.read(position - start) + data
+            position = start
+    lines = data.split(b"\n")
+    parsed = [entry for line in (lines if position == 0 else lines[1:]) if (entry := _parsed(line)) is not None]
+    return parsed[-limit:] if limit else []
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) else None

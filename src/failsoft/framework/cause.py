@@ -1,0 +1,51 @@
+"""What an error was raised from, as seed 001 writes it: `{"name", "message", "code"}`, whatever it was."""
+
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+from failsoft.framework._log_facts import brief
+from failsoft.framework.errors import ToolError
+from failsoft.framework.normalize.rules import read, text_of, type_name
+from failsoft.framework.redaction import redact_text
+
+__all__ = ["Thrown", "normalized_cause"]
+
+_ECHOING = frozenset({"pydantic", "pydantic_core", "sqlalchemy"})
+"""Packages whose exceptions print the values that were passed to them."""
+
+
+class Thrown(Exception):
+    """Something that is no exception stands for a failure: a text, an object, anything.
+
+    Args:
+        value: What it is.
+    """
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(type_name(value))
+        self.value = value
+
+
+def normalized_cause(cause: object) -> str | dict[str, Any] | None:
+    """Return a cause as JSON: no secrets, no contents, bounded, without cycles; the same for the same cause.
+
+    Args:
+        cause: An exception, or None. The value of a `Thrown` is told as it is.
+    """
+    if cause is None:
+        return None
+    if isinstance(cause, Thrown):
+        told = brief(cause.value)
+        return told if isinstance(told, (str, dict)) else {"value": told}
+    message = "" if type(cause).__module__.partition(".")[0] in _ECHOING else redact_text(text_of(cause))
+    return {"name": type_name(cause), "message": message, "code": _code(cause)}
+
+
+def _code(cause: object) -> str | None:
+    """Return the code of a typed error, or the name of the system's error number."""
+    if isinstance(cause, ToolError):
+        return cause.code
+    number = read(cause, "errno")
+    return errno.errorcode.get(number) if isinstance(number, int) else None

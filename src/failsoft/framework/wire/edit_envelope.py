@@ -1,0 +1,134 @@
+"""The format of seed 000: one flat envelope for every failure of an edit, with the context that helps to mend it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from failsoft.framework.failure import Failure
+from failsoft.framework.response import Metadata, ToolResponse
+from failsoft.framework.wire.base import DIALECT, EXTRAS, STRING, STRINGS, extras, renamed
+from failsoft.framework.wire.flat import flat_output_schema, flat_success, flat_success_schema
+
+__all__ = ["EditEnvelopeFormat"]
+
+_PLACE = ("file_path", "file_index", "edit_index")
+"""Where among the arguments it failed."""
+_LISTED = ("edit_status", "backup_path")
+_HINT = "Check the error details and correct the call before retrying"
+_NO_WAY = "Repeating the call does not help: tell the person you work for"
+
+
+class EditEnvelopeFormat:
+    """A flat envelope: `error_code`, `retryable`, general `recovery_hints`, and where among the edits it failed.
+
+    `context` holds the error's public facts, in every environment: for edits that did not match, the part of the file
+    that shows why. On success the fields of the data stand beside `success: true`.
+    """
+
+    name = "edit_envelope"
+
+    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
+        """Return `{"success": true}` and the fields of the data."""
+        return flat_success(response)
+
+    def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
+        """Return the envelope and the extras."""
+        facts = {**failure.public, **failure.about}
+        hints = list(failure.suggestions) or [_HINT if failure.recoverable else _NO_WAY]
+        wire: dict[str, Any] = {
+            "success": False,
+            "error_code": renamed(failure, self.name),
+            "message": failure.message,
+            "retryable": failure.recoverable,
+        }
+        wire |= {name: facts.pop(name) for name in _PLACE if name in facts}
+        wire["recovery_hints"] = hints
+        listed = {name: facts.pop(name) for name in _LISTED if name in facts}
+        seen = facts.pop("context", None)
+        context = {**facts, **seen} if isinstance(seen, dict) else facts
+        if context:
+            wire["context"] = context
+        wire |= listed
+        if failure.details:
+            wire["details"] = failure.details
+        if failure.cause is not None:
+            wire["cause"] = failure.cause
+        if failure.stack_trace is not None:
+            wire["stack_trace"] = failure.stack_trace
+        return {**wire, **extras(failure)}
+
+    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the schema of an answer; see `WireFormat`."""
+        return flat_output_schema(data, _FAILURE)
+
+    def success_schema(self) -> dict[str, Any]:
+        """Return the schema of a success, whatever its data."""
+        return flat_success_schema()
+
+    def failure_schema(self) -> dict[str, Any]:
+        """Return the schema of a failure."""
+        return {
+            "$schema": DIALECT,
+            "title": "edit_envelope failure",
+            "type": "object",
+            "properties": {"success": {"const": False}, **_FAILURE},
+            "required": ["success", "error_code", "message", "retryable", "recovery_hints", "effect", "error_id"],
+            "additionalProperties": False,
+        }
+
+
+_INDEX: dict[str, Any] = {"type": "integer", "minimum": 0}
+_SNIPPET: dict[str, Any] = {"type": "string", "description": "Raw lines of the file, without line numbers."}
+_CONTEXT: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "snippet": _SNIPPET,
+        "match_locations": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "line": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "description": "Counted in the text as this edit found it.",
+                    },
+                    "snippet": _SNIPPET,
+                },
+                "required": ["line", "snippet"],
+            },
+        },
+        "more_matches": {"type": "integer", "minimum": 1, "description": "Matches that are not shown."},
+    },
+}
+_EDIT_STATUS: dict[str, Any] = {
+    "type": "array",
+    "description": "The edits that failed or were not tried; one that is not listed would have succeeded.",
+    "items": {
+        "type": "object",
+        "properties": {
+            "edit_index": _INDEX,
+            "status": {"enum": ["failed", "skipped"]},
+            "error_code": STRING,
+            "message": STRING,
+            "old_string_preview": STRING,
+        },
+        "required": ["edit_index", "status"],
+    },
+}
+_FAILURE: dict[str, Any] = {
+    "error_code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
+    "message": STRING,
+    "retryable": {"type": "boolean", "description": "Whether the caller can mend this: at once, later, or corrected."},
+    "file_path": STRING,
+    "file_index": _INDEX,
+    "edit_index": _INDEX,
+    "recovery_hints": STRINGS,
+    "context": _CONTEXT,
+    "edit_status": _EDIT_STATUS,
+    "backup_path": STRING,
+    "details": {"type": "object"},
+    "cause": {"type": "object"},
+    "stack_trace": STRING,
+    **EXTRAS,
+}

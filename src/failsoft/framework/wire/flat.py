@@ -1,0 +1,77 @@
+"""Successes whose data stands flat beside `success: true`, for the formats of the seeds that have no place for `data`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from failsoft.framework.response import Metadata, ToolResponse
+from failsoft.framework.schemas import inline_root
+from failsoft.framework.wire.base import METADATA
+
+__all__ = ["flat_output_schema", "flat_success", "flat_success_schema"]
+
+_OWN = frozenset({"success", "metadata", "error_code"})
+"""Names that say what an answer is. Data that uses one of them stands under `data`, as does what is no object."""
+
+
+def flat_success(response: ToolResponse[Any]) -> dict[str, Any]:
+    """Return `{"success": true}` and the fields of the data; `metadata` only if it says more than the time taken."""
+    data = response.data
+    fields = data if type(data) is dict else _fields_of(data)
+    is_flat = fields is not None and _OWN.isdisjoint(fields) and all(type(name) is str for name in fields)
+    wire: dict[str, Any] = {"success": True, **(fields if is_flat and fields is not None else {"data": data})}
+    if _is_telling(response.metadata):
+        wire["metadata"] = response.metadata.to_dict()
+    return wire
+
+
+def flat_success_schema() -> dict[str, Any]:
+    """Return the schema of a success, whatever its data."""
+    return {
+        "type": "object",
+        "properties": {"success": {"const": True}, "metadata": METADATA},
+        "required": ["success"],
+        "not": {"required": ["error_code"]},
+    }
+
+
+def flat_output_schema(data: dict[str, Any], failure: dict[str, Any]) -> dict[str, Any]:
+    """Return one object schema for both shapes, told apart by `error_code`.
+
+    Args:
+        data: The schema of the data.
+        failure: The properties of a failure.
+    """
+    own, definitions = inline_root(data)
+    fields: dict[str, Any] = {}
+    required: list[str] = []
+    if own.get("type") == "object" and "properties" in own and _OWN.isdisjoint(own["properties"]):
+        fields, required = own["properties"], own.get("required", [])
+    elif own.get("type") not in {None, "object"}:
+        fields, required = {"data": own}, ["data"]
+    merged = {**failure, **fields}
+    for name in failure.keys() & fields.keys():
+        if failure[name] != fields[name]:
+            merged[name] = {"anyOf": [fields[name], failure[name]]}
+    is_success = {"required": ["success", *required], "properties": {"success": {"const": True}}}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"success": {"type": "boolean"}, "metadata": METADATA, **merged},
+        "anyOf": [is_success, {"required": ["error_code"]}],
+    }
+    if definitions:
+        schema["$defs"] = definitions
+    return schema
+
+
+def _fields_of(data: Any) -> Mapping[Any, Any] | None:
+    """Return the fields of an object that is no plain dict: a mapping, or a pydantic model."""
+    if isinstance(data, Mapping):
+        return data
+    dump = getattr(type(data), "model_dump", None)
+    return dump(data) if dump is not None and hasattr(type(data), "__pydantic_serializer__") else None
+
+
+def _is_telling(metadata: Metadata) -> bool:
+    return bool(metadata.warnings or metadata.recovery) or metadata.cache_hit is not None

@@ -1,0 +1,93 @@
+"""The format of seed 001: eleven keys that are always there, null where there is nothing to say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from failsoft.framework.cause import normalized_cause
+from failsoft.framework.failure import Failure
+from failsoft.framework.response import Metadata, ToolResponse
+from failsoft.framework.schemas import inline_root
+from failsoft.framework.wire.base import DIALECT, EXTRAS, METADATA, STRING, STRINGS, either, extras, renamed, succeeding
+
+__all__ = ["REQUIRED", "SystemErrorFormat"]
+
+
+class SystemErrorFormat:
+    """A flat envelope for governed tools: what failed, for whom, in which session and under which plan."""
+
+    name = "system_error"
+
+    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
+        """Return `{"success": true, "data", "metadata"}`."""
+        return {"success": True, "data": response.data, "metadata": response.metadata.to_dict()}
+
+    def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
+        """Return the envelope and the extras."""
+        governance = failure.governance
+        wire: dict[str, Any] = {
+            "error_code": renamed(failure, self.name),
+            "human_message": failure.message,
+            "role": governance.role,
+            "session_id": governance.session_id,
+            "workspace_root": governance.workspace_root,
+            "tool_name": failure.operation,
+            "invariant_id": governance.invariant_id,
+            "phase_id": governance.phase_id,
+            "plan_hash": governance.plan_hash,
+            "cause": normalized_cause(failure.exception.__cause__) if failure.cause is not None else None,
+            "timestamp": failure.timestamp,
+        }
+        if failure.stack_trace is not None:
+            wire["stack_trace"] = failure.stack_trace
+        if failure.suggestions:
+            wire["suggestions"] = list(failure.suggestions)
+        if failure.details:
+            wire["details"] = failure.details
+        return {**wire, **extras(failure)}
+
+    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the schema of an answer; see `WireFormat`."""
+        own, _ = inline_root(data)
+        success = {"success": {"type": "boolean"}, "data": own, "metadata": METADATA}
+        return either(success, _FAILURE, told_by=("data", "error_code"), data=data)
+
+    def success_schema(self) -> dict[str, Any]:
+        """Return the schema of a success, whatever its data."""
+        return succeeding("success", value=True)
+
+    def failure_schema(self) -> dict[str, Any]:
+        """Return the schema of a failure."""
+        return {
+            "$schema": DIALECT,
+            "title": "system_error failure",
+            "type": "object",
+            "properties": _FAILURE,
+            "required": [*REQUIRED, "effect", "error_id"],
+            "additionalProperties": False,
+        }
+
+
+_OR_NULL: dict[str, Any] = {"type": ["string", "null"]}
+_ALWAYS: dict[str, Any] = {
+    "error_code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
+    "human_message": STRING,
+    "role": _OR_NULL,
+    "session_id": _OR_NULL,
+    "workspace_root": _OR_NULL,
+    "tool_name": STRING,
+    "invariant_id": _OR_NULL,
+    "phase_id": _OR_NULL,
+    "plan_hash": _OR_NULL,
+    "cause": {"type": ["string", "object", "null"]},
+    "timestamp": STRING,
+}
+REQUIRED = tuple(_ALWAYS)
+"""The eleven keys."""
+_FAILURE: dict[str, Any] = {
+    **_ALWAYS,
+    "stack_trace": STRING,
+    "suggestions": STRINGS,
+    "details": {"type": "object"},
+    **EXTRAS,
+}

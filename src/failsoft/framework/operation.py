@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from failsoft.framework.chain import Link, Proceed
     from failsoft.framework.events import Events
     from failsoft.framework.failure import Failure
-    from failsoft.framework.ports import Arguments, AuditTrail, OperationMetrics
+    from failsoft.framework.ports import Arguments, AuditTrail, OperationMetrics, RunBudget
     from failsoft.framework.recovery_port import PlacedStrategy, RecoveryEngine, RecoveryStrategy
     from failsoft.framework.response import ToolResponse
     from failsoft.framework.result import Result
@@ -212,6 +212,7 @@ class BoundOperation(Generic[P, R]):
         self.reviews: tuple[Callable[[CallContext, Any], Any], ...] = ()
         self.parameters: tuple[Parameter, ...] = ()
         self.context_parameter: str | None = None
+        self.budget: RunBudget | None = None
         # Filled in by `failsoft.framework.binding`, which links the chain.
         self.audit: AuditTrail | None = None
         self.governed = False

@@ -26,6 +26,7 @@ __all__ = [
     "Outcome",
     "Recorder",
     "RecoveryOutcome",
+    "RunBudget",
 ]
 
 Outcome: TypeAlias = Literal["ok", "recovered", "degraded", "error", "rejected", "cancelled"]
@@ -127,6 +128,13 @@ class Arguments(Protocol):
         """
 
 
+class RunBudget(Protocol):
+    """How many further runs are allowed, over all calls that share it; `RetryBudget` gives an operation its own."""
+
+    async def withdraw(self) -> bool:
+        """Take a token for one further run; return whether there was one."""
+
+
 class CalledOperation(Protocol):
     """What a call and its links know of the operation that was called; `BoundOperation` is the real one."""
 
@@ -147,6 +155,7 @@ class CalledOperation(Protocol):
     threads: ThreadPool
     state: StateStore
     events: Events
+    budget: RunBudget | None
     settings: Settings
     wire: Any
     clock: Callable[[], float]

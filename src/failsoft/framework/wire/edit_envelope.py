@@ -11,9 +11,9 @@ from failsoft.framework.wire.flat import flat_output_schema, flat_success, flat_
 
 __all__ = ["EditEnvelopeFormat"]
 
-_PLACE = ("file_path", "file_index", "edit_index")
+_PLACE: dict[str, type] = {"file_path": str, "file_index": int, "edit_index": int}
 """Where among the arguments it failed."""
-_LISTED = ("edit_status", "backup_path")
+_LISTED: dict[str, type] = {"edit_status": list, "backup_path": str}
 _HINT = "Check the error details and correct the call before retrying"
 _NO_WAY = "Repeating the call does not help: tell the person you work for"
 
@@ -33,7 +33,7 @@ class EditEnvelopeFormat:
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
         """Return the envelope and the extras."""
-        facts = {**failure.public, **failure.about}
+        facts = {**failure.public, **(failure.about or {})}
         hints = list(failure.suggestions) or [_HINT if failure.recoverable else _NO_WAY]
         wire: dict[str, Any] = {
             "success": False,
@@ -41,9 +41,9 @@ class EditEnvelopeFormat:
             "message": failure.message,
             "retryable": failure.recoverable,
         }
-        wire |= {name: facts.pop(name) for name in _PLACE if name in facts}
+        wire |= _taken(facts, _PLACE)
         wire["recovery_hints"] = hints
-        listed = {name: facts.pop(name) for name in _LISTED if name in facts}
+        listed = _taken(facts, _LISTED)
         seen = facts.pop("context", None)
         context = {**facts, **seen} if isinstance(seen, dict) else facts
         if context:
@@ -75,6 +75,11 @@ class EditEnvelopeFormat:
             "required": ["success", "error_code", "message", "retryable", "recovery_hints", "effect", "error_id"],
             "additionalProperties": False,
         }
+
+
+def _taken(facts: dict[str, Any], names: dict[str, type]) -> dict[str, Any]:
+    """Take the facts out that have a key of their own; what another toolset means by such a name is no such fact."""
+    return {name: facts.pop(name) for name, kind in names.items() if isinstance(facts.get(name), kind)}
 
 
 _INDEX: dict[str, Any] = {"type": "integer", "minimum": 0}

@@ -1,0 +1,1 @@
+"""The edit toolset: several edits of one file or of many, all or none."""

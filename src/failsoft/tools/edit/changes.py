@@ -1,0 +1,182 @@
+"""Where a text was changed by several edits, and the unified diff of it, in time that grows with the text alone.
+
+Comparing the two texts line by line would take minutes where lines repeat; the edits say where to look.
+"""
+
+from __future__ import annotations
+
+import bisect
+import difflib
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from failsoft.tools.edit.engine import Step
+
+__all__ = ["Change", "changed_stretches", "unified_diff"]
+
+_Opcode: TypeAlias = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
+_COMPARED_AT_MOST = 300
+"""Lines of one changed stretch that are compared with each other; a longer one is shown as taken out and put in."""
+_CONTEXT = 3
+_NO_NEWLINE = "\n\\ No newline at end of file\n"
+
+
+class Change(NamedTuple):
+    """A stretch of the first text, and what stands in its place in the last one: positions, the ends excluded."""
+
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+
+class _Part(NamedTuple):
+    """A stretch of the text between: how much longer it was before, and how much longer it becomes."""
+
+    start: int
+    end: int
+    longer_before: int
+    longer_after: int
+
+
+def changed_stretches(steps: Iterable[Step]) -> list[Change]:
+    """Return what all steps together changed, in order; stretches that meet are one."""
+    changes: list[Change] = []
+    for step in steps:
+        earlier = (
+            _Part(item.new_start, item.new_end, (item.old_end - item.old_start) - (item.new_end - item.new_start), 0)
+            for item in changes
+        )
+        length, longer = step.old_length, step.new_length - step.old_length
+        now = (_Part(start, start + length, 0, longer) for start in step.starts)
+        changes = list(_placed(_joined(heapq.merge(earlier, now))))
+    return changes
+
+
+def _joined(parts: Iterable[_Part]) -> Iterator[_Part]:
+    """Yield the parts, in order, those that meet as one."""
+    whole: _Part | None = None
+    for part in parts:
+        if whole is not None and part.start <= whole.end:
+            end = max(whole.end, part.end)
+            before, after = whole.longer_before + part.longer_before, whole.longer_after + part.longer_after
+            whole = _Part(whole.start, end, before, after)
+        else:
+            if whole is not None:
+                yield whole
+            whole = part
+    if whole is not None:
+        yield whole
+
+
+def _placed(parts: Iterable[_Part]) -> Iterator[Change]:
+    """Yield the parts with their positions in the first text and in the last one."""
+    before = after = 0
+    for start, end, longer_before, longer_after in parts:
+        old_start, new_start = start + before, start + after
+        before, after = before + longer_before, after + longer_after
+        yield Change(old_start, end + before, new_start, end + after)
+
+
+def unified_diff(old: str, new: str, steps: Sequence[Step], *, name: str) -> Iterator[str]:
+    """Yield the unified diff of two texts, in pieces that end in a newline: the heading, then whole hunks.
+
+    Args:
+        old: The text before the steps.
+        new: The text after them.
+        steps: What was done, as `apply_edits` traced it.
+        name: What the heading calls the file.
+    """
+    olds, news = _lines(old), _lines(new)
+    opcodes = list(_opcodes(olds, news, changed_stretches(steps)))
+    if all(tag == "equal" for tag, *_ in opcodes):
+        return
+    grouping = difflib.SequenceMatcher[str]()
+    grouping.opcodes = opcodes  # its way to group them is what is wanted of it
+    yield f"--- {name}\n+++ {name}\n"
+    for group in grouping.get_grouped_opcodes(_CONTEXT):
+        yield "".join(_hunk(group, olds, news))
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines with their ends. Only line feeds end a line here: form feeds and others are text."""
+    lines = [f"{line}\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def _opcodes(olds: list[str], news: list[str], changes: Iterable[Change]) -> Iterator[_Opcode]:
+    """Yield what became of the lines, as `difflib` says it: whole files, in order."""
+    at_old = at_new = 0
+    for region in _regions(olds, news, changes):
+        old_start, old_end, new_start, new_end = region
+        if at_old < old_start:
+            yield "equal", at_old, old_start, at_new, new_start
+        yield from _compared(olds, news, region)
+        at_old, at_new = old_end, new_end
+    if at_old < len(olds):
+        yield "equal", at_old, len(olds), at_new, len(news)
+
+
+def _regions(olds: list[str], news: list[str], changes: Iterable[Change]) -> Iterator[Change]:
+    """Yield the changes widened to whole lines, counted in lines; those that share a line are one."""
+    old_ends, new_ends = _ends(olds), _ends(news)
+    region: Change | None = None
+    for change in changes:
+        wide = Change(
+            bisect.bisect_right(old_ends, change.old_start),
+            min(bisect.bisect_right(old_ends, change.old_end) + 1, len(olds)),
+            bisect.bisect_right(new_ends, change.new_start),
+            min(bisect.bisect_right(new_ends, change.new_end) + 1, len(news)),
+        )
+        if region is None or wide.old_start > region.old_end or wide.new_start > region.new_end:
+            if region is not None:
+                yield region
+            region = wide
+        else:
+            region = Change(region.old_start, wide.old_end, region.new_start, wide.new_end)
+    if region is not None:
+        yield region
+
+
+def _ends(lines: list[str]) -> list[int]:
+    """Return where the lines end; a last one without a line feed goes on for ever."""
+    ends = list(itertools.accumulate(map(len, lines)))
+    return ends if not lines or lines[-1].endswith("\n") else ends[:-1]
+
+
+def _compared(olds: list[str], news: list[str], region: Change) -> Iterator[_Opcode]:
+    """Yield what became of the lines of one region, as exactly as its size allows."""
+    low, old_end, new_low, new_end = region
+    first, second = olds[low:old_end], news[new_low:new_end]
+    if max(len(first), len(second)) > _COMPARED_AT_MOST:
+        if first != second:
+            yield "replace", low, old_end, new_low, new_end
+        return
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        yield tag, low + i1, low + i2, new_low + j1, new_low + j2
+
+
+def _hunk(group: Sequence[_Opcode], olds: list[str], news: list[str]) -> Iterator[str]:
+    first, last = group[0], group[-1]
+    yield f"@@ -{_range(first[1], last[2])} +{_range(first[3], last[4])} @@\n"
+    for tag, i1, i2, j1, j2 in group:
+        if tag == "equal":
+            yield from (_marked(" ", line) for line in olds[i1:i2])
+        else:
+            yield from (_marked("-", line) for line in olds[i1:i2])
+            yield from (_marked("+", line) for line in news[j1:j2])
+
+
+def _marked(mark: str, line: str) -> str:
+    return f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}{_NO_NEWLINE}"
+
+
+def _range(start: int, end: int) -> str:
+    """Return a range of lines as unified diffs write it: from 1, or the line before where there is none."""
+    length = end - start
+    if length == 1:
+        return str(start + 1)
+    return f"{start if length == 0 else start + 1},{length}"

@@ -1,0 +1,120 @@
+"""The part of a file that a caller has to see to mend an edit: raw lines, few, and never too many bytes.
+
+Source: seed 000, "Context Window Positioning" and pitfall 3.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from pydantic_core import to_json
+
+from failsoft.tools.edit.engine import Stuck, matches
+
+__all__ = ["CONTEXT_BYTES_AT_MOST", "ambiguous_context", "missing_context", "window"]
+
+CONTEXT_BYTES_AT_MOST = 10_000
+"""Bytes of a whole context as JSON."""
+_OVERHEAD_BYTES = 100
+"""Bytes of names and numbers, of a context and of each location."""
+_AROUND_MISSING = 7
+_AROUND_MATCH = 3
+_LOCATIONS_AT_MOST = 5
+_PREFIXES = (20, 10, 5)
+
+
+def missing_context(stuck: Stuck) -> dict[str, Any]:
+    """Return the lines around the closest thing to a match: the longest prefix that is there, else the file's head."""
+    place = _near_miss(stuck.text, stuck.sought)
+    return {"snippet": window(stuck.text, place, _AROUND_MISSING, is_filled=True)}
+
+
+def ambiguous_context(stuck: Stuck) -> dict[str, Any]:
+    """Return the first matches, each with its line (from 1) and the lines around it, and how many more there are."""
+    places = matches(stuck.text, stuck.sought)
+    shown = list(itertools.islice(places, _LOCATIONS_AT_MOST))
+    limit = CONTEXT_BYTES_AT_MOST // len(shown) - _OVERHEAD_BYTES
+    locations = [
+        {
+            "line": stuck.text.count("\n", 0, start) + 1,
+            "snippet": window(stuck.text, start, _AROUND_MATCH, limit=limit),
+        }
+        for start in shown
+    ]
+    more = sum(1 for _ in places)
+    return {"match_locations": locations, **({"more_matches": more} if more else {})}
+
+
+def window(
+    text: str,
+    place: int,
+    around: int,
+    *,
+    is_filled: bool = False,
+    limit: int = CONTEXT_BYTES_AT_MOST - _OVERHEAD_BYTES,
+) -> str:
+    """Return the line of a place and as many before and after it, without the last line's end.
+
+    Args:
+        text: All of it.
+        place: A position in it.
+        around: Lines on each side.
+        is_filled: Whether lines that one side lacks, at an end of the text, are added on the other side.
+        limit: Bytes of the result as JSON; of longer lines the part around the place is returned.
+    """
+    start, above = _up(text, place, around)
+    end, below = _down(text, place, around)
+    if is_filled:
+        end, _ = _down(text, end, around - above)
+        start, _ = _up(text, start, around - below)
+    return _clipped(text, start, end, place, limit)
+
+
+def _near_miss(text: str, sought: str) -> int:
+    """Return where the longest of a few prefixes stands first; the head of the text if none does."""
+    for length in _PREFIXES:
+        place = text.find(sought[:length])
+        if place >= 0:
+            return place
+    return 0
+
+
+def _up(text: str, place: int, lines: int) -> tuple[int, int]:
+    """Return where the line begins that is so many above, and how many there really were."""
+    start = text.rfind("\n", 0, place) + 1
+    for count in range(lines):
+        if start == 0:
+            return 0, count
+        start = text.rfind("\n", 0, start - 1) + 1
+    return start, lines
+
+
+def _down(text: str, place: int, lines: int) -> tuple[int, int]:
+    """Return where the line ends that is so many below, and how many there really were."""
+    last = len(text) - text.endswith("\n")
+    end = text.find("\n", place, last)
+    for count in range(lines):
+        if end < 0:
+            return last, count
+        end = text.find("\n", end + 1, last)
+    return (last if end < 0 else end), lines
+
+
+def _clipped(text: str, start: int, end: int, place: int, limit: int) -> str:
+    """Return the stretch, or as much of it around the place as fits into `limit` bytes of JSON."""
+    reach = min(end - start, limit)
+    low = max(start, min(place - reach // 2, end - reach))
+    if end - start <= limit and len(to_json(text[start:end])) <= limit:
+        return text[start:end]
+    fits = 0
+    most = reach
+    while fits < most:
+        half = (fits + most + 1) // 2
+        low = max(start, min(place - half // 2, end - half))
+        if len(to_json(text[low : low + half])) <= limit:
+            fits = half
+        else:
+            most = half - 1
+    low = max(start, min(place - fits // 2, end - fits))
+    return text[low : low + fits]

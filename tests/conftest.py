@@ -26,6 +26,7 @@ def pytest_configure() -> None:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Give the run cache folders of its own: a test must not find what another run, or the user, has left."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
 @pytest.fixture(autouse=True)

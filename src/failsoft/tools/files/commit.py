@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from failsoft.framework.errors import Effect
@@ -132,22 +132,26 @@ def _carry_out(jobs: Sequence[_Job], journals: Journals, give_up: GiveUp) -> boo
     except OSError as error:
         raise DiskFault(None, errno=error.errno or 0, step="journal") from error
     try:
-        try:
+        with _told(slots, lambda: _abandon(slots, journal)):
             _stage(jobs, give_up)
-        except BaseException:
-            _abandon(slots, journal)
-            raise
-        try:
+        with _told(slots, lambda: _roll_back(slots, journal)):
             _place(jobs, journal)
-        except BaseException as error:
-            effect = _roll_back(slots, journal)
-            if isinstance(error, FileFault):
-                error.effect = effect
-                error.backups = {} if effect == "none" else _backups(slots)
-            raise
         return _finish(slots, journal)
     finally:
         journal.close()
+
+
+@contextmanager
+def _told(slots: Sequence[Slot], way_back: Callable[[], Effect]) -> Iterator[None]:
+    """Go the way back when something fails, and let the fault tell what that left behind."""
+    try:
+        yield
+    except BaseException as error:
+        effect = way_back()
+        if isinstance(error, FileFault):
+            error.effect = effect
+            error.backups = {} if effect == "none" else _backups(slots)
+        raise
 
 
 def _stage(jobs: Sequence[_Job], give_up: GiveUp) -> None:
@@ -188,13 +192,16 @@ def _finish(slots: Sequence[Slot], journal: Journal) -> bool:
     return is_durable
 
 
-def _abandon(slots: Sequence[Slot], journal: Journal) -> None:
+def _abandon(slots: Sequence[Slot], journal: Journal) -> Effect:
     """Take everything away that was staged. What cannot be taken away stays in the journal, for the next call."""
-    with suppress(FileFault, OSError):
+    try:
         for slot in slots:
             slot.drop_backup()
             slot.sweep()
         journal.remove()
+    except (FileFault, OSError):
+        return "unknown"
+    return "none"
 
 
 def _roll_back(slots: Sequence[Slot], journal: Journal) -> Effect:

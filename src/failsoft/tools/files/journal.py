@@ -131,7 +131,8 @@ class Journals:
                 with _opened_folder(self.folder) as folder:
                     sync_folder(folder)
         except BaseException:
-            journal.remove()
+            with suppress(OSError):  # what stays is found without an owner later, and says that nothing was begun
+                journal.remove()
             journal.close()
             raise
         return journal

@@ -1,0 +1,35 @@
+"""A process that is killed at any system call leaves old or new, and whoever comes next leaves nothing in between."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = Path(__file__).with_name("crashes.py")
+
+
+def crash(folder: Path, kind: str, stride: int) -> dict[str, int]:
+    run = subprocess.run([sys.executable, PROGRAM, folder, kind, str(stride)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert found.pop("wrong") == []
+    return found
+
+
+@pytest.mark.parametrize("kind", ["ALONE", "TOGETHER"])
+def test_a_kill_at_any_system_call_leaves_all_old_or_all_new_and_nothing_else(tmp_path: Path, kind: str) -> None:
+    found = crash(tmp_path / "shelf", kind, 11)
+
+    assert found["crashes"] > 20
+    assert found["back"] > 0
+    assert found["forward"] > 0
+    assert found["crashes while recovering"] > 0
+
+
+@pytest.mark.slow
+def test_a_kill_at_any_system_call_of_the_recovery_changes_nothing_about_that(tmp_path: Path) -> None:
+    assert crash(tmp_path / "shelf", "TOGETHER", 1)["crashes while recovering"] > 1_000

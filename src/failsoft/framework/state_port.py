@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import time
+import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
-__all__ = ["Changed", "LocalState", "State", "StateStore", "Step", "Transition"]
+from failsoft.framework.clock import loop_time
 
+__all__ = ["Changed", "Companions", "LocalState", "State", "StateStore", "Step", "Transition"]
+
+T = TypeVar("T")
 State: TypeAlias = dict[str, Any]
-"""What is kept under one key: names to numbers and texts."""
+"""What is kept under one key: names to finite numbers, texts, and flat lists of those. No None, no booleans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,18 +27,23 @@ class Changed:
 
 
 Step: TypeAlias = Callable[..., Changed]
-"""`step(state or None, now_s, *arguments) -> Changed`: pure, so that a store may run it wherever it is atomic."""
+"""`step(state or None, now_s, *arguments) -> Changed`: pure, so that a store may run it wherever it is atomic. It must
+not change the state that it is given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
     """One atomic step over the state of one key: the same maths in Python and, for shared stores, in Lua.
 
+    Numbers are doubles on both sides, so whole numbers stay exact up to 2**53. `tests/recovery/state/test_steps.py`
+    holds both renderings of every transition to each other.
+
     Args:
-        name: For logs and for the cache of scripts.
+        name: For logs and for the cache of scripts; unique.
         step: In Python; see `Step`.
-        lua: The body of a Lua function of `state` (a table or nil), `now` (seconds) and `arguments` (a list), which
-            returns the state (or nil), the answer, and the time to live in seconds.
+        lua: The body of a Lua 5.1 function of `state` (a table or nil), `now` (seconds) and `arguments` (a list), which
+            returns the state (or nil), the answer (a number, a text, a list of those, or nil), and the time to live in
+            seconds.
     """
 
     name: str
@@ -45,14 +54,19 @@ class Transition:
 class StateStore(Protocol):
     """Small states by key, changed in atomic steps. In memory by default; Redis for replicas.
 
-    Keys are `kind:name`. The clock is the store's own: the event loop's in memory, the server's where it is shared.
+    Keys are `kind:name`. `change` and `change_now` work on states, `get` and `put` on JSON values; one key is either.
+    A store never raises because it is out of order: a shared one goes on with local state then, and says so in a
+    `StateStoreEvent`. Nothing here waits for longer than a fraction of a second.
     """
 
     is_local: bool
     """Whether the states are this process's, so that `change_now` works."""
 
+    def clock(self) -> float:
+        """Return the store's time in seconds, as well as this process knows it: what steps are given as `now`."""
+
     async def change(self, transition: Transition, key: str, *arguments: Any) -> Any:
-        """Run one step atomically and return its answer."""
+        """Run one step atomically and return its answer. The arguments are numbers and texts."""
 
     def change_now(self, transition: Transition, key: str, *arguments: Any) -> Any:
         """Do the same without waiting; only where `is_local`."""
@@ -67,11 +81,38 @@ class StateStore(Protocol):
         """Forget a key."""
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Let go of connections. The store may be used again: it connects anew."""
+
+    def companion(self, key: str, make: Callable[[], T]) -> T:
+        """Return this process's one object for a key, made when it is first asked for: what stands for a state here."""
+
+    def private_to(self, owner: Any) -> StateStore:
+        """Return the store for what belongs to one object, such as a toolset, and has no name that others know.
+
+        Where states are local that is a store of its own, which ends with its owner, so that two instances of a class
+        do not meet; where they are shared it is this store, so that replicas do.
+        """
 
 
-class LocalState:
-    """The smallest real store: a dict. States past their time are dropped as keys are added.
+class Companions:
+    """The objects that stand for keys in this process; a part of every store."""
+
+    def __init__(self) -> None:
+        self._companions: dict[str, Any] = {}
+        self._making = threading.Lock()
+
+    def companion(self, key: str, make: Callable[[], T]) -> T:
+        """See `StateStore`."""
+        with self._making:
+            known = self._companions.get(key)
+            if known is None:
+                known = self._companions[key] = make()
+            found: T = known
+            return found
+
+
+class LocalState(Companions):
+    """The states of one process, in a dict. What is past its time is dropped as keys are added.
 
     Args:
         clock: Seconds, on whatever scale; never backwards.
@@ -80,10 +121,13 @@ class LocalState:
 
     is_local = True
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, *, capacity: int = 100_000) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float] = loop_time, *, capacity: int = 100_000) -> None:
+        super().__init__()
+        self.clock = clock
         self._capacity = capacity
         self._kept: dict[str, tuple[float, Any]] = {}
+        self._private: dict[int, tuple[weakref.ref[Any], LocalState]] = {}
+        self._lock = threading.Lock()
 
     async def change(self, transition: Transition, key: str, *arguments: Any) -> Any:
         """See `StateStore`."""
@@ -91,29 +135,52 @@ class LocalState:
 
     def change_now(self, transition: Transition, key: str, *arguments: Any) -> Any:
         """See `StateStore`."""
-        now = self._clock()
-        changed = transition.step(self._alive(key, now), now, *arguments)
-        self._keep(key, changed.state, now + changed.ttl_s)
+        with self._lock:
+            now = self.clock()
+            changed = transition.step(self._alive(key, now), now, *arguments)
+            self._keep(key, changed.state, now + changed.ttl_s)
         return changed.answer
 
     async def get(self, key: str) -> Any:
         """See `StateStore`."""
-        return self._alive(key, self._clock())
+        return self._alive(key, self.clock())
 
     async def put(self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False) -> bool:
         """See `StateStore`."""
-        now = self._clock()
-        if only_if_absent and self._alive(key, now) is not None:
-            return False
-        self._keep(key, value, now + ttl_s)
-        return True
+        with self._lock:
+            now = self.clock()
+            if only_if_absent and self._alive(key, now) is not None:
+                return False
+            self._keep(key, value, now + ttl_s)
+            return True
 
     async def delete(self, key: str) -> None:
         """See `StateStore`."""
-        self._kept.pop(key, None)
+        with self._lock:
+            self._kept.pop(key, None)
 
     async def close(self) -> None:
         """Do nothing: there is no connection."""
+
+    def private_to(self, owner: Any) -> LocalState:
+        """See `StateStore`."""
+        known = self._private.get(id(owner))  # by identity: an owner may have no hash
+        if known is None:
+            number, private = id(owner), self._private
+            gone = weakref.ref(owner, lambda _: private.pop(number, None))
+            known = private[number] = (gone, LocalState(self.clock, capacity=self._capacity))
+        return known[1]
+
+    def entries(self) -> list[tuple[str, float, Any]]:
+        """Return what is kept: the key, for how many seconds yet, and the state or value."""
+        with self._lock:
+            now = self.clock()
+            return [(key, until - now, value) for key, (until, value) in self._kept.items() if until > now]
+
+    def clear(self) -> None:
+        """Forget every key; companions stay."""
+        with self._lock:
+            self._kept.clear()
 
     def _alive(self, key: str, now: float) -> Any:
         kept = self._kept.get(key)

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from functools import lru_cache
 
-__all__ = ["Home", "home", "loop_time", "utc_timestamp"]
-
-
-class Home(threading.local):
-    """Where a worker thread's call comes from."""
-
-    loop: asyncio.AbstractEventLoop | None = None
-
-
-home = Home()
+__all__ = ["loop_time", "utc_timestamp"]
 
 
 def loop_time() -> float:
-    """Return the event loop's time in seconds, which deadlines are on; in a worker thread that of its call's loop.
+    """Return the event loop's time in seconds, which deadlines are on; outside of a loop what a plain one would say.
 
-    A loop of tests may jump, so nothing that is compared with a deadline may ask `time.monotonic`.
+    The time of a loop of tests may jump, so what is compared with a deadline must not ask `time.monotonic`.
     """
-    loop = asyncio._get_running_loop() or home.loop  # noqa: SLF001 - documented, and no exception where there is none
+    loop = asyncio._get_running_loop()  # noqa: SLF001 - documented, and no exception where there is none
     return time.monotonic() if loop is None else loop.time()
 
 

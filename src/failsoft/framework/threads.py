@@ -15,7 +15,6 @@ import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from failsoft.framework.clock import home
 from failsoft.framework.errors import Overloaded
 
 __all__ = ["ThreadPool", "pools"]
@@ -107,8 +106,9 @@ class ThreadPool:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            if home.loop is not None and not home.loop.is_closed():
-                home.loop.call_soon_threadsafe(self._spawn, home.loop, function, arguments)
+            home: asyncio.AbstractEventLoop | None = getattr(_current, "loop", None)
+            if home is not None and not home.is_closed():
+                home.call_soon_threadsafe(self._spawn, home, function, arguments)
             return None
         return self._spawn(loop, function, arguments)
 
@@ -164,8 +164,11 @@ class ThreadPool:
             return
 
 
+_current = threading.local()
+
+
 def _outcome(job: _Job) -> tuple[bool, Any]:
-    home.loop = job.loop
+    _current.loop = job.loop
     try:
         return True, job.function()
     except BaseException as error:  # noqa: BLE001 - handed back as a value: GeneratorExit cannot cross a coroutine

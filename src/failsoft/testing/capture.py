@@ -1,0 +1,54 @@
+"""`CapturedEvents`: the events of a runtime, kept in the order in which they came."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self, TypeVar
+
+from failsoft.framework.events import Event, Events
+from failsoft.framework.runtime import Runtime
+
+__all__ = ["CapturedEvents"]
+
+E = TypeVar("E", bound=Event)
+
+
+class CapturedEvents:
+    """Listens to a runtime's events while a `with` block lasts, and keeps them.
+
+    Args:
+        source: A runtime, or its `events`.
+        kinds: The kinds to keep; none for all.
+
+    Example:
+        >>> from failsoft import Runtime
+        >>> from failsoft.framework.events import BudgetEvent
+        >>> runtime = Runtime()
+        >>> with CapturedEvents(runtime) as captured:
+        ...     runtime.events.publish(BudgetEvent(dependency="billing", tokens=9.0))
+        >>> [event.tokens for event in captured.of(BudgetEvent)]
+        [9.0]
+    """
+
+    def __init__(self, source: Runtime | Events, *kinds: type[Event]) -> None:
+        self._events = source.events if isinstance(source, Runtime) else source
+        self._kinds = kinds
+        self.all: list[Event] = []
+        """Everything that came, in its order."""
+
+    def of(self, kind: type[E]) -> list[E]:
+        """Return the events of one kind, in their order."""
+        return [event for event in self.all if isinstance(event, kind)]
+
+    def clear(self) -> None:
+        """Forget what came so far."""
+        self.all.clear()
+
+    def __enter__(self) -> Self:
+        self._end = self._events.subscribe(self.all.append, *self._kinds)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._end()

@@ -1,0 +1,65 @@
+"""The pytest plugin: its fixtures, and that nobody else notices it."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+from failsoft import BaseTool, Runtime, Unavailable, operation
+from failsoft.framework.events import StateStoreEvent
+from failsoft.testing import CapturedEvents, InstantClock
+
+BOUND_S = 60
+
+
+class Flaky(BaseTool):
+    """Works the second time."""
+
+    runs = 0
+
+    @operation(read_only=True)
+    async def fetch(self) -> int:
+        """Fail once."""
+        self.runs += 1
+        if self.runs == 1:
+            raise Unavailable
+        return self.runs
+
+
+def test_the_fixtures_work_together(
+    failsoft_clock: InstantClock, failsoft_runtime: Runtime, failsoft_events: CapturedEvents
+) -> None:
+    assert failsoft_clock.run(Flaky(runtime=failsoft_runtime).fetch()).data == 2
+    failsoft_clock.run(asyncio.sleep(60))
+    assert failsoft_clock.elapsed_s >= 60
+    lost = StateStoreEvent(available=False, reason="made up")
+    failsoft_runtime.events.publish(lost)
+    assert failsoft_events.of(StateStoreEvent) == [lost]
+
+
+def test_the_runtime_depends_on_no_variable(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    monkeypatch.setenv("FAILSOFT_SLOW_CALL_S", "77")
+    runtime = request.getfixturevalue("failsoft_runtime")
+    assert runtime.settings.slow_call_s == 5
+    assert Runtime().metrics is not runtime.metrics
+
+
+def test_the_plugin_is_announced() -> None:
+    (found,) = entry_points(group="pytest11", name="failsoft")
+    assert found.value == "_failsoft_pytest"
+
+
+def test_a_suite_that_does_not_use_it_does_not_even_load_failsoft(tmp_path: Path) -> None:
+    (tmp_path / "test_theirs.py").write_text(
+        "import sys\n\n\ndef test_theirs(request):\n"
+        "    assert request.config.pluginmanager.has_plugin('failsoft')\n"
+        "    assert not [name for name in sys.modules if name.split('.')[0] in {'failsoft', 'mcp', 'pydantic'}]\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=BOUND_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -208,6 +208,12 @@ def test_redacting_paths_twice_changes_nothing_more(text: str) -> None:
     assert redact_paths(once, ["/ws"]) == once
 
 
+@given(texts)
+def test_the_quick_look_for_paths_misses_none(text: str) -> None:
+    backslash = "\n\\"  # its mere presence asks for the thorough look
+    assert redact_paths(text) + backslash == redact_paths(text + backslash)
+
+
 @given(st.lists(st.from_regex(r"[a-zA-Z0-9_-][a-zA-Z0-9_.-]{0,20}[a-z]", fullmatch=True), min_size=2))
 def test_no_absolute_path_between_spaces_survives(names: list[str]) -> None:
     assert redact_paths(f"cannot open /{'/'.join(names)}. Stop", ["/ws"]) == f"cannot open {PATH}. Stop"

@@ -22,6 +22,8 @@ _FOUND = re.compile(
     """,
     re.VERBOSE,
 )
+_BEGINS = re.compile(r"/(?<![\w./~-]/)")
+"""A slash that begins a path, where any other one stands between two names."""
 _LONGEST = 4_096
 """What operating systems take; nothing longer is compared, since that costs the square of the length."""
 _TOP_FOLDERS = frozenset(
@@ -42,7 +44,7 @@ def redact_paths(text: str, allowed_roots: Iterable[str] = ()) -> str:
         text: Any text; one pass over it.
         allowed_roots: Absolute folders whose insides may be told. `..` is resolved before the comparison.
     """
-    if "/" not in text and "\\" not in text:
+    if "\\" not in text and _BEGINS.search(text) is None:  # looking for whole paths takes fifty times as long
         return text
     is_allowed = _judge(allowed_roots)
 

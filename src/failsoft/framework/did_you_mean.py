@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from failsoft.framework.schema_words import json_type
@@ -27,15 +28,23 @@ def closest_name(name: str, options: Iterable[str]) -> str | None:
     """Return the option that is closest to a name; case, `_`, `-` and spaces weigh nothing (`maxResults`)."""
     if len(name) > _LENGTH_AT_MOST:
         return None
-    from rapidfuzz import fuzz, process  # noqa: PLC0415 - 8 ms that only a server with a confused caller pays
-
     plain = {option: _plain(option) for option in list(options)[:_OPTIONS_AT_MOST] if len(option) <= _LENGTH_AT_MOST}
-    found = process.extractOne(_plain(name), plain, scorer=fuzz.ratio, score_cutoff=_CUTOFF)
+    found = _search()(_plain(name), plain)
     return found[2] if found is not None else None
 
 
+@lru_cache(maxsize=1_024)
 def _plain(name: str) -> str:
+    """Return what of a name is compared. Most names come from schemas, so the same few are asked about every time."""
     return name.translate(_WEIGHTLESS).casefold()
+
+
+@cache
+def _search() -> Callable[[str, Mapping[str, str]], tuple[str, float, str] | None]:
+    """Return the search for the closest name; it takes 8 ms to load, so only a server with a confused caller does."""
+    from rapidfuzz import fuzz, process  # noqa: PLC0415 - as above
+
+    return partial(process.extractOne, scorer=fuzz.ratio, score_cutoff=_CUTOFF)
 
 
 def closest_value(value: Any, options: Sequence[Any]) -> Any:

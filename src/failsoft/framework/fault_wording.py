@@ -148,11 +148,12 @@ def _is_json_scalar(value: Any) -> bool:
 def _is_private(place: Place) -> bool:
     """Return whether a value is not to be echoed: long, a secret by name or looks, or the content of a file."""
     value = place.value
-    if isinstance(value, str) and len(value) >= _SECRET_AT_LEAST and redact_text(value[: _ECHO_AT_MOST + 1]) != value:
-        return True
-    if isinstance(value, (list, tuple, dict)) and withhold_contents(value) != value:
-        return True
-    return any(isinstance(step, str) and (is_secret_name(step) or is_content(step, value)) for step in place.path)
+    for step in place.path:
+        if isinstance(step, str) and (is_secret_name(step) or is_content(step, value)):
+            return True
+    if isinstance(value, str):
+        return len(value) >= _SECRET_AT_LEAST and redact_text(value[: _ECHO_AT_MOST + 1]) != value
+    return isinstance(value, (list, tuple, dict)) and bool(withhold_contents(value) != value)
 
 
 def quotable(text: str, place: Place) -> str:

@@ -50,7 +50,9 @@ _FACTS_ABOUT = frozenset(
 """A `token_count` or an `api_key_id` is no secret."""
 _CONTENT_WORDS = frozenset({"body", "content", "contents", "preview", "sequence", "sequences", "snippet"})
 _CONTENT_PAIRS = frozenset({("new", "string"), ("old", "string")})
-_NEEDLES = tuple(needle for secret in PATTERNS for needle in secret.needles)
+_ALL_NEEDLES = [needle for secret in PATTERNS for needle in secret.needles]
+_NEEDLES = tuple(one for one in _ALL_NEEDLES if not any(other in one for other in _ALL_NEEDLES if other != one))
+"""Those to look for first: a text without `key` has no `private key` either."""
 
 
 def redact(tree: Any) -> Any:
@@ -129,14 +131,13 @@ def _redact_object(tree: Mapping[Any, Any]) -> dict[Any, Any]:
 
 def is_content(name: Any, item: Any) -> bool:
     """Return whether an item of this name is a file's content, a sequence, an edit or a model."""
-    if not isinstance(name, str) or not isinstance(item, (str, list, tuple, Mapping)):
-        return False
-    words = _words(name[:_NAME_AT_MOST])
+    words = _words(name[:_NAME_AT_MOST]) if isinstance(name, str) else ()
     if not words:
         return False
     if words[-1] == "model":
         return isinstance(item, Mapping)
-    return words[-1] in _CONTENT_WORDS or words[-2:] in _CONTENT_PAIRS
+    says_so = words[-1] in _CONTENT_WORDS or words[-2:] in _CONTENT_PAIRS
+    return says_so and isinstance(item, (str, list, tuple, Mapping))
 
 
 @lru_cache(maxsize=1_024)

@@ -52,22 +52,24 @@ FORMATS: dict[str, str] = {
 """JSON Schema's `format` in words; the others are named as they are."""
 
 
-_TYPES: tuple[tuple[type, str], ...] = (
-    (str, "string"),
-    (bool, "boolean"),
-    (int, "integer"),
-    (float, "number"),
-    (dict, "object"),
-    (list, "array"),
-)
+_TYPES: dict[type, str] = {
+    type(None): "null",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    dict: "object",
+    list: "array",
+}
 _COMBINING = frozenset({"anyOf", "oneOf", "allOf", "$ref"})
 
 
 def json_type(value: Any) -> str:
     """Return the JSON name of a value's type, `value` for what JSON does not know."""
-    if value is None:
-        return "null"
-    for kind, name in _TYPES:
+    name = _TYPES.get(type(value))
+    if name is not None:
+        return name
+    for kind, name in _TYPES.items():
         if isinstance(value, kind):
             return name
     if isinstance(value, Mapping):

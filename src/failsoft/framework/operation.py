@@ -129,12 +129,15 @@ class Operation(Generic[P, R]):
         return self if instance is None else cast("BoundOperation[P, R]", instance.bound(self))
 
     def check(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Register a stage 2 check: a method that takes some of the arguments by name and raises a typed error."""
+        """Register a stage 2 check: a method that takes some of the arguments by name and raises a typed error.
+
+        One that is not async runs in a worker thread; an async one is cheaper where it only computes.
+        """
         self.checks.append(method)
         return method
 
     def plausibility(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Register a stage 3 check: `method(self, result)`, which returns warnings (strings) or None."""
+        """Register a stage 3 check: `method(self, result)`, which returns warnings (strings) or None; see `check`."""
         self.reviews.append(method)
         return method
 

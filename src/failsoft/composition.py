@@ -40,7 +40,8 @@ def _alerts(settings: Settings) -> AlertDispatcher:
     return AlertDispatcher.from_settings(settings)
 
 
-def _state(settings: Settings, events: Events) -> StateStore:  # noqa: ARG001 - one signature for all makers
-    from failsoft.framework.state_port import LocalState  # noqa: PLC0415 - with the first tool
+def _state(settings: Settings, events: Events) -> StateStore:
+    from failsoft.recovery.state import open_state  # noqa: PLC0415 - with the first tool
 
-    return LocalState()
+    url = None if settings.state_url is None else settings.state_url.get_secret_value()
+    return open_state(url, events, prefix=settings.state_prefix)

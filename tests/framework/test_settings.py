@@ -31,6 +31,8 @@ DEFAULTS = {
     "shutdown_grace_s": 10.0,
     "alert_webhook_url": None,
     "alert_dedup_s": 300.0,
+    "state_url": None,
+    "state_prefix": "failsoft",
     "error_docs_url": None,
 }
 ACCEPTED: dict[str, tuple[str, Any]] = {
@@ -54,6 +56,8 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "shutdown_grace_s": ("2.5", 2.5),
     "alert_webhook_url": ("https://hooks.example/T0", SecretStr("https://hooks.example/T0")),
     "alert_dedup_s": ("0", 0.0),
+    "state_url": ("redis://cache:6379/1", SecretStr("redis://cache:6379/1")),
+    "state_prefix": ("shop:tools", "shop:tools"),
     "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
 }
 REFUSED = {
@@ -76,6 +80,8 @@ REFUSED = {
     "shutdown_grace_s": "inf",
     "alert_webhook_url": "hunter2://hooks.example",
     "alert_dedup_s": "-0.1",
+    "state_url": "hunter2:6379",
+    "state_prefix": "with spaces",
     "error_docs_url": "docs.example",
 }
 

@@ -26,6 +26,7 @@ LogLevel: TypeAlias = Literal["TRACE", "DEBUG", "INFO", "SUCCESS", "WARNING", "E
 
 _PREFIX = "FAILSOFT_"
 _MASK = "********"
+_STATE_SCHEMES = ("redis", "rediss", "unix", "valkey", "valkeys")
 
 
 def _split(value: Any) -> Any:
@@ -43,8 +44,18 @@ def _web_address(value: str) -> str:
     return value
 
 
+def _state_address(value: SecretStr) -> SecretStr:
+    """Refuse what is obviously no address of a server; the client for it looks closer. A password may stand in it."""
+    scheme, separator, rest = value.get_secret_value().partition("://")
+    if scheme not in _STATE_SCHEMES or not separator or not rest:
+        msg = f"must be an address that starts with {', '.join(f'{name}://' for name in _STATE_SCHEMES)}"
+        raise ValueError(msg)
+    return value
+
+
 Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 WebAddress: TypeAlias = Annotated[str, AfterValidator(_web_address)]
+StateAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_state_address)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +162,13 @@ class Settings(BaseSettings):
         le=600,
         allow_inf_nan=False,
         description="Seconds that a call waits for its audit entry: for other processes, and for the disk.",
+    )
+    state_url: StateAddress | None = Field(
+        default=None,
+        description="Redis or Valkey where replicas share breakers, budgets, limits and keys: redis://, rediss://, unix://.",
+    )
+    state_prefix: str = Field(
+        default="failsoft", pattern=r"^[A-Za-z0-9_.:-]{1,64}$", description="What every key on that server begins with."
     )
     error_docs_url: WebAddress | None = Field(
         default=None, description="Address of the published catalogue pages, for the problem format's type."

@@ -24,6 +24,16 @@ ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaita
 _WARNINGS_AT_MOST = 50
 _WARNING_LENGTH = 1_000
 _WORST: tuple[Effect, ...] = ("none", "unknown", "applied")
+_JOINED = (
+    *("audit_facts", "cache_hit", "documents_processed", "governance", "handler_done", "idempotent", "raised"),
+    *("read_only", "receipt", "warnings"),
+)
+"""What a run finds out, and the call takes over."""
+_FORKED = (
+    *("arguments", "audit_facts", "deadline", "error", "governance", "idempotent", "left_behind", "read_only"),
+    *("receipt", "started_at"),
+)
+"""What a run beside others begins with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +72,7 @@ class CallContext:
         attempt: How often the handler has been started, this time included.
         expired: How many limits around the present run have run out: above 0 nothing more may be started in it.
         warnings: What `metadata.warnings` will say.
-        effect_before: What the runs before the present one may have left behind.
+        left_behind: What the runs of the handler that failed may have left behind, all together.
         raised: What the last run of the handler raised, as it was.
         read_only: Whether this call changes nothing. A handler that learns so from its arguments (a dry run) sets it.
         idempotent: Whether this call may be sent twice. A handler that learns so from its arguments sets it.
@@ -84,13 +94,13 @@ class CallContext:
         "cache_hit",
         "deadline",
         "documents_processed",
-        "effect_before",
         "error",
         "expired",
         "governance",
         "handler",
         "handler_done",
         "idempotent",
+        "left_behind",
         "params",
         "raised",
         "read_only",
@@ -117,9 +127,11 @@ class CallContext:
         self.arguments: dict[str, Any] = {}
         self.attempt = 0
         self.handler_done = False
-        self.effect_before: Effect = "none"
+        self.left_behind: Effect = "none"
         self.raised: BaseException | None = None
         self.deadline: float | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._origin: CallContext | None = None
         self.expired = 0
         self.error: ToolError | None = None
         self.stop_reason: StopReason | None = None
@@ -182,8 +194,8 @@ class CallContext:
         if self.deadline is None:
             return None
         # A sync handler asks from its thread, where no loop runs: the one that set the deadline knows the time.
-        loop: asyncio.AbstractEventLoop = getattr(self, "_loop", None) or asyncio.get_running_loop()
-        return max(0.0, self.deadline - loop.time())
+        now = self._loop.time() if self._loop is not None else self.bound.clock()
+        return max(0.0, self.deadline - now)
 
     def set_deadline(self, loop: asyncio.AbstractEventLoop, limit_s: float) -> float:
         """Begin the total deadline and return when it is, on the loop's clock in seconds."""
@@ -209,9 +221,8 @@ class CallContext:
         A report that does not increase, or is no number, is dropped (the protocol forbids it), as is any for a caller
         who did not ask.
         """
-        origin: CallContext | None = getattr(self, "_origin", None)
-        if origin is not None:
-            return origin.report_progress(done, total, message)
+        if self._origin is not None:
+            return self._origin.report_progress(done, total, message)
         reporter = self.scope.report_progress
         last = getattr(self, "_last_progress", None)
         if reporter is None or not math.isfinite(done) or (last is not None and done <= last):
@@ -223,7 +234,7 @@ class CallContext:
         """Return whether running the handler again cannot do the work twice (the idempotency guard)."""
         if self.read_only or self.idempotent or self.attempt == 0:
             return True
-        return error.effect == "none" and self.effect_before == "none" and not self.handler_done
+        return self.worst_effect(error) == "none"
 
     async def retry(self, **changed: Any) -> Any:
         """Run the handler again with changed arguments, validated anew, and return its value.
@@ -237,18 +248,21 @@ class CallContext:
         if self.error is not None and not self.may_run_again(self.error):
             raise self.error
         self.arguments = self.bound.arguments.validate({**self.params, **changed})
-        if self.error is not None and not self.bound.read_only:
-            self.effect_before = self.worst_effect(self.error)
         return await self._inner(self)
 
     def worst_effect(self, error: ToolError | None) -> Effect:
-        """Return what all runs of the handler together may have left behind; `error` is what the last one raised."""
+        """Return what all runs of the handler together may have left behind; `error` may say more than they did."""
         if self.handler_done:
             return "applied"
-        left: Effect = "none" if error is None else error.effect or "unknown"
-        if left not in _WORST:
-            left = "unknown"
-        return max(self.effect_before, left, key=_WORST.index)
+        told: Any = None if error is None else error.effect
+        return max(self.left_behind, told if told in _WORST else "none", key=_WORST.index)
+
+    def run_failed(self, raised: BaseException) -> None:
+        """Note that a run of the handler ended with this exception; what it left behind is unknown, unless it says."""
+        self.raised = raised
+        if not self.read_only:
+            left: Any = normalize(raised).effect
+            self.left_behind = max(self.left_behind, left if left in _WORST else "unknown", key=_WORST.index)
 
     def begin_again(self) -> None:
         """Hold every further run of the handler to the idempotency guard, whoever asked for it.
@@ -256,11 +270,12 @@ class CallContext:
         Raises:
             ToolError: What the last run raised, where another one could do its work twice.
         """
-        last = normalize(self.raised) if self.raised is not None else None
         if not self.read_only:
-            self.effect_before = self.worst_effect(last)
-        if self.effect_before != "none" and not self.idempotent:
-            raise last or ToolSystemError(component="something that runs a handler twice")
+            self.left_behind = self.worst_effect(None)
+            if self.left_behind != "none" and not self.idempotent:
+                if self.raised is not None:
+                    raise normalize(self.raised)
+                raise ToolSystemError(component="something that runs a handler twice")
         self.raised = None
 
     def recovered(self, receipt: RecoveryReceipt) -> None:
@@ -273,17 +288,13 @@ class CallContext:
     def fork(self, number: int) -> CallContext:
         """Return a context of its own for a run beside others, the `number`-th further one (0 is the first run)."""
         fork = CallContext(self.bound, self.params, self.scope, self.handler)
-        fork._request_id = self.request_id  # noqa: SLF001 - of its own class
-        fork._origin = self  # noqa: SLF001 - the same
-        fork._loop = getattr(self, "_loop", None) or asyncio.get_running_loop()  # noqa: SLF001 - the same
-        fork.arguments = self.arguments
+        fork._request_id = self.request_id
+        fork._origin = self
+        fork._loop = self._loop
         fork.attempt = self.attempt + number
-        fork.deadline = self.deadline
-        fork.effect_before = self.effect_before
-        fork.error = self.error
-        fork.receipt = self.receipt
         fork.warnings = list(self.warnings) if self.warnings else None
-        fork.started_at = self.started_at
+        for fact in _FORKED:
+            setattr(fork, fact, getattr(self, fact))
         return fork
 
     def join(self, forks: Sequence[CallContext], last: CallContext) -> None:
@@ -295,11 +306,9 @@ class CallContext:
         """
         before = self.attempt
         self.attempt += sum(fork.attempt - before - number for number, fork in enumerate(forks))
-        if not self.bound.read_only:
-            left = [fork.worst_effect(normalize(fork.raised) if fork.raised else None) for fork in forks if fork.attempt]
-            self.effect_before = max(self.effect_before, *left, key=_WORST.index) if left else self.effect_before
-        for fact in ("handler_done", "raised", "receipt", "warnings", "cache_hit", "documents_processed"):
+        for fact in _JOINED:
             setattr(self, fact, getattr(last, fact))
+        self.left_behind = max((fork.left_behind for fork in forks), key=_WORST.index)
 
     def resume_at(self, inner: Callable[[CallContext], Awaitable[Any]], error: ToolError) -> None:
         """Note the error and the part of the chain that `retry` runs again."""

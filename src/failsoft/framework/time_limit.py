@@ -15,9 +15,9 @@ __all__ = ["TimeLimit", "run_with_reserve"]
 class TimeLimit:
     """Cancels the running task at a point in time, and tells afterwards whether that is what ended the part.
 
-    The rules are those of the deadline (ADR 0003): the task is cancelled once and uncancelled on `close`, a cancellation
-    from outside wins, and a part that swallows ours and returns keeps its value. While a limit has run out and is not
-    closed, `call.expired` holds, so that nothing more is started for the call.
+    The rules are those of the deadline (ADR 0003): the task is cancelled once and uncancelled on `close`, a
+    cancellation from outside wins, and a part that swallows ours and returns keeps its value. While a limit has run
+    out and is not closed, `call.expired` holds, so that nothing more is started for the call.
 
     Args:
         call: The call that the part belongs to.

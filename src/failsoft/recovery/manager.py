@@ -7,7 +7,6 @@ from typing import Any, Self, cast
 
 from loguru import logger
 
-from failsoft.framework import logs
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.chain import Link
 from failsoft.framework.context import CallContext
@@ -25,8 +24,12 @@ from failsoft.framework.errors import (
 from failsoft.framework.ports import CalledOperation
 from failsoft.framework.receipt import RecoveryReceipt
 from failsoft.framework.recovery_port import PlacedStrategy, RecoveryResult, RecoveryStrategy, strategy_name
+from failsoft.framework.stop_reason import StopReason
 from failsoft.framework.text import bounded
 from failsoft.recovery.alternate_paths import AlternatePaths
+from failsoft.recovery.classification import situation_of, verdict
+from failsoft.recovery.combinations import check_combination, check_retries
+from failsoft.recovery.noting import note_recovery
 from failsoft.recovery.retry import Retry
 
 __all__ = ["RecoveryManager"]
@@ -102,7 +105,15 @@ class RecoveryManager:
         return own
 
     def links(self, bound: CalledOperation) -> list[Link]:
-        """Return the links of the strategies that stand in the chain, for one operation."""
+        """Return the links of the strategies that stand in the chain, for one operation.
+
+        Raises:
+            CONFIG_ERROR: Strategies that cannot stand together, or not in this operation; the message says why.
+        """
+        check_combination(self._placed, bound)
+        for error in self._table:
+            check_retries(self.strategies_for(error), error.__name__)
+        bound.budget = None  # a budget among the strategies sets it; after a reload there may be none
         return [link for strategy in self._placed for link in strategy.links(bound)]
 
     def strategies_for(self, error: type[ToolError]) -> tuple[RecoveryStrategy, ...]:
@@ -124,8 +135,8 @@ class RecoveryManager:
 
         Raises:
             ToolError: No strategy had anything to offer: the error itself, or the better one that a strategy raised.
+                Why the handler was not run again is then noted on the call.
         """
-        metrics = call.bound.metrics
         arguments = call.arguments
         for strategy in self.strategies_for(type(error)):
             call.error, call.arguments = error, arguments  # the strategy before may have tried others
@@ -136,24 +147,30 @@ class RecoveryManager:
             except BaseException as raised:
                 if call.expired or is_real_cancellation(raised):
                     raise
-                metrics.recovery(name, "failed")
-                logs.log_recovery(call, name, "failed")
+                note_recovery(call, name, "failed", error)
                 if issubclass(type(raised), ToolError):
                     error = cast("ToolError", raised)
                 else:
                     _report_broken(strategy, raised)
                 continue
-            if receipt is None:
-                metrics.recovery(name, "skipped")
-                continue
-            metrics.recovery(name, "recovered")
-            logs.log_recovery(call, name, "recovered")
-            call.receipt = receipt
-            return value
+            note_recovery(call, name, "skipped" if receipt is None else "recovered", error)
+            if receipt is not None:
+                call.recovered(receipt)
+                return value
+        if call.stop_reason is None:
+            call.stop_reason = _why_not_again(error, call)
         try:
             raise error
         finally:
             del error  # its traceback holds this frame: only the garbage collector could part the two
+
+
+def _why_not_again(error: ToolError, call: CallContext) -> StopReason:
+    """Return why nothing was run again, where no strategy has said so."""
+    reason = verdict(situation_of(error, call))
+    if call.attempt == 0 and reason != "circuit_open":
+        return "rejected"
+    return reason or "no_strategy"
 
 
 def _accepted(strategy: RecoveryStrategy, result: RecoveryResult, call: CallContext) -> tuple[Any, RecoveryReceipt]:

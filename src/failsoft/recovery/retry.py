@@ -6,18 +6,23 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import ToolError
 from failsoft.framework.normalize import normalize
 from failsoft.framework.recovery_port import RecoveryResult
+from failsoft.framework.stop_reason import StopReason
+from failsoft.recovery.classification import situation_of, verdict
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-__all__ = ["Retry", "RetryOptions", "full_jitter"]
+__all__ = ["Jitter", "Retry", "RetryOptions", "decorrelated_jitter", "full_jitter"]
+
+Jitter: TypeAlias = Literal["full", "decorrelated"]
+Uniform: TypeAlias = Callable[[float, float], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,29 +33,37 @@ class RetryOptions:
         attempts: Runs of the handler at most, the first included; at least 2.
         base_s: The widest first pause, in seconds; it doubles with every attempt.
         cap_s: The widest pause at all, in seconds. A `Retry-After` beyond it ends the retrying.
+        jitter: `full`: a pause between 0 and the widest. `decorrelated`: between `base_s` and three times the pause
+            before, which spreads callers as well and rarely repeats at once.
     """
 
     attempts: int = 3
     base_s: float = 0.1
     cap_s: float = 5.0
+    jitter: Jitter = "full"
 
     def __post_init__(self) -> None:
-        if self.attempts < 2 or self.base_s < 0 or self.cap_s < self.base_s:  # noqa: PLR2004 - one run is no retry
+        if self.attempts < 2 or not 0 <= self.base_s <= self.cap_s:  # noqa: PLR2004 - one run is no retry
             msg = f"Retry needs attempts >= 2 and 0 <= base_s <= cap_s, not {self}"
+            raise ValueError(msg)
+        if self.jitter not in {"full", "decorrelated"}:
+            msg = f"Retry knows the jitter 'full' and 'decorrelated', not {self.jitter!r}"
             raise ValueError(msg)
 
 
 class Retry:
-    """Runs the handler again on errors that waiting may cure, with exponential pauses and full jitter.
+    """Runs the handler again on errors that waiting may cure, with growing pauses and jitter.
 
-    It steps in only for errors whose `retry` is `after_delay`, only where the idempotency guard allows another run, and
-    never waits past the call's deadline. A wait that the service asked for is a minimum. tenacity drives the loop,
-    which is built after the first failure, so that a call that succeeds pays nothing.
+    It steps in only for errors whose `retry` is `after_delay`, only where the work cannot be done twice, only with a
+    token of the retry budget where there is one, and never waits past the call's deadline. A wait that the service
+    asked for is a minimum. tenacity drives the loop, which is built after the first failure: a call that succeeds pays
+    nothing.
 
     Args:
         attempts: See `RetryOptions`.
         base_s: See `RetryOptions`.
         cap_s: See `RetryOptions`.
+        jitter: See `RetryOptions`.
         sleep: Waits that many seconds; replaced by tests.
         uniform: Returns a random number between its two arguments; replaced by tests.
     """
@@ -63,57 +76,75 @@ class Retry:
         base_s: float = 0.1,
         cap_s: float = 5.0,
         *,
+        jitter: Jitter = "full",
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        uniform: Callable[[float, float], float] = random.uniform,
+        uniform: Uniform = random.uniform,
     ) -> None:
-        self.options = RetryOptions(attempts, base_s, cap_s)
+        self.options = RetryOptions(attempts, base_s, cap_s, jitter)
         self._sleep = sleep
         self._uniform = uniform
 
     async def attempt(self, error: ToolError, call: CallContext) -> RecoveryResult | None:
         """Return the value of a later run, or raise the error that ended the retrying."""
-        wait_s = self._wait(1, error)
-        if not self._may_wait(wait_s, error, call):
+        series = _Series(self.options, self._uniform, call)
+        if await series.stops_at(error):
             return None
-        await self._sleep(wait_s)
-        return await self._loop(error, call)
+        await self._sleep(series.wait_s)
+        return await self._loop(error, call, series)
 
-    async def _loop(self, error: ToolError, call: CallContext) -> RecoveryResult:
+    async def _loop(self, error: ToolError, call: CallContext, series: _Series) -> RecoveryResult:
         import tenacity  # noqa: PLC0415 - 35 ms that only a failing call pays
 
-        wait_s = 0.0
-
-        def worth_another(raised: BaseException) -> bool:
-            nonlocal wait_s
+        async def worth_another(state: RetryCallState) -> bool:
+            raised = state.outcome.exception() if state.outcome is not None else None
             if not issubclass(type(raised), ToolError):
                 return False
-            newest = cast("ToolError", raised)
-            wait_s = self._wait(call.attempt, newest)
-            return self._may_wait(wait_s, newest, call)
-
-        def pause(_state: RetryCallState) -> float:
-            return wait_s  # the very wait that was found to fit before the deadline
+            return not await series.stops_at(cast("ToolError", raised))
 
         driver = tenacity.AsyncRetrying(
-            stop=tenacity.stop_after_attempt(self.options.attempts - 1),
-            wait=pause,
-            retry=tenacity.retry_if_exception(worth_another),
+            stop=tenacity.stop_never,  # the series knows the end, and says why
+            wait=lambda _: series.wait_s,  # the very wait that was found to fit before the deadline
+            retry=worth_another,
             sleep=self._sleep,
             reraise=True,
         )
         value: Any = await driver(_run_again, call)
         return RecoveryResult(value, f"Succeeded on attempt {call.attempt} after {error.code}")
 
-    def _wait(self, attempt: int, error: ToolError) -> float:
-        jittered = full_jitter(attempt, self.options, self._uniform)
-        asked: Any = error.retry_after_seconds
-        return max(jittered, asked) if isinstance(asked, (int, float)) else jittered
 
-    def _may_wait(self, wait_s: float, error: ToolError, call: CallContext) -> bool:
-        if error.retry != "after_delay" or not call.may_run_again(error):
-            return False
-        remaining_s = call.remaining_s()
-        return wait_s <= self.options.cap_s and (remaining_s is None or wait_s < remaining_s)
+class _Series:
+    """The further runs of one call: how many there were, and the pause before the next."""
+
+    __slots__ = ("_call", "_left", "_options", "_uniform", "wait_s")
+
+    def __init__(self, options: RetryOptions, uniform: Uniform, call: CallContext) -> None:
+        self._options = options
+        self._uniform = uniform
+        self._call = call
+        self._left = options.attempts - 1
+        self.wait_s = 0.0
+
+    async def stops_at(self, error: ToolError) -> StopReason | None:
+        """Return why the call must not run again after this error, and note it on the call; None if it may."""
+        call = self._call
+        self.wait_s = self._wait(error)
+        left, cap_s = self._left, self._options.cap_s
+        situation = situation_of(error, call, attempts_left=left, wait_s=self.wait_s, cap_s=cap_s)
+        reason = verdict(situation)
+        if reason is None and call.bound.budget is not None:
+            reason = verdict(situation, has_budget=await call.bound.budget.withdraw())
+        self._left -= 1
+        call.stop_reason = reason
+        return reason
+
+    def _wait(self, error: ToolError) -> float:
+        options = self._options
+        if options.jitter == "full":
+            pause = full_jitter(options.attempts - self._left, options, self._uniform)
+        else:
+            pause = decorrelated_jitter(self.wait_s, options, self._uniform)
+        asked: Any = error.retry_after_seconds
+        return max(pause, asked) if isinstance(asked, (int, float)) else pause
 
 
 async def _run_again(call: CallContext) -> Any:
@@ -128,10 +159,18 @@ async def _run_again(call: CallContext) -> Any:
         raise error from raised.__cause__ if error is raised else raised
 
 
-def full_jitter(attempt: int, options: RetryOptions, uniform: Callable[[float, float], float]) -> float:
+def full_jitter(attempt: int, options: RetryOptions, uniform: Uniform) -> float:
     """Return the pause after the given attempt (1 is the first), in seconds, between 0 and the capped power of two.
 
     Source: M. Brooker, "Exponential Backoff and Jitter", 2015.
     """
     ceiling = min(options.cap_s, options.base_s * 2.0 ** min(attempt - 1, 64))
     return uniform(0.0, ceiling)
+
+
+def decorrelated_jitter(before_s: float, options: RetryOptions, uniform: Uniform) -> float:
+    """Return the pause after one of `before_s` (0 for the first), in seconds, between the base and three times that.
+
+    Source: as `full_jitter`.
+    """
+    return min(options.cap_s, uniform(options.base_s, max(options.base_s, 3.0 * before_s)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.content import reported_failure
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import Overloaded, ReportedFailure
+from failsoft.framework.events import AttemptEvent
+from failsoft.framework.normalize import normalize
 from failsoft.framework.ports import AttemptResult
 from failsoft.framework.response import ToolResponse
 
@@ -28,6 +31,7 @@ async def invoke(call: CallContext) -> Any:
         call.begin_again()
     call.attempt = run = call.attempt + 1
     call.handler_done = False
+    began = time.perf_counter() if bound.events.wants(AttemptEvent) else None
     try:
         if call.handler is not None:
             value = await _run_given(call.handler, call)
@@ -39,13 +43,32 @@ async def invoke(call: CallContext) -> Any:
         value = _accepted(call, value)
     except BaseException as error:
         if call.attempt == run:
-            call.raised = error
-            bound.metrics.attempted(_result_of(call, error))
+            call.run_failed(error)
+            _count(call, _result_of(call, error), began)
         raise
-    bound.metrics.attempted("ok")
+    _count(call, "ok", began)
     for review in bound.reviews:
         await _review(review, call, value)
     return value
+
+
+def _count(call: CallContext, result: AttemptResult, began: float | None) -> None:
+    """Count the run that is over, and announce it if anybody listens (`began` is then when it did)."""
+    bound = call.bound
+    bound.metrics.attempted(result)
+    if began is None:
+        return
+    raised = call.raised if result != "ok" else None
+    event = AttemptEvent(
+        tool=call.tool,
+        operation=call.operation,
+        request_id=call.request_id,
+        attempt=call.attempt,
+        result=result,
+        code=normalize(raised).code if raised is not None else None,
+        duration_s=time.perf_counter() - began,
+    )
+    bound.events.publish(event)
 
 
 def _accepted(call: CallContext, value: Any) -> Any:

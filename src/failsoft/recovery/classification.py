@@ -1,0 +1,88 @@
+"""Whether a failed call may run again, decided before any policy: one pure function over facts, no strategy in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from failsoft.framework.context import CallContext
+from failsoft.framework.errors import CircuitOpen, RetryWhen, ToolError
+from failsoft.framework.stop_reason import StopReason
+
+__all__ = ["Phase", "Situation", "phase_of", "situation_of", "verdict"]
+
+Phase: TypeAlias = Literal["not_sent", "may_have_happened", "happened"]
+"""How far the work got, all runs of the call together. A connection that was never made is `not_sent` (ADR 0007)."""
+
+_PHASES: dict[str, Phase] = {"none": "not_sent", "unknown": "may_have_happened", "applied": "happened"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What is known when a run of a handler has failed.
+
+    Args:
+        category: The category of the error.
+        retry: What its class says about a repeat; only `after_delay` is cured by waiting.
+        phase: How far the work got.
+        is_repeatable: Whether the operation is read-only or idempotent. One that says nothing about itself is not.
+        attempts_left: Further runs that the strategy may make.
+        wait_s: The pause before the next run, in seconds.
+        cap_s: The longest pause that the strategy makes, in seconds.
+        remaining_s: What is left before the deadline, in seconds; None without a deadline.
+    """
+
+    category: str
+    retry: RetryWhen
+    phase: Phase
+    is_repeatable: bool
+    attempts_left: int = 1
+    wait_s: float = 0.0
+    cap_s: float = float("inf")
+    remaining_s: float | None = None
+
+
+def verdict(situation: Situation, *, has_budget: bool = True) -> StopReason | None:
+    """Return why the call must not run again, or None if it may.
+
+    The reasons that no option can change come first, so that the one that is told is the deepest. The budget is the
+    last, because asking it costs a token.
+
+    >>> lost = Situation(category="timeout", retry="after_delay", phase="may_have_happened", is_repeatable=False)
+    >>> verdict(lost)
+    'effect_possible'
+    """
+    remaining_s = situation.remaining_s
+    found: dict[StopReason, bool] = {
+        "circuit_open": situation.category == CircuitOpen.category,
+        "not_transient": situation.retry != "after_delay",
+        "effect_possible": situation.phase != "not_sent" and not situation.is_repeatable,
+        "attempts": situation.attempts_left < 1,
+        "wait_too_long": situation.wait_s > situation.cap_s,
+        "deadline": remaining_s is not None and situation.wait_s >= remaining_s,
+        "budget": not has_budget,
+    }
+    return next((reason for reason, holds in found.items() if holds), None)
+
+
+def phase_of(error: ToolError, call: CallContext) -> Phase:
+    """Return how far the work got; a read-only operation has none that could be done twice."""
+    if call.read_only or call.attempt == 0:
+        return "not_sent"
+    return _PHASES[call.worst_effect(error)]
+
+
+def situation_of(
+    error: ToolError, call: CallContext, *, attempts_left: int = 1, wait_s: float = 0.0, cap_s: float = float("inf")
+) -> Situation:
+    """Return the situation of a call after this error."""
+    return Situation(
+        category=error.category,
+        retry=error.retry,
+        phase=phase_of(error, call),
+        is_repeatable=call.read_only or call.idempotent,
+        attempts_left=attempts_left,
+        wait_s=wait_s,
+        cap_s=cap_s,
+        remaining_s=call.remaining_s(),
+    )

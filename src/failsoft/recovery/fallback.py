@@ -1,0 +1,184 @@
+"""`Fallback`: a second-best answer from a function of yours, where the real one is not to be had."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loguru import logger
+
+from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.chain import Link, Proceed, Step
+from failsoft.framework.context import CallContext
+from failsoft.framework.errors import ConfigurationError, InternalError, ToolError
+from failsoft.framework.normalize import normalize
+from failsoft.framework.ports import CalledOperation, RecoveryOutcome
+from failsoft.framework.receipt import RecoveryReceipt
+from failsoft.framework.time_limit import run_with_reserve
+from failsoft.recovery.classification import phase_of
+from failsoft.recovery.noting import note_recovery
+
+__all__ = ["Fallback", "FallbackOptions"]
+
+_RESERVE_RATIO = 0.1
+_RESERVE_AT_MOST_S = 1.0
+_ASKS_FOR_ERROR = "error"
+_ASKS_FOR_CALL = "call"
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackOptions:
+    """For what, and with how much time.
+
+    Args:
+        on: The classes of errors that it stands in for. None is every error that neither the caller can mend nor a
+            person has to decide: a page that does not exist must not become another answer.
+        reserve_s: What the deadline keeps back for the function, in seconds: the rest of the call is ended that much
+            earlier. None is a tenth of the call's limit, at most 1 second.
+    """
+
+    on: tuple[type[ToolError], ...] | None = None
+    reserve_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.reserve_s is not None and not (self.reserve_s >= 0 and math.isfinite(self.reserve_s)):
+            msg = f"Fallback needs a finite reserve_s >= 0, not {self.reserve_s}"
+            raise ValueError(msg)
+
+    def covers(self, error: ToolError) -> bool:
+        """Return whether the fallback may stand in for this error."""
+        if self.on is not None:
+            return isinstance(error, self.on)
+        return error.actor not in {"caller", "person"}
+
+
+class Fallback:
+    """Answers with what a function returns when everything else has failed; the answer says `degraded: true`.
+
+    An operation that is not read-only falls back only while nothing can have been changed: a second-best success would
+    hide that the effect is unknown. What the function raises or returns wrongly leaves the first error as it is.
+
+    Args:
+        function: Sync or async. It is given what its parameters ask for: `error` the typed error, `call` the
+            `CallContext`, `self` the toolset, any other name the argument of that name (`**arguments` all of them).
+            A sync one runs in a worker thread; make it async if it has to work when all threads are taken.
+        on: See `FallbackOptions`; one class or several.
+        reserve_s: See `FallbackOptions`.
+    """
+
+    name = "fallback"
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        on: type[ToolError] | Iterable[type[ToolError]] | None = None,
+        reserve_s: float | None = None,
+    ) -> None:
+        listed = (on,) if isinstance(on, type) else on
+        self.options = FallbackOptions(None if listed is None else tuple(listed), reserve_s)
+        self._function = function
+
+    def links(self, bound: CalledOperation) -> Sequence[Link]:
+        """Return the link.
+
+        Raises:
+            CONFIG_ERROR: The function asks for what the operation does not have, or the reserve is the whole deadline.
+        """
+        reserve_s = self._reserve(bound)
+        return [Link(self.name, _standing_in(self.options, reserve_s, _Substitute(self._function, bound)), "fallback")]
+
+    def _reserve(self, bound: CalledOperation) -> float:
+        if bound.timeout_s is None:
+            return 0.0
+        if self.options.reserve_s is None:
+            return min(_RESERVE_AT_MOST_S, bound.timeout_s * _RESERVE_RATIO)
+        if self.options.reserve_s >= bound.timeout_s:
+            raise ConfigurationError(
+                issue=f"'{bound.name}' has {bound.timeout_s:g} seconds, and its Fallback reserves all of them",
+                resolution="lower reserve_s, or raise the operation's timeout",
+            )
+        return self.options.reserve_s
+
+
+class _Substitute:
+    """The function, with what it asks for known once and for all."""
+
+    def __init__(self, function: Callable[..., Any], bound: CalledOperation) -> None:
+        self._function = function
+        self._is_async = inspect.iscoroutinefunction(function)
+        parameters = inspect.signature(function).parameters.values()
+        self._names = [item.name for item in parameters if item.kind in {item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY}]
+        self._takes_all = any(item.kind is item.VAR_KEYWORD for item in parameters)
+        needed = {item.name for item in parameters if item.name in self._names and item.default is item.empty}
+        known = {*bound.input_schema.get("properties", {}), _ASKS_FOR_ERROR, _ASKS_FOR_CALL, "self"}
+        unknown = ", ".join(sorted(needed - known))
+        if unknown:
+            name = getattr(function, "__qualname__", repr(function))
+            raise ConfigurationError(
+                issue=f"the fallback {name} asks for {unknown}, which '{bound.name}' does not have"
+            )
+
+    async def value(self, error: ToolError, call: CallContext) -> Any:
+        """Return what the function makes of the call, held to what the operation promises."""
+        at_hand = {**call.arguments, _ASKS_FOR_ERROR: error, _ASKS_FOR_CALL: call, "self": call.toolset}
+        given = {name: at_hand[name] for name in self._names if name in at_hand}
+        if self._takes_all:
+            given = {**call.arguments, **given}
+        if self._is_async:
+            value = await self._function(**given)
+        else:
+            value = await call.bound.threads.run(lambda: self._function(**given))
+            if inspect.isawaitable(value):
+                value = await value
+        return call.bound.result.conform(value)
+
+
+def _standing_in(options: FallbackOptions, reserve_s: float, substitute: _Substitute) -> Step:
+    async def step(call: CallContext, proceed: Proceed) -> Any:
+        try:
+            return await run_with_reserve(call, proceed, reserve_s)
+        except BaseException as raised:
+            if call.expired or is_real_cancellation(raised):
+                raise
+            call.error = normalize(raised)
+        # No local name for the error: its traceback holds this frame, and the two would wait for the garbage collector.
+        return await _second_best(options, substitute, call)
+
+    return step
+
+
+async def _second_best(options: FallbackOptions, substitute: _Substitute, call: CallContext) -> Any:
+    """Return the substitute for the call's error, or raise the error itself."""
+    error: Any = call.error
+    result, value = await _substituted(options, substitute, error, call)
+    note_recovery(call, Fallback.name, result, error)
+    if result == "recovered":
+        said = f"Answered with a substitute, because of {error.code}"
+        call.recovered(RecoveryReceipt(Fallback.name, said, call.attempt, {}, degraded=True))
+        return value
+    try:
+        raise error
+    finally:
+        del error  # as above
+
+
+async def _substituted(
+    options: FallbackOptions, substitute: _Substitute, error: ToolError, call: CallContext
+) -> tuple[RecoveryOutcome, Any]:
+    if not options.covers(error) or phase_of(error, call) != "not_sent":
+        return "skipped", None
+    try:
+        value = await substitute.value(error, call)
+    except BaseException as raised:
+        if call.expired or is_real_cancellation(raised):
+            raise
+        logger.opt(exception=raised).error("A recovery strategy failed", strategy=Fallback.name)
+        return "failed", None
+    if error.category == InternalError.category:
+        # The caller is served, and so nobody else would tell the author.
+        logger.opt(exception=error).error("A fallback stands in for a crash", operation=call.operation)
+    return "recovered", value

@@ -7,7 +7,7 @@ import os
 import stat
 from dataclasses import dataclass, field
 
-from failsoft.tools.files.faults import DiskFault, NotARegularFile
+from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, NotARegularFile
 from failsoft.tools.files.spelling import folded
 
 __all__ = ["FOLDER_FLAGS", "Place", "sync_folder"]
@@ -70,7 +70,10 @@ class Place:
 
         Raises:
             NotARegularFile: They are not.
+            ChangedOnDisk: They are those of a link, which this place was not when it was found.
         """
+        if stat.S_ISLNK(facts.st_mode):
+            raise ChangedOnDisk(self.path)
         if not stat.S_ISREG(facts.st_mode):
             raise NotARegularFile(self.path, kind=_KINDS.get(stat.S_IFMT(facts.st_mode), "device"))
 

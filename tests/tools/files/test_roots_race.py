@@ -1,0 +1,125 @@
+"""A folder or file that another process swaps for a link out, again and again: nothing outside is read or written."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from failsoft.tools.files import ChangedOnDisk, DiskFault, FileFault, Files, OutsideRoots, Roots
+
+ROUNDS = 2_000
+MANY_ROUNDS = 10_000
+BOUND_S = 60
+
+SWAP_FOLDER = """
+import os, sys
+tree, outside = sys.argv[1:]
+os.chdir(tree)
+os.symlink(outside, "link")
+print("ready", flush=True)
+while True:
+    os.rename("place", "kept")      # the folder goes
+    os.rename("link", "place")      # the way out stands in its place
+    os.rename("place", "link")
+    os.rename("kept", "place")
+"""
+
+SWAP_FILE = """
+import os, sys
+tree, outside = sys.argv[1:]
+os.chdir(os.path.join(tree, "place"))
+os.link("file", "kept")
+print("ready", flush=True)
+while True:
+    os.symlink(os.path.join(outside, "file"), "link")
+    os.rename("link", "file")
+    os.link("kept", "again")
+    os.rename("again", "file")
+"""
+
+MOVE_LINK = """
+import os, sys
+tree, outside = sys.argv[1:]
+os.chdir(tree)
+os.rename("place", "real")
+print("ready", flush=True)
+while True:
+    for target in ("real", outside, "../outside", "/"):
+        os.symlink(target, "new")
+        os.rename("new", "place")
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for folder, text in ((tmp_path / "tree/place", "inside"), (tmp_path / "outside", "outside")):
+        folder.mkdir(parents=True)
+        (folder / "file").write_text(text)
+    return tmp_path / "tree"
+
+
+@contextmanager
+def swapping(script: str, tree: Path) -> Iterator[None]:
+    command = [sys.executable, "-c", script, tree, tree.parent / "outside"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as swapper:
+        try:
+            assert swapper.stdout is not None
+            assert swapper.stdout.readline() == b"ready\n"
+            yield
+            assert swapper.poll() is None
+        finally:
+            swapper.kill()
+
+
+def outside(tree: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in (tree.parent / "outside").iterdir()}
+
+
+def race(files: Files, tree: Path, rounds: int) -> tuple[set[bytes], Counter[type[FileFault]]]:
+    """Read and write by turns, until both worked and failed; return what was read, and the faults."""
+    read: set[bytes] = set()
+    faults: Counter[type[FileFault]] = Counter()
+    path = str(tree / "place/file")
+    new = str(tree / "place/new")
+    until = time.monotonic() + BOUND_S
+    for turn in itertools.count():
+        if turn >= rounds and ((read and faults) or time.monotonic() > until):
+            break
+        try:
+            if turn % 4:
+                read.add(files.read(path, bytes_at_most=100).data)
+            elif turn % 8:
+                with files.transaction([path]) as work:
+                    read.add(work.read(path, bytes_at_most=100).data)
+                    work.replace(path, b"inside", backup=True)
+                    work.replace(path, b"inside, by us", backup=True)
+                    work.commit()
+            else:
+                with files.transaction([new]) as work:
+                    work.create(new, b"made")
+                    work.commit()
+        except (DiskFault, OutsideRoots, ChangedOnDisk) as fault:
+            faults[type(fault)] += 1
+    return read, faults
+
+
+@pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(MANY_ROUNDS, marks=pytest.mark.slow)], ids=["some", "many"])
+@pytest.mark.parametrize("script", [SWAP_FOLDER, SWAP_FILE, MOVE_LINK], ids=["folder", "file", "link"])
+def test_nothing_outside_is_read_or_written(tree: Path, script: str, rounds: int) -> None:
+    files = Files(Roots([tree]), state_folder=tree.parent / "state")
+
+    with swapping(script, tree):
+        read, faults = race(files, tree, rounds)
+
+    assert read <= {b"inside", b"inside, by us"}
+    assert read
+    assert faults
+    assert outside(tree) == {"file": "outside"}

@@ -159,16 +159,17 @@ class SignatureArguments:
                 continue
             own = [item for item in violations if item.path.partition(".")[0] == name]
             for fault in parameter.faults:
-                if any(map(fault.stands_for, own)):
+                decisive = next(filter(fault.stands_for, own), None)
+                if decisive is not None:
                     message = InvalidParameter.from_violations(violations).message
-                    return fault.error(message=message, violations=violations)
+                    return fault.error(message=message, violations=violations, details={"argument": decisive.path})
         return InvalidParameter.from_violations(violations)
 
 
 NOT_JSON = Violation(
     path="",
     reason="format",
-    message="the arguments cannot be written as JSON (a cycle, or text that is not Unicode)",
+    message="they cannot be written as JSON (a cycle, or text that is not Unicode)",
     expected="a JSON object",
 )
 

@@ -163,6 +163,21 @@ class Settings(BaseSettings):
         allow_inf_nan=False,
         description="Seconds that a call waits for its audit entry: for other processes, and for the disk.",
     )
+    edit_max_edits: int = Field(
+        default=1_000, ge=1, le=100_000, description="Edits in one call of the edit toolset, those of all files together."
+    )
+    edit_max_file_bytes: int = Field(
+        default=10_000_000, ge=1, description="Largest file in bytes, before or after, that the edit toolset changes."
+    )
+    edit_max_diff_bytes: int = Field(
+        default=100_000, ge=1_000, description="Bytes of diff that a dry run of the edit toolset returns at most."
+    )
+    edit_lock_timeout_s: float = Field(
+        default=10.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds that a call of the edit toolset waits for files that another one is editing.",
+    )
     state_url: StateAddress | None = Field(
         default=None,
         description="Redis or Valkey where replicas share breakers, budgets, limits and keys: redis://, rediss://, unix://.",

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from failsoft.framework.errors import Overloaded
 
-__all__ = ["ThreadPool", "pools"]
+__all__ = ["ThreadPool", "is_given_up", "pools"]
 
 pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
 """Every pool of the process: a clock of tests must not run ahead of their threads."""
@@ -167,12 +167,23 @@ class ThreadPool:
 _current = threading.local()
 
 
+def is_given_up() -> bool:
+    """Return whether the call that this worker thread runs for has given up, so that nobody learns what it does now.
+
+    A handler asks before it does what cannot be undone. Outside of our threads it is False.
+    """
+    job: _Job | None = getattr(_current, "job", None)
+    return job is not None and job.abandoned
+
+
 def _outcome(job: _Job) -> tuple[bool, Any]:
-    _current.loop = job.loop
+    _current.loop, _current.job = job.loop, job
     try:
         return True, job.function()
     except BaseException as error:  # noqa: BLE001 - handed back as a value: GeneratorExit cannot cross a coroutine
         return False, error
+    finally:
+        _current.job = None
 
 
 async def _run(function: Callable[..., Awaitable[None]], arguments: tuple[Any, ...]) -> None:

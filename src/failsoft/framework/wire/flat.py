@@ -1,4 +1,4 @@
-"""Successes whose data stands flat beside `success: true`, for the formats of the seeds that have no place for `data`."""
+"""Successes whose data stands flat beside `success: true`, for the seeds' formats that have no place for `data`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,49 @@
-"""The edit toolset: several edits of one file or of many, all or none."""
+"""The edit toolset: several edits of one file or of many, all or none. `Edit` is what a server offers."""
+
+from __future__ import annotations
+
+from failsoft.tools.edit.argument_errors import (
+    DuplicateOldString,
+    EmptyEdits,
+    EmptyOldString,
+    PathTraversal,
+    RelativePath,
+    TooManyEdits,
+)
+from failsoft.tools.edit.errors import (
+    AmbiguousMatch,
+    BackupFailed,
+    DiskFull,
+    FileNotFound,
+    FileTooLarge,
+    HashMismatch,
+    InvalidEncoding,
+    LockTimeout,
+    MatchNotFound,
+    ReadOnlyFs,
+    SymlinkLoop,
+    WriteFailed,
+)
+from failsoft.tools.edit.toolset import Edit
+
+__all__ = [
+    "AmbiguousMatch",
+    "BackupFailed",
+    "DiskFull",
+    "DuplicateOldString",
+    "Edit",
+    "EmptyEdits",
+    "EmptyOldString",
+    "FileNotFound",
+    "FileTooLarge",
+    "HashMismatch",
+    "InvalidEncoding",
+    "LockTimeout",
+    "MatchNotFound",
+    "PathTraversal",
+    "ReadOnlyFs",
+    "RelativePath",
+    "SymlinkLoop",
+    "TooManyEdits",
+    "WriteFailed",
+]

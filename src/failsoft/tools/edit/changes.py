@@ -10,7 +10,7 @@ import difflib
 import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from failsoft.tools.edit.engine import Step
 
@@ -93,7 +93,7 @@ def unified_diff(old: str, new: str, steps: Sequence[Step], *, name: str) -> Ite
     opcodes = list(_opcodes(olds, news, changed_stretches(steps)))
     if all(tag == "equal" for tag, *_ in opcodes):
         return
-    grouping = difflib.SequenceMatcher[str]()
+    grouping: Any = difflib.SequenceMatcher()
     grouping.opcodes = opcodes  # its way to group them is what is wanted of it
     yield f"--- {name}\n+++ {name}\n"
     for group in grouping.get_grouped_opcodes(_CONTEXT):

@@ -50,7 +50,7 @@ class Stuck(NamedTuple):
 def apply_edits(text: str, edits: Sequence[TextEdit], *, trace: bool = False) -> Edited | Stuck:
     """Return the text after all edits, or the first edit that cannot be done.
 
-    Each edit sees what the ones before it made. In a text that is CRLF throughout, line feeds in an edit stand for CRLF.
+    Each edit sees what the ones before it made. In a text that is CRLF throughout, a line feed in an edit is CRLF.
     A single replacement needs a single match; places that overlap are several, since each would give another text.
 
     Args:

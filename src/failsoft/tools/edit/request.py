@@ -1,0 +1,92 @@
+"""What a call asks for, one file or several, and which of its arguments a failure is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from failsoft.framework.errors import NextStep, ToolError
+from failsoft.framework.text import bounded
+from failsoft.tools.edit.engine import TextEdit
+
+__all__ = ["FileRequest", "Request", "look_step", "place_of"]
+
+_PLACE = re.compile(r"(?:files\.(?P<file>\d{1,9}))?\.?(?:edits\.(?P<edit>\d{1,9}))?")
+_PATH_AT_MOST = 4096
+
+
+class FileRequest(NamedTuple):
+    """One file and what shall become of it."""
+
+    path: str
+    edits: list[TextEdit]
+    expected_hash: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A whole call.
+
+    Args:
+        files: In the order of the call.
+        is_several: Whether the call is one for several files, though it may name only one.
+        dry_run: Nothing is written.
+        backup: The old contents are kept.
+    """
+
+    files: tuple[FileRequest, ...]
+    is_several: bool
+    dry_run: bool
+    backup: bool
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of the files."""
+        return tuple(file.path for file in self.files)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the call may be sent twice: the second time, the hashes of the files it changed fit no longer."""
+        return self.dry_run or all(file.expected_hash is not None for file in self.files)
+
+    def argument(self, index: int, name: str) -> str:
+        """Return the path of an argument of one file, as violations write it."""
+        return f"files.{index}.{name}" if self.is_several else name
+
+
+def place_of(error: ToolError, params: Any) -> dict[str, Any]:
+    """Return `file_path`, `file_index` and `edit_index` of a failure, as far as it is about one file or one edit.
+
+    Args:
+        error: What failed.
+        params: The arguments as received, of whatever form.
+    """
+    told = {**error.details, **error.public()}
+    found = _PLACE.match(str(told.get("argument") or (error.violations[0].path if error.violations else "")))
+    indices = {"file_index": found and found["file"], "edit_index": found and found["edit"]}
+    place = {name: int(index) for name, index in indices.items() if index is not None}
+    place |= {name: told[name] for name in indices if isinstance(told.get(name), int)}
+    file = params
+    several = params.get("files") if isinstance(params, Mapping) else None
+    if isinstance(several, list):
+        index = place.get("file_index", -1)
+        file = several[index] if 0 <= index < len(several) else None
+    else:
+        place.pop("file_index", None)
+    path = file.get("file_path") if isinstance(file, Mapping) else None
+    backup = told.get("backup_path")
+    return {
+        **({"file_path": bounded(path, _PATH_AT_MOST)} if isinstance(path, str) else {}),
+        **place,
+        **({"backup_path": backup} if backup else {}),
+    }
+
+
+def look_step(operation: str, params: Mapping[str, Any]) -> NextStep:
+    """Return the call that shows what the same edits would do now, and the present hashes; it changes nothing."""
+    look = {name: value for name, value in params.items() if name not in {"expected_hash", "backup"}}
+    if "files" in look:
+        look["files"] = [{k: value for k, value in file.items() if k != "expected_hash"} for file in look["files"]]
+    return NextStep(operation, {**look, "dry_run": True})

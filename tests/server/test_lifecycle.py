@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from typing import Any
 
 import anyio
@@ -12,6 +14,7 @@ from mcp import Client
 from failsoft import BaseTool, InitializationError, mcp_server, operation
 from failsoft.server.assembly import assemble
 from failsoft.server.lifecycle import Lifecycle
+from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio
 
@@ -48,8 +51,8 @@ class Noted(BaseTool):
 class Writer(BaseTool):
     """Changes something."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.begun = asyncio.Event()
 
     @operation()
@@ -57,6 +60,11 @@ class Writer(BaseTool):
         """Never finish."""
         self.begun.set()
         await anyio.sleep_forever()
+
+    @operation()
+    async def write_badly(self) -> None:
+        """Fail."""
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     @operation(read_only=True)
     async def look(self) -> str:
@@ -151,21 +159,62 @@ async def test_finishing_waits_for_the_last_request() -> None:
     assert lifecycle.in_flight == 0
 
 
-async def test_a_changing_call_that_is_cut_off_says_that_its_effect_is_unknown_and_where_to_look() -> None:
-    tool = Writer()
+async def cut_off(tool: Writer, name: str = "write") -> dict[str, Any]:
+    """Return the error that a call is told when the server ends without waiting for it."""
     assembly = assemble(tool)
     answers: list[Any] = []
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with Client(assembly.server, mode="2026-07-28") as client, anyio.create_task_group() as group:
 
             async def write() -> None:
-                answers.append(await client.call_tool("write"))
+                answers.append(await client.call_tool(name))
                 assembly.lifecycle.leave()
 
             assembly.lifecycle.enter()
             group.start_soon(write)
             await tool.begun.wait()
             await assembly.lifecycle.finish(0)
-    error = answers[0].structured_content["error"]
+    error: dict[str, Any] = answers[0].structured_content["error"]
+    return error
+
+
+async def test_a_changing_call_that_is_cut_off_says_that_its_effect_is_unknown_and_where_to_look() -> None:
+    error = await cut_off(Writer())
     assert (error["code"], error["effect"], error["retry"]) == ("UNAVAILABLE", "unknown", {"when": "never"})
     assert error["next_step"] == {"tool": "look", "arguments": {}}
+
+
+async def test_a_call_that_is_cut_off_is_counted_once_and_as_what_its_caller_is_told() -> None:
+    metrics = Recording()
+    await cut_off(Writer(runtime=quiet_runtime(metrics=metrics)))
+    assert metrics.events == [
+        ("started",),
+        ("attempted", "cancelled"),
+        ("finished", "error"),
+        ("failed", "unavailable", "UNAVAILABLE"),
+    ]
+
+
+class Trail:
+    """An audit trail that never comes to an end of writing."""
+
+    def __init__(self) -> None:
+        self.writing = asyncio.Event()
+
+    async def record(self, facts: Any) -> None:
+        self.writing.set()
+        await anyio.sleep_forever()
+
+    def note(self, facts: Any) -> None:
+        """Take no notice."""
+
+
+async def test_a_call_that_is_cut_off_while_it_is_put_on_record_is_counted_once() -> None:
+    metrics = Recording()
+    tool = Writer(runtime=quiet_runtime(metrics=metrics))
+    tool.audit = trail = Trail()
+    tool.bind_operations()
+    tool.begun = trail.writing
+    error = await cut_off(tool, "write_badly")
+    assert error["code"] == "UNAVAILABLE"
+    assert [kind for kind, *_ in metrics.events].count("finished") == 1

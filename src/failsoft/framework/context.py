@@ -48,6 +48,7 @@ class CallScope:
         report_progress: Sends one progress notification; None if the caller did not ask for progress.
         toolbox: The tools that are served together with this one.
         max_response_bytes: Above this the answer becomes RESULT_TOO_LARGE; None leaves it unencoded until asked.
+        ended_by_server: Asked when the call is cancelled: what to answer with if the server itself has ended it.
     """
 
     request_id: str | None = None
@@ -57,6 +58,7 @@ class CallScope:
     report_progress: ProgressReporter | None = None
     toolbox: Neighbors | None = None
     max_response_bytes: int | None = None
+    ended_by_server: Callable[[], ToolError | None] | None = None
 
 
 NO_SCOPE = CallScope()
@@ -247,7 +249,7 @@ class CallContext:
             raise DeadlineExceeded(limit_s=self.bound.timeout_s or 0.0)
         if self.error is not None and not self.may_run_again(self.error):
             raise self.error
-        self.arguments = self.bound.arguments.validate({**self.params, **changed})
+        self.arguments = self.bound.arguments.validate(self.bound.with_changes(self.params, changed))
         return await self._inner(self)
 
     def worst_effect(self, error: ToolError | None) -> Effect:

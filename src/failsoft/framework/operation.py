@@ -215,6 +215,7 @@ class BoundOperation(Generic[P, R]):
         self.reviews: tuple[Callable[[CallContext, Any], Any], ...] = ()
         self.parameters: tuple[Parameter, ...] = ()
         self.context_parameter: str | None = None
+        self._spellings: dict[str, frozenset[str]] | None = None
         self.budget: RunBudget | None = None
         # Filled in by `failsoft.framework.binding`, which links the chain.
         self.audit: AuditTrail | None = None
@@ -279,6 +280,14 @@ class BoundOperation(Generic[P, R]):
         if self.context_parameter is None:
             return call.arguments
         return {**call.arguments, self.context_parameter: call}
+
+    def with_changes(self, params: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments with changes in them, under any name of their parameters."""
+        from failsoft.framework.spellings import spellings, with_changes  # noqa: PLC0415 - only a recovery needs it
+
+        if self._spellings is None:
+            self._spellings = spellings(self.parameters)
+        return with_changes(params, changed, self._spellings)
 
     def describe(self) -> list[str]:
         """Return the names of the linked chain, outermost first; strategies stand behind `recover` in their order."""

@@ -167,6 +167,9 @@ class CalledOperation(Protocol):
     def handler_arguments(self, call: Any) -> dict[str, Any]:
         """Return what the handler is called with."""
 
+    def with_changes(self, params: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments with changes in them, under any name of their parameters."""
+
     def alert(self, failure: Failure) -> None:
         """Pass a critical failure on to the alert sinks."""
 

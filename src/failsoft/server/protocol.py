@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +19,7 @@ from failsoft.framework.context import CallContext, CallScope
 from failsoft.framework.errors import Unavailable
 from failsoft.framework.links.observe import observe
 from failsoft.framework.operation import BoundOperation
+from failsoft.framework.ports import NullMetrics
 from failsoft.framework.response import ToolResponse
 from failsoft.framework.text import bounded
 from failsoft.framework.toolbox import Toolbox
@@ -94,13 +97,13 @@ class ToolProtocol:
             raise self._unknown(params.name)
         arguments = params.arguments or {}
         progress = Progress(ctx.session)
-        scope = self._scope(ctx, progress)
         task = self._lifecycle.begin()
+        scope = self._scope(ctx, progress, task)
         try:
             if self._lifecycle.is_ready:
                 response = await bound.call(arguments, scope)
             else:
-                response = await _ending(CallContext(bound, arguments, scope), begun=False)
+                response = await _refused(CallContext(bound, arguments, scope))
             telemetry.describe_call(response)
             return call_tool_result(response)
         except BaseException as error:
@@ -110,12 +113,14 @@ class ToolProtocol:
             if not self._lifecycle.was_cut_off(task):
                 telemetry.describe_cancelled_call()
                 raise
-            return call_tool_result(await _ending(CallContext(bound, arguments, scope), begun=True))
+            return call_tool_result(await _refused(CallContext(_uncounted(bound), arguments, scope), begun=True))
         finally:
             progress.over = True
             self._lifecycle.end(task)
 
-    def _scope(self, ctx: ServerRequestContext[Any, Any], progress: Progress) -> CallScope:
+    def _scope(
+        self, ctx: ServerRequestContext[Any, Any], progress: Progress, task: asyncio.Task[Any] | None
+    ) -> CallScope:
         """Return what the transport knows. Only HTTP attaches a request; without one the caller is this machine.
 
         Sessions are named in the arguments of the tools that have them: a server for several processes keeps none.
@@ -132,6 +137,7 @@ class ToolProtocol:
             report_progress=progress,
             toolbox=self._toolbox,
             max_response_bytes=self._max_response_bytes,
+            ended_by_server=lambda: _ending() if self._lifecycle.was_cut_off(task) else None,
         )
 
     def _unknown(self, name: str) -> MCPError:
@@ -146,17 +152,28 @@ class ToolProtocol:
         )
 
 
-async def _ending(call: CallContext, *, begun: bool) -> ToolResponse[Any]:
-    """Return the failure of a call that the end of the server has caught, counted and logged like any other.
+def _ending() -> Unavailable:
+    return Unavailable(message="The server is shutting down.", retry_after_seconds=_BACK_WITHIN_S)
 
-    What a call that had begun has changed by then, nobody knows.
+
+async def _refused(call: CallContext, *, begun: bool = False) -> ToolResponse[Any]:
+    """Return the failure of a call that the end of the server has caught.
+
+    What one that had begun has changed by then, nobody knows.
     """
 
     async def refuse(call: CallContext) -> Any:
         call.attempt = int(begun)
-        raise Unavailable(message="The server is shutting down.", retry_after_seconds=_BACK_WITHIN_S)
+        raise _ending()
 
     return await observe(call, refuse)
+
+
+def _uncounted(bound: BoundOperation[..., Any]) -> BoundOperation[..., Any]:
+    """Return the operation for a call that is counted already: it was cut off while its answer was put on record."""
+    uncounted = copy.copy(bound)
+    uncounted.metrics, uncounted.audit = NullMetrics(), None
+    return uncounted
 
 
 def _broken(bound: BoundOperation[..., Any], error: BaseException) -> MCPError:

@@ -39,10 +39,11 @@ async def observe(call: CallContext, proceed: Proceed) -> ToolResponse[Any]:
         response = _success(call, value)
     except BaseException as raised:
         _forget_earlier_calls(raised)
-        if is_real_cancellation(raised):
+        ended = _ended_by_server(call) if is_real_cancellation(raised) else normalize(raised)
+        if ended is None:
             _cancelled(call)
             raise
-        return await _failure(call, normalize(raised))
+        return await _failure(call, ended)
     if call.bound.governed and call.bound.audit is not None and not call.read_only:
         refused = await _or_cancelled(call, success_refused(call, call.bound.audit))
         if refused is not None:
@@ -78,6 +79,11 @@ def _outcome(call: CallContext) -> Outcome:
     if call.receipt is None:
         return "ok"
     return "degraded" if call.receipt.degraded else "recovered"
+
+
+def _ended_by_server(call: CallContext) -> ToolError | None:
+    ask = call.scope.ended_by_server
+    return None if ask is None else ask()
 
 
 def _cancelled(call: CallContext) -> None:

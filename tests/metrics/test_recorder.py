@@ -15,10 +15,12 @@ from prometheus_client.openmetrics import exposition
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.events import BudgetEvent, CircuitEvent, StateStoreEvent
 from failsoft.metrics import PrometheusRecorder, render
 from failsoft.metrics.children import Children, make_families
 from failsoft.metrics.definitions import ATTEMPTS, BUILD_INFO, CALLS, DEFINITIONS, DURATION, OTHER
 from failsoft.metrics.dependencies import DependencyChildren
+from failsoft.metrics.state_store import StateStoreChildren
 
 CALL = {"tool": "docs", "operation": "get"}
 
@@ -77,6 +79,8 @@ def test_the_names_and_labels_are_those_of_the_contract() -> None:
         "mcp_circuit_state": ("dependency", "state"),
         "mcp_circuit_transitions_total": ("dependency", "to"),
         "mcp_retry_budget_tokens": ("dependency",),
+        "mcp_state_store_unavailable": (),
+        "mcp_state_store_losses_total": (),
         "mcp_build_info": ("version", "python"),
     }
     assert DURATION.buckets[:4] == (0.001, 0.0025, 0.005, 0.01)
@@ -141,6 +145,10 @@ def test_slots_and_prometheus_own_children_expose_the_same_bytes(monkeypatch: py
         circuit.enter(state)
     recorder.retry_budget("cache", 7.5)
     circuit.allow(7.5)
+    store = StateStoreChildren(families)
+    for available in (True, False, False, True, False):
+        recorder.on_event(StateStoreEvent(available=available, reason="told"))
+        store.note(is_available=available)
     versions = next(labels for name, labels in samples(recorder) if name == BUILD_INFO.name)
     families[BUILD_INFO].labels(**dict(versions)).set(1)
     assert render(recorder)[0] == generate_latest(registry)
@@ -300,3 +308,27 @@ def test_sharing_that_cannot_work_is_refused(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
     with pytest.raises(ConfigurationError):
         PrometheusRecorder()
+
+
+def test_what_is_told_of_dependencies_comes_as_events() -> None:
+    recorder = PrometheusRecorder()
+    for event in (
+        CircuitEvent(dependency="api", state="closed", was=None, reason="made"),
+        CircuitEvent(dependency="api", state="open", was="closed", reason="3 of 5 calls failed"),
+        BudgetEvent(dependency="api", tokens=7.5),
+    ):
+        recorder.on_event(event)
+    assert value(recorder, "mcp_circuit_state", dependency="api", state="open") == 1
+    assert value(recorder, "mcp_circuit_state", dependency="api", state="closed") == 0
+    assert value(recorder, "mcp_circuit_transitions_total", dependency="api", to="open") == 1
+    assert value(recorder, "mcp_retry_budget_tokens", dependency="api") == 7.5
+
+
+def test_a_lost_state_store_shows_until_it_is_found_again_and_is_counted() -> None:
+    recorder = PrometheusRecorder()
+    seen = []
+    for available in (None, True, False, False, True, False):
+        if available is not None:
+            recorder.on_event(StateStoreEvent(available=available, reason="ConnectionError"))
+        seen.append((value(recorder, "mcp_state_store_unavailable"), value(recorder, "mcp_state_store_losses_total")))
+    assert seen == [(0, 0), (0, 0), (1, 1), (1, 1), (0, 1), (1, 2)]

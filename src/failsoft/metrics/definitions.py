@@ -19,6 +19,8 @@ __all__ = [
     "OTHER",
     "RECOVERIES",
     "RETRY_BUDGET",
+    "STATE_STORE_LOSSES",
+    "STATE_STORE_UNAVAILABLE",
     "Kind",
     "MetricDefinition",
 ]
@@ -108,6 +110,12 @@ CIRCUIT_TRANSITIONS = MetricDefinition(
 RETRY_BUDGET = MetricDefinition(
     "mcp_retry_budget_tokens", "gauge", "Retries that a dependency's budget still allows.", ("dependency",)
 )
+STATE_STORE_UNAVAILABLE = MetricDefinition(
+    "mcp_state_store_unavailable", "gauge", "1 while the shared state store is lost and calls use local state.", ()
+)
+STATE_STORE_LOSSES = MetricDefinition(
+    "mcp_state_store_losses_total", "counter", "How often the shared state store was lost.", ()
+)
 BUILD_INFO = MetricDefinition(
     "mcp_build_info", "gauge", "1, with the versions as labels.", ("version", "python"), across_workers="livemax"
 )
@@ -122,6 +130,8 @@ DEFINITIONS = (
     CIRCUIT_STATE,
     CIRCUIT_TRANSITIONS,
     RETRY_BUDGET,
+    STATE_STORE_UNAVAILABLE,
+    STATE_STORE_LOSSES,
     BUILD_INFO,
 )
 """All of them, in the order of the exposition."""

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from failsoft._version import __version__
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.events import BudgetEvent, CircuitEvent, Event, StateStoreEvent
 from failsoft.framework.ports import OperationMetrics
 from failsoft.metrics.definitions import BUILD_INFO, OTHER, MetricDefinition
 from failsoft.metrics.dependencies import DependencyChildren, DependencySlots
 from failsoft.metrics.labels import Admission, label
 from failsoft.metrics.slots import Row, Slots
+from failsoft.metrics.state_store import StateStoreChildren, StateStoreSlots
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -35,6 +37,8 @@ def is_multiprocess() -> bool:
 class PrometheusRecorder:
     """The recorder of a runtime: exact, thread-safe, bounded; it never raises into a call.
 
+    Calls are counted through `bind`; what is told of dependencies and of the state store comes as events.
+
     prometheus-client is loaded when the registry is first asked for, unless several workers share their numbers
     through it (`PROMETHEUS_MULTIPROC_DIR`).
 
@@ -48,6 +52,9 @@ class PrometheusRecorder:
         CONFIG_ERROR: Workers should share their numbers and cannot.
     """
 
+    listens_to = (CircuitEvent, BudgetEvent, StateStoreEvent)
+    """What `on_event` is for; events of other kinds need not be made for it."""
+
     def __init__(
         self, registry: CollectorRegistry | None = None, *, label_limit: int = 1_000, code_limit: int = 100
     ) -> None:
@@ -56,12 +63,13 @@ class PrometheusRecorder:
         self._names = Admission[str](label_limit, OTHER)
         self._bound: dict[Pair, OperationMetrics] = {}
         self._dependencies: dict[str, DependencySlots | DependencyChildren] = {}
+        self._store: StateStoreSlots | StateStoreChildren = StateStoreSlots()
         self._lock = threading.Lock()
         self._shared = is_multiprocess()
         self._registry: CollectorRegistry | None = None
         if self._shared:
             _check_sharing()
-            self._announce_build()
+            self._share()
         if registry is not None:
             self._registry = self._registered(registry)
 
@@ -83,6 +91,15 @@ class PrometheusRecorder:
             if bound is None:
                 bound = self._bound[key] = self._make(*key)
             return bound
+
+    def on_event(self, event: Event) -> None:
+        """Note what happened to a dependency, or to the state store."""
+        if isinstance(event, CircuitEvent):
+            self.circuit_state(event.dependency, event.state)
+        elif isinstance(event, BudgetEvent):
+            self.retry_budget(event.dependency, event.tokens)
+        elif isinstance(event, StateStoreEvent):
+            self._store.note(is_available=event.available)
 
     def circuit_state(self, dependency: str, state: str) -> None:
         """Note the state of a circuit breaker: closed, open or half_open. A change counts as a transition."""
@@ -129,12 +146,15 @@ class PrometheusRecorder:
             operations, dependencies = tuple(self._bound.values()), tuple(self._dependencies.values())
         sources: list[Source] = [item.numbers().rows for item in operations if isinstance(item, Slots)]
         sources += [item.rows for item in dependencies if isinstance(item, DependencySlots)]
+        if isinstance(self._store, StateStoreSlots):
+            sources.append(self._store.rows)
         return [*sources, _build_rows]
 
-    def _announce_build(self) -> None:
+    def _share(self) -> None:
         from failsoft.metrics.children import shared_families  # noqa: PLC0415 - as above
 
         shared_families()[BUILD_INFO].labels(*_build()).set(1)
+        self._store = StateStoreChildren(shared_families())
 
 
 def _build() -> tuple[str, str]:

@@ -33,6 +33,10 @@ DEFAULTS = {
     "alert_dedup_s": 300.0,
     "state_url": None,
     "state_prefix": "failsoft",
+    "edit_max_edits": 1_000,
+    "edit_max_file_bytes": 10_000_000,
+    "edit_max_diff_bytes": 100_000,
+    "edit_lock_timeout_s": 10.0,
     "error_docs_url": None,
 }
 ACCEPTED: dict[str, tuple[str, Any]] = {
@@ -58,6 +62,10 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "alert_dedup_s": ("0", 0.0),
     "state_url": ("redis://cache:6379/1", SecretStr("redis://cache:6379/1")),
     "state_prefix": ("shop:tools", "shop:tools"),
+    "edit_max_edits": ("5", 5),
+    "edit_max_file_bytes": ("1000", 1_000),
+    "edit_max_diff_bytes": ("2000", 2_000),
+    "edit_lock_timeout_s": ("0.5", 0.5),
     "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
 }
 REFUSED = {
@@ -83,6 +91,10 @@ REFUSED = {
     "state_url": "hunter2:6379",
     "state_prefix": "with spaces",
     "error_docs_url": "docs.example",
+    "edit_max_edits": "0",
+    "edit_max_file_bytes": "0",
+    "edit_max_diff_bytes": "10",
+    "edit_lock_timeout_s": "-1",
 }
 
 

@@ -91,4 +91,4 @@ if __name__ == "__main__":
         crash_everywhere(shelf, lambda shelf: shelf.change(shelf.files()), shelf.after, int(sys.argv[3]))
     (shelf.folder / "stop").touch()
     check("the reader", is_right=os.waitpid(reader, 0)[1] == 0)
-    print(json.dumps({"wrong": wrong, **found}))
+    sys.stdout.write(json.dumps({"wrong": wrong, **found}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,9 +36,9 @@ class Shelf:
     def set_up(self) -> Files:
         """Put the old files there, as an editor does, and nothing else."""
         self.root.mkdir(parents=True, exist_ok=True)
-        for name in os.listdir(self.root):
-            if name not in {"a", "b"}:
-                (self.root / name).unlink()
+        for file in self.root.iterdir():
+            if file.name not in {"a", "b"}:
+                file.unlink()
         for name in ("a", "b"):
             (self.folder / "fresh").write_bytes(self.data(name, OLD))
             (self.folder / "fresh").rename(self.root / name)
@@ -67,11 +66,11 @@ class Shelf:
 
     def seen(self) -> dict[str, bytes]:
         """Return every file that is there, the hidden ones, too."""
-        return {name: (self.root / name).read_bytes() for name in sorted(os.listdir(self.root))}
+        return {file.name: file.read_bytes() for file in self.root.iterdir()}
 
     def journals(self) -> list[str]:
         folder = self.state / "journals"
-        return sorted(os.listdir(folder)) if folder.is_dir() else []
+        return sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
 
     @property
     def before(self) -> dict[str, bytes]:

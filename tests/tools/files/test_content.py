@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.files import ChangedOnDisk, DiskFault, Files, TooLarge
+from failsoft.tools.files import ChangedOnDisk, DiskFault, Files, Roots, TooLarge
 
 
 def test_a_file_is_its_bytes_and_their_hash(files: Files, root: Path) -> None:
@@ -39,8 +39,6 @@ def test_a_file_above_the_limit_is_not_read(files: Files, root: Path) -> None:
 
 
 def test_a_file_that_says_it_is_empty_is_bounded_by_what_is_read(files: Files, tmp_path: Path) -> None:
-    from failsoft.tools.files import Roots
-
     everywhere = Files(Roots.anywhere(), state_folder=tmp_path / "state")
 
     with pytest.raises(TooLarge):

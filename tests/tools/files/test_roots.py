@@ -26,7 +26,7 @@ def _inside(root: Path) -> None:
 @pytest.fixture
 def few_descriptors() -> Iterator[None]:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 20, limits[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_descriptors() + 20, limits[1]))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
@@ -56,7 +56,7 @@ def _bind(path: Path) -> None:
 
 
 def open_descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 @pytest.mark.parametrize("spelling", ["folder/file", "folder//file", "./folder/./file"])

@@ -26,7 +26,6 @@ __all__ = ["Entry", "Journal", "Journals", "Record"]
 _VERSION = 1
 _ENDING = ".journal"
 _DAMAGED = ".damaged"
-_HASH_CHARACTERS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +207,7 @@ def _parsed(data: bytes) -> Record:
 
 def _checked(line: bytes) -> dict[str, Any]:
     """Return the facts of a line; none if it is damaged, or of another version."""
-    given, text = line[:_HASH_CHARACTERS], line[_HASH_CHARACTERS + 1 :]
+    given, _, text = line.partition(b" ")
     if hashlib.sha256(text).hexdigest().encode() != given:
         return {}
     facts: dict[str, Any] = json.loads(text)

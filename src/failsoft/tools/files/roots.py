@@ -89,7 +89,8 @@ class Roots:
 
         Args:
             path: As the caller wrote it.
-            follow: False: a link anywhere on the way is an error, for paths that were resolved before.
+            follow: False, for paths that were resolved before: a link on the way is an error, and a link at its end
+                is the place itself.
 
         Raises:
             BadSpelling: No file can have this path here.
@@ -110,7 +111,7 @@ class Roots:
         try:
             for _ in range(_SWAPS_AT_MOST):
                 try:
-                    return _Walk(self, path, links=_LINKS_AT_MOST if follow else 0).to(names)
+                    return _Walk(self, path, follow=follow).to(names)
                 except _SwappedError:
                     continue
         except OSError as error:
@@ -143,10 +144,11 @@ class Roots:
 class _Walk:
     """One walk along a path: where it is, and the links that it may still follow."""
 
-    def __init__(self, roots: Roots, path: str, *, links: int) -> None:
+    def __init__(self, roots: Roots, path: str, *, follow: bool) -> None:
         self.roots = roots
         self.path = path
-        self.links = links
+        self.follow = follow
+        self.links = _LINKS_AT_MOST if follow else 0
         self.steps = _STEPS_AT_MOST
         self.folder = -1
         self.root = ""
@@ -193,7 +195,7 @@ class _Walk:
         if self.steps < 0:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if is_last:
-            return self._target(name, None) if self._is_link(name) else None
+            return self._target(name, None) if self.follow and self._is_link(name) else None
         try:
             folder = os.open(name, FOLDER_FLAGS, dir_fd=self.folder)
         except OSError as error:

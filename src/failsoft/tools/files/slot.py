@@ -265,8 +265,10 @@ class Slot:
     def _facts(self, name: str) -> os.stat_result | None:
         try:
             return self._stat(name)
-        except FileNotFoundError:
-            return None
+        except OSError as error:
+            if error.errno in {errno.ENOENT, errno.ENAMETOOLONG}:  # nothing can be under a name that is too long
+                return None
+            raise
 
     def _hash(self, name: str) -> str | None:
         """Return the hash of a file; None if there is none, and a word that is no hash if it is none we could read."""

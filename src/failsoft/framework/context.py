@@ -257,7 +257,9 @@ class CallContext:
         if self.handler_done:
             return "applied"
         told: Any = None if error is None else error.effect
-        return max(self.left_behind, told if told in _WORST else "none", key=_WORST.index)
+        if told not in _WORST:  # a run that was started, and of whose end nothing was noted, may have done anything
+            told = "unknown" if self.attempt and self.raised is None else "none"
+        return max(self.left_behind, told, key=_WORST.index)
 
     def run_failed(self, raised: BaseException) -> None:
         """Note that a run of the handler ended with this exception; what it left behind is unknown, unless it says."""

@@ -69,7 +69,6 @@ class ErrorHandler:
 
         async def fail(call: CallContext) -> Any:
             call.attempt = 1
-            call.run_failed(typed)
             raise typed
 
         bound.proceed = connect(bound.links[:1], fail)

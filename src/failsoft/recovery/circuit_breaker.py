@@ -14,6 +14,7 @@ from failsoft.framework.errors import CircuitOpen
 from failsoft.framework.normalize import normalize
 from failsoft.framework.ports import CalledOperation
 from failsoft.recovery.circuit import Admission, Circuit, CircuitOptions, CircuitView
+from failsoft.recovery.rejection import effect_so_far, shown_wait_s
 
 __all__ = ["UNCOUNTED", "CircuitBreaker"]
 
@@ -147,7 +148,9 @@ async def _admitted(circuit: Circuit, lease_s: float, call: CallContext) -> Admi
     if admission.wait_s is not None:
         call.stop_reason = "circuit_open"
         raise CircuitOpen(
-            retry_after_seconds=math.ceil(admission.wait_s * 1_000) / 1_000, details={"dependency": circuit.dependency}
+            retry_after_seconds=shown_wait_s(admission.wait_s),
+            effect=effect_so_far(call),
+            details={"dependency": circuit.dependency},
         )
     return admission
 

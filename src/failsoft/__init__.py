@@ -20,6 +20,12 @@ if TYPE_CHECKING:
         Fault as Fault,
         Reference as Reference,
     )
+    from failsoft.framework.audit.trail import (
+        AuditLog as AuditLog,
+    )
+    from failsoft.framework.canonical import (
+        SystemErrorFactory as SystemErrorFactory,
+    )
     from failsoft.framework.chain import (
         Middleware as Middleware,
         Proceed as Proceed,
@@ -30,6 +36,8 @@ if TYPE_CHECKING:
     from failsoft.framework.errors import (
         AlreadyExists as AlreadyExists,
         ApprovalRequired as ApprovalRequired,
+        AuditLockFailed as AuditLockFailed,
+        AuditLogFailed as AuditLogFailed,
         BadOutput as BadOutput,
         CircuitOpen as CircuitOpen,
         ConfigurationError as ConfigurationError,
@@ -43,6 +51,7 @@ if TYPE_CHECKING:
         InternalError as InternalError,
         InvalidArgument as InvalidArgument,
         InvalidParameter as InvalidParameter,
+        InvariantViolation as InvariantViolation,
         MultipleErrors as MultipleErrors,
         NextStep as NextStep,
         NotFound as NotFound,
@@ -75,6 +84,9 @@ if TYPE_CHECKING:
     from failsoft.framework.failure import (
         Failure as Failure,
     )
+    from failsoft.framework.governance import (
+        Governance as Governance,
+    )
     from failsoft.framework.handler import (
         ErrorContext as ErrorContext,
         ErrorHandler as ErrorHandler,
@@ -102,9 +114,17 @@ if TYPE_CHECKING:
     )
     from failsoft.recovery import (
         AlternatePaths as AlternatePaths,
+        AttemptTimeout as AttemptTimeout,
+        Chaos as Chaos,
+        CircuitBreaker as CircuitBreaker,
+        Fallback as Fallback,
+        Hedge as Hedge,
         RecoveryManager as RecoveryManager,
         RecoveryResult as RecoveryResult,
+        RepairArguments as RepairArguments,
         Retry as Retry,
+        RetryBudget as RetryBudget,
+        StaleCache as StaleCache,
     )
     from failsoft.server import (
         asgi_app as asgi_app,
@@ -114,19 +134,22 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "failsoft.framework.arguments": "Fault Reference",
+    "failsoft.framework.audit.trail": "AuditLog",
+    "failsoft.framework.canonical": "SystemErrorFactory",
     "failsoft.framework.chain": "Middleware Proceed",
     "failsoft.framework.context": "CallContext",
     "failsoft.framework.errors": (
-        "AlreadyExists ApprovalRequired BadOutput CircuitOpen ConfigurationError Conflict DatabaseError "
-        "DeadlineExceeded DocumentLoadError DocumentNotFound Infeasible InitializationError "
-        "InternalError InvalidArgument InvalidParameter MultipleErrors NextStep NotFound "
-        "NotImplementedTool Overloaded PermissionDenied PreconditionFailed Public QuotaExhausted "
-        "RateLimited ReportedFailure ResultTooLarge SearchError StorageError Timeout ToolError "
-        "ToolSystemError Unauthenticated Unavailable UnknownError UnknownTool Unsupported UpstreamError "
-        "ValidationFailed"
+        "AlreadyExists ApprovalRequired AuditLockFailed AuditLogFailed BadOutput CircuitOpen "
+        "ConfigurationError Conflict DatabaseError DeadlineExceeded DocumentLoadError DocumentNotFound "
+        "Infeasible InitializationError InternalError InvalidArgument InvalidParameter InvariantViolation "
+        "MultipleErrors NextStep NotFound NotImplementedTool Overloaded PermissionDenied PreconditionFailed "
+        "Public QuotaExhausted RateLimited ReportedFailure ResultTooLarge SearchError StorageError Timeout "
+        "ToolError ToolSystemError Unauthenticated Unavailable UnknownError UnknownTool Unsupported "
+        "UpstreamError ValidationFailed"
     ),
     "failsoft.framework.factory": "ErrorResponse ErrorResponseFactory",
     "failsoft.framework.failure": "Failure",
+    "failsoft.framework.governance": "Governance",
     "failsoft.framework.handler": "ErrorContext ErrorHandler",
     "failsoft.framework.logs": "configure_logging",
     "failsoft.framework.operation": "operation",
@@ -135,7 +158,10 @@ _HOMES = {
     "failsoft.framework.settings": "Settings",
     "failsoft.framework.tool": "BaseTool",
     "failsoft.framework.violations": "Violation",
-    "failsoft.recovery": "AlternatePaths RecoveryManager RecoveryResult Retry",
+    "failsoft.recovery": (
+        "AlternatePaths AttemptTimeout Chaos CircuitBreaker Fallback Hedge "
+        "RecoveryManager RecoveryResult RepairArguments Retry RetryBudget StaleCache"
+    ),
     "failsoft.server": "asgi_app mcp_server serve",
 }
 _home_of = {name: module for module, names in _HOMES.items() for name in names.split()}
@@ -144,9 +170,15 @@ __all__ = [
     "AlreadyExists",
     "AlternatePaths",
     "ApprovalRequired",
+    "AttemptTimeout",
+    "AuditLockFailed",
+    "AuditLog",
+    "AuditLogFailed",
     "BadOutput",
     "BaseTool",
     "CallContext",
+    "Chaos",
+    "CircuitBreaker",
     "CircuitOpen",
     "ConfigurationError",
     "Conflict",
@@ -159,12 +191,16 @@ __all__ = [
     "ErrorResponse",
     "ErrorResponseFactory",
     "Failure",
+    "Fallback",
     "Fault",
+    "Governance",
+    "Hedge",
     "Infeasible",
     "InitializationError",
     "InternalError",
     "InvalidArgument",
     "InvalidParameter",
+    "InvariantViolation",
     "Middleware",
     "MultipleErrors",
     "NextStep",
@@ -180,13 +216,17 @@ __all__ = [
     "RecoveryManager",
     "RecoveryResult",
     "Reference",
+    "RepairArguments",
     "ReportedFailure",
     "ResultTooLarge",
     "Retry",
+    "RetryBudget",
     "Runtime",
     "SearchError",
     "Settings",
+    "StaleCache",
     "StorageError",
+    "SystemErrorFactory",
     "Timeout",
     "ToolError",
     "ToolResponse",

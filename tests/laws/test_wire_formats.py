@@ -124,18 +124,20 @@ def test_an_error_of_any_kind_says_the_same_in_every_format(
 def same_facts(name: str, wire: dict[str, Any], failure: Failure) -> None:
     """Hold one rendering to the record it was made from."""
     body = wire["error"] if name == "tool_response" else wire
-    code = body["error_code" if name in FLAT else "code"]
-    assert code == (failure.code if name == "problem" else failure.exception.aliases.get(name, failure.code))
+    code = body["code"] if "code" in body else body["error_code"]
+    assert code == (failure.code if name == "problem" else failure.exception.code_in(name))
     assert (body["effect"], body["error_id"]) == (failure.effect, failure.error_id)
     assert body.get("next_step") == (failure.next_step.to_dict() if failure.next_step else None)
     listed = body.get("errors" if name == "problem" else "violations", [])
     assert len(listed) == len(failure.violations)
     assert ("stack_trace" in body) is (failure.stack_trace is not None)
-    assert ("cause" in body) is (failure.cause is not None)
+    assert (body.get("cause") is not None) is (failure.cause is not None)
     assert wire.get("success", not wire.get("error", True)) is False
     if name in FLAT:
         assert body["retryable"] is failure.recoverable
         assert body["recovery_hints"][: len(failure.suggestions)] == list(failure.suggestions)
+    elif name == "system_error":
+        assert body.get("suggestions", []) == list(failure.suggestions)
     elif name != "error_response":
         assert body["retry"] == failure.retry.to_dict()
         assert body.get("suggestions", []) == list(failure.suggestions)

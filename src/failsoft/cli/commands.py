@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from failsoft._version import __version__
+from failsoft.cli import audit
 from failsoft.cli.call import call
 from failsoft.cli.codes import codes
 from failsoft.cli.demo import demo
@@ -36,7 +37,11 @@ class _Commands(TyperGroup):
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             known = list(self.commands)
             error = missing(
-                kind="command", name=args[0], known=known, command="failsoft {} --help", listing="failsoft --help"
+                kind="command",
+                name=args[0],
+                known=known,
+                command=f"{ctx.command_path} {{}} --help",
+                listing=f"{ctx.command_path} --help",
             )
             raise usage(message=error.message, hint=error.operator_hint)
         return super().resolve_command(ctx, args)
@@ -54,6 +59,10 @@ app = typer.Typer(
 )
 for command in COMMANDS:
     app.command(epilog=_EPILOG)(command)
+_audit = typer.Typer(cls=_Commands, name="audit", help="Look through an audit log, and show what is in it.")
+for command in (audit.verify, audit.tail, audit.find):
+    _audit.command(epilog=_EPILOG)(command)
+app.add_typer(_audit)
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it like this

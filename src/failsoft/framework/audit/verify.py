@@ -85,14 +85,8 @@ def verify(path: Path, *, key: bytes | None = None, head: Head | None = None, he
     """
     seal = Seal(key)
     verdict = Verdict()
-    witness = head
-    if witness is None:
-        kept = HeadFile(head_path or default_head(path), seal)
-        try:
-            witness = kept.read()
-        except BadLine as bad:
-            verdict.broken = Broken(kept.path.name, None, str(bad))
-            return verdict
+    kept = HeadFile(head_path or default_head(path), seal)
+    witness, bad_head = (head, None) if head is not None else _read_head(kept)
     scan = Scan(seal, witness=witness)
     with _held(path) as (fd, size):
         for file in segments(path):
@@ -102,8 +96,16 @@ def verify(path: Path, *, key: bytes | None = None, head: Head | None = None, he
         if fd is not None:
             _read(fd, size, path.name, scan, verdict)
     if verdict.broken is None:
+        verdict.broken = bad_head
         _compare_ends(path, scan, witness, verdict)
     return verdict
+
+
+def _read_head(kept: HeadFile) -> tuple[Head | None, Broken | None]:
+    try:
+        return kept.read(), None
+    except BadLine as bad:
+        return None, Broken(kept.path.name, None, str(bad))
 
 
 def default_head(path: Path) -> Path:
@@ -160,7 +162,7 @@ def _compare_ends(path: Path, scan: Scan, witness: Head | None, verdict: Verdict
         if scan.lines:
             verdict.remarks.append("there is no head to compare with: entries cut from the end would not show")
     elif witness.seq > end.seq:
-        reason = f"entries {end.seq + 1} to {witness.seq} are missing from its end"
+        reason = f"entries {end.seq + 1} to {witness.seq} are missing from its end: the head is of entry {witness.seq}"
         verdict.broken = Broken(path.name, None, reason)
     elif scan.first is not None and witness.seq < scan.first and witness.seq:
         verdict.remarks.append(f"the head is of entry {witness.seq}, which is not here")

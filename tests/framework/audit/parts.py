@@ -1,0 +1,44 @@
+"""Logs to write to, and a look at what is in them."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from failsoft.framework.audit.head_file import HeadFile
+from failsoft.framework.audit.log_file import LogFile
+from failsoft.framework.audit.sealing import Seal
+from failsoft.framework.audit.verify import default_head
+
+__all__ = ["fact", "log_file", "on_disk", "seconds", "write"]
+
+
+def log_file(path: Path, *, key: bytes | None = None, max_bytes: int = 1 << 24) -> LogFile:
+    """Return a log with its head beside it."""
+    seal = Seal(key)
+    return LogFile(path, seal=seal, head=HeadFile(default_head(path), seal), max_bytes=max_bytes)
+
+
+def fact(number: int, **more: Any) -> dict[str, Any]:
+    """Return the facts of an entry that can be told from others."""
+    return {"error_id": f"id-{number}", "code": "NOT_FOUND", **more}
+
+
+def seconds(limit: float = 30.0) -> float:
+    """Return the point in time so many seconds from now."""
+    return time.monotonic() + limit
+
+
+def write(path: Path, *numbers: int, **options: Any) -> None:
+    """Append entries, each in a batch of its own, by a writer that leaves afterwards."""
+    file = log_file(path, **options)
+    for number in numbers:
+        file.append([fact(number)], seconds())
+    file.close()
+
+
+def on_disk(path: Path) -> list[dict[str, Any]]:
+    """Return the complete lines of one file."""
+    return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]

@@ -38,16 +38,27 @@ class Announced(Polite):
     """Polite tools that say on stderr when they start and stop."""
 
     async def startup(self) -> None:
-        tell("started")
+        tell(f"started {os.getpid()}")
 
     async def shutdown(self) -> None:
-        tell("stopped")
+        tell(f"stopped {os.getpid()}")
+
+
+class Numbered(Polite):
+    """Polite tools that say on stderr in which process they start and stop."""
+
+    async def startup(self) -> None:
+        tell(f"worker started {os.getpid()}")
+
+    async def shutdown(self) -> None:
+        tell(f"worker stopped {os.getpid()}")
 
 
 TOOLS: dict[str, Any] = {
     "all": [Polite, Hostile],
     "polite": [Polite],
     "announced": [Announced],
+    "numbered": [Numbered],
     "unstartable": [Announced, Unstartable],
     "unsendable": lambda: [Polite],
 }

@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -155,32 +156,78 @@ def test_a_port_that_is_taken_is_a_configuration_error(served: Callable[..., Ser
     assert str(taken_port) in server.errors[-1]
 
 
+@pytest.fixture
+def workers(served: Callable[..., Served]) -> Iterator[Callable[[], tuple[Served, str, list[int]]]]:
+    """Start a server with two workers and return it, its URL and their process ids; no worker outlives the test."""
+    servers: list[Served] = []
+
+    def start() -> tuple[Served, str, list[int]]:
+        server = served("http", "tools=numbered", "workers=2", FAILSOFT_SHUTDOWN_GRACE_S="60")
+        servers.append(server)
+        started = [int(server.wait_for("worker started")) for _ in range(2)]
+        return server, server.wait_for("ready"), started
+
+    yield start
+    for server in servers:
+        server.close()
+        for line in server.errors:
+            if line.startswith("worker started"):
+                with suppress(ProcessLookupError):
+                    os.kill(int(line.split()[-1]), signal.SIGKILL)
+
+
+async def process_id(url: str, mode: str) -> int:
+    """Return which process answers."""
+    with anyio.fail_after(BOUND_S):
+        async with Client(f"{url}/mcp", mode=mode) as client:
+            return int(told(await client.call_tool("process_id"))["data"])
+
+
+async def in_flight(url: str) -> int:
+    """Return how many calls are in flight at the worker that takes a new connection."""
+    async with httpx2.AsyncClient() as probe:
+        return int((await probe.get(f"{url}/status.json")).json()["in_flight"])
+
+
 @pytest.mark.anyio
 @pytest.mark.slow
-async def test_several_workers_share_a_port_and_a_dead_one_is_replaced(served: Callable[..., Served]) -> None:
-    server = served("http", "tools=all", "workers=2")
-    url = server.wait_for("ready")
-
-    async def answering(known: set[int], target: int) -> set[int]:
-        seen = set(known)
-
-        async def ask(mode: str) -> None:
-            async with Client(f"{url}/mcp", mode=mode) as client:
-                seen.add(int(told(await client.call_tool("process_id"))["data"]))
-
-        with anyio.fail_after(8 * BOUND_S):  # a new worker imports everything again
-            while len(seen) < target:
-                async with anyio.create_task_group() as together:  # one caller alone may always meet the same worker
-                    for number in range(4):
-                        together.start_soon(ask, MODES[number % 2])
-        return seen
-
-    first = await answering(set(), 2)
-    assert server.process.pid not in first
-    os.kill(min(first), signal.SIGKILL)
-    assert len(await answering(first, 3)) == 3
+@pytest.mark.parametrize("mode", MODES)
+async def test_several_workers_share_a_port_and_a_dead_one_is_replaced(
+    workers: Callable[[], tuple[Served, str, list[int]]], mode: str
+) -> None:
+    server, url, (first, second) = await anyio.to_thread.run_sync(workers)
+    assert await process_id(url, mode) in {first, second}
+    os.kill(first, signal.SIGKILL)
+    third = int(await anyio.to_thread.run_sync(server.wait_for, "worker started"))
+    assert await process_id(url, mode) in {second, third}
+    os.kill(second, signal.SIGKILL)
+    assert await process_id(url, mode) not in {first, second}
     server.send(signal.SIGTERM)
     assert await anyio.to_thread.run_sync(server.wait) == 0
+
+
+@pytest.mark.anyio
+@pytest.mark.slow
+async def test_workers_end_when_their_supervisor_is_killed_and_calls_in_flight_finish(
+    workers: Callable[[], tuple[Served, str, list[int]]],
+) -> None:
+    server, url, started = await anyio.to_thread.run_sync(workers)
+    finished: list[CallToolResult] = []
+    with anyio.fail_after(BOUND_S):
+        async with Client(f"{url}/mcp") as client, anyio.create_task_group() as group:
+
+            async def wait() -> None:
+                finished.append(await client.call_tool("count_when_let_go", {"path": server.gate}))
+
+            group.start_soon(wait)
+            while not await in_flight(url):  # the other worker may be the one that is asked
+                pass
+            server.send(signal.SIGKILL)
+            stopped = {int(await anyio.to_thread.run_sync(server.wait_for, "worker stopped"))}
+            server.open_gate()
+    assert told(finished[0])["data"] == 3
+    stopped.add(int(await anyio.to_thread.run_sync(server.wait_for, "worker stopped")))
+    assert stopped == set(started)
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 from failsoft.server.assembly import assemble
 from failsoft.server.draining import drain_on_signals
 from failsoft.server.http import build_app
+from failsoft.server.orphans import end_without_supervisor
 from failsoft.server.registry import Tools
 
 __all__ = ["AppFactory"]
@@ -32,7 +33,7 @@ class AppFactory:
     auth: AuthSettings | None
 
     def __call__(self) -> Starlette:
-        """Return the app; while it runs, SIGINT and SIGTERM drain it first.
+        """Return the app; while it runs, SIGINT and SIGTERM drain it first, and so does the end of its supervisor.
 
         Raises:
             CONFIG_ERROR: Two tools have one name, or something given is no toolset.
@@ -50,7 +51,8 @@ class AppFactory:
         @asynccontextmanager
         async def lifespan(app: Any) -> AsyncIterator[Any]:
             async with inner(app) as state:
-                with drain_on_signals(assembly.lifecycle, grace_s=assembly.settings.shutdown_grace_s):
+                grace_s = assembly.settings.shutdown_grace_s
+                with drain_on_signals(assembly.lifecycle, grace_s=grace_s), end_without_supervisor():
                     yield state
 
         app.router.lifespan_context = lifespan

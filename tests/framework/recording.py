@@ -39,10 +39,13 @@ class Recording:
         return [event[1] if len(event) == 2 else event[1:] for event in self.events if event[0] == kind]
 
 
-def quiet_runtime(*, recovery: Any = None, middleware: Any = (), metrics: Any = None, **settings: Any) -> Runtime:
+def quiet_runtime(
+    *, recovery: Any = None, middleware: Any = (), metrics: Any = None, state: Any = None, **settings: Any
+) -> Runtime:
     """Return a runtime with its own recorder, without strategies unless some are given."""
     return Runtime(
         settings=Settings(**settings),
+        state=state,
         middleware=middleware,
         recovery=recovery if recovery is not None else RecoveryManager(),
         metrics=metrics if metrics is not None else Recording(),

@@ -7,7 +7,7 @@ from typing import Any
 
 from failsoft.framework.text import bounded
 
-__all__ = ["is_block", "reported_failure", "split_content"]
+__all__ = ["is_block", "is_result", "reported_failure", "split_content"]
 
 _BLOCK_TYPES = frozenset({"text", "image", "audio", "resource", "resource_link"})
 _NO_ATTRIBUTES: Mapping[str, Any] = {}
@@ -25,7 +25,7 @@ def split_content(value: Any) -> tuple[Any, tuple[Any, ...]]:
 
     The result of a call to another MCP server counts as what it holds: its structured content, or its blocks.
     """
-    if _is_result(value):
+    if is_result(value):
         structured = value.structured_content
         if structured is not None:
             return structured, tuple(block for block in value.content if block.type != "text")
@@ -44,7 +44,8 @@ def split_content(value: Any) -> tuple[Any, tuple[Any, ...]]:
     return {"content": [_described(block) for block in blocks]}, blocks
 
 
-def _is_result(value: Any) -> bool:
+def is_result(value: Any) -> bool:
+    """Return whether this is the result of a call to another MCP server."""
     return type(value).__name__ == "CallToolResult" and type(value).__module__.partition(".")[0] in {"mcp", "mcp_types"}
 
 

@@ -16,12 +16,15 @@ __all__ = [
     "Event",
     "EventSubscriber",
     "Events",
+    "IdempotencyEvent",
+    "IdempotencyVerdict",
     "Listener",
     "RecoveryEvent",
     "StateStoreEvent",
 ]
 
 CircuitStateName: TypeAlias = Literal["closed", "open", "half_open"]
+IdempotencyVerdict: TypeAlias = Literal["replayed", "conflict", "in_progress", "lost"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +92,24 @@ class BudgetEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IdempotencyEvent:
+    """A call with an idempotency key was not the first one.
+
+    Args:
+        tool: The toolset.
+        operation: The MCP tool name.
+        request_id: The id of the request.
+        verdict: It got the first one's outcome (`replayed`); it had other arguments (`conflict`); the first one is
+            still under way (`in_progress`), or never told its outcome (`lost`).
+    """
+
+    tool: str
+    operation: str
+    request_id: str
+    verdict: IdempotencyVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateStoreEvent:
     """The shared state store was lost, so that calls go on with local state, or was found again."""
 
@@ -96,7 +117,7 @@ class StateStoreEvent:
     reason: str
 
 
-Event: TypeAlias = AttemptEvent | RecoveryEvent | CircuitEvent | BudgetEvent | StateStoreEvent
+Event: TypeAlias = AttemptEvent | RecoveryEvent | CircuitEvent | BudgetEvent | IdempotencyEvent | StateStoreEvent
 Listener: TypeAlias = Callable[[Event], None]
 
 

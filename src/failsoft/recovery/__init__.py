@@ -5,6 +5,7 @@ from failsoft.recovery.alternate_paths import AlternatePaths
 from failsoft.recovery.alternates import Alternate, PathSource
 from failsoft.recovery.circuit import CircuitOptions, CircuitView
 from failsoft.recovery.circuit_breaker import CircuitBreaker
+from failsoft.recovery.idempotency import Idempotency, IdempotencyOptions
 from failsoft.recovery.manager import RecoveryManager
 from failsoft.recovery.retry import Retry, RetryOptions
 from failsoft.recovery.retry_budget import RetryBudget, RetryBudgetOptions
@@ -15,6 +16,8 @@ __all__ = [
     "CircuitBreaker",
     "CircuitOptions",
     "CircuitView",
+    "Idempotency",
+    "IdempotencyOptions",
     "PathSource",
     "RecoveryManager",
     "RecoveryResult",

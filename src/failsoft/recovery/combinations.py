@@ -14,7 +14,9 @@ from failsoft.recovery.retry import Retry
 
 __all__ = ["check_combination", "check_retries"]
 
-_ONE = frozenset({"attempt_timeout", "chaos", "hedge", "repair_arguments", "retry_budget", "stale_cache"})
+_ONE = frozenset(
+    {"attempt_timeout", "chaos", "hedge", "idempotency", "repair_arguments", "retry_budget", "stale_cache"}
+)
 _ONE_FOR_A_DEPENDENCY = frozenset({"bulkhead", "circuit_breaker"})
 
 

@@ -29,6 +29,7 @@ from failsoft.framework.text import bounded
 from failsoft.recovery.alternate_paths import AlternatePaths
 from failsoft.recovery.classification import situation_of, verdict
 from failsoft.recovery.combinations import check_combination, check_retries
+from failsoft.recovery.idempotency import Idempotency
 from failsoft.recovery.noting import note_recovery
 from failsoft.recovery.retry import Retry
 
@@ -107,6 +108,8 @@ class RecoveryManager:
     def links(self, bound: CalledOperation) -> list[Link]:
         """Return the links of the strategies that stand in the chain, for one operation.
 
+        Callers may send idempotency keys whatever strategies there are.
+
         Raises:
             CONFIG_ERROR: Strategies that cannot stand together, or not in this operation; the message says why.
         """
@@ -114,7 +117,9 @@ class RecoveryManager:
         for error in self._table:
             check_retries(self.strategies_for(error), error.__name__)
         bound.budget = None  # a budget among the strategies sets it; after a reload there may be none
-        return [link for strategy in self._placed for link in strategy.links(bound)]
+        has_keys = any(isinstance(strategy, Idempotency) for strategy in self._placed)
+        placed = self._placed if has_keys else [Idempotency(), *self._placed]
+        return [link for strategy in placed for link in strategy.links(bound)]
 
     def strategies_for(self, error: type[ToolError]) -> tuple[RecoveryStrategy, ...]:
         """Return the strategies for an error class in the order in which they are tried, each once."""

@@ -15,6 +15,8 @@ from failsoft.framework.errors.categories import *  # noqa: F403 - the list is k
 from failsoft.framework.errors.categories import __all__ as _categories
 from failsoft.framework.errors.core import *  # noqa: F403 - the list is kept in one place, core.__all__
 from failsoft.framework.errors.core import __all__ as _core
+from failsoft.framework.errors.idempotency import *  # noqa: F403 - the list is kept in one place, idempotency.__all__
+from failsoft.framework.errors.idempotency import __all__ as _idempotency
 from failsoft.framework.errors.invariants import *  # noqa: F403 - the list is kept in one place, invariants.__all__
 from failsoft.framework.errors.invariants import __all__ as _invariants
 
@@ -29,5 +31,6 @@ __all__ = [
     *_audit,
     *_categories,
     *_core,
+    *_idempotency,
     *_invariants,
 ]

@@ -55,7 +55,7 @@ def assert_is_true_to_the_disk(shelf: Shelf, fault: FileFault | None, after: dic
 
 
 @pytest.mark.parametrize("kind", ["alone", "together"])
-@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC], ids=errno.errorcode.get)
+@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, errno.EDQUOT], ids=errno.errorcode.get)
 def test_one_call_that_fails_leaves_what_the_answer_says(shelf: Shelf, kind: str, error: int) -> None:
     change, after = change_of(shelf, kind)
     said: Counter[str] = Counter()

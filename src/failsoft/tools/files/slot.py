@@ -6,7 +6,6 @@ be repeated after a crash, and tells by what is there, not by what is remembered
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import itertools
@@ -256,8 +255,11 @@ class Slot:
         os.rename(source, target, src_dir_fd=self.place.folder, dst_dir_fd=self.place.folder)
 
     def _remove(self, name: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
+        try:
             os.unlink(name, dir_fd=self.place.folder)
+        except OSError:
+            if self._facts(name) is not None:  # a read-only disk refuses to remove even what is not there
+                raise
 
     def _stat(self, name: str) -> os.stat_result:
         return os.stat(name, dir_fd=self.place.folder, follow_symlinks=False)

@@ -10,6 +10,7 @@ from loguru import logger
 from mcp.server import Server
 
 from failsoft._version import __version__
+from failsoft.framework.normalize import load_rules
 from failsoft.framework.settings import Settings
 from failsoft.framework.tool import BaseTool
 from failsoft.framework.toolbox import Toolbox
@@ -50,6 +51,7 @@ def assemble(tools: Tools, *, name: str | None = None, instructions: str | None 
     toolbox = Toolbox(made)
     settings = made[0].runtime.settings
     _warn_of_stacks(made)
+    load_rules()  # a package of somebody else's is imported now, and not while the first failing call waits
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     protocol = ToolProtocol(toolbox, lifecycle, max_response_bytes=settings.max_response_bytes)
     name = name or (made[0].name if len(made) == 1 else "failsoft")

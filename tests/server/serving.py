@@ -38,10 +38,10 @@ class Announced(Polite):
     """Polite tools that say on stderr when they start and stop."""
 
     async def startup(self) -> None:
-        tell(f"started {os.getpid()}")
+        tell("started")
 
     async def shutdown(self) -> None:
-        tell(f"stopped {os.getpid()}")
+        tell("stopped")
 
 
 class Numbered(Polite):

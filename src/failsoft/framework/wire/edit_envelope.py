@@ -16,6 +16,7 @@ _PLACE: dict[str, type] = {"file_path": str, "file_index": int, "edit_index": in
 _LISTED: dict[str, type] = {"edit_status": list, "backup_path": str}
 _HINT = "Check the error details and correct the call before retrying"
 _NO_WAY = "Repeating the call does not help: tell the person you work for"
+_ANOTHER = "Repeating the call does not help: use another tool"
 
 
 class EditEnvelopeFormat:
@@ -34,7 +35,7 @@ class EditEnvelopeFormat:
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
         """Return the envelope and the extras."""
         facts = {**failure.public, **(failure.about or {})}
-        hints = list(failure.suggestions) or [_HINT if failure.recoverable else _NO_WAY]
+        hints = list(failure.suggestions) or [_general_hint(failure)]
         wire: dict[str, Any] = {
             "success": False,
             "error_code": renamed(failure, self.name),
@@ -75,6 +76,12 @@ class EditEnvelopeFormat:
             "required": ["success", "error_code", "message", "retryable", "recovery_hints", "effect", "error_id"],
             "additionalProperties": False,
         }
+
+
+def _general_hint(failure: Failure) -> str:
+    if failure.recoverable:
+        return _HINT
+    return _ANOTHER if failure.exception.actor == "caller" else _NO_WAY
 
 
 def _taken(facts: dict[str, Any], names: dict[str, type]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ __all__ = ["Change", "changed_stretches", "unified_diff"]
 _Opcode: TypeAlias = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 _COMPARED_AT_MOST = 300
 """Lines of one changed stretch that are compared with each other; a longer one is shown as taken out and put in."""
+_FOLLOWED_AT_MOST = 20_000
+"""Replacements that are followed one by one; with more of them the whole text counts as changed."""
 _CONTEXT = 3
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
@@ -90,7 +92,9 @@ def unified_diff(old: str, new: str, steps: Sequence[Step], *, name: str) -> Ite
         name: What the heading calls the file.
     """
     olds, news = _lines(old), _lines(new)
-    opcodes = list(_opcodes(olds, news, changed_stretches(steps)))
+    is_all_over = sum(len(step.starts) for step in steps) > _FOLLOWED_AT_MOST
+    changes = [Change(0, len(old), 0, len(new))] if is_all_over else changed_stretches(steps)
+    opcodes = list(_opcodes(olds, news, changes))
     if all(tag == "equal" for tag, *_ in opcodes):
         return
     grouping: Any = difflib.SequenceMatcher()

@@ -12,6 +12,7 @@ from failsoft.framework.errors import Effect, InvalidParameter, ToolError
 from failsoft.framework.normalize import normalize
 from failsoft.framework.settings import Settings
 from failsoft.framework.threads import is_given_up
+from failsoft.framework.text import printable
 from failsoft.framework.violations import Violation
 from failsoft.tools.edit.argument_errors import TooManyEdits
 from failsoft.tools.edit.changes import unified_diff
@@ -25,9 +26,6 @@ from failsoft.tools.edit.wording import edit_status, message_of
 from failsoft.tools.files import Content, FileFault, Files, Transaction, Written
 
 __all__ = ["Work"]
-
-_BOM = "\ufeff"
-
 
 @dataclass(slots=True)
 class _Edited:
@@ -135,19 +133,24 @@ class Work:
         try:
             return text.encode()
         except UnicodeEncodeError as error:
-            place = self._request.argument(index, "edits")
-            said = "a new_string has half of a surrogate pair in it, which is no text"
-            violation = Violation(path=place, reason="format", message=said, expected="Unicode text")
+            edits = self._request.files[index].edits
+            odd = next((number for number, edit in enumerate(edits) if not _is_text(edit.new)), 0)
+            place = self._request.argument(index, f"edits.{odd}.new_string")
+            violation = Violation(path=place, reason="format", message="expected Unicode text", expected="Unicode text")
             raise InvalidParameter.from_violations([violation]) from error
 
     def _diff(self, path: str, text: str, done: Edited) -> str:
-        """Return the diff as far as the answer has room for whole hunks."""
+        """Return the diff, or as many whole lines of it as the answer has room for, with a warning."""
         kept: list[str] = []
-        for part in unified_diff(text, done.text, done.steps, name=path):
-            self._diff_left -= len(part.encode())
-            if self._diff_left < 0:
-                self._warn(f"The diff of {path} is not complete: all diffs together would be too long.")
+        for part in unified_diff(text, done.text, done.steps, name=printable(path)):
+            data = part.encode()
+            if len(data) > self._diff_left:
+                lines, newline, _ = data[: self._diff_left].decode(errors="ignore").rpartition("\n")
+                kept.append(lines + newline)
+                self._diff_left = 0
+                self._warn("The diff is not complete: all of it would be too long for one answer.")
                 break
+            self._diff_left -= len(data)
             kept.append(part)
         return "".join(kept)
 
@@ -172,6 +175,11 @@ class Work:
         if written is not None and written.backup_path is not None:
             result["backup_path"] = written.backup_path
         return result
+
+
+def _is_text(text: str) -> bool:
+    """Return whether the text has no half of a surrogate pair in it."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _require_hash(file: FileRequest, content: Content) -> None:

@@ -1,0 +1,27 @@
+"""An edit toolset over a folder of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from failsoft.tools.edit import Edit
+from tests.tools.edit.desk import Desk
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def desk(root: Path, tmp_path: Path) -> Desk:
+    return Desk(root, tmp_path / "state")
+
+
+@pytest.fixture
+def edit(desk: Desk) -> Edit:
+    return desk.tool()

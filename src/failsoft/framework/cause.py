@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import errno
+import re
 from typing import Any
 
 from failsoft.framework._log_facts import brief
 from failsoft.framework.errors import ToolError
 from failsoft.framework.normalize.rules import read, text_of, type_name
-from failsoft.framework.redaction import redact_text
+from failsoft.framework.redaction import WITHHELD, redact_text
 
-__all__ = ["Thrown", "normalized_cause"]
+__all__ = ["Thrown", "normalized_cause", "plain_text"]
 
 _ECHOING = frozenset({"pydantic", "pydantic_core", "sqlalchemy"})
 """Packages whose exceptions print the values that were passed to them."""
+
+_SEQUENCE = re.compile(r"[A-Z*-]{40,}|[acgtun]{40,}")
 
 
 class Thrown(Exception):
@@ -39,8 +42,13 @@ def normalized_cause(cause: object) -> str | dict[str, Any] | None:
     if isinstance(cause, Thrown):
         told = brief(cause.value)
         return told if isinstance(told, (str, dict)) else {"value": told}
-    message = "" if type(cause).__module__.partition(".")[0] in _ECHOING else redact_text(text_of(cause))
+    message = "" if type(cause).__module__.partition(".")[0] in _ECHOING else plain_text(text_of(cause))
     return {"name": type_name(cause), "message": message, "code": _code(cause)}
+
+
+def plain_text(text: str) -> str:
+    """Return a text without secrets, and without the sequences of molecules that an exception may quote."""
+    return _SEQUENCE.sub(WITHHELD, redact_text(text))
 
 
 def _code(cause: object) -> str | None:

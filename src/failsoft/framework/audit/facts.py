@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.framework._log_facts import brief
 from failsoft.framework.audit.sealing import canonical
-from failsoft.framework.cause import normalized_cause
+from failsoft.framework.cause import normalized_cause, plain_text
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.governance import Governance, governance_of
 from failsoft.framework.redaction import redact_text
@@ -43,7 +43,7 @@ def of_failure(call: CallContext, failure: Failure) -> dict[str, Any]:
         error_code=error.code_in("system_error"),
         category=failure.category,
         effect=failure.effect,
-        message=None if failure.violations else redact_text(bounded(error.message, _MESSAGE_AT_MOST)),
+        message=None if failure.violations else plain_text(bounded(error.message, _MESSAGE_AT_MOST)),
         cause=normalized_cause(error.__cause__),
         details=brief(error.all_details()),
         violations=[

@@ -217,9 +217,19 @@ def _write_all(writer: _Writer, wait_s: float) -> None:
                 break
             entry = writer.inbox.get()
         if batch:
-            _answer(batch, _write(writer.file, batch, wait_s))
+            _serve(writer.file, batch, wait_s)
         del batch, entry  # an idle thread must not keep the last calls' facts
     writer.file.close()
+
+
+def _serve(file: LogFile, batch: list[_Waiting], wait_s: float) -> None:
+    """Write a batch and tell everybody; where one entry cannot even be put into words, each goes alone."""
+    refused = _write(file, batch, wait_s)
+    if refused is not None and isinstance(refused.__cause__, (TypeError, ValueError)) and len(batch) > 1:
+        for entry in batch:
+            _answer([entry], _write(file, [entry], wait_s))
+    else:
+        _answer(batch, refused)
 
 
 def _write(file: LogFile, batch: list[_Waiting], wait_s: float) -> NotWritten | None:

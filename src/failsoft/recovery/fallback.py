@@ -63,7 +63,7 @@ class Fallback:
 
     Args:
         function: Sync or async. It is given what its parameters ask for: `error` the typed error, `call` the
-            `CallContext`, `self` the toolset, any other name the argument of that name (`**arguments` all of them).
+            `CallContext`, `self` the toolset, any other name the argument of that name, `**arguments` the rest.
             A sync one runs in a worker thread; make it async if it has to work when all threads are taken.
         on: See `FallbackOptions`; one class or several.
         reserve_s: See `FallbackOptions`.

@@ -32,6 +32,7 @@ from failsoft.recovery.combinations import check_combination, check_retries
 from failsoft.recovery.idempotency import Idempotency
 from failsoft.recovery.noting import note_recovery
 from failsoft.recovery.retry import Retry
+from failsoft.recovery.retry_budget import RetryBudget
 
 __all__ = ["RecoveryManager"]
 
@@ -65,12 +66,16 @@ class RecoveryManager:
 
     @classmethod
     def default(cls) -> Self:
-        """Return the manager of the default runtime: alternate paths for documents, retries for what waiting cures."""
+        """Return the manager of the default runtime.
+
+        Alternate paths for documents, and retries for what waiting cures, within one budget for each toolset.
+        """
         manager = cls()
         manager.register(DocumentNotFound, AlternatePaths())
         retry = Retry()
         for transient in (Timeout, Unavailable, Overloaded, RateLimited, UpstreamError, DatabaseError):
             manager.register(transient, retry)
+        manager.add(RetryBudget())
         return manager
 
     def register(self, error: type[ToolError], *strategies: RecoveryStrategy) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from failsoft.tools.files import ChangedOnDisk, DiskFault, FileFault, Files, OutsideRoots, Roots
+from tests.tools.files.thorough import THOROUGH
 
-ROUNDS = 2_000
-MANY_ROUNDS = 10_000
+ROUNDS = 10_000 if THOROUGH else 2_000
 BOUND_S = 60
 
 SWAP_FOLDER = """
@@ -83,7 +83,7 @@ def outside(tree: Path) -> dict[str, str]:
     return {file.name: file.read_text() for file in (tree.parent / "outside").iterdir()}
 
 
-def race(files: Files, tree: Path, rounds: int) -> tuple[set[bytes], Counter[type[FileFault]]]:
+def race(files: Files, tree: Path) -> tuple[set[bytes], Counter[type[FileFault]]]:
     """Read and write by turns, until both worked and failed; return what was read, and the faults."""
     read: set[bytes] = set()
     faults: Counter[type[FileFault]] = Counter()
@@ -91,7 +91,7 @@ def race(files: Files, tree: Path, rounds: int) -> tuple[set[bytes], Counter[typ
     new = str(tree / "place/new")
     until = time.monotonic() + BOUND_S
     for turn in itertools.count():
-        if turn >= rounds and ((read and faults) or time.monotonic() > until):
+        if turn >= ROUNDS and ((read and faults) or time.monotonic() > until):
             break
         try:
             if turn % 4:
@@ -111,13 +111,13 @@ def race(files: Files, tree: Path, rounds: int) -> tuple[set[bytes], Counter[typ
     return read, faults
 
 
-@pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(MANY_ROUNDS, marks=pytest.mark.slow)], ids=["some", "many"])
+@pytest.mark.slow
 @pytest.mark.parametrize("script", [SWAP_FOLDER, SWAP_FILE, MOVE_LINK], ids=["folder", "file", "link"])
-def test_nothing_outside_is_read_or_written(tree: Path, script: str, rounds: int) -> None:
+def test_nothing_outside_is_read_or_written(tree: Path, script: str) -> None:
     files = Files(Roots([tree]), state_folder=tree.parent / "state")
 
     with swapping(script, tree):
-        read, faults = race(files, tree, rounds)
+        read, faults = race(files, tree)
 
     assert read <= {b"inside", b"inside, by us"}
     assert read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from failsoft.framework.clock import loop_time
@@ -48,7 +48,7 @@ class Transition:
 
     name: str
     step: Step
-    lua: str
+    lua: str = field(repr=False)
 
 
 class StateStore(Protocol):

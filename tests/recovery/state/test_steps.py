@@ -1,0 +1,161 @@
+"""Every transition is rendered twice, in Python and in Lua: both must make the same of the same history."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+import math
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import redis
+from hypothesis import given, settings, strategies as st
+
+import failsoft.recovery
+from failsoft.framework.state_port import Transition
+from failsoft.recovery.circuit_steps import ADMIT, FORCE, PEEK, REPORT
+from failsoft.recovery.rate_limit import TAKE
+from failsoft.recovery.retry_budget import WITHDRAW
+from failsoft.recovery.state.lua import SEED, argument, as_answer, script
+from tests.recovery.state.redis_server import RedisServer
+
+pytestmark = pytest.mark.redis
+
+small = st.integers(0, 6)
+tokens = st.sampled_from(["", "a", "b"])
+spans = st.sampled_from([0.1, 1.0, 10.0, 33.3])
+options = st.tuples(st.sampled_from([0.1, 0.5, 1.0]), st.integers(1, 5), spans, spans)
+pauses = st.one_of(st.floats(0, 100, allow_subnormal=False), st.sampled_from([0.0, 1.0, 10.0, 1e-6]))
+
+HISTORIES: dict[str, Any] = {
+    "circuit": options.flatmap(
+        lambda chosen: st.lists(
+            st.tuples(
+                pauses,
+                st.one_of(
+                    st.tuples(st.just(ADMIT), tokens, spans, small, st.just(chosen[2]), st.just(chosen[3])),
+                    st.tuples(st.just(REPORT), tokens, st.integers(0, 3), st.just(0.0), small, small, small).map(
+                        lambda step: (*step, *chosen)
+                    ),
+                    st.tuples(st.just(FORCE), st.sampled_from(["open", "closed"]), st.integers(0, 1)).map(
+                        lambda step: (*step, *chosen[2:])
+                    ),
+                    st.just((PEEK, *chosen[2:])),
+                ),
+            ),
+            max_size=12,
+        )
+    ),
+    "budget": st.tuples(st.floats(0, 1, allow_subnormal=False), st.floats(0, 20, allow_subnormal=False)).flatmap(
+        lambda chosen: st.lists(
+            st.tuples(
+                pauses, st.tuples(st.just(WITHDRAW), st.integers(0, 30), *map(st.just, (*chosen, 2 * chosen[1], 300.0)))
+            ),
+            max_size=12,
+        )
+    ),
+    "rate": st.tuples(st.integers(1, 8), spans).flatmap(
+        lambda chosen: st.lists(
+            st.tuples(pauses, st.tuples(st.just(TAKE), *map(st.just, chosen), st.integers(1, 3))), max_size=20
+        )
+    ),
+}
+
+
+def declared() -> dict[str, Transition]:
+    """Return every transition of the package, by name."""
+    found: dict[str, Transition] = {}
+    for module in pkgutil.walk_packages(failsoft.recovery.__path__, "failsoft.recovery."):
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, Transition):
+                assert found.setdefault(value.name, value) is value, f"two transitions are called {value.name}"
+    return found
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[redis.Redis]:
+    server = RedisServer()
+    client = redis.Redis.from_url(server.url, decode_responses=True)
+    try:
+        yield client
+    finally:
+        client.close()
+        server.close()
+
+
+def run_in_lua(client: redis.Redis, transition: Transition, now: float, *arguments: Any) -> Any:
+    """Run a step on the server at a time of our choosing."""
+    source = script(transition, now=f"{now!r}")
+    return as_answer(client.eval(source, 1, "key", *map(argument, arguments)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", sorted(HISTORIES))
+def test_python_and_lua_answer_alike_and_keep_the_same_state(kind: str, client: redis.Redis) -> None:
+    @settings(max_examples=150)
+    @given(HISTORIES[kind])
+    def check(history: list[tuple[float, tuple[Any, ...]]]) -> None:
+        client.flushall()
+        now, state = 1_732_233_600.123456, None
+        for pause_s, (transition, *arguments) in history:
+            now += pause_s
+            before = copy.deepcopy(state)
+            changed = transition.step(state, now, *arguments)
+            assert state == before, "a step changed what it was given"
+            state = changed.state
+            assert run_in_lua(client, transition, now, *arguments) == changed.answer
+            assert as_table(json.loads(str(client.eval(_SHOW, 1, "key")))) == as_table(state)
+            shown_ms = int(str(client.pttl("key")))
+            assert shown_ms <= math.ceil(changed.ttl_s * 1_000) < shown_ms + 20_000
+
+    check()
+
+
+_SHOW = """
+local function shown(value)
+    if type(value) == 'number' then return string.format('%.17g', value) end
+    if type(value) ~= 'table' then return cjson.encode(value) end
+    local parts = {}
+    for name, one in pairs(value) do parts[#parts + 1] = cjson.encode(tostring(name)) .. ':' .. SHOWN(one) end
+    return '{' .. table.concat(parts, ',') .. '}'
+end
+local packed = redis.call('GET', KEYS[1])
+return packed and shown(cmsgpack.unpack(packed)) or 'null'
+""".replace("local function shown(value)", "local shown\nshown = function(value)").replace("SHOWN", "shown")
+
+
+def as_table(value: Any) -> Any:
+    """Return a value as Lua has it: a list is a table with the numbers from 1 as its names."""
+    if isinstance(value, list):
+        value = {str(place): one for place, one in enumerate(value, start=1)}
+    return {name: as_table(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def test_every_transition_of_the_package_is_held_to_its_other_rendering() -> None:
+    covered = {kind: [name for name in declared() if name.split(".")[0] == kind] for kind in HISTORIES}
+    assert set(covered["circuit"]) == {"circuit.admit", "circuit.force", "circuit.peek", "circuit.report"}
+    assert {name.split(".")[0] for name in declared()} <= {*HISTORIES, *HELD_ELSEWHERE}
+
+
+HELD_ELSEWHERE = {"idempotency"}
+"""Kinds whose own tests hold them to their Lua."""
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**53), 2**53), st.text(max_size=20))
+@settings(max_examples=50)
+def test_numbers_and_texts_reach_lua_and_come_back_whole(number: float, whole: int, text: str) -> None:
+    sent = [argument(number), argument(whole), argument(text)]
+    assert float(sent[0][1:]) == number
+    assert int(sent[1][1:]) == whole
+    assert sent[2][1:] == text
+
+
+def test_a_seed_does_not_write_over_what_is_there(client: redis.Redis) -> None:
+    client.flushall()
+    state = {"tokens": 2.5, "at": 1_732_233_600.1234567, "window": [1, 2.5, "x"], "none": []}
+    assert client.eval(SEED, 1, "key", json.dumps(state), "60000") == 1
+    assert client.eval(SEED, 1, "key", json.dumps({"tokens": 9}), "60000") == 0
+    assert as_table(json.loads(str(client.eval(_SHOW, 1, "key")))) == as_table(state)
+    assert math.isclose(int(str(client.pttl("key"))), 60_000, rel_tol=0.5)

@@ -113,3 +113,39 @@ def test_a_file_that_is_swapped_before_its_rename_takes_the_others_back(
     assert caught.value.effect == "none"
     assert shelf.seen() == shelf.before | {"b": b"theirs"}
     assert shelf.journals() == []
+
+
+def test_a_file_that_appears_with_the_same_bytes_is_not_ours_to_take_away(shelf: Shelf) -> None:
+    """Between the last look and the making of ours, after the others were renamed."""
+    files = shelf.set_up()
+
+    def interfere(number: int, name: str, call: Callable[..., object], arguments: tuple[object, ...]) -> None:
+        if name == "link" and arguments[1] == "c":
+            (shelf.root / "c").write_bytes(shelf.data("c", "new "))
+
+    with watched(interfere), pytest.raises(DiskFault) as caught:
+        shelf.change(files)
+
+    assert (caught.value.errno, caught.value.effect) == (errno.EEXIST, "none")
+    assert shelf.seen() == shelf.before | {"c": shelf.data("c", "new ")}
+    assert shelf.journals() == []
+
+
+def test_alone_it_is_not_taken_for_ours_either(shelf: Shelf) -> None:
+    files = shelf.set_up()
+
+    def interfere(number: int, name: str, call: Callable[..., object], arguments: tuple[object, ...]) -> None:
+        if name == "link" and arguments[1] == "c":
+            (shelf.root / "c").write_bytes(b"same")
+
+    with watched(interfere), pytest.raises(DiskFault) as caught:
+        make_one(files, shelf.path("c"), b"same")
+
+    assert (caught.value.errno, caught.value.effect) == (errno.EEXIST, "none")
+    assert shelf.seen() == shelf.before | {"c": b"same"}
+
+
+def make_one(files: Files, path: str, data: bytes) -> None:
+    with files.transaction([path]) as work:
+        work.create(path, data)
+        work.commit()

@@ -16,7 +16,7 @@ from failsoft.tools.files.locks import GiveUp
 from failsoft.tools.files.place import Place, sync_folder
 from failsoft.tools.files.slot import Slot
 
-__all__ = ["Change", "Written", "commit", "sync_folders"]
+__all__ = ["Change", "Written", "commit", "sync_folders", "take_back"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,28 @@ def sync_folders(places: Iterable[Place]) -> bool:
         except OSError as error:
             raise DiskFault(place.path, errno=error.errno or 0, step="sync") from error
     return is_durable
+
+
+def take_back(slots: Sequence[Slot]) -> set[Slot]:
+    """Put the old contents back where they were replaced, sweep, and return the files where that cannot be.
+
+    The new contents go first, and durably: without them whoever has to go on after a crash has only this way, too.
+
+    Raises:
+        DiskFault: The operating system refused a step.
+    """
+    replaced = [slot for slot in slots if slot.state() == "done"]
+    for slot in slots:
+        slot.drop_staged()
+    sync_folders(slot.place for slot in slots)
+    stuck = {slot for slot in replaced if not slot.take_back()}
+    for slot in slots:
+        if slot not in stuck:  # its backup is all that is left of the old content
+            slot.drop_backup()
+    sync_folders(slot.place for slot in slots)
+    for slot in slots:
+        slot.sweep()
+    return stuck
 
 
 def _jobs(changed: Sequence[tuple[Change, str]]) -> list[_Job]:
@@ -205,28 +227,15 @@ def _abandon(slots: Sequence[Slot], journal: Journal) -> Effect:
 
 
 def _roll_back(slots: Sequence[Slot], journal: Journal) -> Effect:
-    """Put the old contents back, and return what is left behind.
-
-    The new contents go first, and durably: without them a successor that finds the journal has only the way back, too.
-    """
+    """Put the old contents back, and return what is left behind. What fails now is tried again by the next call."""
     try:
-        if len(slots) == 1 and slots[0].state() == "done":  # the system reported an error, but did it
+        if slots[0].entry.is_alone and slots[0].state() == "done":  # the system reported an error, but did it
             return "applied"
-        for slot in slots:
-            slot.drop_staged()
-        sync_folders(slot.place for slot in slots)
-        are_back = [slot.take_back() for slot in slots]
-        if not all(are_back):
-            return "unknown"
-        for slot in slots:
-            slot.drop_backup()
-        sync_folders(slot.place for slot in slots)
-        for slot in slots:
-            slot.sweep()
+        stuck = take_back(slots)
         journal.remove()
     except (FileFault, OSError):
         return "unknown"
-    return "none"
+    return "unknown" if stuck else "none"
 
 
 def _note(journal: Journal, word: str, *, durable: bool) -> None:

@@ -90,7 +90,7 @@ class Journal:
         while line:
             line = line[os.write(self._descriptor, line) :]
         if durable:
-            os.fdatasync(self._descriptor)
+            os.fsync(self._descriptor)
 
     def read(self) -> Record:
         """Return what stands in it."""

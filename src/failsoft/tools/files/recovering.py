@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from loguru import logger
 
-from failsoft.tools.files.commit import sync_folders
+from failsoft.tools.files.commit import sync_folders, take_back
 from failsoft.tools.files.faults import DiskFault, LockTimeout, OutsideRoots
 from failsoft.tools.files.journal import Entry, Journal, Journals, Record
 from failsoft.tools.files.locks import GiveUp, Locks, never
@@ -126,7 +126,9 @@ def _finish(journal: Journal, record: Record, slots: Sequence[Slot]) -> tuple[Ou
         journal.write("done", durable=True)
         _sweep(journal, slots)
         return "forward", conflicts
-    return "back", conflicts | _take_back(journal, slots)
+    stuck = take_back(slots)
+    journal.remove()
+    return "back", conflicts | {slot.entry.path for slot in stuck}
 
 
 def _is_forward(record: Record, states: Sequence[State]) -> bool:
@@ -138,19 +140,6 @@ def _is_forward(record: Record, states: Sequence[State]) -> bool:
     if not record.is_committed and "done" not in states:
         return False
     return "lost" not in states and not ("foreign" in states and "done" not in states)
-
-
-def _take_back(journal: Journal, slots: Sequence[Slot]) -> set[str]:
-    """Put the old contents back; return the files where that cannot be."""
-    for slot in slots:
-        slot.drop_staged()
-    sync_folders(slot.place for slot in slots)
-    stuck = {slot.entry.path for slot in slots if not slot.take_back()}
-    for slot in slots:
-        slot.drop_backup()
-    sync_folders(slot.place for slot in slots)
-    _sweep(journal, slots)
-    return stuck
 
 
 def _sweep(journal: Journal, slots: Sequence[Slot]) -> None:

@@ -150,6 +150,8 @@ class Slot:
         with self._doing("read"):
             now = self._hash(self.place.name)
             staged = self._hash(self.entry.staged)
+            if self.entry.before is None and None not in {now, staged} and not self._is_same(self.entry.staged):
+                return "foreign"  # one more file with this content, perhaps, but not the one that we made
         if now == self.entry.after:
             return "done"
         if now != self.entry.before:
@@ -157,16 +159,14 @@ class Slot:
         return "todo" if staged == self.entry.after else "lost"
 
     def take_back(self) -> bool:
-        """Let the old content take its place again, if the new one has it; return False where that cannot be.
+        """Let the old content take its place again, where `state` was `done`; return False where that cannot be.
 
         Raises:
             DiskFault: Step `place`.
         """
-        if self.state() != "done":
-            return True
         with self._doing("place"):
             if self.entry.before is None:
-                os.unlink(self.place.name, dir_fd=self.place.folder)
+                self._remove(self.place.name)
             elif self._hash(self.entry.kept) == self.entry.before:
                 self._rename(self.entry.kept, self.place.name)
             else:
@@ -263,6 +263,9 @@ class Slot:
 
     def _stat(self, name: str) -> os.stat_result:
         return os.stat(name, dir_fd=self.place.folder, follow_symlinks=False)
+
+    def _is_same(self, name: str) -> bool:
+        return os.path.samestat(self._stat(name), self._stat(self.place.name))
 
     def _facts(self, name: str) -> os.stat_result | None:
         try:

@@ -11,6 +11,8 @@ import pytest
 from failsoft import BaseTool, ConfigurationError, RecoveryManager, Runtime, Settings, operation
 from failsoft.framework.ports import NullMetrics
 from failsoft.framework.runtime import default_runtime
+from failsoft.metrics import render
+from failsoft.metrics.definitions import OTHER
 from failsoft.recovery import AlternatePaths
 from tests.framework.recording import Recording
 
@@ -60,6 +62,24 @@ def _document_not_found() -> type:
 def test_metrics_can_be_switched_off() -> None:
     assert isinstance(Runtime(settings=Settings(metrics_enabled=False)).metrics, NullMetrics)
     assert isinstance(Runtime(settings=Settings(), metrics=NullMetrics()).metrics, NullMetrics)
+
+
+def test_a_limit_of_labels_that_is_given_is_kept_by_a_recorder_of_its_own() -> None:
+    class Several(BaseTool):
+        @operation(read_only=True)
+        async def first(self) -> None: ...
+
+        @operation(read_only=True)
+        async def second(self) -> None: ...
+
+    settings = Settings(metrics_label_limit=1)
+    narrow, usual = Runtime(settings=settings), Runtime(settings=Settings())
+    assert narrow.metrics is Runtime(settings=settings).metrics
+    assert narrow.metrics is not usual.metrics
+    for runtime in (narrow, usual):
+        Several(runtime=runtime)
+    shown = [render(runtime.metrics)[0].decode() for runtime in (narrow, usual)]  # type: ignore[arg-type]
+    assert [('operation="second"' in text, OTHER in text) for text in shown] == [(False, True), (True, False)]
 
 
 def test_the_default_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +33,11 @@ DEFAULTS = {
     "shutdown_grace_s": 10.0,
     "alert_webhook_url": None,
     "alert_dedup_s": 300.0,
+    "audit_path": None,
+    "audit_key": None,
+    "audit_head_path": None,
+    "audit_max_bytes": 16 * 1024 * 1024,
+    "audit_wait_s": 5.0,
     "state_url": None,
     "state_prefix": "failsoft",
     "edit_max_edits": 1_000,
@@ -40,6 +47,11 @@ DEFAULTS = {
     "error_docs_url": None,
 }
 ACCEPTED: dict[str, tuple[str, Any]] = {
+    "audit_path": ("logs/audit.jsonl", Path("logs/audit.jsonl")),
+    "audit_head_path": ("logs/head", Path("logs/head")),
+    "audit_key": ("a key of some length", SecretStr("a key of some length")),
+    "audit_max_bytes": ("2000", 2_000),
+    "audit_wait_s": ("0.5", 0.5),
     "environment": ("staging", "staging"),
     "detail": ("full", "full"),
     "wire_format": ("problem", "problem"),
@@ -60,6 +72,11 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "shutdown_grace_s": ("2.5", 2.5),
     "alert_webhook_url": ("https://hooks.example/T0", SecretStr("https://hooks.example/T0")),
     "alert_dedup_s": ("0", 0.0),
+    "audit_path": ("logs/audit-log.jsonl", Path("logs/audit-log.jsonl")),
+    "audit_key": ("sixteen letters!", SecretStr("sixteen letters!")),
+    "audit_head_path": ("/mnt/audit.head", Path("/mnt/audit.head")),
+    "audit_max_bytes": ("1000", 1_000),
+    "audit_wait_s": ("0.5", 0.5),
     "state_url": ("redis://cache:6379/1", SecretStr("redis://cache:6379/1")),
     "state_prefix": ("shop:tools", "shop:tools"),
     "edit_max_edits": ("5", 5),
@@ -69,6 +86,9 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
 }
 REFUSED = {
+    "audit_key": "hunter2",
+    "audit_max_bytes": "10",
+    "audit_wait_s": "0",
     "environment": "prod",
     "detail": "everything",
     "wire_format": "xml",
@@ -123,7 +143,7 @@ def test_a_bad_value_names_the_variable_and_is_not_repeated(name: str, monkeypat
 
 
 def test_only_settings_that_take_any_text_have_no_bad_value() -> None:
-    assert DEFAULTS.keys() - REFUSED.keys() == {"allowed_hosts"}
+    assert DEFAULTS.keys() - REFUSED.keys() == {"allowed_hosts", "audit_head_path", "audit_path"}
 
 
 def test_all_bad_values_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,6 +193,28 @@ def test_the_detail_level_follows_the_environment_unless_it_is_set(environment: 
 def test_what_is_given_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAILSOFT_MAX_THREADS", "8")
     assert Settings.load(max_threads=3).max_threads == 3
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_a_bad_value_that_is_given_names_the_setting_and_is_not_repeated(name: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(**{name: REFUSED[name]})
+    assert caught.value.issue.startswith(f"{name} ")
+    assert "hunter2" not in repr(caught.value)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(("name", "closest"), [("max_thread", "max_threads"), ("zzz", None)])
+def test_a_setting_that_does_not_exist_is_refused_with_the_closest(name: str, closest: str | None) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(**{name: 3})
+    assert f"'{name}'" in caught.value.issue
+    assert closest is None or f"'{closest}'" in caught.value.issue
+
+
+def test_settings_survive_pickle_and_copy() -> None:
+    settings = Settings(max_threads=3, auth_token="hunter2hunter2")
+    assert pickle.loads(pickle.dumps(settings)) == settings == settings.model_copy()  # noqa: S301 - our own
 
 
 def test_settings_cannot_be_changed() -> None:

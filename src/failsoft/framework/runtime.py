@@ -87,8 +87,9 @@ def _default_settings() -> Settings:
 
 
 @cache
-def _default_metrics(parts: Parts) -> Recorder:
-    return parts.metrics(_default_settings())
+def _default_metrics(parts: Parts, label_limit: int) -> Recorder:
+    """Return the recorder that runtimes of one limit share; a server shows those of all its tools together."""
+    return parts.metrics(_default_settings().model_copy(update={"metrics_label_limit": label_limit}))
 
 
 @cache
@@ -160,7 +161,9 @@ class Runtime:
     def _metrics(self, given: Recorder | None) -> Recorder:
         if given is not None:
             return given
-        return _default_metrics(_parts) if self.settings.metrics_enabled else _no_metrics()
+        if not self.settings.metrics_enabled:
+            return _no_metrics()
+        return _default_metrics(_parts, self.settings.metrics_label_limit)
 
     def _alerts(self, given: Settings | None) -> AlertDispatcher | None:
         """Return the sinks that the settings ask for: with settings of one's own go alerts of one's own."""

@@ -7,13 +7,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.text import bounded
 
 __all__ = ["DetailLevel", "Environment", "SettingRow", "Settings", "WireFormatName"]
 
@@ -82,7 +83,11 @@ class SettingRow:
 class Settings(BaseSettings):
     """What an operator can set. Immutable; an empty variable counts as unset.
 
-    `Settings.load()` reads the environment and turns a bad value into a CONFIG_ERROR that names the variable.
+    What is given goes before the environment: `Settings(max_threads=8)`.
+
+    Raises:
+        CONFIG_ERROR: A value is not usable, or there is no such setting. The message names each setting or variable
+            and what it accepts, never the value.
     """
 
     model_config = SettingsConfigDict(
@@ -189,6 +194,20 @@ class Settings(BaseSettings):
         default=None, description="Address of the published catalogue pages, for the problem format's type."
     )
 
+    if not TYPE_CHECKING:  # type checkers know the names by the fields
+
+        def __init__(self, **given: Any) -> None:
+            faults = _misnamed(type(self), given)
+            if not faults:
+                try:
+                    super().__init__(**given)
+                except ValidationError as error:
+                    found = error.errors(include_input=False, include_url=False)
+                    faults = [_explained(type(self), fault, given) for fault in found]
+            if faults:
+                resolution = "Correct or unset the settings that are named, then start again"
+                raise ConfigurationError(issue="; ".join(faults), resolution=resolution)
+
     @property
     def detail_level(self) -> DetailLevel:
         """How much a caller is told: what `detail` says, else `minimal` in production and `standard` elsewhere."""
@@ -196,17 +215,12 @@ class Settings(BaseSettings):
 
     @classmethod
     def load(cls, **given: Any) -> Self:
-        """Return the settings from the environment; `given` goes first.
+        """Return the settings from the environment; `given` goes first. It is what calling the class does.
 
         Raises:
-            CONFIG_ERROR: A value is not usable. The message names each variable and what it accepts, never the value.
+            CONFIG_ERROR: A value is not usable, or there is no such setting.
         """
-        try:
-            return cls(**given)
-        except ValidationError as error:
-            faults = [_explained(cls, fault) for fault in error.errors(include_input=False, include_url=False)]
-            issue, resolution = "; ".join(faults), "Correct or unset the variables that are named, then start again"
-        raise ConfigurationError(issue=issue, resolution=resolution)
+        return cls(**given)
 
     def describe(self, environ: Mapping[str, str] = os.environ) -> list[SettingRow]:
         """Return every setting with its variable, value, default and source, in the order of declaration."""
@@ -248,12 +262,25 @@ def _shown(value: Any) -> str:
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _explained(cls: type[Settings], fault: Mapping[str, Any]) -> str:
-    """Return the sentence on one fault: the variable, and what it accepts. Never the value."""
+def _misnamed(cls: type[Settings], given: Mapping[str, Any]) -> list[str]:
+    """Return a sentence on each name that is no setting; pydantic would ignore it. Those with `_` are its own."""
+    known = {*cls.model_fields, *(item for name, field in cls.model_fields.items() for item in _variables(name, field))}
+    strange = [name for name in given if name not in known and not name.startswith("_")]
+    closest = {name: difflib.get_close_matches(name, cls.model_fields, 1) for name in strange}
+    return [
+        f"there is no setting '{bounded(name)}'" + (f", did you mean '{match[0]}'?" if match else "")
+        for name, match in closest.items()
+    ]
+
+
+def _explained(cls: type[Settings], fault: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Return the sentence on one fault: the setting or its variable, and what it accepts. Never the value."""
     place = str(fault["loc"][0]) if fault["loc"] else ""
     for name, field in cls.model_fields.items():
         variables = _variables(name, field)
         if place == name or place in variables:
+            if name in given:
+                return f"{name} {_accepted(fault)}"
             present = [variable for variable in variables if os.environ.get(variable)]
             return f"{(present or variables)[0]} {_accepted(fault)}"
     return f"{place} {_accepted(fault)}"

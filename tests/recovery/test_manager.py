@@ -8,23 +8,35 @@ from typing import Any
 import pytest
 
 from failsoft import (
+    AttemptTimeout,
     BaseTool,
     CallContext,
+    Chaos,
+    CircuitBreaker,
     ConfigurationError,
     DocumentNotFound,
+    Fallback,
+    Hedge,
     InvalidArgument,
     NotFound,
     Overloaded,
     RateLimited,
     RecoveryManager,
     RecoveryResult,
+    RepairArguments,
+    RetryBudget,
     Runtime,
+    StaleCache,
     Timeout,
     ToolError,
     Unavailable,
     operation,
 )
+from failsoft.framework.chain import Link, Proceed
+from failsoft.framework.events import AttemptEvent, RecoveryEvent
+from failsoft.framework.ports import CalledOperation
 from failsoft.recovery import AlternatePaths, Retry
+from failsoft.testing import CapturedEvents
 from tests.framework.recording import Recording, quiet_runtime
 from tests.framework.wellformed import check_wellformed
 
@@ -343,3 +355,136 @@ def test_the_default_manager_has_what_is_safe() -> None:
     for final in (InvalidArgument, ConfigurationError, NotFound):
         assert manager.strategies_for(final) == ()
     assert isinstance(Runtime(settings=quiet_runtime().settings).recovery, RecoveryManager)
+
+
+class Placed:
+    """Stands in the chain and lets everything through."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.bound_to: list[str] = []
+
+    def links(self, bound: CalledOperation) -> list[Link]:
+        async def step(call: CallContext, proceed: Proceed) -> Any:
+            return await proceed(call)
+
+        self.bound_to.append(bound.name)
+        return [Link(f"my_{self.place}", step, self.place)]
+
+
+def test_the_chain_stands_in_the_order_of_its_places_whatever_order_the_list_has() -> None:
+    class Full(BaseTool):
+        @operation(
+            read_only=True,
+            timeout=30,
+            recovery=[
+                Chaos(1),
+                AttemptTimeout(2),
+                CircuitBreaker(),
+                Hedge(1),
+                Retry(),
+                Fallback(lambda: 1),
+                StaleCache(1, 1),
+                RetryBudget(),
+                RepairArguments(),
+                Placed("bulkhead"),
+                Placed("admit"),
+            ],
+        )
+        async def read(self) -> int:
+            """Read."""
+            return 1
+
+    chain = Full(runtime=quiet_runtime()).describe()["read"]
+    named = [name for name in chain if name not in {"retry_budget", "idempotency"}]
+    assert named == [
+        "observe",
+        "repair_arguments",
+        "validate",
+        "my_admit",
+        "deadline",
+        "stale_cache",
+        "fallback",
+        "recover",
+        "recover:retry",
+        "hedge",
+        "circuit_breaker",
+        "my_bulkhead",
+        "attempt_timeout",
+        "chaos",
+        "handler",
+    ]
+
+
+def test_a_strategy_with_a_place_is_linked_once_for_each_operation() -> None:
+    placed = Placed("breaker")
+    manager = RecoveryManager()
+    manager.add(placed)
+    tool = failing(manager)
+    assert placed.bound_to == list(tool.operations)
+
+
+def test_the_default_runtime_retries_within_a_budget_of_each_toolset() -> None:
+    first, second = (Failing(runtime=Runtime(metrics=Recording())) for _ in range(2))
+    assert "retry_budget" in first.describe()["read"]
+    assert first.operations["read"].budget is first.operations["write"].budget is not None
+    assert first.operations["read"].budget is not second.operations["read"].budget
+
+
+@pytest.mark.parametrize(
+    "recovery",
+    [
+        [AttemptTimeout(1), AttemptTimeout(2)],
+        [Hedge(1), Hedge(2)],
+        [StaleCache(1, 1), StaleCache(2, 2)],
+        [RetryBudget(), RetryBudget(0.5)],
+        [RepairArguments(), RepairArguments()],
+        [CircuitBreaker(), CircuitBreaker(min_calls=9)],
+        [CircuitBreaker("db"), CircuitBreaker("db", open_s=5)],
+        [Retry(), Retry(attempts=5)],
+    ],
+    ids=lambda recovery: type(recovery[0]).__name__,
+)
+def test_two_where_there_can_be_one_are_refused_when_the_tool_is_made(recovery: Any) -> None:
+    class Twice(BaseTool):
+        @operation(read_only=True, timeout=30, recovery=recovery)
+        async def read(self) -> int:
+            """Read."""
+            return 1
+
+    with pytest.raises(ConfigurationError) as refused:
+        Twice(runtime=quiet_runtime())
+    assert "keep one" in refused.value.resolution
+
+
+def test_two_retries_for_one_error_are_refused_wherever_they_were_registered() -> None:
+    manager = RecoveryManager({Timeout: Retry()})
+    manager.register(ToolError, Retry())
+    with pytest.raises(ConfigurationError, match="two Retry"):
+        failing(manager)
+    apart = RecoveryManager({Timeout: Retry(), Unavailable: Retry(attempts=9)})
+    assert failing(apart).describe()["read"].count("recover:retry") == 1
+
+
+def test_breakers_for_several_dependencies_may_stand_in_one_chain() -> None:
+    manager = RecoveryManager()
+    manager.add(CircuitBreaker("db"), CircuitBreaker("mail"))
+    assert failing(manager).describe()["read"].count("circuit_breaker") == 2
+
+
+@pytest.mark.parametrize("odd", [object(), Retry, "retry", Placed])
+def test_what_is_neither_kind_of_strategy_is_refused(odd: Any) -> None:
+    with pytest.raises(TypeError, match="no recovery strategy"):
+        RecoveryManager().add(odd)
+
+
+async def test_recoveries_and_attempts_are_announced_to_whoever_listens() -> None:
+    manager = RecoveryManager({NotFound: [Noting("none"), Noting("again", again)]})
+    tool = failing(manager, NotFound())
+    with CapturedEvents(tool.runtime) as captured:
+        await tool.read()
+    recoveries = [(event.strategy, event.result, event.code, event.attempt) for event in captured.of(RecoveryEvent)]
+    assert recoveries == [("none", "skipped", "NOT_FOUND", 1), ("again", "recovered", "NOT_FOUND", 2)]
+    attempts = [(event.attempt, event.result, event.code, event.operation) for event in captured.of(AttemptEvent)]
+    assert attempts == [(1, "error", "NOT_FOUND", "read"), (2, "ok", None, "read")]
+    assert len({event.request_id for event in captured.of(AttemptEvent)}) == 1

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from failsoft import (
     BaseTool,
     CallContext,
+    CircuitOpen,
     ConfigurationError,
     NotFound,
     Overloaded,
@@ -23,7 +24,7 @@ from failsoft import (
     operation,
 )
 from failsoft.recovery import RetryOptions
-from failsoft.recovery.retry import full_jitter
+from failsoft.recovery.retry import decorrelated_jitter, full_jitter
 from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -194,7 +195,69 @@ async def test_the_guard_holds_for_every_run(name: str, errors: list[Any], attem
     assert tool.attempts == attempts
 
 
-@pytest.mark.parametrize("options", [{"attempts": 1}, {"base_s": -1}, {"base_s": 2, "cap_s": 1}, {"attempts": 0}])
+async def test_decorrelated_pauses_grow_from_the_pause_before_up_to_the_cap() -> None:
+    clock = Clock()
+    retry = clock.retry(attempts=6, base_s=0.5, cap_s=10, jitter="decorrelated")
+    tool = Failing(retry, *[Unavailable() for _ in range(5)])
+    assert (await tool.read()).data == 6
+    assert clock.slept == [0.5, 1.5, 4.5, 10.0, 10.0]
+    assert clock.bounds == [(0.5, 0.5), (0.5, 1.5), (0.5, 4.5), (0.5, 13.5), (0.5, 30.0)]
+
+
+@pytest.mark.parametrize(
+    ("errors", "stop_reason", "attempts"),
+    [
+        ([Unavailable() for _ in range(9)], "attempts", 3),
+        ([RateLimited(retry_after_seconds=5.01)], "wait_too_long", 1),
+        ([Unavailable(), RateLimited(retry_after_seconds=5.01)], "wait_too_long", 2),
+        ([Unavailable(), NotFound()], "not_transient", 2),
+        ([CircuitOpen(retry_after_seconds=0)], "circuit_open", 1),
+    ],
+)
+async def test_the_answer_says_why_there_was_no_further_run(errors: Any, stop_reason: str, attempts: int) -> None:
+    tool = Failing(Clock().retry(), *errors)
+    response = await tool.read()
+    assert response.error is not None
+    assert (response.error.stop_reason, tool.attempts[-1]) == (stop_reason, attempts)
+
+
+async def test_a_wait_beyond_the_deadline_is_the_reason_that_is_told() -> None:
+    response = await Failing(Clock().retry(cap_s=60), RateLimited(retry_after_seconds=30)).read()
+    assert response.error is not None
+    assert response.error.stop_reason == "deadline"
+
+
+class Purse:
+    """A budget of so many tokens."""
+
+    def __init__(self, tokens: int) -> None:
+        self.tokens = tokens
+        self.asked = 0
+
+    async def withdraw(self) -> bool:
+        self.asked += 1
+        self.tokens -= 1
+        return self.tokens >= 0
+
+
+async def test_every_further_run_takes_a_token_and_none_is_asked_for_in_vain() -> None:
+    tool, purse = Failing(Clock().retry(attempts=9), *[Unavailable() for _ in range(9)]), Purse(2)
+    tool.operations["read"].budget = purse
+    response = await tool.read()
+    assert response.error is not None
+    assert (response.error.stop_reason, tool.attempts, purse.asked) == ("budget", [1, 2, 3], 3)
+    for raised in (NotFound(), RateLimited(retry_after_seconds=99)):
+        tool.raised = [raised]
+        await tool.read()
+    tool.raised = []
+    await tool.read()
+    assert purse.asked == 3
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"attempts": 1}, {"base_s": -1}, {"base_s": 2, "cap_s": 1}, {"attempts": 0}, {"jitter": "none"}],
+)
 def test_options_that_make_no_sense_are_refused(options: Any) -> None:
     with pytest.raises(ValueError, match="Retry"):
         Retry(**options)
@@ -206,3 +269,12 @@ def test_the_jitter_stays_between_zero_and_the_cap(attempt: int, base_s: float, 
     pause = full_jitter(attempt, options, lambda low, high: low + part * (high - low))
     assert 0 <= pause <= options.cap_s
     assert pause <= base_s * 2.0 ** min(attempt - 1, 64)
+
+
+@given(before_s=st.floats(0, 100), base_s=st.floats(0, 10), factor=st.floats(1, 100), part=st.floats(0, 1))
+def test_a_decorrelated_pause_is_at_least_the_base_and_at_most_the_cap(
+    before_s: float, base_s: float, factor: float, part: float
+) -> None:
+    options = RetryOptions(attempts=2, base_s=base_s, cap_s=base_s * factor, jitter="decorrelated")
+    pause = decorrelated_jitter(before_s, options, lambda low, high: min(high, low + part * (high - low)))
+    assert base_s <= pause <= options.cap_s

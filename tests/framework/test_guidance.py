@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from pydantic import BaseModel
 
 from failsoft import (
     BaseTool,
@@ -29,6 +31,7 @@ from failsoft.framework.errors.base import CatalogueError, registry
 from failsoft.framework.failure import Failure
 from failsoft.framework.guidance import explain
 from failsoft.framework.lint import lint_failure
+from failsoft.framework.redaction import PATH
 from failsoft.framework.toolbox import Toolbox
 from failsoft.framework.violations import Violation
 from tests.framework.recording import quiet_runtime
@@ -345,6 +348,70 @@ async def test_the_environment_decides_how_much_is_told(
         assert "DocumentNotFound" in wire["stack_trace"]
     elif not details:
         assert "/home" not in str(wire)
+
+
+def test_a_secret_that_was_sent_as_a_name_is_not_repeated() -> None:
+    name = SECRETS[0]
+    failure = told(InvalidParameter.from_violations([Violation(path=name, reason="unexpected", message="is unknown")]))
+    assert name not in str([failure.message, failure.violations, failure.suggestions])
+
+
+class Served(BaseTool):
+    """A toolset that serves a folder."""
+
+    roots = (Path("/srv/docs"),)
+
+    @operation(read_only=True)
+    async def look(self, item: str = "") -> str:
+        """Return an item."""
+        return item
+
+
+def test_paths_in_the_folders_that_a_toolset_serves_are_told() -> None:
+    error = NotFound(message="There is no /srv/docs/a.md, only /srv/other/a.md.", suggestions=["/srv/docs/b.md"])
+    faults = [Violation(path="item", reason="value", message="not in /srv/docs, but in /etc/shadow")]
+    refused = ValidationFailed(message="The item is elsewhere.", violations=faults)
+    served = Served(runtime=quiet_runtime())
+    assert told(error, tool=served).message.startswith(f"There is no /srv/docs/a.md, only {PATH}.")
+    assert told(error, tool=served).suggestions == ("/srv/docs/b.md",)
+    assert told(refused, tool=served).violations[0].message == f"not in /srv/docs, but in {PATH}"
+    assert told(error).message.startswith(f"There is no {PATH}, only {PATH}.")
+    assert told(error).suggestions == (PATH,)
+
+
+def test_a_toolset_whose_folders_cannot_be_told_hides_every_path() -> None:
+    class Broken(Served):
+        @property
+        def roots(self) -> Any:
+            raise OSError
+
+    call = CallContext(Broken(runtime=quiet_runtime()).operations["look"], {}, CallScope())
+    failure = explain(NotFound(message="There is no /srv/docs/a.md."), call)
+    assert failure.code == "NOT_FOUND"
+    assert failure.message.startswith(f"There is no {PATH}.")
+
+
+@pytest.mark.parametrize("name", ["text", "words"])
+def test_a_fault_deep_in_the_arguments_is_corrected(name: str) -> None:
+    class Edit(BaseModel, extra="forbid"):
+        text: str
+        limit: int = 1
+
+    class Editor(BaseTool):
+        """Edits."""
+
+        @operation(read_only=True)
+        async def apply(self, edits: list[Edit]) -> int:
+            """Apply edits."""
+            return len(edits)
+
+    tool = Editor(runtime=quiet_runtime())
+    given = {"edits": [{"text": "a"}, {name: "b", "limit": "5"}]}
+    with pytest.raises(InvalidParameter) as caught:
+        tool.operations["apply"].arguments.validate(given)
+    step = told(caught.value, "apply", ran=False, tool=tool, **given).next_step
+    expected = {"edits": [{"text": "a"}, {"text": "b", "limit": 5}]}
+    assert (step and step.arguments) == (expected if name == "text" else None)
 
 
 def test_what_a_person_must_do_is_said_with_the_error_id() -> None:

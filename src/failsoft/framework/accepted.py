@@ -16,6 +16,7 @@ from failsoft.framework.schema_words import (
     kinds_of,
     one_of,
 )
+from failsoft.framework.text import bounded
 
 __all__ = ["NOTHING_KNOWN", "Accepted"]
 
@@ -108,7 +109,12 @@ class Accepted:
     @cached_property
     def words_of_names(self) -> str:
         """The property names as `one of 'a', 'b'`, or nothing where there are none."""
-        return one_of(self.names) if self.names else ""
+        return bounded(one_of(self.names)) if self.names else ""
+
+    @cached_property
+    def refusal_of_a_name(self) -> str:
+        """What is said of a property that has another name."""
+        return bounded(f"is not accepted; accepted: {', '.join(self.names)}" if self.names else "is not accepted")
 
 
 NOTHING_KNOWN = Accepted([], {}, {})

@@ -61,7 +61,7 @@ def violations_from_pydantic(
         arguments: The arguments as received. Without them, names of union branches may stay in a path.
     """
     if error.error_count() > _FAULTS_AT_MOST:
-        said = f"the arguments have {error.error_count()} faults, too many to list; correct them and call again"
+        said = f"they have {error.error_count()} faults, too many to list; correct them and call again"
         return [Violation(path="", reason="value", message=said, expected="arguments that fit the schema")]
     accepted = schema if isinstance(schema, Accepted) else Accepted.by(schema or {})
     lines = [_locate(details, accepted, arguments) for details in error.errors(include_url=False)]
@@ -84,10 +84,9 @@ def _locate(details: Any, accepted: Accepted, arguments: Any) -> _Line:
     place = Place((), arguments, accepted)
     line = _Line(kind, details["msg"], details.get("ctx", _NO_CONTEXT), place)
     for number, step in enumerate(steps, 1):
-        may_be_absent = number == len(steps) and kind in _ABOUT_THE_ABSENT
         if step == "[key]":
             line.is_name, place.value = True, details.get("input")
-        elif _is_step(step, place, may_be_absent=may_be_absent):
+        elif _is_step(step, place) or (number == len(steps) and kind in _ABOUT_THE_ABSENT):
             _descend(place, step)
         else:
             line.branches += ((len(place.path), str(step)),)
@@ -100,15 +99,13 @@ def _locate(details: Any, accepted: Accepted, arguments: Any) -> _Line:
     return line
 
 
-def _is_step(step: str | int, place: Place, *, may_be_absent: bool) -> bool:
+def _is_step(step: str | int, place: Place) -> bool:
     value = place.value
     if isinstance(step, int):
-        return value is ABSENT or isinstance(value, (list, tuple)) or may_be_absent
+        return value is ABSENT or isinstance(value, (list, tuple))
     if value is ABSENT:
         return _BRANCH.fullmatch(step) is None
-    if not isinstance(value, _MAPPING):
-        return False
-    return step in value or may_be_absent or step in place.accepted.names
+    return isinstance(value, _MAPPING) and (step in value or step in place.accepted.names)
 
 
 def _descend(place: Place, step: str | int) -> None:
@@ -171,7 +168,7 @@ def _violation(line: _Line) -> Violation:
     if line.is_name:
         return violation("value", line.place, said=f"this name is not accepted: expected {expected or 'another one'}")
     said = _author_said(line) if reason == "value" and not line.merged else ""
-    return violation(reason, line.place, expected=expected, said=said, listed=_listed(line))
+    return violation(reason, line.place, expected=expected, said=said, listed=_listed(line) if reason == "enum" else ())
 
 
 def _of_branches(lines: Sequence[_Line]) -> tuple[Reason, str]:

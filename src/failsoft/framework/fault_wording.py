@@ -73,7 +73,7 @@ def violation(
         reason=reason,
         message=bounded(said) if said else _clause(reason, place.value, expected),
         expected=expected,
-        allowed=tuple(filter(_is_json_scalar, allowed[:ALLOWED_AT_MOST])),
+        allowed=tuple(filter(_is_json_scalar, allowed[:ALLOWED_AT_MOST])) if allowed else (),
         suggestion=None if private else _suggestion(reason, place, allowed),
         received=None if private else _echo(place.value),
     )
@@ -92,8 +92,8 @@ def _unexpected(place: Place) -> Violation:
     return Violation(
         path=dotted(place.path),
         reason="unexpected",
-        message=bounded(f"is not accepted; accepted: {', '.join(names)}" if names else "is not accepted"),
-        expected=bounded(place.around.words_of_names),
+        message=place.around.refusal_of_a_name,
+        expected=place.around.words_of_names,
         allowed=names[:ALLOWED_AT_MOST],
         suggestion=closest_name(name, [option for option in names if option not in given]),
     )
@@ -105,7 +105,7 @@ def _clause(reason: Reason, value: Any, expected: str) -> str:
     clause = f"expected {expected[: QUOTED_AT_MOST - 30]}"
     if reason == "type" and value is not ABSENT:
         kind = json_type(value)
-        if kind not in [words.partition(" ")[0] for words in expected.split(" or ")]:
+        if f" or {kind} " not in f" or {expected} ":
             clause += f", got {kind}"
     return clause
 
@@ -180,7 +180,7 @@ def _leaves(value: Any, depth: int = 3) -> list[str]:
 
 def dotted(path: Sequence[str | int]) -> str:
     """Return `edits.0.limit`, printable and bounded."""
-    steps = ".".join(map(str, path))
+    steps = ".".join(map(str, path)) if len(path) != 1 else str(path[0])
     if len(steps) > _STEP_AT_MOST:
         steps = ".".join([bounded(str(step), _STEP_AT_MOST) for step in path])
     return bounded(steps)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,8 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.failure import Failure, RetryAdvice
 from failsoft.framework.governance import governance_of
-from failsoft.framework.json_safe import encode, json_safe
+from failsoft.framework.json_safe import json_safe
+from failsoft.framework.next_step import next_step
 from failsoft.framework.normalize.rules import text_of, type_name
 from failsoft.framework.redaction import redact, redact_paths, redact_text, withhold_contents
 from failsoft.framework.stop_reason import StopReason
@@ -40,15 +41,11 @@ __all__ = ["explain"]
 _DEFAULT_WAIT_S = 2.0
 _WAIT_AT_MOST_S = 31_536_000.0
 """A year: what is further away is as good as never, and no text for a person."""
-_ARGUMENTS_AT_MOST = 2_000
-"""Characters of JSON that a next step may carry; a longer call is only named in words."""
 _MESSAGE_AT_MOST = 1_000
+_TEXT_AT_MOST = 2_000
 _SUGGESTIONS_AT_MOST = 8
 _VIOLATIONS_AT_MOST = 200
 _SPELLED_OUT = 80
-_LIMITS = frozenset({"count", "limit", "max_items", "max_results", "page_size", "per_page", "top_k"})
-"""Parameters that say how much is wanted."""
-_MARGIN = 0.8
 
 _ECHOING = frozenset({"pydantic", "pydantic_core", "sqlalchemy"})
 """Packages whose exceptions print the values that were passed to them."""
@@ -69,13 +66,15 @@ def explain(error: ToolError, call: CallContext, *, error_id: str | None = None)
     rejected = call.attempt == 0
     effect = _effect(error, call)
     retry = _retry(error, call, effect)
-    step = _next_step(error, call, retry)
+    step = next_step(error, call, retry)
     error_id = error_id or os.urandom(8).hex()
     detail = settings.detail_level
-    sentence, *suggestions = _cleaned_by(redact_paths if detail == "minimal" else str, _own_words(error))
-    message = f"{sentence} {_guidance(error, call, effect, retry, step, error_id)}"
     violations = error.violations[:_VIOLATIONS_AT_MOST]
-    message, *texts = _clean([message, *suggestions, *[item.message for item in violations]])
+    own = _own_words(error)
+    texts = [*own, *[str(item.message) for item in violations], *[str(item.path) for item in violations]]
+    if detail == "minimal":
+        texts = _without_paths(texts, call)
+    message, *texts = _clean([f"{texts[0]} {_guidance(error, call, effect, retry, step, error_id)}", *texts[1:]])
     return Failure(
         message=message,
         code=error.code,
@@ -88,9 +87,9 @@ def explain(error: ToolError, call: CallContext, *, error_id: str | None = None)
         timestamp=utc_timestamp(),
         exception=error,
         stop_reason=call.stop_reason or _stop_reason(error, call),
-        suggestions=tuple(texts[: len(suggestions)]),
+        suggestions=tuple(texts[: len(own) - 1]),
         next_step=step,
-        violations=tuple(map(_told, violations, texts[len(suggestions) :])),
+        violations=_told(violations, texts[len(own) - 1 :]),
         details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
         cause=_cause(error) if detail == "full" else None,
         stack_trace=_stack(error) if settings.debug_stack else None,
@@ -139,101 +138,6 @@ def _retry(error: ToolError, call: CallContext, effect: Effect) -> RetryAdvice:
     return RetryAdvice("after_delay", round(float(min(wait, _WAIT_AT_MOST_S)), 3) if makes_sense else _DEFAULT_WAIT_S)
 
 
-def _next_step(error: ToolError, call: CallContext, retry: RetryAdvice) -> NextStep | None:
-    """Return a step whose tool exists here and whose arguments validate, or None."""
-    is_held_back = retry.when != error.retry
-    given = error.next_step
-    if given is not None and (step := _checked(given.tool, given.arguments, call)) is not None:
-        own = call.toolbox.find(step.tool)
-        if not is_held_back or (own is not None and own.read_only):
-            return step
-    if is_held_back:
-        return _look_at_the_state(call)
-    if retry.when == "after_delay":
-        return _checked(call.operation, call.params, call)
-    return _mended(error, call, retry)
-
-
-def _mended(error: ToolError, call: CallContext, retry: RetryAdvice) -> NextStep | None:
-    """Return the call as it was probably meant: the tool of the closest name, less at once, arguments corrected."""
-    if isinstance(error, ResultTooLarge):
-        return _narrowed(error, call)
-    if not error.violations:
-        return None
-    if isinstance(error, UnknownTool):
-        return _checked(error.violations[0].suggestion or "", call.params, call)
-    if retry.when == "after_fix":
-        corrected = _corrected(call.params, error.violations)
-        return _checked(call.operation, corrected, call) if corrected is not None else None
-    return None
-
-
-def _narrowed(error: ResultTooLarge, call: CallContext) -> NextStep | None:
-    """Return the call with a lower limit, if it has one: as much lower as the result was too large, and some more."""
-    known = call.bound.input_schema.get("properties", {})
-    size: Any = error.size_bytes
-    for name in known.keys() & _LIMITS:
-        asked = call.arguments.get(name, known[name].get("default"))
-        if isinstance(asked, int) and asked > 1 and isinstance(size, int) and size > 0:
-            lower = max(1, int(asked * error.limit_bytes / size * _MARGIN))
-            return _checked(call.operation, {**call.params, name: lower}, call)
-    return None
-
-
-def _checked(tool: str, arguments: Any, call: CallContext) -> NextStep | None:
-    """Return the step if it is executable as it stands: known tool, valid arguments, nothing redacted, not too long."""
-    bound = call.toolbox.find(tool)
-    if bound is None or not isinstance(arguments, (dict, Mapping)):
-        return None
-    arguments, text = encode(dict(arguments))
-    if len(text) > _ARGUMENTS_AT_MOST or redact(arguments) != arguments:
-        return None
-    try:
-        bound.arguments.validate(arguments)
-    except Exception:  # noqa: BLE001 - an author's own validator may raise anything
-        return None
-    return NextStep(tool, arguments)
-
-
-def _look_at_the_state(call: CallContext) -> NextStep | None:
-    """Return a read-only call that can be made with what this call was given, one about the same things first."""
-    best: tuple[tuple[int, bool], NextStep] | None = None
-    for bound in call.toolbox:
-        if not bound.read_only:
-            continue
-        known = bound.input_schema.get("properties", {})
-        shared = {name: value for name, value in call.params.items() if name in known}
-        step = _checked(bound.name, shared, call)
-        rank = len(shared), bound.tool is call.bound.tool
-        if step is not None and (best is None or rank > best[0]):
-            best = (rank, step)
-    return best[1] if best else None
-
-
-def _corrected(params: Any, violations: tuple[Violation, ...]) -> dict[str, Any] | None:
-    """Return the arguments with every top-level fault mended by its suggestion; None if one of them has none.
-
-    A name that is missing may be one that was misspelt.
-    """
-    if not isinstance(params, (dict, Mapping)):
-        return None
-    corrected = dict(params)
-    missing = []
-    for violation in violations:
-        if violation.reason == "missing":
-            missing.append(violation.path)
-            continue
-        if violation.suggestion is None or violation.path not in corrected:
-            return None
-        value = corrected.pop(violation.path)
-        is_name = violation.reason == "unexpected"
-        name = str(violation.suggestion) if is_name else violation.path
-        if name in corrected:
-            return None
-        corrected[name] = value if is_name else violation.suggestion
-    return corrected if corrected.keys() >= set(missing) else None
-
-
 def _guidance(
     error: ToolError, call: CallContext, effect: Effect, retry: RetryAdvice, step: NextStep | None, error_id: str
 ) -> str:
@@ -261,10 +165,13 @@ def _after_fix(error: ToolError, call: CallContext, step: NextStep | None, error
     if error.actor == "person":
         return f"A person has to renew the access (error id {error_id}), then call `{call.operation}` again."
     if error.violations:
-        paths = (bounded(item.path or "arguments", _SPELLED_OUT).replace("`", "'") for item in error.violations[:5])
-        names = ", ".join(dict.fromkeys(f"`{path}`" for path in paths))
-        return f"Correct {names} and call `{call.operation}` again."
+        return f"Correct {_places(error.violations)} and call `{call.operation}` again."
     return f"Change the arguments and call `{call.operation}` again."
+
+
+def _places(violations: tuple[Violation, ...]) -> str:
+    paths = [bounded(item.path, _SPELLED_OUT).replace("`", "'") for item in violations[:5]]
+    return ", ".join(dict.fromkeys([f"`{path}`" if path else "the arguments" for path in paths]))
 
 
 def _call(step: NextStep) -> str:
@@ -299,22 +206,33 @@ def _own_words(error: ToolError) -> list[str]:
     return [_sentence(error.message), *suggestions[:_SUGGESTIONS_AT_MOST]]
 
 
-def _told(violation: Violation, message: str) -> Violation:
-    path = bounded(violation.path)
-    if path == violation.path and message == violation.message:
-        return violation
-    return replace(violation, path=path, message=message)
+def _told(violations: tuple[Violation, ...], texts: list[str]) -> tuple[Violation, ...]:
+    """Return the violations with their messages and their paths as they may be told."""
+    messages, paths = texts[: len(violations)], texts[len(violations) :]
+    return tuple(
+        item if item.message == message and item.path == path else replace(item, message=message, path=path)
+        for item, message, path in zip(violations, messages, paths, strict=True)
+    )
 
 
-def _clean(texts: Iterable[Any]) -> list[str]:
-    """Return the texts bounded and without secrets."""
-    return _cleaned_by(redact_text, [bounded(str(text), 2 * _MESSAGE_AT_MOST) for text in texts])
-
-
-def _cleaned_by(clean: Callable[[str], str], texts: list[str]) -> list[str]:
-    """Return the texts cleaned; there is hardly ever anything to clean, so they are first looked through as one."""
+def _without_paths(texts: list[str], call: CallContext) -> list[str]:
+    """Return the texts without absolute paths, but for those in the folders that the toolset serves."""
     whole = "\n".join(texts)
-    return texts if clean(whole) == whole else [clean(text) for text in texts]
+    if redact_paths(whole) == whole:
+        return texts
+    try:
+        served = [str(root) for root in call.toolset.roots]
+    except Exception:  # noqa: BLE001 - an author's property may break; nothing is shown then
+        served = []
+    return [redact_paths(text, served) for text in texts]
+
+
+def _clean(texts: list[str]) -> list[str]:
+    """Return the texts bounded and without secrets; there is hardly ever anything to clean, so one look tells that."""
+    whole = " ".join(texts)
+    if len(whole) <= _TEXT_AT_MOST and whole.isascii() and whole.isprintable() and redact_text(whole) == whole:
+        return texts
+    return [redact_text(bounded(text, _TEXT_AT_MOST)) for text in texts]
 
 
 def _cause(error: ToolError) -> dict[str, Any] | None:

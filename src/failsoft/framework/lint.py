@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,8 @@ class Finding:
 
 def lint_failure(failure: Failure, toolbox: Toolbox) -> list[Finding]:
     """Return what is wrong with the words of a failure; an empty list if a caller can act on it."""
-    found = [*_wording(failure), *_next_step(failure, toolbox), *_way_out(failure, toolbox)]
+    served = [str(root) for tool in toolbox.tools if tool.name == failure.tool for root in getattr(tool, "roots", ())]
+    found = [*_wording(failure, served), *_next_step(failure, toolbox), *_way_out(failure, toolbox)]
     return [Finding(failure.operation, failure.code, rule, text) for rule, text in found]
 
 
@@ -72,7 +73,7 @@ def lint_toolbox(toolbox: Toolbox) -> list[Finding]:
     return list(dict.fromkeys(findings))
 
 
-def _wording(failure: Failure) -> Iterator[tuple[str, str]]:
+def _wording(failure: Failure, served: Sequence[str]) -> Iterator[tuple[str, str]]:
     message = failure.message
     cause = failure.exception.message
     if len(cause) < _CAUSE_AT_LEAST or _VAGUE.match(cause):
@@ -80,8 +81,11 @@ def _wording(failure: Failure) -> Iterator[tuple[str, str]]:
     if len(message) > MESSAGE_AT_MOST:
         yield "length", f"{len(message)} characters; at most {MESSAGE_AT_MOST}"
     for text in (message, *failure.suggestions):
+        elsewhere = text
+        for root in served:
+            elsewhere = elsewhere.replace(root, "")
         for rule, pattern in _FORBIDDEN:
-            if pattern.search(text):
+            if pattern.search(elsewhere):
                 yield rule, f"names what a caller cannot use ({rule}): {text!r}"
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import re
 from abc import ABCMeta
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from failsoft.framework.binding import bind
@@ -58,6 +59,8 @@ class BaseTool(metaclass=_ToolType):
     """The wire format of this toolset's answers, unless the settings choose another."""
     recovery: RecoveryEngine | None = None
     """A RecoveryManager for this toolset in place of the runtime's."""
+    roots: Sequence[Path] = ()
+    """The folders that it serves: absolute paths in them may be told in production, all others are hidden."""
     audit: AuditTrail | None = None
     """An audit log for this toolset in place of the runtime's."""
     governed: bool = False

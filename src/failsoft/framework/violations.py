@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from failsoft.framework.record import record
 
-__all__ = ["Reason", "Violation", "summarize"]
+__all__ = ["Reason", "Violation", "advice", "clause", "summarize"]
 
 Reason: TypeAlias = Literal[
     "missing",
@@ -27,6 +28,8 @@ _SPELLED_OUT_AT_MOST = 5
 """Faults that a message spells out; of the next ones it gives the names, and the rest it counts."""
 _NAMED_AT_MOST = 20
 _NAME_AT_MOST = 40
+_as_json = json.JSONEncoder(ensure_ascii=False).encode
+_JSON_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 
 
 @record
@@ -71,8 +74,8 @@ def summarize(violations: Sequence[Violation]) -> str:
     `violations` has all of them.
     """
     if len(violations) == 1:
-        return f"Invalid parameter {_clause(violations[0])}."
-    clauses = "; ".join(_clause(violation) for violation in violations[:_SPELLED_OUT_AT_MOST])
+        return f"Invalid {'parameter' if violations[0].path else 'arguments:'} {clause(violations[0])}."
+    clauses = "; ".join([clause(violation) for violation in violations[:_SPELLED_OUT_AT_MOST]])
     named = [item.path for item in violations[_SPELLED_OUT_AT_MOST:_NAMED_AT_MOST] if len(item.path) <= _NAME_AT_MOST]
     also = [f"'{path}'" for path in dict.fromkeys(named)]
     more = len(violations) - _SPELLED_OUT_AT_MOST - len(named)
@@ -80,8 +83,27 @@ def summarize(violations: Sequence[Violation]) -> str:
     return f"{len(violations)} invalid parameters: {clauses}{f'; and {tail}' if tail else ''}."
 
 
-def _clause(violation: Violation) -> str:
-    clause = f"'{violation.path}': {violation.message}"
-    if violation.suggestion is not None:
-        clause += f" (did you mean {violation.suggestion!r}?)"
-    return clause
+def clause(violation: Violation) -> str:
+    """Return `'limit': expected integer (did you mean 5?)`; without a name for a fault of the arguments at large."""
+    said = f"'{violation.path}': {violation.message}" if violation.path else violation.message
+    meant = violation.suggestion
+    if meant is None:
+        return said
+    return f"{said} (did you mean {repr(meant) if isinstance(meant, str) else _as_json(meant)}?)"
+
+
+def advice(violation: Violation) -> str:
+    """Return what to provide instead, as a request: `Provide a valid integer`; nothing where nothing is known.
+
+    Source: seed 004, whose words for it only suit a type.
+    """
+    expected = violation.expected
+    if not expected:
+        return ""
+    if violation.reason == "unexpected":
+        return f"Use {expected}"
+    if expected.partition(" ")[0] in _JSON_TYPES:
+        return f"Provide a valid {expected}"
+    if violation.reason == "range" and not expected.startswith(("a ", "an ")):
+        return f"Provide a value that is {expected}"
+    return f"Provide {expected}"

@@ -16,7 +16,7 @@ from failsoft.framework.errors.categories import (
     Unsupported,
     UpstreamError,
 )
-from failsoft.framework.violations import Violation, summarize
+from failsoft.framework.violations import Violation, advice, summarize
 
 __all__ = [
     "DocumentLoadError",
@@ -103,6 +103,15 @@ class InvalidParameter(InvalidArgument):
             expected=first.expected or first.message,
             violations=violations,
         )
+
+    def rendered_hints(self) -> tuple[str, ...]:
+        """Return the hints, the first in words that suit the first fault."""
+        if not self.violations:
+            return super().rendered_hints()
+        first = advice(self.violations[0])
+        if first and len(self.violations) > 1 and self.param:
+            first += f" for '{self.param}'"
+        return (first, *self.hints[1:]) if first else self.hints[1:]
 
 
 class ValidationFailed(InvalidArgument):

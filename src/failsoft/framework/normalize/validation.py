@@ -13,7 +13,7 @@ from typing import Any
 
 from failsoft.framework.errors import BadOutput, ConfigurationError, ToolError, ValidationFailed
 from failsoft.framework.normalize.rules import Table, Verdict, read, type_name
-from failsoft.framework.violations import Violation
+from failsoft.framework.violations import Violation, clause
 
 __all__ = ["TABLES"]
 
@@ -47,7 +47,7 @@ def _failed(violations: Sequence[Violation]) -> ToolError:
         for item in violations
     ]
     count = f"{len(told)} error{'' if len(told) == 1 else 's'}"
-    listed = "; ".join(f"'{item.path}': {item.message}" for item in told[:5])
+    listed = "; ".join([clause(item) for item in told[:5]])
     return ValidationFailed(message=f"Validation failed: {count} ({listed}).", violations=told)
 
 

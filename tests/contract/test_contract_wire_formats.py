@@ -25,7 +25,7 @@ from tests.contract.surroundings import runtime
 
 pytestmark = pytest.mark.anyio
 
-FORMATS = ("tool_response", "error_response", "problem")
+FORMATS = ("tool_response", "error_response", "problem", "system_error")
 SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 SETTINGS: list[dict[str, Any]] = [
     {},
@@ -159,10 +159,11 @@ async def test_error_response_aggregates_in_every_environment(environment: str) 
     assert wire["details"]["totalErrors"] == 2
 
 
-@pytest.mark.parametrize("wire_format", ["tool_response", "problem"])
+@pytest.mark.parametrize("wire_format", ["tool_response", "problem", "system_error"])
 async def test_the_other_formats_name_every_field_in_the_message(wire_format: str) -> None:
     wire = await wire_of(wire_format, {"kind": 5, "surplus": 1})
-    message = wire["error"]["message"] if wire_format == "tool_response" else wire["detail"]
+    told = wire["error"] if wire_format == "tool_response" else wire
+    message = told.get("message") or told.get("detail") or told["human_message"]
     assert "'kind'" in message
     assert "'surplus'" in message
     assert "expected string" in message

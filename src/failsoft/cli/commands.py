@@ -59,7 +59,13 @@ app = typer.Typer(
 )
 for command in COMMANDS:
     app.command(epilog=_EPILOG)(command)
-_audit = typer.Typer(cls=_Commands, name="audit", help="Look through an audit log, and show what is in it.")
+_audit = typer.Typer(
+    cls=_Commands,
+    name="audit",
+    help="Look through an audit log, and show what is in it.",
+    epilog=_EPILOG,
+    rich_markup_mode=None,
+)
 for command in (audit.verify, audit.tail, audit.find):
     _audit.command(epilog=_EPILOG)(command)
 app.add_typer(_audit)

@@ -149,3 +149,24 @@ def make_one(files: Files, path: str, data: bytes) -> None:
     with files.transaction([path]) as work:
         work.create(path, data)
         work.commit()
+
+
+def test_the_new_contents_are_gone_for_good_before_the_old_ones_come_back(shelf: Shelf) -> None:
+    """Else a power failure could bring them back, with a journal that says to go on, after the call had failed."""
+    files = shelf.set_up()
+    calls: list[str] = []
+
+    def interfere(number: int, name: str, call: Callable[..., object], arguments: tuple[object, ...]) -> None:
+        about = str(arguments[0])[-4:] if name in {"rename", "unlink"} else ""
+        calls.append(f"{name} {about}".strip())
+        if calls.count("rename .new") == 2:
+            calls.clear()
+            raise OSError(errno.EIO, "Input/output error")
+
+    with watched(interfere), pytest.raises(DiskFault) as caught:
+        shelf.change(files)
+
+    way_back = [call for call in calls if call.startswith(("rename", "unlink", "fsync"))]
+    assert caught.value.effect == "none"
+    assert way_back[:5] == ["unlink .new", "unlink .new", "unlink .new", "fsync", "rename .old"]
+    assert "fsync" in way_back[5 : way_back.index("unlink .old")]

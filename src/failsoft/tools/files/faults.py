@@ -102,7 +102,7 @@ class GivenUp(FileFault):
 
 
 class UnfinishedTransaction(FileFault):
-    """A transaction that crashed holds this file, and it also names files that this process must not touch."""
+    """A transaction that crashed holds this file, and it names others that this process may not or cannot touch."""
 
 
 class DiskFault(FileFault):

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from loguru import logger
 
 from failsoft.tools.files.commit import sync_folders, take_back
-from failsoft.tools.files.faults import DiskFault, LockTimeout, OutsideRoots
+from failsoft.tools.files.faults import DiskFault, OutsideRoots
 from failsoft.tools.files.journal import Entry, Journal, Journals, Record
 from failsoft.tools.files.locks import GiveUp, Locks, never
 from failsoft.tools.files.roots import Roots
@@ -59,6 +59,7 @@ def recover(
 
     Raises:
         GivenUp: `give_up` said so.
+        LockTimeout: Somebody holds one of the files for longer.
     """
     with journals.taken(path) as journal:
         if journal is None:
@@ -72,9 +73,8 @@ def recover(
             return None
         else:
             recovered = _recovered(journal, record, locks, roots, wait_s, give_up)
-    logger.bind(outcome=recovered.outcome, files=len(recovered.paths), conflicts=len(recovered.conflicts)).warning(
-        "A crashed transaction over files was found"
-    )
+    facts = {"outcome": recovered.outcome, "paths": recovered.paths, "conflicts": recovered.conflicts}
+    logger.bind(**facts).warning("A transaction that a crash interrupted was taken up")
     return recovered
 
 
@@ -89,7 +89,7 @@ def _recovered(
                 outcome, conflicts = _finish(journal, record, slots)
     except OutsideRoots:
         return Recovered(outcome="elsewhere", paths=paths)
-    except (DiskFault, LockTimeout, OSError):
+    except (DiskFault, OSError):
         return Recovered(outcome="waiting", paths=paths)
     reachable = {slot.entry.path for slot in slots}
     return Recovered(outcome=outcome, paths=paths, conflicts=tuple(sorted({*conflicts, *(set(paths) - reachable)})))

@@ -127,7 +127,7 @@ class Files:
             SameFileTwice: Two paths lead to one file.
             LockTimeout: Somebody else holds a file for longer.
             GivenUp: `give_up` said so.
-            UnfinishedTransaction: A crashed transaction holds a file, and we may not finish it.
+            UnfinishedTransaction: A crashed transaction holds a file, and we may not or cannot finish it.
         """
         with ExitStack() as stack:
             places = self._places(paths, stack)
@@ -137,11 +137,16 @@ class Files:
     def recover(self) -> list[Recovered]:
         """Finish what crashed transactions left, and return what became of each. For the start of a server."""
         try:
-            left = self._journals.left()
-            found = [recover(path, self._journals, self._locks, self.roots) for path in left]
+            found = [self._recovered(journal) for journal in self._journals.left()]
         except OSError as error:
             raise DiskFault(None, errno=error.errno or 0, step="journal") from error
         return [recovered for recovered in found if recovered is not None]
+
+    def _recovered(self, journal: Path) -> Recovered | None:
+        try:
+            return recover(journal, self._journals, self._locks, self.roots)
+        except LockTimeout:
+            return Recovered(outcome="waiting")
 
     def _places(self, paths: Sequence[str], stack: ExitStack) -> dict[str, Place]:
         places: dict[str, Place] = {}
@@ -184,6 +189,8 @@ class Files:
     def _finish(self, path: str, journal: Path, rest_s: float, give_up: GiveUp) -> None:
         try:
             recovered = recover(journal, self._journals, self._locks, self.roots, wait_s=rest_s, give_up=give_up)
+        except LockTimeout as fault:
+            raise LockTimeout(path, waited_s=fault.waited_s) from fault
         except OSError as error:
             raise DiskFault(None, errno=error.errno or 0, step="journal") from error
         if recovered is None:

@@ -66,8 +66,8 @@ _audit = typer.Typer(
     epilog=_EPILOG,
     rich_markup_mode=None,
 )
-for command in (audit.verify, audit.tail, audit.find):
-    _audit.command(epilog=_EPILOG)(command)
+for look in (audit.verify, audit.tail, audit.find):
+    _audit.command(epilog=_EPILOG)(look)
 app.add_typer(_audit)
 
 

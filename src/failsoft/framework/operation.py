@@ -46,25 +46,14 @@ R = TypeVar("R")
 class Toolset(Protocol):
     """What an operation needs of the toolset that has it; `BaseTool` is the real one."""
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
-
-    @property
-    def wire_format(self) -> str:
-        """The wire format of its answers."""
-
-    @property
-    def recovery(self) -> RecoveryEngine | None:
-        """Its own means of recovery; None for those of its runtime."""
-
-    @property
-    def audit(self) -> AuditTrail | None:
-        """Its own audit log; None for the one of its runtime."""
-
-    @property
-    def governed(self) -> bool:
-        """Whether calls that change something are audited though they succeed."""
+    name: str
+    wire_format: str
+    recovery: RecoveryEngine | None
+    """Its own means of recovery; None for those of its runtime."""
+    audit: AuditTrail | None
+    """Its own audit log; None for the one of its runtime."""
+    governed: bool
+    """Whether calls that change something are audited though they succeed."""
 
     @property
     def runtime(self) -> Runtime:

@@ -8,15 +8,14 @@ from starlette.requests import ClientDisconnect
 
 __all__ = ["FOREIGN", "leave_out_what_is_no_fault"]
 
-FOREIGN = ("mcp", "uvicorn", "asyncio")
-"""The loggers of the standard library that write into ours while we serve."""
+FOREIGN = ("",)
+"""The loggers of the standard library that write into ours while we serve: the root, and so all of them."""
 
 
 def leave_out_what_is_no_fault() -> None:
-    """Drop what these loggers say of every request, and the tracebacks of what is not broken."""
-    for name in FOREIGN:
-        logger = logging.getLogger(name)
-        logger.setLevel(max(logger.level, logging.WARNING))
+    """Drop what libraries say of every request, and the tracebacks of what is not broken."""
+    root = logging.getLogger()
+    root.setLevel(max(root.level, logging.WARNING))
     logging.getLogger("mcp.server.streamable_http").addFilter(_is_no_goodbye)
     logging.getLogger("uvicorn.error").addFilter(_is_no_failed_start)
 

@@ -175,7 +175,10 @@ class _Bridge(logging.Handler):
 
 
 def _take_over(name: str, least: int) -> None:
-    target = logging.getLogger(name)
-    target.handlers[:] = [_Bridge()]
+    target, bridge = logging.getLogger(name), _Bridge()
+    target.handlers[:] = [bridge]
     target.setLevel(least)
     target.propagate = False
+    if target is logging.getLogger():
+        logging.lastResort = bridge  # for loggers that pass nothing on to the root and have nowhere else to go
+        logging.captureWarnings(capture=True)

@@ -64,7 +64,8 @@ def configure_logging(
         level: The least level that is written; by default `FAILSOFT_LOG_LEVEL`.
         json_lines: One JSON object a line, or text for people; by default `FAILSOFT_LOG_JSON`.
         stream: Where to; by default standard error. Never standard output, which belongs to the protocol under stdio.
-        intercept: Loggers of the standard library whose records are written too (`mcp`, `uvicorn`).
+        intercept: Loggers of the standard library whose records are written too (`mcp`, `uvicorn`); an empty name is
+            the root, which has those of all libraries and the warnings.
 
     Raises:
         CONFIG_ERROR: The level does not exist, the stream is standard output, or a setting is not usable.

@@ -1,0 +1,81 @@
+"""What libraries log while a server runs: all of it goes the way of the server's own lines."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from tests.cli.serving import serving
+
+pytestmark = pytest.mark.anyio
+BOUND_S = 60
+LOGGERS = ("mcp.server.lowlevel.server", "uvicorn.error", "uvicorn.access", "starlette", "some.library", "root")
+NOISY = f"""
+import asyncio
+import gc
+import logging
+import warnings
+
+from failsoft import BaseTool, operation
+
+logging.getLogger("imported").warning("token=hunter2")
+
+
+class Noisy(BaseTool):
+    '''A tool above noisy libraries.'''
+
+    @operation(read_only=True)
+    async def make_noise(self) -> bool:
+        '''Have libraries log.'''
+        for name in {LOGGERS!r}:
+            logging.getLogger(name).warning("noise %s", "token=hunter2")
+            logging.getLogger(name).info("of no interest")
+        warnings.warn("noise")
+        task = asyncio.get_running_loop().create_future()
+        task.set_exception(ValueError("noise"))
+        del task
+        gc.collect()
+        return True
+"""
+
+
+@pytest.fixture
+def noisy(tmp_path: Path) -> Path:
+    (tmp_path / "noisy.py").write_text(NOISY)
+    return tmp_path
+
+
+def judge(lines: list[str], *others: str) -> None:
+    """Fail unless every line is one of the log, and every library's record is among them, without its secret."""
+    told: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    assert {line["logger"] for line in told} == {*LOGGERS, *others, "py.warnings", "asyncio"}
+    assert not any("hunter2" in line or "of no interest" in line for line in lines)
+    assert all({"timestamp", "level", "service", "environment", "message"} <= line.keys() for line in told)
+
+
+async def test_over_stdio(noisy: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    log = tmp_path_factory.mktemp("log") / "server.log"
+    command = ["-m", "failsoft", "serve", "--app", "noisy:Noisy"]
+    server = StdioServerParameters(command=sys.executable, args=command, cwd=noisy)
+    with log.open("w") as errors, anyio.fail_after(BOUND_S):
+        async with Client(stdio_client(server, errlog=errors)) as client:
+            assert not (await client.call_tool("make_noise")).is_error
+    judge(log.read_text().splitlines(), "imported")
+
+
+async def test_over_http(noisy: Path) -> None:
+    with serving(noisy, "--app", "noisy:Noisy") as (url, process), anyio.fail_after(BOUND_S):
+        async with Client(f"{url}/mcp") as client:
+            assert not (await client.call_tool("make_noise")).is_error
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        rest = await anyio.to_thread.run_sync(process.stderr.read)
+    judge(rest.splitlines())

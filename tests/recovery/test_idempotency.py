@@ -15,6 +15,7 @@ from failsoft.framework.context import CallScope
 from failsoft.framework.events import AttemptEvent, IdempotencyEvent
 from failsoft.framework.state_port import LocalState
 from failsoft.recovery import Idempotency
+from failsoft.recovery.idempotency_steps import claim, settle
 from failsoft.testing import CapturedEvents, Delay, FaultScript, Hang, InstantClock
 from tests.framework.recording import Recording, quiet_runtime
 
@@ -466,3 +467,13 @@ def recorded(tool: Bank) -> Recording:
 def test_options_that_make_no_sense_are_refused(options: Any) -> None:
     with pytest.raises(ValueError, match="Idempotency"):
         Idempotency(**options)
+
+
+def test_a_call_that_was_taken_for_dead_does_not_write_over_its_successor() -> None:
+    claimed = claim(None, 0.0, "slow", "h", 10.0, 60.0, 1).state
+    taken = claim(claimed, 11.0, "next", "h", 10.0, 60.0, 1)
+    assert (taken.answer[0], taken.state) == ("run", taken.state)
+    for phase in ("running", "done", "lost", "free"):
+        late = settle(taken.state, 12.0, "slow", "h", phase, "late", 10.0, 60.0)
+        assert (late.answer, late.state) == (0, taken.state)
+    assert settle(taken.state, 12.0, "next", "h", "done", "first", 10.0, 60.0).answer == 1

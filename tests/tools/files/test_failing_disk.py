@@ -170,3 +170,22 @@ def test_the_new_contents_are_gone_for_good_before_the_old_ones_come_back(shelf:
     assert caught.value.effect == "none"
     assert way_back[:5] == ["unlink .new", "unlink .new", "unlink .new", "fsync", "rename .old"]
     assert "fsync" in way_back[5 : way_back.index("unlink .old")]
+
+
+def test_where_the_old_content_is_gone_the_answer_says_so_and_its_backup_stays(shelf: Shelf) -> None:
+    files = shelf.set_up()
+    renames = 0
+
+    def interfere(number: int, name: str, call: Callable[..., object], arguments: tuple[object, ...]) -> None:
+        nonlocal renames
+        renames += name == "rename"
+        if renames == 2 and name == "rename":
+            (kept,) = [file for file in shelf.root.glob(".failsoft-*.old") if file.read_bytes().startswith(b"old a")]
+            kept.unlink()
+            raise OSError(errno.EIO, "Input/output error")
+
+    with watched(interfere), pytest.raises(DiskFault) as caught:
+        shelf.change(files)
+
+    assert (caught.value.effect, caught.value.backups) == ("unknown", {shelf.path("a"): shelf.path("a.bak")})
+    assert shelf.seen() == shelf.before | {"a": shelf.data("a", "new "), "a.bak": shelf.data("a", "old ")}

@@ -9,9 +9,10 @@ from typing import Any
 
 import anyio
 import pytest
+from loguru import logger
 from mcp import Client
 
-from failsoft import BaseTool, InitializationError, mcp_server, operation
+from failsoft import AuditLog, BaseTool, InitializationError, mcp_server, operation
 from failsoft.server.assembly import assemble
 from failsoft.server.lifecycle import Lifecycle
 from tests.framework.recording import Recording, quiet_runtime
@@ -218,3 +219,22 @@ async def test_a_call_that_is_cut_off_while_it_is_put_on_record_is_counted_once(
     error = await cut_off(tool, "write_badly")
     assert error["code"] == "UNAVAILABLE"
     assert [kind for kind, *_ in metrics.events].count("finished") == 1
+
+
+# Audit logs.
+
+
+async def test_audit_logs_are_opened_before_the_first_call_and_a_broken_one_keeps_no_server_down(tmp_path) -> None:
+    good, bad = AuditLog(tmp_path / "audit-log.jsonl"), AuditLog(tmp_path / "gone" / "audit-log.jsonl")
+    tools = [Noted("a", []), Noted("b", []), Noted("c", [])]
+    for tool, log in zip(tools, (bad, good, good), strict=True):
+        tool.audit = log
+    said: list[str] = []
+    sink = logger.add(lambda line: said.append(line.record["extra"].get("code", "")), level="ERROR")
+    logger.enable("failsoft")
+    async with Lifecycle(tools, shutdown_limit_s=30).running() as lifecycle:
+        assert lifecycle.is_ready
+        assert (tmp_path / "audit-log.jsonl").exists()
+    logger.disable("failsoft")
+    logger.remove(sink)
+    assert said == ["AUDIT_LOG_FAILED"]

@@ -13,6 +13,7 @@ from loguru import logger
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import InitializationError
 from failsoft.framework.tool import BaseTool
+from failsoft.server.audit_start import open_audit_logs
 
 __all__ = ["Lifecycle", "Phase"]
 
@@ -72,6 +73,7 @@ class Lifecycle:
 
     async def _start(self) -> None:
         self.phase, self.failure = "starting", None
+        await open_audit_logs(self._tools)
         started: list[BaseTool] = []
         for tool in self._tools:
             try:

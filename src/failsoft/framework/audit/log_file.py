@@ -81,7 +81,7 @@ class LogFile:
         """Write the entries behind all others, and return once they are on disk.
 
         Args:
-            batch: The facts of each entry.
+            batch: The facts of each entry; with none, the log is only looked through.
             until: When to give up waiting for another process, by the clock.
 
         Raises:
@@ -256,6 +256,8 @@ class LogFile:
 
     def _keep(self, head: Head, until: float) -> None:
         """Write the head down. The entries are safe without it; only cuts would not show: say so, and go on."""
+        if not head.seq:
+            return
         try:
             self._head_file.advance(head, until)
             self._head_fails = False

@@ -41,9 +41,9 @@ _FOR_THE_LOCK = 0.8
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """One entry on its way to the disk, and who waits for it."""
+    """One entry on its way to the disk, and who waits for it; without facts, somebody waits for the log itself."""
 
-    facts: Mapping[str, Any]
+    facts: Mapping[str, Any] | None
     since: float
     loop: asyncio.AbstractEventLoop | None = None
     written: asyncio.Future[NotWritten | None] | None = None
@@ -112,6 +112,18 @@ class AuditLog:
             AUDIT_LOG_FAILED: It could not be written.
             AUDIT_LOCK_FAILED: Another process held the log for too long.
         """
+        await self._wait_for(facts)
+
+    async def open(self) -> None:
+        """Look through the log and mend a torn end, so that the first failure need not wait for that.
+
+        Raises:
+            AUDIT_LOG_FAILED: It is damaged, or cannot be written.
+            AUDIT_LOCK_FAILED: Another process held it for too long.
+        """
+        await self._wait_for(None)
+
+    async def _wait_for(self, facts: Mapping[str, Any] | None) -> None:
         loop = asyncio.get_running_loop()
         written: asyncio.Future[NotWritten | None] = loop.create_future()
         self._submit(_Waiting(facts, time.monotonic(), loop, written))
@@ -127,7 +139,7 @@ class AuditLog:
         self._submit(_Waiting(facts, time.monotonic()))
 
     def check(self) -> None:
-        """Look through the log as it is, and mend a torn end: for whoever wants to know before the first entry.
+        """Look through the log as it is, and mend a torn end: `open` for those who have no event loop.
 
         Raises:
             AUDIT_LOG_FAILED: It is damaged, or cannot be written.
@@ -234,7 +246,8 @@ def _serve(file: LogFile, batch: list[_Waiting], wait_s: float) -> None:
 
 def _write(file: LogFile, batch: list[_Waiting], wait_s: float) -> NotWritten | None:
     try:
-        file.append([entry.facts for entry in batch], batch[0].since + _FOR_THE_LOCK * wait_s)
+        facts = [entry.facts for entry in batch if entry.facts is not None]
+        file.append(facts, batch[0].since + _FOR_THE_LOCK * wait_s)
     except NotWritten as refused:
         return refused
     except Exception as error:  # noqa: BLE001 - the thread must go on: later entries may be fine
@@ -251,9 +264,8 @@ def _answer(batch: list[_Waiting], refused: NotWritten | None) -> None:
         if entry.loop is not None and entry.written is not None:
             by_loop.setdefault(entry.loop, []).append(entry.written)
         elif refused is not None:
-            logger.error(
-                "An audit entry was not written", reason=refused.reason, operation=entry.facts.get("operation")
-            )
+            operation = (entry.facts or {}).get("operation")
+            logger.error("An audit entry was not written", reason=refused.reason, operation=operation)
     for loop, futures in by_loop.items():
         try:
             loop.call_soon_threadsafe(_settle, futures, refused)

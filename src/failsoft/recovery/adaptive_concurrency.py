@@ -14,15 +14,19 @@ from failsoft.framework.normalize import normalize
 from failsoft.framework.ports import CalledOperation
 from failsoft.recovery.rejection import effect_so_far, shown_wait_s
 
-__all__ = ["AdaptiveConcurrency", "AdaptiveConcurrencyOptions", "Gate", "next_limit", "next_usual"]
+__all__ = ["AdaptiveConcurrency", "AdaptiveConcurrencyOptions", "Gate", "next_limit"]
 
 _DROPPED = frozenset({"timeout", "deadline_exceeded", "overloaded"})
 """Categories that say that there was too much to do."""
 _SMOOTHING = 0.2
 _ROOM = 4.0
 _BACKOFF = 0.9
-_MEMORY = 100
-_AT_ONCE = 2.0
+_ROUND = 5
+"""Calls at least that a round takes its average of."""
+_DRAINED = 3.0
+"""What the limit is divided by while the usual duration is measured."""
+_ROUNDS = 25
+"""Rounds after which the usual duration is measured anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,10 @@ class AdaptiveConcurrency:
     """Finds out how many calls at once are good for the service, and ends further ones with OVERLOADED.
 
     While calls take as long as usual the limit grows; as soon as they take longer they stand in a queue somewhere, and
-    the limit falls in proportion; a time-out lets it fall at once. Calls are turned away before any work is done for
-    them. Use it where nobody knows the right `Bulkhead`; not for calls whose duration depends on their arguments.
+    the limit falls in proportion; a time-out lets it fall at once. What is usual is measured every so many calls
+    with a third of the limit, when the queue has drained: measured under load, the queue itself would become the usual.
+    Calls are turned away before any work is done for them. Use it where nobody knows the right `Bulkhead`; not for
+    calls whose duration depends on their arguments.
 
     Args:
         start: See `AdaptiveConcurrencyOptions`.
@@ -66,7 +72,8 @@ class AdaptiveConcurrency:
     Raises:
         ValueError: The options make no limit.
 
-    Source: Netflix, "Performance Under Load" (concurrency-limits, Gradient2), 2018; the fall on time-outs is AIMD.
+    Source: Netflix, "Performance Under Load" (concurrency-limits: the gradient, and its probing for the duration
+        without load), 2018; the fall on time-outs is AIMD.
     """
 
     name = "adaptive_concurrency"
@@ -97,30 +104,73 @@ class AdaptiveConcurrency:
 
 
 class Gate:
-    """The present limit of one dependency, and what it was learnt from."""
+    """The present limit of one dependency, and what it was learnt from.
 
-    __slots__ = ("in_flight", "limit", "options", "usual_s")
+    Args:
+        options: See `AdaptiveConcurrencyOptions`.
+    """
+
+    __slots__ = (
+        "_before",
+        "_is_measuring",
+        "_most",
+        "_number",
+        "_rounds",
+        "_skipped",
+        "_total_s",
+        "in_flight",
+        "limit",
+        "options",
+        "recent_s",
+        "usual_s",
+    )
 
     def __init__(self, options: AdaptiveConcurrencyOptions) -> None:
         self.options = options
         self.limit = float(options.start)
         self.in_flight = 0
-        self.usual_s: float | None = None
+        self.recent_s = self.usual_s = 0.0
+        self._before = self.limit
+        self._is_measuring = True
+        self._skipped = self._number = self._rounds = self._most = 0
+        self._total_s = 0.0
 
     def took(self, seconds: float) -> None:
-        """Learn from a call that succeeded."""
-        self.usual_s = next_usual(self.usual_s, seconds)
-        self.limit = next_limit(self.limit, self.usual_s, seconds, self.in_flight, self.options)
+        """Learn from a call that succeeded: a round is about as many calls as may run at once."""
+        if self._skipped > 0:
+            self._skipped -= 1
+            return
+        self._number += 1
+        self._total_s += seconds
+        self._most = max(self._most, self.in_flight)
+        if self._number >= max(_ROUND, int(self.limit)):
+            self._end_round(self._total_s / self._number, self._most)
+            self._number, self._most, self._total_s = 0, 0, 0.0
 
     def dropped(self) -> None:
         """Learn from a call that did not get through."""
-        self.limit = max(float(self.options.least), self.limit * _BACKOFF)
+        least = float(self.options.least)
+        self.limit = max(least, self.limit * _BACKOFF)
+        self._before = max(least, self._before * _BACKOFF)
+
+    def _end_round(self, average_s: float, most_at_once: int) -> None:
+        self.recent_s = average_s
+        if self._is_measuring:
+            self.usual_s, self.limit = average_s, self._before
+            self._is_measuring, self._rounds = False, 0
+            return
+        self.limit = next_limit(self.limit, self.usual_s, average_s, most_at_once, self.options)
+        self._rounds += 1
+        if self._rounds >= _ROUNDS:
+            self._is_measuring = True
+            self._skipped = int(self.limit)  # those that are under way began with the whole limit
+            self._before, self.limit = self.limit, max(float(self.options.least), self.limit / _DRAINED)
 
 
 def _measured(gate: Gate) -> Step:
     async def step(call: CallContext, proceed: Proceed) -> Any:
         if gate.in_flight >= int(gate.limit):
-            wait_s = None if gate.usual_s is None else shown_wait_s(gate.usual_s)  # by then some call will be through
+            wait_s = shown_wait_s(gate.recent_s) or None  # by then some call will be through
             raise Overloaded(retry_after_seconds=wait_s, effect=effect_so_far(call), details={"limit": int(gate.limit)})
         gate.in_flight += 1
         began = loop_time()
@@ -138,30 +188,19 @@ def _measured(gate: Gate) -> Step:
     return step
 
 
-def next_usual(usual_s: float | None, took_s: float) -> float:
-    """Return the usual duration after one more call: a slow average, that follows faster when things get better.
-
-    >>> next_usual(None, 0.2), next_usual(1.0, 2.0), next_usual(1.0, 0.1)
-    (0.2, 1.01, 0.95)
-    """
-    if usual_s is None:
-        return took_s
-    if usual_s > _AT_ONCE * took_s:
-        return usual_s * 0.95
-    return usual_s + (took_s - usual_s) / _MEMORY
-
-
 def next_limit(
-    limit: float, usual_s: float, took_s: float, in_flight: int, options: AdaptiveConcurrencyOptions
+    limit: float, usual_s: float, recent_s: float, most_at_once: int, options: AdaptiveConcurrencyOptions
 ) -> float:
-    """Return the limit after a call that took so long; one that was nowhere near used up says nothing about itself.
+    """Return the limit after one more round, given how long calls take usually and of late.
+
+    One that was nowhere near used up says nothing about itself, and stays.
 
     >>> options = AdaptiveConcurrencyOptions()
     >>> next_limit(20.0, 0.1, 0.1, 20, options), next_limit(20.0, 0.1, 0.3, 20, options)
     (20.8, 18.8)
     """
-    if in_flight < limit / 2:
+    if most_at_once < limit / 2:
         return limit
-    gradient = max(0.5, min(1.0, options.tolerance * usual_s / max(took_s, 1e-9)))
+    gradient = max(0.5, min(1.0, options.tolerance * usual_s / max(recent_s, 1e-9)))
     wanted = limit * gradient + _ROOM
     return min(float(options.most), max(float(options.least), limit + _SMOOTHING * (wanted - limit)))

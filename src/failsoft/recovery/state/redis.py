@@ -30,6 +30,7 @@ T = TypeVar("T")
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
 _CONNECTIONS = 16
 """At most, for one event loop. Further commands wait for their turn, which is no fault of the server's."""
+_MEANWHILE = "lost meanwhile"
 
 
 class RedisState:
@@ -120,10 +121,14 @@ class _Client:
         self._redis = Redis(connection_pool=self._pool)
         self._limit_s = limit_s
         self._turn = asyncio.Semaphore(_CONNECTIONS)
+        self._faults = 0
 
     async def run(self, command: Callable[[Redis], Awaitable[T]]) -> T:
         """Run one command within the limit; a connection that was found dead is replaced once."""
+        faults = self._faults
         async with self._turn:
+            if self._faults != faults:  # those before found nobody: do not wait for the same, one after another
+                raise StoreLost(_MEANWHILE)
             try:
                 try:
                     return await self._limited(command)
@@ -134,6 +139,7 @@ class _Client:
                     await self._pool.disconnect(inuse_connections=False)
                     return await self._limited(command)
             except (exceptions.RedisError, OSError, EOFError) as error:
+                self._faults += 1
                 raise StoreLost(type(error).__name__) from error
 
     async def close(self) -> None:

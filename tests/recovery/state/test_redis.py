@@ -1,0 +1,465 @@
+"""Shared state on a real Redis: what replicas agree on, and what happens when the server is lost, hangs, comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from loguru import logger
+
+from failsoft import ConfigurationError, Runtime, Settings, Unavailable
+from failsoft.framework.events import Events, StateStoreEvent
+from failsoft.framework.state_port import StateStore
+from failsoft.metrics import PrometheusRecorder, render
+from failsoft.recovery import CircuitBreaker, RateLimit, RetryBudget
+from failsoft.recovery.retry_budget import WITHDRAW
+from failsoft.recovery.state import ResilientState, open_state
+from failsoft.testing import CapturedEvents, fresh_runtime
+from tests.recovery.protected import Protected, codes, protected
+from tests.recovery.state.redis_server import RedisServer
+
+pytestmark = pytest.mark.redis
+
+PATIENCE_S = 30.0
+BUDGET = (0, 0.0, 10.0, 20.0, 300.0)
+
+
+@asynccontextmanager
+async def replicas(server: RedisServer, number: int = 2) -> AsyncIterator[list[Runtime]]:
+    """Give so many runtimes that share a server, as processes would."""
+    runtimes = []
+    for _ in range(number):
+        settings = Settings(state_url=server.url)  # type: ignore[arg-type]
+        events = Events()
+        runtimes.append(fresh_runtime(settings=settings, events=events, state=open_state(server.url, events)))
+    try:
+        yield runtimes
+    finally:
+        for runtime in runtimes:
+            await runtime.state.close()
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Wait until a condition holds that nobody announces."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not (await holds if asyncio.iscoroutine(holds := condition()) else holds):  # noqa: ASYNC110 - as it says
+            await asyncio.sleep(0.005)
+
+
+async def are_available(stores: Sequence[StateStore]) -> bool:
+    return all(isinstance(store, ResilientState) and store.is_available for store in stores)
+
+
+async def has_code(tool: Protected, code: str) -> bool:
+    return await tool.code() == code
+
+
+async def is_gone(store: StateStore, key: str) -> bool:
+    return await store.get(key) is None
+
+
+def fail() -> Any:
+    raise Unavailable
+
+
+def test_a_circuit_opened_in_one_replica_is_open_in_the_other_at_its_next_call(redis_server: RedisServer) -> None:
+    async def main() -> None:
+        async with replicas(redis_server) as runtimes:
+            breaker = {"min_calls": 3, "open_s": 0.5}
+            one, other = (protected(CircuitBreaker(**breaker), runtime=runtime) for runtime in runtimes)
+            assert await other.code() == "ok"
+            one.work = fail
+            assert [await one.code() for _ in range(5)][-1] == "CIRCUIT_OPEN"
+            assert await other.code() == "CIRCUIT_OPEN"
+            other.work = one.work = lambda: asyncio.sleep(0.2, "well again")
+            await asyncio.sleep(0.6)
+            everybody = [tool.code() for tool in (one, other) for _ in range(100)]
+            assert await codes(everybody) == ["CIRCUIT_OPEN"] * 199 + ["ok"]
+            assert [await one.code(), await other.code()] == ["ok", "ok"]
+
+    asyncio.run(main())
+
+
+def test_successes_of_all_replicas_count_in_one_window(redis_server: RedisServer) -> None:
+    async def main() -> None:
+        async with replicas(redis_server) as runtimes:
+            breakers = [CircuitBreaker("api", min_calls=4, window_s=60) for _ in runtimes]
+            one, other = (
+                protected(breaker, runtime=runtime) for breaker, runtime in zip(breakers, runtimes, strict=True)
+            )
+            assert await codes(one.code() for _ in range(10)) == ["ok"] * 10
+            assert [await one.code(), await other.code()] == ["ok", "ok"]
+            other.work = fail
+            assert [await other.code() for _ in range(9)] == ["UNAVAILABLE"] * 9
+            [view] = await breakers[1].views()
+            assert (view.state, view.calls, view.failed) == ("closed", 20, 9)
+
+    asyncio.run(main())
+
+
+def test_a_probe_cancelled_at_any_point_gives_its_place_back(redis_server: RedisServer) -> None:
+    async def main() -> None:
+        async with replicas(redis_server, 1) as [runtime]:
+            breaker = CircuitBreaker(min_calls=1, open_s=0.01)
+            tool = protected(breaker, runtime=runtime, work=fail)
+            for turns in range(0, 60, 2):
+                await breaker.reset()
+                tool.work = fail
+                assert [await tool.code(), await tool.code()][0] == "UNAVAILABLE"
+                tool.work = lambda: asyncio.sleep(60)
+                await asyncio.sleep(0.02)
+                probe = asyncio.create_task(tool.code())
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                probe.cancel()
+                await asyncio.wait([probe])
+                tool.work = lambda: "ok"
+                await until(lambda: has_code(tool, "ok"))  # the place is given back in the background
+
+    asyncio.run(main())
+
+
+def test_a_rate_limit_is_exact_over_all_replicas(redis_server: RedisServer) -> None:
+    async def main() -> None:
+        async with replicas(redis_server, 3) as runtimes:
+            tools = [protected(RateLimit("100/hour"), runtime=runtime) for runtime in runtimes]
+            answers = await codes(tool.code() for tool in tools for _ in range(60))
+            assert answers.count("ok") == 100
+
+    asyncio.run(main())
+
+
+def test_replicas_spend_one_retry_budget(redis_server: RedisServer) -> None:
+    async def main() -> None:
+        async with replicas(redis_server) as runtimes:
+            budgets = [
+                protected(RetryBudget(0.2, 10), runtime=runtime).operations["fetch"].budget for runtime in runtimes
+            ]
+            granted = [await budget.withdraw() for _ in range(10) for budget in budgets if budget is not None]
+            assert granted == [True] * 10 + [False] * 10
+
+    asyncio.run(main())
+
+
+def test_keys_have_their_prefix_and_a_time_to_live_and_services_do_not_meet(redis_server: RedisServer) -> None:
+    async def main() -> None:
+        stores = [open_state(redis_server.url, Events(), prefix=prefix) for prefix in ("shop", "bank")]
+        await stores[0].put("key:1", {"a": 1}, 60)
+        await stores[0].change(WITHDRAW, "budget:x", *BUDGET)
+        assert await stores[1].get("key:1") is None
+        assert await stores[0].get("key:1") == {"a": 1}
+        for store in stores:
+            await store.close()
+
+    asyncio.run(main())
+    import redis  # noqa: PLC0415 - to look at what is there
+
+    with redis.Redis.from_url(redis_server.url, decode_responses=True) as client:
+        assert sorted(client.keys()) == ["shop:budget:x", "shop:key:1"]  # type: ignore[type-var]
+        assert all(0 < int(str(client.ttl(key))) <= 600 for key in ("shop:budget:x", "shop:key:1"))
+
+
+@pytest.mark.parametrize("kind", ["local", "shared"])
+def test_values_are_kept_once_until_their_time_is_over(kind: str, redis_server: RedisServer) -> None:
+    async def main() -> None:
+        store = open_state(redis_server.url if kind == "shared" else None, Events())
+        assert await store.get("key:x") is None
+        assert await store.put("key:x", {"n": [1, "two", None]}, 60, only_if_absent=True)
+        assert not await store.put("key:x", "other", 60, only_if_absent=True)
+        assert await store.get("key:x") == {"n": [1, "two", None]}
+        assert await store.put("key:x", "other", 0.05)
+        assert await store.get("key:x") == "other"
+        await until(lambda: is_gone(store, "key:x"))
+        await store.put("key:y", 1, 60)
+        await store.delete("key:y")
+        assert await store.get("key:y") is None
+        await store.close()
+
+    asyncio.run(main())
+
+
+def test_a_lost_store_stops_no_call_shows_in_a_metric_and_is_logged_once(redis_server: RedisServer) -> None:
+    async def main() -> None:
+        async with replicas(redis_server, 1) as [runtime]:
+            tool = protected(CircuitBreaker(failure_ratio=0.1), RateLimit("1000/hour"), runtime=runtime)
+            assert await tool.code() == "ok"
+            assert store_metrics(runtime) == (0, 0)
+            redis_server.kill()
+            assert await codes(tool.code() for _ in range(50)) == ["ok"] * 50
+            assert store_metrics(runtime) == (1, 1)
+            tool.work = fail
+            assert [await tool.code() for _ in range(10)][-1] == "CIRCUIT_OPEN"
+            redis_server.start()
+            await until(lambda: store_metrics(runtime) == (0, 1))
+
+    lines: list[str] = []
+    logger.enable("failsoft")
+    sink = logger.add(lambda message: lines.append(str(message.record["level"].name)), filter="failsoft.recovery.state")
+    try:
+        asyncio.run(main())
+    finally:
+        logger.remove(sink)
+        logger.disable("failsoft")
+    assert lines == ["WARNING", "INFO"]
+
+
+def store_metrics(runtime: Runtime) -> tuple[float, float]:
+    """Return whether the store is lost, and how often it was, as a scrape would show it."""
+    recorder = runtime.metrics
+    assert isinstance(recorder, PrometheusRecorder)
+    lines = dict(line.rsplit(" ", 1) for line in render(recorder)[0].decode().splitlines() if not line.startswith("#"))
+    return float(lines["mcp_state_store_unavailable"]), float(lines["mcp_state_store_losses_total"])
+
+
+def test_a_store_that_hangs_holds_nobody_up_for_long(redis_server: RedisServer) -> None:
+    async def main() -> None:
+        async with replicas(redis_server, 1) as [runtime]:
+            tool = protected(CircuitBreaker(), runtime=runtime)
+            assert await tool.code() == "ok"
+            redis_server.suspend()
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    assert await codes(tool.code() for _ in range(200)) == ["ok"] * 200
+                    assert [await tool.code() for _ in range(20)] == ["ok"] * 20
+                state = runtime.state
+                assert isinstance(state, ResilientState)
+                assert not state.is_available
+            finally:
+                redis_server.resume()
+            await until(lambda: state.is_available)
+
+    asyncio.run(main())
+
+
+def test_a_server_that_is_not_there_at_the_start_may_come_later() -> None:
+    server = RedisServer()
+    server.kill()
+
+    async def main() -> None:
+        async with replicas(server, 1) as [runtime]:
+            with CapturedEvents(runtime, StateStoreEvent) as captured:
+                tool = protected(CircuitBreaker(), runtime=runtime)
+                assert await tool.code() == "ok"
+                server.start()
+                await until(lambda: len(captured.all) == 2)
+            assert [event.available for event in captured.of(StateStoreEvent)] == [False, True]
+            assert await tool.code() == "ok"
+
+    try:
+        asyncio.run(main())
+    finally:
+        server.close()
+
+
+def test_what_was_decided_without_the_store_is_carried_over_where_it_knows_nothing(redis_server: RedisServer) -> None:
+    async def main() -> None:
+        async with replicas(redis_server) as runtimes:
+            one, other = (protected(CircuitBreaker(min_calls=3, open_s=600), runtime=runtime) for runtime in runtimes)
+            redis_server.kill()
+            one.work = fail
+            assert [await one.code() for _ in range(4)][-1] == "CIRCUIT_OPEN"
+            assert await other.code() == "ok"
+            assert await runtimes[0].state.put("key:done", "outcome", 60)
+            redis_server.start()
+            stores = [runtime.state for runtime in runtimes]
+            await until(lambda: are_available(stores))
+            assert await stores[1].get("key:done") == "outcome"
+            seen = {await one.code(), await other.code()}
+            assert len(seen) == 1, "the replicas do not agree"
+
+    asyncio.run(main())
+
+
+async def load_while_it_is_killed(server: RedisServer, times: int) -> None:
+    """Four callers and two replicas never stop; the server is killed and started again so many times."""
+    answered = lost = 0
+    slowest_s = 0.0
+    over = asyncio.Event()
+
+    async def caller(tool: Protected) -> None:
+        nonlocal answered, lost, slowest_s
+        while not over.is_set():
+            began = time.monotonic()
+            code = await tool.code()
+            slowest_s = max(slowest_s, time.monotonic() - began)
+            answered, lost = answered + 1, lost + (code != "ok")
+            await asyncio.sleep(0)
+
+    async with replicas(server) as runtimes:
+        strategies = (CircuitBreaker("api"), RateLimit("1000000/hour"), RetryBudget(dependency="api"))
+        tools = [protected(*strategies, runtime=runtime) for runtime in runtimes]
+        stores = [runtime.state for runtime in runtimes]
+        callers = [asyncio.create_task(caller(tool)) for tool in tools for _ in range(2)]
+        for _ in range(times):
+            before = answered
+            await until(lambda before=before: answered > before + 20)  # type: ignore[misc]
+            server.kill()
+            before = answered
+            await until(lambda before=before: answered > before + 20)  # type: ignore[misc]
+            await asyncio.to_thread(server.start)
+            await until(lambda: are_available(stores))
+        over.set()
+        async with asyncio.timeout(PATIENCE_S):
+            await asyncio.gather(*callers)
+    assert lost == 0
+    assert answered > 40 * times
+    assert slowest_s < PATIENCE_S / 3, "a call hung"
+
+
+def test_no_call_is_lost_while_the_server_is_killed_under_load(redis_server: RedisServer) -> None:
+    asyncio.run(load_while_it_is_killed(redis_server, 3))
+
+
+@pytest.mark.slow
+def test_no_call_is_lost_while_the_server_is_killed_twenty_times(redis_server: RedisServer) -> None:
+    asyncio.run(load_while_it_is_killed(redis_server, 20))
+
+
+def test_one_store_serves_one_event_loop_after_another(redis_server: RedisServer) -> None:
+    store = open_state(redis_server.url, Events())
+
+    async def use(store: StateStore) -> Any:
+        try:
+            return await store.change(WITHDRAW, "budget:x", *BUDGET)
+        finally:
+            await store.close()
+
+    assert [asyncio.run(use(store)) for _ in range(3)] == [[1, pytest.approx(left, abs=0.5)] for left in (9, 8, 7)]
+
+
+REPLICA = """
+import asyncio, sys
+from failsoft import Unavailable
+from failsoft.framework.events import Events
+from failsoft.recovery import CircuitBreaker, RateLimit
+from failsoft.recovery.state import open_state
+from failsoft.testing import fresh_runtime
+from tests.recovery.protected import protected
+
+def fail():
+    raise Unavailable
+
+async def main():
+    events = Events()
+    runtime = fresh_runtime(events=events, state=open_state(sys.argv[1], events))
+    guarded = protected(CircuitBreaker("api", min_calls=3, open_s=600), runtime=runtime)
+    limited = protected(RateLimit("1000/hour", dependency="api"), runtime=runtime)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        word = line.strip()
+        if word == "hit":
+            print(sum([await limited.code() == "ok" for _ in range(800)]), flush=True)
+        else:
+            guarded.work = fail if word == "fail" else lambda: "ok"
+            print(await guarded.code(), flush=True)
+    await runtime.state.close()
+
+asyncio.run(main())
+"""
+
+
+class Replica:
+    """A process of its own."""
+
+    def __init__(self, url: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", REPLICA, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def tell(self, word: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(word + "\n")
+        self._process.stdin.flush()
+
+    def answer(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def ask(self, word: str) -> str:
+        self.tell(word)
+        return self.answer()
+
+    def end(self) -> None:
+        self._process.communicate(timeout=PATIENCE_S)
+
+
+def test_two_processes_share_circuits_and_limits(redis_server: RedisServer) -> None:
+    both = [Replica(redis_server.url) for _ in range(2)]
+    try:
+        assert [replica.answer() for replica in both] == ["ready", "ready"]
+        assert both[1].ask("work") == "ok"
+        assert [both[0].ask("fail") for _ in range(4)] == ["UNAVAILABLE"] * 3 + ["CIRCUIT_OPEN"]
+        assert both[1].ask("work") == "CIRCUIT_OPEN"
+        for replica in both:
+            replica.tell("hit")
+        assert sum(int(replica.answer()) for replica in both) == pytest.approx(1_000, rel=0.01)
+    finally:
+        for replica in both:
+            replica.end()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://",
+        "redis://:secret@",
+        "redis://host:port",
+        "redis://host:99999",
+        "redis://host/first",
+        "unix://",
+        "http://host:6379",
+        "host:6379",
+        "redis://host?no_such_option=1",
+        "redis://[::1",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        open_state(url, Events())
+    assert "FAILSOFT_STATE_URL" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_without_the_client_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "failsoft.recovery.state.redis", raising=False)
+    monkeypatch.setitem(sys.modules, "redis", None)
+    with pytest.raises(ConfigurationError) as caught:
+        open_state("redis://localhost", Events())
+    assert "failsoft[redis]" in caught.value.resolution
+
+
+def test_a_password_is_never_logged_nor_announced() -> None:
+    server = RedisServer("--requirepass", "correct-horse")
+
+    async def main() -> list[Any]:
+        events = Events()
+        seen: list[Any] = []
+        events.subscribe(seen.append)
+        right = open_state(f"unix://:correct-horse@{server.socket}", events)
+        wrong = open_state(f"unix://:battery-staple@{server.socket}", events)
+        try:
+            assert await right.change(WITHDRAW, "budget:x", *BUDGET) == [1, 9.0]
+            assert await wrong.change(WITHDRAW, "budget:x", *BUDGET) == [1, 9.0]
+        finally:
+            await right.close()
+            await wrong.close()
+        return seen
+
+    lines: list[str] = []
+    logger.enable("failsoft")
+    sink = logger.add(lambda message: lines.append(str(message)), backtrace=True, diagnose=True)
+    try:
+        seen = asyncio.run(main())
+    finally:
+        logger.remove(sink)
+        logger.disable("failsoft")
+        server.close()
+    assert [event.available for event in seen] == [True, False]
+    assert lines
+    assert not [text for text in (*lines, repr(seen)) if "correct-horse" in text or "battery-staple" in text]

@@ -13,7 +13,7 @@ from failsoft import ConfigurationError
 from failsoft.framework.context import CallScope
 from failsoft.framework.state_port import LocalState
 from failsoft.recovery import RateLimit
-from failsoft.recovery.rate_limit import PARTS, TAKE
+from failsoft.recovery.rate_steps import PARTS, TAKE
 from failsoft.testing import fresh_runtime
 from tests.framework.recording import Recording
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected

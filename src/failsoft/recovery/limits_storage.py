@@ -6,7 +6,7 @@ from limits.aio.storage import MovingWindowSupport, Storage
 from limits.aio.strategies import MovingWindowRateLimiter
 
 from failsoft.framework.state_port import StateStore
-from failsoft.recovery.rate_limit import TAKE
+from failsoft.recovery.rate_steps import TAKE
 
 __all__ = ["StateStorage", "TooMany", "limiter"]
 

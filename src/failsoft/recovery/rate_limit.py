@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -12,18 +11,15 @@ from failsoft.framework.chain import Link, Proceed, Step
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import ConfigurationError, RateLimited
 from failsoft.framework.ports import CalledOperation
-from failsoft.framework.state_port import Changed, State, Transition
 from failsoft.recovery.rejection import effect_so_far, shown_wait_s
 
 if TYPE_CHECKING:
     from limits import RateLimitItem
     from limits.aio.strategies import MovingWindowRateLimiter
 
-__all__ = ["TAKE", "Per", "RateLimit", "RateLimitOptions", "take"]
+__all__ = ["Per", "RateLimit", "RateLimitOptions"]
 
 Per: TypeAlias = Literal["dependency", "principal", "server"]
-PARTS = 200
-"""Calls within one part of the window, a 200th, are remembered together; so far an early one may count too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ class RateLimit:
 
     def __init__(self, limit: str, *, per: Per = "dependency", dependency: str | None = None) -> None:
         self.options = RateLimitOptions(limit, per, dependency)
-        self._item = _parsed(limit)
+        _parsed(limit)
 
     def links(self, bound: CalledOperation) -> Sequence[Link]:
         """Return the link that counts calls and turns away those that are too many."""
@@ -86,7 +82,7 @@ class RateLimit:
     def _counted(self, limiter: MovingWindowRateLimiter, subject: str) -> Step:
         from failsoft.recovery.limits_storage import TooMany  # noqa: PLC0415 - as above
 
-        item, is_personal = self._item, self.options.per == "principal"
+        item, is_personal = _parsed(self.options.limit), self.options.per == "principal"
 
         async def step(call: CallContext, proceed: Proceed) -> Any:
             whose = (subject, _fingerprint(call.principal)) if is_personal else (subject,)
@@ -121,69 +117,3 @@ def _parsed(limit: str) -> RateLimitItem:
 def _fingerprint(principal: str | None) -> str:
     """Return what stands for a caller in a key: names of people do not belong into a shared store."""
     return "" if principal is None else hashlib.sha256(principal.encode("utf-8", "replace")).hexdigest()[:20]
-
-
-def take(state: State | None, now: float, limit: int, period_s: float, cost: int) -> Changed:
-    """Count calls if they fit in; the answer is whether they did (1), and else the seconds until they would.
-
-    The state's `taken` holds the time and number of calls, the oldest first.
-
-    Args:
-        state: Of one limit.
-        now: Seconds.
-        limit: Calls in a period.
-        period_s: Its length.
-        cost: Calls to count.
-    """
-    taken: list[Any] = []
-    for place in range(0, len(state["taken"]) if state else 0, 2):
-        if state and state["taken"][place] > now - period_s:
-            taken += state["taken"][place : place + 2]
-    total = sum(taken[1::2])
-    if total + cost > limit:
-        wait_s, free = period_s, limit - total
-        for place in range(0, len(taken), 2):
-            free += taken[place + 1]
-            wait_s = taken[place] + period_s - now
-            if free >= cost:
-                break
-        return Changed({"taken": taken}, [0, wait_s], period_s)
-    span = period_s / PARTS
-    if taken and math.floor(taken[-2] / span) == math.floor(now / span):
-        taken[-2:] = [now, taken[-1] + cost]
-    else:
-        taken += [now, cost]
-    return Changed({"taken": taken}, [1, 0.0], period_s)
-
-
-TAKE = Transition(
-    "rate.take",
-    take,
-    """
-    local limit, period_s, cost = unpack(arguments)
-    local taken, total = {}, 0
-    local before = state and state.taken or {}
-    for place = 1, #before, 2 do
-        if before[place] > now - period_s then
-            taken[#taken + 1], taken[#taken + 2] = before[place], before[place + 1]
-            total = total + before[place + 1]
-        end
-    end
-    if total + cost > limit then
-        local wait_s, free = period_s, limit - total
-        for place = 1, #taken, 2 do
-            free = free + taken[place + 1]
-            wait_s = taken[place] + period_s - now
-            if free >= cost then break end
-        end
-        return {taken = taken}, {0, wait_s}, period_s
-    end
-    local span, last = period_s / 200, #taken
-    if last > 0 and math.floor(taken[last - 1] / span) == math.floor(now / span) then
-        taken[last - 1], taken[last] = now, taken[last] + cost
-    else
-        taken[last + 1], taken[last + 2] = now, cost
-    end
-    return {taken = taken}, {1, 0}, period_s
-    """,
-)

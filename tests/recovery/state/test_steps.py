@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 import failsoft.recovery
 from failsoft.framework.state_port import Transition
 from failsoft.recovery.circuit_steps import ADMIT, FORCE, PEEK, REPORT
-from failsoft.recovery.rate_limit import TAKE
+from failsoft.recovery.rate_steps import TAKE
 from failsoft.recovery.retry_budget import WITHDRAW
 from failsoft.recovery.state.lua import SEED, argument, as_answer, script
 from tests.recovery.state.redis_server import RedisServer

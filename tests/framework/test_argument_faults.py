@@ -245,6 +245,15 @@ def test_a_value_that_only_looks_different_is_suggested(annotation, value, sugge
     assert type(told.suggestion) is type(suggestion)
 
 
+def test_null_for_an_optional_parameter_may_be_left_out():
+    model = create_model("Arguments", a=(str, ...), b=(str, "x"), c=(list[str], ["x"]))
+    arguments = {"a": None, "b": None, "c": [None]}
+    with pytest.raises(pydantic_core.ValidationError) as caught:
+        model.model_validate(arguments)
+    told = violations_from_pydantic(caught.value, model.model_json_schema(), arguments)
+    assert [(one.path, "leave it out" in one.message) for one in told] == [("a", False), ("b", True), ("c.0", False)]
+
+
 def test_the_accepted_values_are_listed_up_to_twenty():
     told = fault(Literal[tuple(f"v{number}" for number in range(30))], "x")
     assert len(told.allowed) == 20

@@ -356,6 +356,21 @@ def test_a_secret_that_was_sent_as_a_name_is_not_repeated() -> None:
     assert name not in str([failure.message, failure.violations, failure.suggestions])
 
 
+@pytest.mark.parametrize(
+    ("faults", "changes"),
+    [
+        ([("a", "missing", None)], "Add `a`"),
+        ([("a", "missing", None), ("b", "unexpected", "a"), ("c", "type", None)], "Correct `b`, `c`"),
+        ([("a", "type", None), ("b", "unexpected", None), ("c", "range", None)], "Correct `a`, `c`, leave out `b`"),
+        ([("", "type", None)], "Correct the arguments"),
+    ],
+)
+def test_the_guidance_says_what_to_do_with_each_parameter(faults: Any, changes: str) -> None:
+    violations = [Violation(path=p, reason=r, message="is wrong", suggestion=s) for p, r, s in faults]
+    failure = told(InvalidParameter.from_violations(violations), ran=False)
+    assert failure.message.endswith(f"{changes} and call `look` again.")
+
+
 class Served(BaseTool):
     """A toolset that serves a folder."""
 

@@ -34,6 +34,8 @@ def test_a_suggested_value_is_shown_as_json_has_it(suggestion: object, shown: st
         ("length", "at least 1 character", "Provide at least 1 character"),
         ("format", "a date as YYYY-MM-DD", "Provide a date as YYYY-MM-DD"),
         ("enum", "one of 'a', 'b'", "Provide one of 'a', 'b'"),
+        ("enum", "5", "Provide 5"),
+        ("reference", "type of some document", "Provide a valid type of some document"),
         ("unexpected", "one of 'a', 'b'", "Use one of 'a', 'b'"),
         ("value", "", ""),
     ],

@@ -71,6 +71,11 @@ class Accepted:
         return tuple(accepted_names(self._schemas))
 
     @cached_property
+    def required(self) -> frozenset[str]:
+        """The property names that one of the alternatives cannot do without."""
+        return frozenset(name for schema in self._schemas for name in schema.get("required") or ())
+
+    @cached_property
     def patterns(self) -> tuple[str, ...]:
         """The patterns of further property names."""
         return tuple(pattern for schema in self._schemas for pattern in schema.get("patternProperties") or ())

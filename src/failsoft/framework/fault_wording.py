@@ -71,7 +71,7 @@ def violation(
     return Violation(
         path=dotted(place.path),
         reason=reason,
-        message=bounded(said) if said else _clause(reason, place.value, expected),
+        message=bounded(said) if said else _clause(reason, place, expected),
         expected=expected,
         allowed=tuple(filter(_is_json_scalar, allowed[:ALLOWED_AT_MOST])) if allowed else (),
         suggestion=None if private else _suggestion(reason, place, allowed),
@@ -99,15 +99,22 @@ def _unexpected(place: Place) -> Violation:
     )
 
 
-def _clause(reason: Reason, value: Any, expected: str) -> str:
+def _clause(reason: Reason, place: Place, expected: str) -> str:
     if not expected:
         return "is not acceptable"
-    clause = f"expected {expected[: QUOTED_AT_MOST - 30]}"
-    if reason == "type" and value is not ABSENT:
-        kind = json_type(value)
+    clause = f"expected {expected[: QUOTED_AT_MOST - 60]}"
+    if reason == "type" and place.value is not ABSENT:
+        kind = json_type(place.value)
         if f" or {kind} " not in f" or {expected} ":
             clause += f", got {kind}"
+        if place.value is None and _is_optional(place):  # many callers write null for what they do not want to say
+            clause += " (leave it out instead)"
     return clause
+
+
+def _is_optional(place: Place) -> bool:
+    name = place.path[-1] if place.path else None
+    return name in place.around.names and name not in place.around.required
 
 
 def _suggestion(reason: Reason, place: Place, allowed: Sequence[Any]) -> Any:

@@ -46,6 +46,7 @@ _TEXT_AT_MOST = 2_000
 _SUGGESTIONS_AT_MOST = 8
 _VIOLATIONS_AT_MOST = 200
 _SPELLED_OUT = 80
+_CHANGES_AT_MOST = 5
 
 _ECHOING = frozenset({"pydantic", "pydantic_core", "sqlalchemy"})
 """Packages whose exceptions print the values that were passed to them."""
@@ -165,13 +166,23 @@ def _after_fix(error: ToolError, call: CallContext, step: NextStep | None, error
     if error.actor == "person":
         return f"A person has to renew the access (error id {error_id}), then call `{call.operation}` again."
     if error.violations:
-        return f"Correct {_places(error.violations)} and call `{call.operation}` again."
+        return f"{_changes(error.violations)} and call `{call.operation}` again."
     return f"Change the arguments and call `{call.operation}` again."
 
 
-def _places(violations: tuple[Violation, ...]) -> str:
-    paths = [bounded(item.path, _SPELLED_OUT).replace("`", "'") for item in violations[:5]]
-    return ", ".join(dict.fromkeys([f"`{path}`" if path else "the arguments" for path in paths]))
+def _changes(violations: tuple[Violation, ...]) -> str:
+    """Return what to do with the first few faulty parameters: ``Add `path`, correct `limit`, leave out `sort` ``."""
+    renamed = [item.suggestion for item in violations[:_CHANGES_AT_MOST] if item.reason == "unexpected"]
+    places: dict[str, list[str]] = {}
+    for item in violations[:_CHANGES_AT_MOST]:
+        if item.reason == "missing" and item.path in renamed:
+            continue
+        is_superfluous = item.reason == "unexpected" and item.suggestion is None
+        verb = "add" if item.reason == "missing" else "leave out" if is_superfluous else "correct"
+        path = bounded(item.path, _SPELLED_OUT).replace("`", "'")
+        places.setdefault(verb, []).append(f"`{path}`" if path else "the arguments")
+    text = ", ".join([f"{verb} {', '.join(dict.fromkeys(names))}" for verb, names in places.items()])
+    return text[:1].upper() + text[1:]
 
 
 def _call(step: NextStep) -> str:

@@ -17,4 +17,4 @@ def record(cls: type[T]) -> type[T]:
     At run time nothing guards them: `frozen=True` sets every field by a function call, and that came to a tenth of a
     failed call. It is for the records that every such call makes.
     """
-    return dataclass(slots=True, kw_only=True, unsafe_hash=True)(cls)
+    return dataclass(kw_only=True, unsafe_hash=True)(cls)  # with slots it could not be pickled by every protocol

@@ -29,7 +29,10 @@ _SPELLED_OUT_AT_MOST = 5
 _NAMED_AT_MOST = 20
 _NAME_AT_MOST = 40
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
-_JSON_TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+_WITHOUT_ARTICLE = (
+    *("a ", "an ", "the ", "one of ", "at ", "more ", "less ", "text ", "items ", "arguments ", "ASCII ", "Unicode "),
+)
+"""Beginnings of what was expected that do not go with `a valid`."""
 
 
 @record
@@ -102,8 +105,7 @@ def advice(violation: Violation) -> str:
         return ""
     if violation.reason == "unexpected":
         return f"Use {expected}"
-    if expected.partition(" ")[0] in _JSON_TYPES:
-        return f"Provide a valid {expected}"
     if violation.reason == "range" and not expected.startswith(("a ", "an ")):
         return f"Provide a value that is {expected}"
-    return f"Provide {expected}"
+    is_whole = not expected[0].isalpha() or expected.startswith(_WITHOUT_ARTICLE)
+    return f"Provide {expected}" if is_whole else f"Provide a valid {expected}"

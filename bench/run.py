@@ -19,7 +19,7 @@ from pathlib import Path
 
 from measure import Figure, show
 
-BENCHMARKS = ("call_path", "through_mcp", "import_time", "scrape", "docs_search")
+BENCHMARKS = ("call_path", "through_mcp", "import_time", "scrape", "docs_search", "edit")
 
 
 def run(name: str, flags: list[str]) -> list[Figure]:

@@ -16,8 +16,8 @@ BENCH = ROOT / "bench"
 RUN_WITHIN_S = 300
 
 
-def _run(name: str, *flags: str) -> str:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+def _run(name: str, *flags: str, **variables: str) -> str:
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")} | variables
     done = subprocess.run(
         [sys.executable, BENCH / name, *flags],
         env=environment,
@@ -59,6 +59,23 @@ def test_a_scrape_is_set_against_none() -> None:
 def test_the_docs_toolset_is_searched_and_read() -> None:
     figures = _figures("docs_search")
     assert {"index: build ms", "search, two words ms", "get ms"} <= figures.keys()
+
+
+def test_editing_is_set_against_the_least_that_any_program_has_to_do() -> None:
+    figures = _figures("edit")
+    assert figures["multi_edit of the least"]["goal"] == "<= 3"
+
+
+@pytest.mark.slow
+def test_real_edits_come_out_byte_for_byte_and_broken_ones_are_refused() -> None:
+    """Run on two small packages, if somebody has run it before: it is that run which fetches them."""
+    cache = Path.home() / ".cache"
+    if not any((cache / "failsoft-bench" / "wheels").glob("werkzeug-*/*.whl")):
+        pytest.skip("the packages are not there (python bench/edit_histories.py --quick fetches them)")
+    table = _run("edit_histories.py", "--quick", "--json", XDG_CACHE_HOME=str(cache))
+    figures = {one["name"]: one["value"] for one in json.loads(table.splitlines()[-1])["figures"]}
+    assert figures["answered wrongly"] == 0
+    assert figures["cases"] > 40
 
 
 def test_every_server_answers_in_memory_and_over_http() -> None:

@@ -49,8 +49,8 @@ def call(
     open_screen().json(response.to_dict(), compact=compact)
     if not response.success:
         if is_terminal(sys.stderr):
-            named = {"--toolset": toolset, "--app": app, "--root": root}
-            options = [word for name, value in named.items() if value is not None for word in (name, str(value))]
+            named = [("--toolset", toolset), ("--app", app), *(("--root", folder) for folder in root or ())]
+            options = [word for name, value in named if value is not None for word in (name, str(value))]
             _advise(response, options)
         raise typer.Exit(ExitCode.FAILED)
 

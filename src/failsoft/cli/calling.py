@@ -27,7 +27,7 @@ def answer(
     *,
     toolset: str | None,
     app: str | None,
-    root: Path | None,
+    root: Sequence[Path] | None,
 ) -> ToolResponse[Any]:
     """Return the answer to one call; an operation that does not exist is answered as well.
 
@@ -37,7 +37,7 @@ def answer(
         words: `KEY=VALUE`, read by the schema; they replace arguments of the same name.
         toolset: The installed toolset; all of them if neither this nor `app` is given.
         app: `module:attribute`.
-        root: The folder that installed toolsets work in.
+        root: The folders that installed toolsets work in.
 
     Raises:
         CONFIG_ERROR: The tools cannot be loaded.

@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -60,7 +60,7 @@ class Checkup:
         self.remarks.append(Remark("warning", about, message))
 
 
-def check_up(app: str | None, root: Path | None) -> Checkup:
+def check_up(app: str | None, root: Sequence[Path] | None) -> Checkup:
     """Return the facts about this installation. Nothing that is wrong ends it."""
     found = Checkup()
     found.sections["versions"] = _versions(found)
@@ -147,7 +147,7 @@ def _look_for_open_doors(found: Checkup, settings: Settings) -> None:
         found.warn("detail", f"callers see details ({settings.detail_level}) in production")
 
 
-def _toolsets(found: Checkup, app: str | None, root: Path | None) -> list[dict[str, Any]]:
+def _toolsets(found: Checkup, app: str | None, root: Sequence[Path] | None) -> list[dict[str, Any]]:
     rows = []
     for name, entry_point in find_toolsets().items():
         package = entry_point.dist.name if entry_point.dist else ""

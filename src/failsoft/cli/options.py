@@ -18,10 +18,10 @@ App: TypeAlias = Annotated[
     ),
 ]
 Root: TypeAlias = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
         "--root",
         metavar="DIR",
-        help="The folder that the toolsets work in; by default the current one. Nothing outside it is touched.",
+        help="The folder that the toolsets work in: nothing outside it is touched. The edit toolset takes several.",
     ),
 ]

@@ -33,7 +33,7 @@ class LoggedSource:
         return self.source()
 
 
-def tool_source(toolsets: Sequence[str], app: str | None, root: Path | None) -> ToolSource:
+def tool_source(toolsets: Sequence[str], app: str | None, root: Sequence[Path] | None) -> ToolSource:
     """Return what makes these tools, here or in another process.
 
     Raises:
@@ -43,12 +43,13 @@ def tool_source(toolsets: Sequence[str], app: str | None, root: Path | None) -> 
     for name in toolsets:
         if name not in known:
             raise _unknown(name, list(known))
-    if root is not None and not root.is_dir():
-        raise ConfigurationError(issue=f"--root {root} is no folder")
-    return ToolSource(tuple(dict.fromkeys(toolsets)), app or "", root)
+    for folder in root or ():
+        if not folder.is_dir():
+            raise ConfigurationError(issue=f"--root {folder} is no folder")
+    return ToolSource(tuple(dict.fromkeys(toolsets)), app or "", tuple(root or ()))
 
 
-def tools_for(operation: str, toolset: str | None, app: str | None, root: Path | None) -> list[BaseTool]:
+def tools_for(operation: str, toolset: str | None, app: str | None, root: Sequence[Path] | None) -> list[BaseTool]:
     """Return the tools among which an operation is called: those named, else the one installed toolset that has it.
 
     Raises:
@@ -69,7 +70,7 @@ def tools_for(operation: str, toolset: str | None, app: str | None, root: Path |
     return (having or near or tools)[:1]
 
 
-def toolbox_of(targets: Sequence[str], root: Path | None) -> Toolbox:
+def toolbox_of(targets: Sequence[str], root: Sequence[Path] | None) -> Toolbox:
     """Return the tools that are named, together: toolsets by name, applications as `module:attribute`.
 
     Raises:
@@ -82,7 +83,7 @@ def toolbox_of(targets: Sequence[str], root: Path | None) -> Toolbox:
     return Toolbox(tools)
 
 
-def _installed(root: Path | None) -> list[BaseTool]:
+def _installed(root: Sequence[Path] | None) -> list[BaseTool]:
     """Return the installed toolsets that can be made; one that cannot must not hide the others."""
     tools: list[BaseTool] = []
     reason: ToolError | None = None

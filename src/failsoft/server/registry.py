@@ -31,12 +31,12 @@ class ToolSource:
     Args:
         toolsets: Names under the entry-point group `failsoft.toolsets`.
         app: `module:attribute`, or empty.
-        root: The folder that toolsets work in; each one's own default if left out.
+        root: The folder, or the folders, that toolsets work in; each one's own default if left out.
     """
 
     toolsets: tuple[str, ...] = ()
     app: str = ""
-    root: Path | None = None
+    root: Path | tuple[Path, ...] | None = None
 
     def __call__(self) -> list[BaseTool]:
         """Return the tools, named toolsets first.
@@ -63,15 +63,17 @@ def find_toolsets() -> dict[str, EntryPoint]:
     return dict(sorted(found.items()))
 
 
-def load_toolset(name: str, *, root: Path | None = None) -> BaseTool:
+def load_toolset(name: str, *, root: Path | tuple[Path, ...] | None = None) -> BaseTool:
     """Return the toolset that is installed under this name.
 
     Args:
         name: Its name under the entry-point group `failsoft.toolsets`.
-        root: Given to a class whose `__init__` takes a `root`; other toolsets work where they like.
+        root: Given to a class whose `__init__` takes a `root`; other toolsets work where they like. Several folders are
+            given to a class that says `takes_several_roots = True`.
 
     Raises:
-        CONFIG_ERROR: There is none, or it cannot be loaded; the message names those that there are.
+        CONFIG_ERROR: There is none, or it cannot be loaded; the message names those that there are. Or it works in one
+            folder, and several are given.
     """
     known = find_toolsets()
     if name not in known:
@@ -80,8 +82,12 @@ def load_toolset(name: str, *, root: Path | None = None) -> BaseTool:
         loaded: Any = known[name].load()
     except Exception as error:
         raise ConfigurationError(issue=f"the toolset '{name}' cannot be loaded ({_told(error)})") from error
-    if root is not None and isinstance(loaded, type) and "root" in inspect.signature(loaded.__init__).parameters:  # type: ignore[misc]
-        loaded = functools.partial(loaded, root=root)
+    folders = (root,) if isinstance(root, Path) else root or ()
+    if folders and isinstance(loaded, type) and "root" in inspect.signature(loaded.__init__).parameters:  # type: ignore[misc]
+        takes_several = getattr(loaded, "takes_several_roots", False)
+        if len(folders) > 1 and not takes_several:
+            raise ConfigurationError(issue=f"the toolset '{name}' works in one folder, and {len(folders)} are given")
+        loaded = functools.partial(loaded, root=folders if len(folders) > 1 else folders[0])
     return as_tools(loaded, origin=f"the toolset '{name}'")[0]
 
 

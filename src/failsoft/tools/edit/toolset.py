@@ -38,6 +38,7 @@ class Edit(BaseTool):
 
     name = "edit"
     wire_format = "edit_envelope"
+    takes_several_roots = True
 
     def __init__(
         self,
@@ -98,7 +99,11 @@ class Edit(BaseTool):
         return place_of(error, call.params)
 
     async def startup(self) -> None:
-        """Finish or undo what a crash left half done."""
+        """Finish or undo what a crash left half done; say so in the log if nothing confines the edits."""
+        if self.files.roots.folders == ("/",):
+            logger.warning(
+                "The edit toolset has no root: every file that this user may write can be edited (--root DIR)"
+            )
         await self.runtime.threads.run(self._recover)
 
     def _work(self, call: CallContext, request: Request) -> list[SingleResult]:

@@ -11,8 +11,8 @@ from typing import Any
 from failsoft.framework.errors import Effect, InvalidParameter, ToolError
 from failsoft.framework.normalize import normalize
 from failsoft.framework.settings import Settings
-from failsoft.framework.threads import is_given_up
 from failsoft.framework.text import printable
+from failsoft.framework.threads import is_given_up
 from failsoft.framework.violations import Violation
 from failsoft.tools.edit.argument_errors import TooManyEdits
 from failsoft.tools.edit.changes import unified_diff
@@ -26,6 +26,7 @@ from failsoft.tools.edit.wording import edit_status, message_of
 from failsoft.tools.files import Content, FileFault, Files, Transaction, Written
 
 __all__ = ["Work"]
+
 
 @dataclass(slots=True)
 class _Edited:

@@ -276,6 +276,19 @@ def test_if_the_first_is_cancelled_the_next_takes_over() -> None:
     assert sorted(metrics.of("finished")) == ["cancelled", "cancelled", "ok", "ok", "ok"]
 
 
+def test_an_old_answer_is_served_to_all_who_wait_when_the_first_runs_out_of_time() -> None:
+    async def late() -> list[Any]:
+        await read(tool)
+        await asyncio.sleep(60)
+        first = asyncio.create_task(read(tool))
+        await asyncio.sleep(5)
+        return await asyncio.gather(first, read(tool), read(tool))
+
+    tool, _ = pages(None, 3600)
+    assert [response.metadata.recovery.degraded for response in InstantClock().run(late())] == [True] * 3
+    assert tool.asked == ["a", "a"]
+
+
 def test_if_the_first_runs_out_of_time_the_later_ones_have_time_left() -> None:
     async def late() -> list[Any]:
         first = asyncio.create_task(read(tool))

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.chain import Link, Proceed
 from failsoft.framework.context import CallContext
-from failsoft.framework.errors import ConfigurationError, DeadlineExceeded, ToolError
+from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.json_safe import encode_and_tell
 from failsoft.framework.normalize import normalize
 from failsoft.framework.ports import CalledOperation
@@ -53,10 +53,11 @@ class StaleCacheOptions:
 class StaleCache:
     """Keeps answers of a read-only operation; an old one is served, as `degraded`, when a new one cannot be had.
 
-    Equal calls at one time are one: the others wait for the first and get its answer or its error, and if the first is
-    cancelled or runs out of time the next one takes over. A call is equal if its operation, its caller, its session and
-    its arguments are. Failures and second-best answers are never kept, nor are answers to changed arguments.
-    An old answer stands in only for errors that waiting may cure: what is gone or forbidden now is not served.
+    Equal calls at one time are one: the others wait for the first and get its answer or its error; if the first is
+    cancelled, or runs out of time with nothing to serve, the next one takes over. Calls are equal if their operation,
+    their caller, their session and their arguments are. Failures and second-best answers are never kept, nor are
+    answers to changed arguments. An old answer stands in only for errors that waiting may cure: what is gone or
+    forbidden now is not served.
     A call with a handler of its own (`execute_with_error_handling(..., handler)`) goes past the cache.
 
     Args:
@@ -147,8 +148,7 @@ class _Cache:
             if call.expired or is_real_cancellation(raised):
                 raise
             call.error = normalize(raised)
-            if not isinstance(call.error, DeadlineExceeded):  # those who came later have time left
-                flight.error = copy.copy(call.error)
+            flight.error = copy.copy(call.error)
         else:
             call.cache_hit = False
             return value

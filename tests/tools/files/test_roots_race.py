@@ -7,13 +7,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from failsoft.tools.files import ChangedOnDisk, DiskFault, FileFault, Files, OutsideRoots, Roots
+from tests.tools.files.faulty_system import watched
 from tests.tools.files.thorough import THOROUGH
 
 ROUNDS = 10_000 if THOROUGH else 2_000
@@ -123,3 +124,35 @@ def test_nothing_outside_is_read_or_written(tree: Path, script: str) -> None:
     assert read
     assert faults
     assert outside(tree) == {"file": "outside"}
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_a_file_swapped_for_a_link_right_before_it_is_opened_is_not_followed(tree: Path, turn: int) -> None:
+    """At each opening of it in turn: for reading, for its mode and owner twice, for the last comparison."""
+    files = Files(Roots([tree]), state_folder=tree.parent / "state")
+    file = tree / "place/file"
+    openings = 0
+    contents: list[bytes] = []
+
+    def interfere(number: int, name: str, call: Callable[..., object], arguments: tuple[object, ...]) -> None:
+        nonlocal openings
+        if name == "open" and arguments[0] == "file":
+            openings += 1
+            if openings == turn + 1:
+                file.unlink()
+                file.symlink_to(tree.parent / "outside/file")
+
+    def change() -> None:
+        with files.transaction([str(file)]) as work:
+            contents.append(work.read(str(file), bytes_at_most=100).data)
+            work.replace(str(file), b"new", backup=True)
+            work.commit()
+
+    with watched(interfere), pytest.raises(FileFault) as caught:
+        change()
+
+    assert openings > turn
+    assert caught.value.effect == "none"
+    assert set(contents) <= {b"inside"}
+    assert outside(tree) == {"file": "outside"}
+    assert not list(tree.glob("place/.*"))

@@ -31,7 +31,8 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _EXISTING = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NO_LINKS = frozenset({errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 """What some file systems, and the kernel's protection of other people's files, answer to a hard link."""
-_CHUNK_BYTES = 1 << 20
+_CHUNK_BYTES = 1 << 16
+"""Small enough that the memory of one chunk serves for the next: larger ones come from the system, page by page."""
 
 
 class Slot:
@@ -306,9 +307,9 @@ class Slot:
 
 def _holds(file: int, data: bytes) -> bool:
     """Return whether the open file has exactly these bytes."""
-    rest = memoryview(data)
+    place = 0
     while chunk := os.read(file, _CHUNK_BYTES):
-        if rest[: len(chunk)] != chunk:
+        if data[place : place + len(chunk)] != chunk:  # bytes: a view would be compared number by number
             return False
-        rest = rest[len(chunk) :]
-    return not rest
+        place += len(chunk)
+    return place == len(data)

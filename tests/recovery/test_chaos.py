@@ -90,7 +90,7 @@ def test_another_share_does_not_shift_the_faults() -> None:
         ({"cancelled": 1.0}, "write", "UNKNOWN_ERROR", "unknown", ["error"]),
         ({"fault": 1.0}, "read_in_thread", "UNAVAILABLE", "none", ["error"]),
     ],
-    ids=str,
+    ids=["fault", "other", "foreign", "lost", "wrong", "reported", "cancelled", "in a thread"],
 )
 def test_each_fault_is_counted_and_told_as_a_real_one(
     options: dict[str, Any], name: str, code: str, effect: str, attempts: list[str]

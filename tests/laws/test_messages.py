@@ -160,8 +160,10 @@ def test_whatever_is_refused_is_refused_with_a_way_out(params: Any) -> None:
 
 def test_the_toolsets_that_ship_pass_the_lint() -> None:
     from failsoft.tools.docs import Docs  # noqa: PLC0415 - the toolset loads only here
+    from failsoft.tools.edit import Edit  # noqa: PLC0415 - the same
 
-    box = Toolbox([Docs(runtime=Runtime(settings=quiet_runtime().settings)), Store(runtime=quiet_runtime())])
+    runtime = Runtime(settings=quiet_runtime().settings)
+    box = Toolbox([Docs(runtime=runtime), Edit(runtime=runtime), Store(runtime=quiet_runtime())])
     assert lint_toolbox(box) == []
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
+import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from loguru import logger
 
-from failsoft import ConfigurationError
+from failsoft import ConfigurationError, configure_logging
 from failsoft.tools.edit import Edit
 from tests.tools.edit.desk import Desk, change
 
@@ -150,8 +153,8 @@ def test_one_file_under_two_names_is_refused(desk: Desk) -> None:
     (desk.root / "link").symlink_to(file)
     for other in (file, desk.root / "link", f"{desk.root}/./a.txt"):
         wire = desk.edit_files((file, [change("one", "1")]), (other, [change("two", "2")]))
-        assert (wire["error_code"], wire["file_index"]) == ("VALIDATION_FAILED", 1 if other != file else 0)
-        assert wire["violations"][0]["path"].startswith("files.")
+        assert (wire["error_code"], wire["file_index"]) == ("VALIDATION_FAILED", 1)
+        assert wire["violations"][0]["path"] == "files.1.file_path"
     assert file.read_text() == TEXT
 
 
@@ -309,9 +312,39 @@ def test_without_a_root_every_absolute_path_goes(desk: Desk) -> None:
     assert desk.edit(desk.file(), change("two", "2"), tool=Edit(state_folder=desk.state))["success"]
 
 
+@pytest.mark.parametrize("path", ["/proc/self/environ", "/sys/kernel/uevent_helper"])
+def test_the_kernels_own_files_are_never_edited_nor_shown(desk: Desk, path: str) -> None:
+    wire = desk.edit(path, change("PATH", "x"), tool=Edit(state_folder=desk.state))
+    assert (wire["error_code"], "context" in wire) == ("PERMISSION_DENIED", False)
+
+
 def test_a_root_that_is_no_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError):
         Edit(tmp_path / "gone")
+
+
+def test_what_files_and_edits_hold_is_never_logged(desk: Desk) -> None:
+    stream = io.StringIO()
+    sink = configure_logging("DEBUG", json_lines=True, stream=stream)
+    try:
+        file = desk.file(content="canary of the file\ncanary of the file\n")
+        for old in ("canary of the edit", "canary of the file"):
+            wire = desk.edit(file, change(old, "canary of the text"), tool=desk.tool(environment="development"))
+            assert "canary" in json.dumps(wire["context"])
+            assert "canary" not in json.dumps(wire["details"])
+    finally:
+        logger.remove(sink)
+        logger.disable("failsoft")
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert {line.get("code") for line in lines} >= {"MATCH_NOT_FOUND", "AMBIGUOUS_MATCH"}
+    assert "canary" not in stream.getvalue()
+
+
+def test_a_secret_in_the_context_is_taken_out(desk: Desk) -> None:
+    file = desk.file(content='name = "a"\npassword = "correct horse battery"\n')
+    wire = desk.edit(file, change("nothing of the kind", "x"))
+    assert wire["context"]["snippet"].startswith('name = "a"\npassword = ')
+    assert "horse" not in json.dumps(wire)
 
 
 def test_progress_is_reported_for_each_file(desk: Desk) -> None:

@@ -28,7 +28,7 @@ class ErrorResponseFormat:
         message = failure.message
         is_aggregate = bool(failure.violations) and isinstance(failure.exception, (InvalidParameter, ValidationFailed))
         if not is_aggregate:
-            details = {**failure.public, **details}
+            details = {**details, **failure.public}  # details are without contents, which may be what helps
         if failure.violations:
             aggregated = field_errors([(item.path or "arguments", item.message) for item in failure.violations])
             details |= aggregated

@@ -55,7 +55,8 @@ def coded(fault: files.FileFault, request: Request) -> ToolError:
         request: What the call asked for.
     """
     paths = request.paths
-    index = paths.index(fault.path) if fault.path in paths else 0
+    places = [place for place, path in enumerate(paths) if path == fault.path] or [0]
+    index = places[-1]  # of a file that is named twice, the second place is the fault
     if isinstance(fault, files.DiskFault):
         error = _disk_error(fault, request, index)
     else:

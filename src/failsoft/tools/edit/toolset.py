@@ -23,6 +23,9 @@ from failsoft.tools.files import FileFault, Files as FilesOnDisk, Roots
 
 __all__ = ["Edit"]
 
+_KERNEL = (Path("/proc"), Path("/sys"))
+"""No files: what is shown there may be the server's own secrets, and what is written there reconfigures the machine."""
+
 
 class Edit(BaseTool):
     """Exact replacements in text files, one or many at once: all edits of a call are made, or none.
@@ -49,6 +52,7 @@ class Edit(BaseTool):
     ) -> None:
         super().__init__(runtime=runtime)
         self.files = FilesOnDisk(_roots(root), state_folder=state_folder)
+        self.roots = tuple(map(Path, self.files.roots.folders))
 
     @operation(destructive=True, open_world=False, title="Edit a file", recovery=[])
     def multi_edit(
@@ -132,7 +136,7 @@ class Edit(BaseTool):
 
 def _roots(root: Path | Sequence[Path] | None) -> Roots:
     if root is None:
-        return Roots.anywhere()
+        return Roots.anywhere(off_limits=_KERNEL)
     folders = [root] if isinstance(root, (str, Path)) else list(root)
     try:
         return Roots(folders)

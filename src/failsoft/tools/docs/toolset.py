@@ -98,6 +98,7 @@ class Docs(BaseTool):
                 issue="the documentation folder does not exist", resolution=f"{folder} is no folder; name one that is"
             )
         self.documents = DocumentRoot(folder, document_bytes_at_most=document_bytes_at_most)
+        self.roots = (self.documents.root,)
         self.index = DocumentIndex(self.documents, cache_dir=cache_dir)
 
     @operation(read_only=True, open_world=False, title="Read a document")

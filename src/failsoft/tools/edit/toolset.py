@@ -53,6 +53,7 @@ class Edit(BaseTool):
         super().__init__(runtime=runtime)
         self.files = FilesOnDisk(_roots(root), state_folder=state_folder)
         self.roots = tuple(map(Path, self.files.roots.folders))
+        self.roots = tuple(map(Path, self.files.roots.folders))
 
     @operation(destructive=True, open_world=False, title="Edit a file", recovery=[])
     def multi_edit(

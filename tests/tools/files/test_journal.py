@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import subprocess
 from pathlib import Path
@@ -72,6 +73,32 @@ def test_a_journal_is_had_only_when_its_owner_is_gone(journals: Journals, entrie
         other.remove()
     assert journals.left() == []
     assert journals.peek(journal.path) is None
+
+
+def test_a_journal_that_is_taken_for_an_orphan_while_it_is_made_is_made_again(
+    journals: Journals, entries: list[Entry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its creation and its lock, somebody else finds it empty and without an owner, and removes it."""
+    flock = fcntl.flock
+    removed = []
+
+    def meddle(descriptor: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", flock)
+        (path,) = journals.left()
+        with journals.taken(path) as orphan:
+            assert orphan is not None
+            assert orphan.read() == NOTHING
+            orphan.remove()
+            removed.append(path)
+        flock(descriptor, operation)
+
+    monkeypatch.setattr(fcntl, "flock", meddle)
+    journal = journals.begin(entries, durable=False)
+
+    assert journals.left() == [journal.path]
+    assert removed
+    assert removed != [journal.path]
+    journal.close()
 
 
 @pytest.mark.parametrize("renames", [0, 1])

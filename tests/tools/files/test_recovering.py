@@ -71,6 +71,18 @@ def test_what_cannot_be_carried_through_is_taken_back(tmp_path: Path) -> None:
     assert shelf.journals() == []
 
 
+def test_only_the_backup_of_the_transaction_is_taken_back(tmp_path: Path) -> None:
+    shelf = crash(tmp_path, 0)
+    (shelf.root / "a.bak.1").write_bytes(b"somebody's")
+    (name,) = shelf.journals()
+    journal = shelf.state / "journals" / name
+    journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
+    assert "a.bak" in shelf.seen()
+
+    assert [found.outcome for found in shelf.files().recover()] == ["back"]
+    assert shelf.seen() == shelf.before | {"a.bak.1": b"somebody's"}
+
+
 class TestChangedByOthers:
     """Whatever somebody did to a file after the crash stays, and is reported."""
 

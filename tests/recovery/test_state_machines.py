@@ -165,7 +165,7 @@ class BudgetMachine(RuleBasedStateMachine):
 
     @rule()
     def ask_for_another_run(self) -> None:
-        if self.now - self.settled >= 2 * REFILL_S:
+        if self.settled + 2 * REFILL_S <= self.now:
             self.model = self.FLOOR  # nobody has asked for so long that the store has forgotten it
         refilled = self.model + (self.now - self.settled) * self.FLOOR / REFILL_S
         self.model = max(self.model, min(self.FLOOR, refilled))

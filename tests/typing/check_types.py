@@ -46,6 +46,31 @@ class Library(BaseTool):
         """An operation of which nothing is said."""
         return Book(title=title)
 
+    @operation(read_only=True)
+    async def look_up(self, title: str) -> dict[str, Any]:
+        """An async operation whose result holds anything."""
+        return {"title": title}
+
+    @operation
+    def list_all(self, filters: dict[str, Any]) -> list[Any]:
+        """A sync operation that takes and returns anything within a shape."""
+        return [filters]
+
+    @operation(read_only=True)
+    async def show(self, book: object, limit: int = 1) -> int:
+        """An operation whose first parameter takes anything, the context included."""
+        return limit
+
+    @operation(read_only=True)
+    async def lend_last(self, title: str, call: CallContext | None = None) -> int:
+        """An operation whose context comes last."""
+        return len(title) if call is None else call.attempt
+
+    @operation(read_only=True)
+    async def describe_book(self, call: CallContext, title: str) -> dict[str, Any]:
+        """An async operation that takes the context and returns anything: only pyright can tell."""
+        return {title: call.attempt}
+
     @operation(input_schema={"type": "object"})
     async def search(self, **arguments: Any) -> list[Book]:
         """An operation whose arguments a schema describes."""
@@ -63,6 +88,12 @@ async def check() -> None:
     assert_type((await library.lend(title="Dune")).data, dict[str, int] | None)
     assert_type((await library.count()).data, int | None)
     assert_type((await library.borrow(title="Dune")).data, Book | None)
+    assert_type((await library.look_up(title="Dune")).data, dict[str, Any] | None)
+    assert_type((await library.list_all(filters={"title": "Dune"})).data, list[Any] | None)
+    assert_type((await library.show(book="Dune", limit=2)).data, int | None)
+    assert_type((await library.lend_last(title="Dune")).data, int | None)
+    described: dict[str, Any] | None = (await library.describe_book(title="Dune")).data
+    assert_type(described, dict[str, Any] | None)
     assert_type(await library.search(title="Dune"), ToolResponse[Any])
     assert_type(await library.execute_with_error_handling("get_book", {"title": "Dune"}), ToolResponse[Any])
     if found.error is not None:
@@ -72,6 +103,10 @@ async def check() -> None:
 async def refuse() -> None:
     """Calls that cannot work do not type-check; an ignore that is not needed is an error itself."""
     library = Library()
-    await library.get_book()  # type: ignore[call-arg]
-    await library.get_book(title=1)  # type: ignore[arg-type]
-    await library.lend(name="Dune")  # type: ignore[call-arg]
+    await library.get_book()  # type: ignore[call-overload]
+    await library.get_book(title=1)  # type: ignore[call-overload]
+    await library.shelve()  # type: ignore[call-arg]
+    await library.look_up()  # type: ignore[call-overload]
+    await library.look_up(title=1)  # type: ignore[call-overload]
+    await library.lend(name="Dune")  # type: ignore[call-overload]
+    await library.count(1)  # type: ignore[call-arg]

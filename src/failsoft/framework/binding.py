@@ -20,8 +20,9 @@ from failsoft.framework.links.invoke import invoke
 from failsoft.framework.links.observe import observe
 from failsoft.framework.links.recover import recover
 from failsoft.framework.links.validate import validate
-from failsoft.framework.operation import BoundOperation, Operation, Toolset
+from failsoft.framework.operation import BoundOperation, Operation
 from failsoft.framework.result import Result
+from failsoft.framework.toolset import Toolset
 from failsoft.framework.wire import find_format
 
 __all__ = ["bind"]

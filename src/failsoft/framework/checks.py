@@ -11,7 +11,8 @@ from failsoft.framework.arguments import Parameter
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.links.check import Check
-from failsoft.framework.operation import Operation, Toolset
+from failsoft.framework.operation import Operation
+from failsoft.framework.toolset import Toolset
 from failsoft.framework.violations import Violation
 
 __all__ = ["checks_of", "reviews_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -28,42 +28,24 @@ if TYPE_CHECKING:
     from failsoft.framework.events import Events
     from failsoft.framework.failure import Failure
     from failsoft.framework.ports import Arguments, AuditTrail, OperationMetrics, RunBudget
-    from failsoft.framework.recovery_port import PlacedStrategy, RecoveryEngine, RecoveryStrategy
+    from failsoft.framework.recovery_port import PlacedStrategy, RecoveryStrategy
     from failsoft.framework.response import ToolResponse
     from failsoft.framework.result import Result
-    from failsoft.framework.runtime import Runtime
     from failsoft.framework.settings import Settings
     from failsoft.framework.state_port import StateStore
     from failsoft.framework.threads import ThreadPool
+    from failsoft.framework.toolset import Toolset
     from failsoft.framework.wire.base import WireFormat
 
-__all__ = ["BoundOperation", "Operation", "Toolset", "operation"]
+__all__ = ["BoundOperation", "Operation", "operation"]
 
 P = ParamSpec("P")
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+"""What the handler returns; of an async one, the coroutine."""
+T = TypeVar("T")
 
 
-class Toolset(Protocol):
-    """What an operation needs of the toolset that has it; `BaseTool` is the real one."""
-
-    name: str
-    wire_format: str
-    recovery: RecoveryEngine | None
-    """Its own means of recovery; None for those of its runtime."""
-    audit: AuditTrail | None
-    """Its own audit log; None for the one of its runtime."""
-    governed: bool
-    """Whether calls that change something are audited though they succeed."""
-
-    @property
-    def runtime(self) -> Runtime:
-        """What its calls run in."""
-
-    def bound(self, declaration: Operation[..., Any]) -> BoundOperation[..., Any]:
-        """Return the operation of a declaration, bound to this toolset."""
-
-
-class Operation(Generic[P, R]):
+class Operation(Generic[P, R_co]):
     """The declaration of one operation, made by `@operation` in the class body.
 
     On an instance the attribute is a `BoundOperation`: calling it runs the chain and answers with a `ToolResponse`.
@@ -111,11 +93,11 @@ class Operation(Generic[P, R]):
         self.attribute = name
 
     @overload
-    def __get__(self, instance: None, owner: type) -> Operation[P, R]: ...
+    def __get__(self, instance: None, owner: type) -> Operation[P, R_co]: ...
     @overload
-    def __get__(self, instance: Toolset, owner: type) -> BoundOperation[P, R]: ...
-    def __get__(self, instance: Toolset | None, owner: type) -> Operation[P, R] | BoundOperation[P, R]:
-        return self if instance is None else cast("BoundOperation[P, R]", instance.bound(self))
+    def __get__(self, instance: Toolset, owner: type) -> BoundOperation[P, R_co]: ...
+    def __get__(self, instance: Toolset | None, owner: type) -> Operation[P, R_co] | BoundOperation[P, R_co]:
+        return self if instance is None else cast("BoundOperation[P, R_co]", instance.bound(self))
 
     def check(self, method: Callable[..., Any]) -> Callable[..., Any]:
         """Register a stage 2 check: a method that takes some of the arguments by name and raises a typed error.
@@ -130,7 +112,7 @@ class Operation(Generic[P, R]):
         self.reviews.append(method)
         return method
 
-    def inherited_by(self, owner: type) -> Operation[P, R]:
+    def inherited_by(self, owner: type) -> Operation[P, R_co]:
         """Return the declaration for a subclass: a copy if it added checks, so that its parent has none of them."""
         added = set(map(id, vars(owner).values()))
         if added.isdisjoint(map(id, (*self.checks, *self.reviews))):
@@ -182,10 +164,10 @@ def _check_handler(function: Any) -> None:
         raise TypeError(msg)
 
 
-class BoundOperation(Generic[P, R]):
+class BoundOperation(Generic[P, R_co]):
     """One operation of one toolset, linked: what a server offers and what a direct call runs."""
 
-    def __init__(self, declaration: Operation[P, R], tool: Toolset, arguments: Arguments, result: Result) -> None:
+    def __init__(self, declaration: Operation[P, R_co], tool: Toolset, arguments: Arguments, result: Result) -> None:
         self.declaration = declaration
         self.tool = tool
         self.tool_name = tool.name
@@ -220,7 +202,14 @@ class BoundOperation(Generic[P, R]):
         self.proceed: Proceed
         self.clock: Callable[[], float]
 
-    async def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> ToolResponse[R]:
+    # Were the two told apart by the decorator, mypy would see both in a handler that has `Any` somewhere.
+    @overload
+    def __call__(
+        self: BoundOperation[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, ToolResponse[T]]: ...
+    @overload
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, ToolResponse[R_co]]: ...
+    async def __call__(self, /, *args: Any, **kwargs: Any) -> ToolResponse[Any]:
         """Run the operation with these arguments and return its answer; never raises for a failure of the tool."""
         params: dict[str, Any] = dict(kwargs)
         names = [parameter.name for parameter in self.parameters]
@@ -236,7 +225,7 @@ class BoundOperation(Generic[P, R]):
         scope: CallScope | None = None,
         *,
         handler: Callable[..., Any] | None = None,
-    ) -> Awaitable[ToolResponse[R]]:
+    ) -> Awaitable[ToolResponse[Any]]:
         """Run the operation for a transport: arguments as received, and what is known about the caller."""
         given: Mapping[str, Any] = {} if params is None else params
         return self.proceed(CallContext(self, given, scope or NO_SCOPE, handler))
@@ -294,16 +283,17 @@ class BoundOperation(Generic[P, R]):
 
 
 class _Decorator(Protocol):
-    """What `@operation(...)` returns: async handlers before sync ones, a leading context dropped from the signature."""
+    """What `@operation(...)` returns: a context that comes first is dropped from the signature.
+
+    A first parameter that takes anything would pass for a context, so it stands before; its arguments go unchecked.
+    """
 
     @overload
-    def __call__(self, function: Callable[Concatenate[Any, CallContext, P], Awaitable[R]], /) -> Operation[P, R]: ...
+    def __call__(self, function: Callable[Concatenate[Any, object, P], R_co], /) -> Operation[..., R_co]: ...
     @overload
-    def __call__(self, function: Callable[Concatenate[Any, P], Awaitable[R]], /) -> Operation[P, R]: ...
+    def __call__(self, function: Callable[Concatenate[Any, CallContext, P], R_co], /) -> Operation[P, R_co]: ...
     @overload
-    def __call__(self, function: Callable[Concatenate[Any, CallContext, P], R], /) -> Operation[P, R]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
+    def __call__(self, function: Callable[Concatenate[Any, P], R_co], /) -> Operation[P, R_co]: ...
 
 
 class _SchemaDecorator(Protocol):
@@ -313,13 +303,11 @@ class _SchemaDecorator(Protocol):
 
 
 @overload
-def operation(function: Callable[Concatenate[Any, CallContext, P], Awaitable[R]], /) -> Operation[P, R]: ...
+def operation(function: Callable[Concatenate[Any, object, P], R_co], /) -> Operation[..., R_co]: ...
 @overload
-def operation(function: Callable[Concatenate[Any, P], Awaitable[R]], /) -> Operation[P, R]: ...
+def operation(function: Callable[Concatenate[Any, CallContext, P], R_co], /) -> Operation[P, R_co]: ...
 @overload
-def operation(function: Callable[Concatenate[Any, CallContext, P], R], /) -> Operation[P, R]: ...
-@overload
-def operation(function: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
+def operation(function: Callable[Concatenate[Any, P], R_co], /) -> Operation[P, R_co]: ...
 @overload
 def operation(
     *,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from failsoft.tools.files import Files, LockTimeout, Recovered, Roots, UnfinishedTransaction
+from failsoft.tools.files.journal import Journals
 from tests.tools.files.killed import PROJECT, TIMES, crash
 from tests.tools.files.shelf import LIMIT, NEW, OLD, Shelf
 
@@ -68,6 +69,23 @@ def test_what_cannot_be_carried_through_is_taken_back(tmp_path: Path) -> None:
 
     assert shelf.files().recover() == [Recovered(outcome="back", paths=paths(shelf))]
     assert shelf.seen() == shelf.before
+    assert shelf.journals() == []
+
+
+def test_what_was_over_before_the_crash_is_only_swept(tmp_path: Path) -> None:
+    """All files were in their places; what somebody put back since then is no reason to take the rest back."""
+    shelf = crash(tmp_path, 1)
+    (path,) = (shelf.state / "journals").iterdir()
+    said = path.read_bytes()
+    shelf.files().recover()
+    path.write_bytes(said)
+    with Journals(path.parent).taken(path) as journal:
+        assert journal is not None
+        journal.write("done", durable=False)
+    (shelf.root / "b").write_bytes(shelf.data("b", OLD))
+
+    assert [found.outcome for found in shelf.files().recover()] == ["forward"]
+    assert shelf.seen() == shelf.after | {"b": shelf.data("b", OLD)}
     assert shelf.journals() == []
 
 

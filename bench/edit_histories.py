@@ -87,7 +87,7 @@ class Trial:
     """All cases, one after another, on one file."""
 
     def __init__(self, folder: Path) -> None:
-        self.file = folder / "root" / "file"
+        self.file = folder / "edited" / "file"
         self.file.parent.mkdir()
         runtime = Runtime(settings=Settings(default_timeout_s=0), metrics=PrometheusRecorder())
         self.tool = Edit(self.file.parent, runtime=runtime, state_folder=folder / "state")

@@ -92,7 +92,7 @@ def looped(bench: Bench) -> Path:
 HAPPENS: dict[str, Callable[[Bench], dict[str, Any]]] = {
     "VALIDATION_FAILED": lambda bench: bench.call({"file_path": str(bench.file), "edits": [{"old_string": 5}]}),
     "RELATIVE_PATH": lambda bench: bench.edit(("a", "b"), path="file.txt"),
-    "PATH_TRAVERSAL": lambda bench: bench.edit(("a", "b"), path=f"{bench.root}/../root/file.txt"),
+    "PATH_TRAVERSAL": lambda bench: bench.edit(("a", "b"), path=f"{bench.root}/inner/../file.txt"),
     "EMPTY_EDITS": lambda bench: bench.edit(),
     "EMPTY_OLD_STRING": lambda bench: bench.edit(("a", "b"), ("", "b")),
     "DUPLICATE_OLD_STRING": lambda bench: bench.edit(("a", "b"), ("a", "c")),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from failsoft.framework.alerts import AlertDispatcher
     from failsoft.framework.events import Events
     from failsoft.framework.ports import Recorder
-    from failsoft.framework.recovery_port import RecoveryEngine
+    from failsoft.framework.recovery_port import RecoveryConfiguration, RecoveryEngine
     from failsoft.framework.settings import Settings
     from failsoft.framework.state_port import StateStore
 
@@ -19,7 +19,7 @@ __all__ = ["default_runtime", "install"]
 
 def install() -> None:
     """Make the default parts ours. Nothing heavy is loaded before a runtime is really made."""
-    use_parts(Parts(metrics=_metrics, recovery=_recovery, alerts=_alerts, state=_state))
+    use_parts(Parts(metrics=_metrics, recovery=_recovery, alerts=_alerts, state=_state, configuration=_configuration))
 
 
 def _metrics(settings: Settings) -> Recorder:
@@ -32,6 +32,14 @@ def _recovery(settings: Settings) -> RecoveryEngine:  # noqa: ARG001 - one signa
     from failsoft.recovery import RecoveryManager  # noqa: PLC0415 - with the first tool, not with `import failsoft`
 
     return RecoveryManager.default()
+
+
+def _configuration(settings: Settings) -> RecoveryConfiguration | None:
+    if settings.recovery_file is None and not settings.recovery:
+        return None
+    from failsoft.recovery.configuration_file import read_configuration  # noqa: PLC0415 - for those who have one
+
+    return read_configuration(settings.recovery_file, settings.recovery)
 
 
 def _alerts(settings: Settings) -> AlertDispatcher:

@@ -64,16 +64,40 @@ def place(**where: str) -> Middleware:
 @pytest.mark.parametrize(
     ("where", "described"),
     [
-        ({}, ["observe", "mine", "validate", "deadline", "recover", "check", "handler"]),
-        ({"after": "observe"}, ["observe", "mine", "validate", "deadline", "recover", "check", "handler"]),
-        ({"before": "validate"}, ["observe", "mine", "validate", "deadline", "recover", "check", "handler"]),
-        ({"after": "validate"}, ["observe", "validate", "mine", "deadline", "recover", "check", "handler"]),
-        ({"before": "admit"}, ["observe", "validate", "mine", "deadline", "recover", "check", "handler"]),
-        ({"before": "recover"}, ["observe", "validate", "deadline", "mine", "recover", "check", "handler"]),
-        ({"after": "cache"}, ["observe", "validate", "deadline", "mine", "recover", "check", "handler"]),
-        ({"after": "recover"}, ["observe", "validate", "deadline", "recover", "mine", "check", "handler"]),
-        ({"before": "check"}, ["observe", "validate", "deadline", "recover", "mine", "check", "handler"]),
-        ({"before": "handler"}, ["observe", "validate", "deadline", "recover", "check", "mine", "handler"]),
+        ({}, ["observe", "mine", "validate", "deadline", "idempotency", "recover", "check", "handler"]),
+        (
+            {"after": "observe"},
+            ["observe", "mine", "validate", "deadline", "idempotency", "recover", "check", "handler"],
+        ),
+        (
+            {"before": "validate"},
+            ["observe", "mine", "validate", "deadline", "idempotency", "recover", "check", "handler"],
+        ),
+        (
+            {"after": "validate"},
+            ["observe", "validate", "mine", "deadline", "idempotency", "recover", "check", "handler"],
+        ),
+        (
+            {"before": "admit"},
+            ["observe", "validate", "mine", "deadline", "idempotency", "recover", "check", "handler"],
+        ),
+        (
+            {"before": "recover"},
+            ["observe", "validate", "deadline", "idempotency", "mine", "recover", "check", "handler"],
+        ),
+        ({"after": "cache"}, ["observe", "validate", "deadline", "idempotency", "mine", "recover", "check", "handler"]),
+        (
+            {"after": "recover"},
+            ["observe", "validate", "deadline", "idempotency", "recover", "mine", "check", "handler"],
+        ),
+        (
+            {"before": "check"},
+            ["observe", "validate", "deadline", "idempotency", "recover", "mine", "check", "handler"],
+        ),
+        (
+            {"before": "handler"},
+            ["observe", "validate", "deadline", "idempotency", "recover", "check", "mine", "handler"],
+        ),
     ],
 )
 def test_middleware_stands_where_it_says(where: dict[str, str], described: list[str]) -> None:

@@ -42,6 +42,8 @@ DEFAULTS = {
     "edit_max_file_bytes": 10_000_000,
     "edit_max_diff_bytes": 100_000,
     "edit_lock_timeout_s": 10.0,
+    "recovery_file": None,
+    "recovery": "",
     "state_url": None,
     "state_prefix": "failsoft",
     "error_docs_url": None,
@@ -72,6 +74,8 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "audit_head_path": ("/mnt/audit.head", Path("/mnt/audit.head")),
     "audit_max_bytes": ("1000", 1_000),
     "audit_wait_s": ("0.5", 0.5),
+    "recovery_file": ("recovery.toml", Path("recovery.toml")),
+    "recovery": ("defaults.retry = false", "defaults.retry = false"),
     "state_url": ("redis://cache:6379/1", SecretStr("redis://cache:6379/1")),
     "state_prefix": ("shop:tools", "shop:tools"),
     "edit_max_edits": ("5", 5),
@@ -138,7 +142,9 @@ def test_a_bad_value_names_the_variable_and_is_not_repeated(name: str, monkeypat
 
 
 def test_only_settings_that_take_any_text_have_no_bad_value() -> None:
-    assert DEFAULTS.keys() - REFUSED.keys() == {"allowed_hosts", "audit_head_path", "audit_path"}
+    assert DEFAULTS.keys() - REFUSED.keys() == {
+        *("allowed_hosts", "audit_head_path", "audit_path", "recovery", "recovery_file")
+    }
 
 
 def test_all_bad_values_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import time
 from collections.abc import Iterable
 from typing import Any
 
-from failsoft.framework.arguments import Parameter, SignatureArguments, read_parameters
-from failsoft.framework.chain import Link, assemble, connect
+from failsoft.framework.arguments import SignatureArguments, read_parameters
+from failsoft.framework.chain import Chain, Link, assemble, connect
 from failsoft.framework.checks import checks_of, reviews_of
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.guarded_metrics import guarded
@@ -21,6 +22,7 @@ from failsoft.framework.links.observe import observe
 from failsoft.framework.links.recover import recover
 from failsoft.framework.links.validate import validate
 from failsoft.framework.operation import BoundOperation, Operation
+from failsoft.framework.recovery_port import RecoveryConfiguration, RecoveryEngine
 from failsoft.framework.result import Result
 from failsoft.framework.toolset import Toolset
 from failsoft.framework.wire import find_format
@@ -54,7 +56,9 @@ def bind(declaration: Operation[..., Any], tool: Toolset) -> BoundOperation[...,
     bound.parameters = tuple(parameters)
     bound.context_parameter = context
     _attach(bound, tool)
-    _link(bound, tool, parameters)
+    bound.make_chain = functools.partial(_chain_of, bound)
+    bound.use(bound.make_chain())
+    tool.runtime.linked.add(bound)
     return bound
 
 
@@ -74,7 +78,6 @@ def _check_taken(
 def _attach(bound: BoundOperation[..., Any], tool: Toolset) -> None:
     runtime = tool.runtime
     settings = bound.settings = runtime.settings
-    bound.timeout_s = bound.declaration.timeout or settings.default_timeout_s or None
     bound.metrics = guarded(runtime.metrics.bind(tool.name, bound.name))
     bound.threads = runtime.threads
     bound.audit = tool.audit if tool.audit is not None else runtime.audit
@@ -88,22 +91,51 @@ def _attach(bound: BoundOperation[..., Any], tool: Toolset) -> None:
     bound.reviews = reviews_of(bound.declaration, tool)
 
 
-def _link(bound: BoundOperation[..., Any], tool: Toolset, parameters: list[Parameter]) -> None:
+def _chain_of(bound: BoundOperation[..., Any]) -> Chain:
+    """Return the chain of an operation as it is configured now.
+
+    Raises:
+        CONFIG_ERROR: Its strategies do not go together, or not with it.
+    """
+    tool, configuration = bound.tool, bound.tool.runtime.configuration
+    bound.timeout_s = _timeout_s(bound, configuration)
     links = [Link("observe", observe, "observe"), Link("validate", validate, "validate")]
     if bound.timeout_s is not None and math.isfinite(bound.timeout_s):
         links.append(Link("deadline", deadline(bound.timeout_s), "deadline"))
-    engine = tool.recovery if tool.recovery is not None else tool.runtime.recovery
-    own = bound.declaration.recovery
+    strategies: tuple[str, ...] = ()
+    engine = _engine(bound, configuration)
+    if engine is not None:
+        links.append(Link("recover", recover(engine), "recover"))
+        try:
+            links += engine.links(bound)
+        except ConfigurationError as error:
+            if configuration is None:
+                raise
+            raise configuration.explain(error, tool.name, bound.name) from error
+        strategies = tuple(engine.describe())
+    checks = checks_of(bound.declaration, tool, list(bound.parameters), bound.input_schema)
+    if checks:
+        links.append(Link("check", check(checks), "check"))
+    assembled = assemble(links, tool.runtime.middleware)
+    return Chain(assembled, strategies, connect(assembled, invoke), bound.timeout_s)
+
+
+def _timeout_s(bound: BoundOperation[..., Any], configuration: RecoveryConfiguration | None) -> float | None:
+    declared, general = bound.declaration.timeout, bound.settings.default_timeout_s
+    if configuration is None:
+        return declared or general or None
+    default = configuration.default_timeout_s()
+    return configuration.timeout_s(bound.tool.name, bound.name) or declared or default or general or None
+
+
+def _engine(bound: BoundOperation[..., Any], configuration: RecoveryConfiguration | None) -> RecoveryEngine | None:
+    tool, own = bound.tool, bound.declaration.recovery
+    engine: RecoveryEngine | None = tool.recovery if tool.recovery is not None else tool.runtime.recovery
     if engine is not None and own is not None:
         engine = engine.with_strategies(own)
     elif own:
         raise ConfigurationError(issue=f"'{bound.name}' has recovery strategies, and its runtime no RecoveryManager")
-    if engine is not None:
-        links.append(Link("recover", recover(engine), "recover"))
-        links += engine.links(bound)
-        bound.strategies = tuple(engine.describe())
-    checks = checks_of(bound.declaration, tool, parameters, bound.input_schema)
-    if checks:
-        links.append(Link("check", check(checks), "check"))
-    bound.links = assemble(links, tool.runtime.middleware)
-    bound.proceed = connect(bound.links, invoke)
+    if configuration is None:
+        return engine
+    is_default = own is None and tool.recovery is None
+    return configuration.engine(engine, tool.name, bound.name, is_default=is_default)

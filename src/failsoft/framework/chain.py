@@ -10,7 +10,7 @@ from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import ConfigurationError, ToolError, ToolSystemError
 
-__all__ = ["PLACES", "Link", "Middleware", "Proceed", "Step", "assemble", "connect"]
+__all__ = ["PLACES", "Chain", "Link", "Middleware", "Proceed", "Step", "assemble", "connect"]
 
 Proceed: TypeAlias = Callable[[CallContext], Awaitable[Any]]
 Step: TypeAlias = Callable[[CallContext, Proceed], Awaitable[Any]]
@@ -44,6 +44,23 @@ class Link:
     name: str
     step: Step
     place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The links of one operation, linked.
+
+    Args:
+        links: Outermost first.
+        strategies: The names of those behind `recover`, in the order in which they are tried.
+        proceed: Runs a call through all of them and the handler.
+        timeout_s: The limit of a call, in seconds.
+    """
+
+    links: tuple[Link, ...]
+    strategies: tuple[str, ...]
+    proceed: Proceed
+    timeout_s: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

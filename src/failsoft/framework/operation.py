@@ -24,7 +24,7 @@ from failsoft.framework.schemas import check_tool_name
 
 if TYPE_CHECKING:
     from failsoft.framework.arguments import Parameter
-    from failsoft.framework.chain import Link, Proceed
+    from failsoft.framework.chain import Chain, Link, Proceed
     from failsoft.framework.events import Events
     from failsoft.framework.failure import Failure
     from failsoft.framework.ports import Arguments, AuditTrail, OperationMetrics, RunBudget
@@ -201,6 +201,7 @@ class BoundOperation(Generic[P, R_co]):
         self.strategies: tuple[str, ...] = ()
         self.proceed: Proceed
         self.clock: Callable[[], float]
+        self.make_chain: Callable[[], Chain]
 
     # Were the two told apart by the decorator, mypy would see both in a handler that has `Any` somewhere.
     @overload
@@ -275,6 +276,11 @@ class BoundOperation(Generic[P, R_co]):
             if link.place == "recover":
                 names += [f"recover:{strategy}" for strategy in self.strategies]
         return [*names, "handler"]
+
+    def use(self, chain: Chain) -> None:
+        """Send calls through this chain from now on; those under way finish on the one they began with."""
+        self.links, self.strategies, self.timeout_s = chain.links, chain.strategies, chain.timeout_s
+        self.proceed = chain.proceed
 
     def alert(self, failure: Failure) -> None:
         """Pass a critical failure on to the alert sinks, off this call's path."""

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from failsoft.framework.context import CallContext
-from failsoft.framework.errors.base import ToolError
+from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.text import snake_case
 
 if TYPE_CHECKING:
     from failsoft.framework.chain import Link
     from failsoft.framework.ports import CalledOperation
 
-__all__ = ["PlacedStrategy", "RecoveryEngine", "RecoveryResult", "RecoveryStrategy", "strategy_name"]
+__all__ = [
+    "PlacedStrategy",
+    "RecoveryConfiguration",
+    "RecoveryEngine",
+    "RecoveryResult",
+    "RecoveryStrategy",
+    "strategy_name",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,42 @@ class PlacedStrategy(Protocol):
 
         Raises:
             CONFIG_ERROR: The strategy and the operation do not go together; the message says why.
+        """
+
+
+class RecoveryConfiguration(Protocol):
+    """What an operator says about recovery; `failsoft.recovery.configuration` is ours."""
+
+    def timeout_s(self, tool: str, operation: str) -> float | None:
+        """Return the limit of a call in seconds, where one is set for its operation or its tool."""
+
+    def default_timeout_s(self) -> float | None:
+        """Return the limit of calls whose operation names none, where one is set."""
+
+    def engine(
+        self, engine: RecoveryEngine | None, tool: str, operation: str, *, is_default: bool
+    ) -> RecoveryEngine | None:
+        """Return the engine of one operation as it is configured.
+
+        Raises:
+            CONFIG_ERROR: What is configured cannot be done; the message says why and where it stands.
+        """
+
+    def explain(self, error: ConfigurationError, tool: str, operation: str) -> ConfigurationError:
+        """Return the error of a chain that could not be linked, with the place that has a part in it."""
+
+    def check_operations(self, tool: str, operations: Iterable[str]) -> None:
+        """Refuse what is said about operations that a toolset does not have.
+
+        Raises:
+            CONFIG_ERROR: With the place.
+        """
+
+    def check_tools(self, tools: Iterable[str]) -> None:
+        """Refuse what is said about toolsets that are not served.
+
+        Raises:
+            CONFIG_ERROR: With the place.
         """
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from failsoft.framework.alerts import AlertDispatcher
     from failsoft.framework.chain import Middleware
     from failsoft.framework.events import Events
     from failsoft.framework.ports import AuditTrail, Recorder
-    from failsoft.framework.recovery_port import RecoveryEngine
+    from failsoft.framework.recovery_port import RecoveryConfiguration, RecoveryEngine
     from failsoft.framework.settings import Settings
     from failsoft.framework.state_port import StateStore
     from failsoft.framework.threads import ThreadPool
@@ -34,6 +35,7 @@ class Parts:
     recovery: Callable[[Settings], RecoveryEngine | None]
     alerts: Callable[[Settings], AlertDispatcher | None]
     state: Callable[[Settings, Events], StateStore]
+    configuration: Callable[[Settings], RecoveryConfiguration | None] = lambda _: None
 
 
 _parts = Parts(
@@ -157,6 +159,21 @@ class Runtime:
         kinds = getattr(type(self.metrics), "listens_to", ())
         if kinds:
             self.events.subscribe(self.metrics.on_event, *kinds)  # type: ignore[attr-defined]
+        self.configuration = _parts.configuration(self.settings)
+        """What FAILSOFT_RECOVERY_FILE and FAILSOFT_RECOVERY say, if anything."""
+        self.linked: weakref.WeakSet[Any] = weakref.WeakSet()
+        """The operations whose calls run in here."""
+
+    def reload_recovery(self) -> bool:
+        """Read the recovery configuration anew and link every operation by it; calls under way finish as they began.
+
+        Returns:
+            Whether that worked. If the new configuration cannot be used, everything stays as it is, and the log says
+            why and where.
+        """
+        from failsoft.framework.reload import reload_recovery  # noqa: PLC0415 - only for those who reload
+
+        return reload_recovery(self, _parts.configuration)
 
     def _metrics(self, given: Recorder | None) -> Recorder:
         if given is not None:

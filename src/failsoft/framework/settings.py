@@ -169,7 +169,10 @@ class Settings(BaseSettings):
         description="Seconds that a call waits for its audit entry: for other processes, and for the disk.",
     )
     edit_max_edits: int = Field(
-        default=1_000, ge=1, le=100_000, description="Edits in one call of the edit toolset, those of all files together."
+        default=1_000,
+        ge=1,
+        le=100_000,
+        description="Edits in one call of the edit toolset, those of all files together.",
     )
     edit_max_file_bytes: int = Field(
         default=10_000_000, ge=1, description="Largest file in bytes, before or after, that the edit toolset changes."
@@ -183,6 +186,11 @@ class Settings(BaseSettings):
         allow_inf_nan=False,
         description="Seconds that a call of the edit toolset waits for files that another one is editing.",
     )
+    recovery_file: Path | None = Field(
+        default=None,
+        description="TOML file on the recovery of tools, operations and dependencies; read anew when it changes.",
+    )
+    recovery: str = Field(default="", description="The same as TOML text; what it says comes before the file.")
     state_url: StateAddress | None = Field(
         default=None,
         description="Redis or Valkey where replicas share breakers, budgets, limits and keys: redis://, rediss://, unix://.",

@@ -169,6 +169,8 @@ class BaseTool(metaclass=_ToolType):
                 msg = f"{type(self).__name__} has two operations named '{bound.name}'"
                 raise TypeError(msg)
             self._operations[bound.name] = bound
+        if self.runtime.configuration is not None:
+            self.runtime.configuration.check_operations(self.name, self._operations)
         self._toolbox = Toolbox([self])
 
     async def _unknown(self, name: str, params: Mapping[str, Any] | None) -> ToolResponse[Any]:

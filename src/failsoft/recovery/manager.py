@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, cast
 
 from loguru import logger
@@ -103,6 +104,33 @@ class RecoveryManager:
                 self._placed.append(cast("PlacedStrategy", strategy))
             if not is_placed or isinstance(strategy, RecoveryStrategy):
                 self.register(ToolError, cast("RecoveryStrategy", strategy))
+
+    @property
+    def strategies(self) -> tuple[Any, ...]:
+        """Every strategy that it holds, each once."""
+        listed = [*self._placed, *(strategy for listed in self._table.values() for strategy in listed)]
+        return tuple({id(strategy): strategy for strategy in listed}.values())
+
+    def reconfigured(self, change: Callable[[Any], Any | None], added: Sequence[Any]) -> Self:
+        """Return a manager like this one.
+
+        Args:
+            change: Returns what takes a strategy's place: itself, another one, or None.
+            added: Strategies for every call.
+        """
+        made = {id(strategy): change(strategy) for strategy in self.strategies}
+        twin = copy.copy(self)
+        twin._take(  # noqa: SLF001 - of its own class
+            {error: [made[id(item)] for item in listed] for error, listed in self._table.items()},
+            [made[id(item)] for item in self._placed],
+        )
+        twin.add(*added)
+        return twin
+
+    def _take(self, table: dict[type[ToolError], list[Any]], placed: list[Any]) -> None:
+        self._table = {error: [item for item in listed if item is not None] for error, listed in table.items()}
+        self._placed = [item for item in placed if item is not None]
+        self._found = {}
 
     def with_strategies(self, strategies: Sequence[RecoveryStrategy | PlacedStrategy]) -> RecoveryManager:
         """Return a manager that has just these, for every error: what `@operation(recovery=[...])` sets."""

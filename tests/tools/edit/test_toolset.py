@@ -171,6 +171,17 @@ def test_with_the_hash_a_batch_that_is_sent_twice_is_applied_once(desk: Desk) ->
     assert file.read_text() == "one\ntwo\ntwo and a half\nthree\n"
 
 
+def test_with_an_idempotency_key_the_second_call_gets_the_first_answer(desk: Desk) -> None:
+    file = desk.file()
+    tool = desk.tool()
+    params = {"file_path": str(file), "edits": [change("two", "two\ntwo and a half")]}
+    meta = {"dev.failsoft/idempotency-key": "once"}
+    first, second = (desk.call("multi_edit", params, tool=tool, meta=meta, principal="local") for _ in range(2))
+    assert first["success"]
+    assert second["sha256"] == first["sha256"]
+    assert file.read_text() == "one\ntwo\ntwo and a half\nthree\n"
+
+
 def test_the_hash_of_an_answer_fits_the_next_call(desk: Desk) -> None:
     file = desk.file()
     first = desk.edit(file, change("two", "2"))

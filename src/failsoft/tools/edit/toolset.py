@@ -53,9 +53,8 @@ class Edit(BaseTool):
         super().__init__(runtime=runtime)
         self.files = FilesOnDisk(_roots(root), state_folder=state_folder)
         self.roots = tuple(map(Path, self.files.roots.folders))
-        self.roots = tuple(map(Path, self.files.roots.folders))
 
-    @operation(destructive=True, open_world=False, title="Edit a file", recovery=[])
+    @operation(destructive=True, open_world=False, title="Edit a file")
     def multi_edit(
         self,
         call: CallContext,
@@ -74,7 +73,7 @@ class Edit(BaseTool):
         (result,) = self._work(call, Request((file,), is_several=False, dry_run=dry_run, backup=backup))
         return result
 
-    @operation(destructive=True, open_world=False, title="Edit several files", recovery=[])
+    @operation(destructive=True, open_world=False, title="Edit several files")
     def multi_edit_files(
         self,
         call: CallContext,

@@ -72,7 +72,8 @@ def explain(error: ToolError, call: CallContext, *, error_id: str | None = None)
     detail = settings.detail_level
     violations = error.violations[:_VIOLATIONS_AT_MOST]
     own = _own_words(error)
-    texts = [*own, *[str(item.message) for item in violations], *[str(item.path) for item in violations]]
+    faults = [text for item in violations for text in (str(item.message), str(item.path))]
+    texts = [*own, *faults]
     if detail == "minimal":
         texts = _without_paths(texts, call)
     message, *texts = _clean([f"{texts[0]} {_guidance(error, call, effect, retry, step, error_id)}", *texts[1:]])
@@ -90,7 +91,7 @@ def explain(error: ToolError, call: CallContext, *, error_id: str | None = None)
         stop_reason=call.stop_reason or _stop_reason(error, call),
         suggestions=tuple(texts[: len(own) - 1]),
         next_step=step,
-        violations=_told(violations, texts[len(own) - 1 :]),
+        violations=violations if texts[len(own) - 1 :] == faults else _told(violations, texts[len(own) - 1 :]),
         details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
         cause=_cause(error) if detail == "full" else None,
         stack_trace=_stack(error) if settings.debug_stack else None,
@@ -180,8 +181,10 @@ def _changes(violations: tuple[Violation, ...]) -> str:
         is_superfluous = item.reason == "unexpected" and item.suggestion is None
         verb = "add" if item.reason == "missing" else "leave out" if is_superfluous else "correct"
         path = bounded(item.path, _SPELLED_OUT).replace("`", "'")
-        places.setdefault(verb, []).append(f"`{path}`" if path else "the arguments")
-    text = ", ".join([f"{verb} {', '.join(dict.fromkeys(names))}" for verb, names in places.items()])
+        place = f"`{path}`" if path else "the arguments"
+        if place not in places.setdefault(verb, []):
+            places[verb].append(place)
+    text = ", ".join([f"{verb} {', '.join(names)}" for verb, names in places.items()])
     return text[:1].upper() + text[1:]
 
 
@@ -219,11 +222,8 @@ def _own_words(error: ToolError) -> list[str]:
 
 def _told(violations: tuple[Violation, ...], texts: list[str]) -> tuple[Violation, ...]:
     """Return the violations with their messages and their paths as they may be told."""
-    messages, paths = texts[: len(violations)], texts[len(violations) :]
-    return tuple(
-        item if item.message == message and item.path == path else replace(item, message=message, path=path)
-        for item, message, path in zip(violations, messages, paths, strict=True)
-    )
+    pairs = zip(violations, texts[::2], texts[1::2], strict=True)
+    return tuple([replace(item, message=message, path=path) for item, message, path in pairs])
 
 
 def _without_paths(texts: list[str], call: CallContext) -> list[str]:

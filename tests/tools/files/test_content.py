@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from failsoft.tools.files import ChangedOnDisk, DiskFault, Files, Roots, TooLarge
+
+HALF = 100_000
 
 
 def test_a_file_is_its_bytes_and_their_hash(files: Files, root: Path) -> None:
@@ -45,37 +47,44 @@ def test_a_file_that_says_it_is_empty_is_bounded_by_what_is_read(files: Files, t
         everywhere.read("/proc/self/maps", bytes_at_most=10)
 
 
-def test_a_file_that_is_written_in_place_is_never_read_torn(files: Files, root: Path) -> None:
-    """Each writing changes the whole of it; what is read is one of them, or the reader says that it cannot."""
-    file = root / "file"
-    size = 200_000
-    file.write_bytes(b"0" * size)
-    enough = threading.Event()
+@pytest.fixture
+def written_while_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Path]:
+    """Return what makes a file that is written in place so many times, each time after its first half was read."""
 
-    def write() -> None:
-        with file.open("r+b", buffering=0) as opened:
-            for number in range(10_000_000):
-                if enough.is_set():
-                    return
-                opened.seek(0)
-                for _ in range(4):
-                    opened.write(b"%d" % (number % 10) * (size // 4))
+    def make(times: int) -> Path:
+        file = root / "file"
+        file.write_bytes(b"0" * 2 * HALF)
+        read = os.read
+        written = 0
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    read = 0
-    try:
-        for _ in range(200):
-            try:
-                data = files.read(str(file), bytes_at_most=size).data
-            except ChangedOnDisk:
-                continue
-            read += 1
-            assert len(data) == size
-    finally:
-        enough.set()
-        writer.join()
-    assert files.read(str(file), bytes_at_most=size).data == file.read_bytes()
+        def meddle(descriptor: int, size: int) -> bytes:
+            nonlocal written
+            data = read(descriptor, min(size, HALF))
+            if len(data) == HALF and written < times and os.lseek(descriptor, 0, os.SEEK_CUR) == HALF:
+                written += 1
+                file.write_bytes(b"%d" % (written % 10) * 2 * HALF)
+                os.utime(file, ns=(written, written))
+            return data
+
+        monkeypatch.setattr(os, "read", meddle)
+        return file
+
+    return make
+
+
+def test_a_file_that_is_written_in_place_is_read_again(files: Files, written_while_read: Callable[[int], Path]) -> None:
+    file = written_while_read(2)
+
+    assert files.read(str(file), bytes_at_most=2 * HALF).data == b"2" * 2 * HALF
+
+
+def test_a_file_that_is_written_in_place_again_and_again_is_not_read(
+    files: Files, written_while_read: Callable[[int], Path]
+) -> None:
+    file = written_while_read(1_000)
+
+    with pytest.raises(ChangedOnDisk):
+        files.read(str(file), bytes_at_most=2 * HALF)
 
 
 def test_a_missing_file_and_a_missing_folder_are_told_by_the_system(files: Files, root: Path) -> None:

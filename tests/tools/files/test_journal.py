@@ -23,7 +23,7 @@ def journals(tmp_path: Path) -> Journals:
 @pytest.fixture
 def entries() -> list[Entry]:
     return [
-        Entry(path=f"/root/{name}", key=name, stem=f".failsoft-{name}", before="1" * 64, after="2" * 64)
+        Entry(path=f"/tree/{name}", key=name, stem=f".failsoft-{name}", before="1" * 64, after="2" * 64)
         for name in ("a", "ü")
     ]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["BODY_LIMIT", "LEGACY", "TOOLS", "Shot", "cuts", "lines", "request", "volleys"]
+__all__ = ["BODY_LIMIT", "LEGACY", "TOOLS", "Shot", "cuts", "lines", "request", "spoken", "volleys"]
 
 TOOLS = ("get_documentation", "list_documents", "search_documents")
 BODY_LIMIT = 100_000
@@ -22,7 +22,7 @@ ENVELOPE = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 
-PARAMETERS = ("path", "query", "limit", "prefix", "doc_type", "doc_types")
+PARAMETERS = ("path", "query", "limit", "prefix", "doc_type", "doc_types", "mode", "project")
 PROTOTYPES = ("__proto__", "constructor", "__class__", "__init__", "toString", "self", "params", "$ref", "", "_meta")
 ODD_NAMES = (*PROTOTYPES, "tools/call", "get_documentation ", "GET_DOCUMENTATION", "get_documentation\x00", "x" * 5_000)
 ODD_TEXT = (
@@ -79,7 +79,7 @@ scalars = st.one_of(
     st.integers(10**20, 10**60),
     st.floats(),
     text,
-    st.sampled_from(["md", "mdx", "document", "guide"]),
+    st.sampled_from(["md", "mdx", "document", "guide", "lexical", "semantic"]),
 )
 keys = st.one_of(st.sampled_from(PARAMETERS), st.sampled_from(PROTOTYPES), text)
 trees = st.recursive(
@@ -98,7 +98,7 @@ fitting_arguments = {
 metas = st.dictionaries(
     st.sampled_from(["progressToken", "traceparent", "dev.failsoft/context", "dev.failsoft/idempotency-key"]),
     scalars,
-    max_size=1,
+    max_size=2,
 )
 
 

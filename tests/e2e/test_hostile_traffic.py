@@ -1,103 +1,64 @@
-"""Ten thousand hostile requests at once, over HTTP and stdio: each is answered properly, counted, and survived."""
+"""Ten thousand hostile calls: each is answered properly, counted, and survived, in memory, over HTTP and over stdio.
+
+Most of them are made in memory, where a call costs least; over the wire the same calls come in broken forms as well.
+`HYPOTHESIS_PROFILE=thorough` makes twenty times as many of each.
+"""
 
 from __future__ import annotations
 
 import http.client
 import itertools
 import json
-import os
 import queue
-import re
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import anyio
 import httpx2
-import jsonschema
 import pytest
+from anyio.from_thread import start_blocking_portal
 from hypothesis import HealthCheck, Phase, given, settings, strategies as st
-from prometheus_client.parser import text_string_to_metric_families
+from loguru import logger
+from mcp import Client, MCPError
 
-from tests.e2e.hostile import BODY_LIMIT, LEGACY, TOOLS, Shot, cuts, lines, request, volleys
+from failsoft import Runtime, Settings, mcp_server
+from failsoft.metrics import PrometheusRecorder, render
+from failsoft.tools.docs import Docs
+from tests.e2e.hostile import LEGACY, TOOLS, Shot, cuts, lines, request, spoken, volleys
+from tests.e2e.under_attack import (
+    BOUND_S,
+    TOKEN,
+    Answer,
+    Grounds,
+    Judge,
+    Samples,
+    Target,
+    assert_all_counted,
+    event_in,
+    samples_in,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
 
-CALLS = 10_000
-LINES = 2_000
+SCALE = settings().max_examples / 100
+CALLS = int(10_000 * SCALE)
+REQUESTS = int(1_600 * SCALE)
+LINES = int(600 * SCALE)
+BREAKS = int(150 * SCALE)
 AT_ONCE = 10
 """Volleys of four requests that are fired at once, each over a connection of its own."""
-BOUND_S = 60
-TOKEN = "tok-hunter2-hunter2"
-SECRET = "the plan is to swim"
 ACCEPT = {
     "accept": "application/json, text/event-stream",
     "content-type": "application/json",
     "authorization": f"Bearer {TOKEN}",
 }
-CODES = {-32700, -32600, -32601, -32602, -32020, -32022}
-"""What the protocol has for a request that is none, or that names no tool. -32603 would be our own fault."""
-
-
-class Target:
-    """A served folder of documents, with a secret beside it."""
-
-    def __init__(self, folder: Path, transport: str) -> None:
-        self.root = folder / "served-root"
-        (self.root / "guide").mkdir(parents=True)
-        (self.root / "guide" / "intro.mdx").write_text("---\ntitle: Introduction\n---\nWelcome.\n", encoding="utf-8")
-        (self.root / "guide" / "setup.md").write_text("# Setup\nHow to set it up.\n", encoding="utf-8")
-        (folder / "secret").mkdir()
-        (folder / "secret" / "plan.md").write_text(SECRET, encoding="utf-8")
-        (self.root / "outside.md").symlink_to(folder / "secret" / "plan.md")
-        self.log = folder / "server.log"
-        command = [sys.executable, "-m", "failsoft", "serve", "docs", "--root", str(self.root)]
-        command += ["--transport", transport, "--port", "0"]
-        pipe = subprocess.PIPE if transport == "stdio" else subprocess.DEVNULL
-        surroundings = {"FAILSOFT_AUTH_TOKEN": TOKEN, "FAILSOFT_MAX_REQUEST_BYTES": str(BODY_LIMIT)}
-        with self.log.open("wb") as log:  # a pipe that nobody reads would stop the server
-            self.process = subprocess.Popen(
-                command, env={**os.environ, **surroundings}, stdin=pipe, stdout=pipe, stderr=log
-            )
-
-    def url(self) -> str:
-        """Return the address that the server tells once it is ready."""
-        until = time.monotonic() + BOUND_S
-        while time.monotonic() < until and self.process.poll() is None:
-            if found := re.search(r"failsoft serves (http://\S+)/mcp", self.log.read_text()):
-                return found[1]
-            time.sleep(0.05)
-        pytest.fail(self.log.read_text())
-
-    def hides(self, told: str) -> bool:
-        """Return whether nothing of ours is in what a caller was told."""
-        secrets = (str(self.root), self.root.name, TOKEN, SECRET, "Traceback", "site-packages", str(Path.home()) + "/")
-        return not any(secret in told for secret in secrets)
-
-    def faults(self) -> list[str]:
-        """Return the lines of the log that tell of a fault of ours, or tell too much."""
-        lines = self.log.read_text().splitlines()
-        return [line for line in lines if '"level":"ERROR"' in line or "Traceback" in line or TOKEN in line]
-
-    def close(self) -> None:
-        """End the process."""
-        self.process.send_signal(signal.SIGTERM)
-        with suppress(subprocess.TimeoutExpired):
-            self.process.wait(BOUND_S)
-        self.process.kill()
-        self.process.wait(BOUND_S)
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                stream.close()
 
 
 def bounded(examples: int) -> settings:
@@ -118,83 +79,6 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     served.close()
 
 
-class Answer(NamedTuple):
-    """What came back over HTTP."""
-
-    status: int
-    kind: str
-    told: str
-    headers: str
-
-
-class Judge:
-    """Holds every answer against the protocol, the tool's schema and the counts of the server."""
-
-    def __init__(self, target: Target, schemas: dict[str, Any]) -> None:
-        self.target = target
-        self.validators = {name: jsonschema.Draft202012Validator(schema) for name, schema in schemas.items()}
-        self.answered: Counter[tuple[str, bool]] = Counter()
-        self.codes: Counter[tuple[str, str]] = Counter()
-
-    def result(self, result: dict[str, Any], tool: str | None) -> None:
-        """Judge what a tool answered. Which one it was, a broken request may have changed; failures name it."""
-        answer = result["structuredContent"]
-        assert json.loads(result["content"][0]["text"]) == answer
-        assert result["isError"] is not answer["success"]
-        operation = answer["error"]["operation"] if result["isError"] else self._by_shape(answer["data"])
-        assert tool in {None, operation}
-        assert not list(self.validators[operation].iter_errors(answer))
-        self.answered[operation, result["isError"]] += 1
-        if result["isError"]:
-            error = answer["error"]
-            assert error["category"] not in {"internal", "bad_output", "configuration"}, error
-            assert error["effect"] == "none"
-            assert error["message"]
-            assert result["_meta"]["dev.failsoft/error"]["code"] == error["code"]
-            self.codes[operation, error["code"]] += 1
-
-    def error(self, error: dict[str, Any]) -> None:
-        """Judge a protocol error."""
-        assert error["code"] in CODES, error
-        assert error["message"]
-
-    def response(self, shot: Shot, answer: Answer) -> None:
-        """Judge an HTTP answer."""
-        assert self.target.hides(answer.told), answer.told
-        assert self.target.hides(answer.headers), answer.headers
-        assert answer.status < 500, answer
-        told = answer.told
-        if answer.kind.startswith("text/event-stream"):
-            (told,) = [line.removeprefix("data:").strip() for line in told.splitlines() if line.startswith("data:")]
-        elif answer.status != 200 and not told.startswith('{"jsonrpc"'):
-            assert not shot.plain, answer
-            assert len(told) < 200
-            return
-        if shot.verb == "POST" and told.startswith('{"jsonrpc"'):
-            self.message(shot, json.loads(told, parse_constant=pytest.fail))
-        else:
-            assert not shot.plain
-
-    def message(self, shot: Shot, message: dict[str, Any]) -> None:
-        """Judge a JSON-RPC answer."""
-        assert message["jsonrpc"] == "2.0"
-        if shot.plain:
-            assert message["id"] == shot.request_id
-            assert "error" not in message, message
-        if "error" in message:
-            self.error(message["error"])
-        elif "structuredContent" in message["result"]:
-            self.result(message["result"], shot.tool if shot.plain else None)
-        else:
-            assert not shot.plain
-
-    @staticmethod
-    def _by_shape(data: dict[str, Any]) -> str:
-        if "documents" not in data:
-            return "search_documents"
-        return "list_documents" if "total" in data else "get_documentation"
-
-
 def _send(host: str, volley: Sequence[Shot]) -> list[tuple[Shot, Answer]]:
     """Send requests one after the other over one connection."""
     connection = http.client.HTTPConnection(host, timeout=BOUND_S)
@@ -209,20 +93,11 @@ def _send(host: str, volley: Sequence[Shot]) -> list[tuple[Shot, Answer]]:
     return answers
 
 
-def _samples(url: str) -> dict[tuple[str, ...], float]:
-    told = httpx2.get(f"{url}/metrics", headers=ACCEPT).text
-    return {
-        (
-            sample.name,
-            *(sample.labels[name] for name in sorted(sample.labels) if name not in {"tool", "category", "le"}),
-        ): sample.value
-        for family in text_string_to_metric_families(told)
-        for sample in family.samples
-        if not sample.name.endswith(("_bucket", "_sum", "_created"))
-    }
+def _samples(url: str) -> Samples:
+    return samples_in(httpx2.get(f"{url}/metrics", headers=ACCEPT).text)
 
 
-def _settled(url: str) -> dict[tuple[str, ...], float]:
+def _settled(url: str) -> Samples:
     """Return the counts once nothing is in flight any more."""
     until = time.monotonic() + BOUND_S
     while time.monotonic() < until:
@@ -240,28 +115,86 @@ def _healthy(url: str, judge: Judge) -> None:
             "params": {"name": "get_documentation", "arguments": {"path": "guide/intro.mdx"}}}  # fmt: skip
     good = httpx2.post(f"{url}/mcp", json=body, headers=ACCEPT)
     assert "Welcome." in good.text
-    judge.message(Shot(b"", {}, tool="get_documentation", plain=True), _event(good.text))
-
-
-def _event(told: str) -> dict[str, Any]:
-    (data,) = [line.removeprefix("data:").strip() for line in told.splitlines() if line.startswith("data:")]
-    message: dict[str, Any] = json.loads(data)
-    return message
+    judge.message(Shot(b"", {}, tool="get_documentation", plain=True), event_in(good.text))
 
 
 def _judge(url: str, target: Target) -> Judge:
     listed = httpx2.post(f"{url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers=ACCEPT)
-    return Judge(target, {tool["name"]: tool["outputSchema"] for tool in _event(listed.text)["result"]["tools"]})
+    return Judge(target, {tool["name"]: tool["outputSchema"] for tool in event_in(listed.text)["result"]["tools"]})
 
 
-def test_ten_thousand_hostile_requests_are_answered_and_counted(target: Target) -> None:
+class _InMemory:
+    """A client of a server in this process, which is asked from a plain function."""
+
+    def __init__(self, grounds: Grounds) -> None:
+        self.recorder = PrometheusRecorder()
+        runtime = Runtime(settings=Settings(max_response_bytes=1_000_000), metrics=self.recorder)
+        self.server = mcp_server(Docs(grounds.root, runtime=runtime))
+        self.faults: list[str] = []
+
+    async def ask(self, client: Client, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
+        """Return the answers to calls that are made at once: a result, or the protocol's error."""
+        answers: list[Any] = [None] * len(calls)
+
+        async def ask_one(place: int, name: str, arguments: dict[str, Any]) -> None:
+            try:
+                answers[place] = await client.call_tool(name, arguments)
+            except MCPError as error:
+                answers[place] = error.error
+
+        with anyio.fail_after(BOUND_S):
+            async with anyio.create_task_group() as group:
+                for place, (name, arguments) in enumerate(calls):
+                    group.start_soon(ask_one, place, name, arguments)
+        return answers
+
+
+@pytest.fixture
+def faults() -> Iterator[list[str]]:
+    """Return what is logged as a fault of ours."""
+    lines: list[str] = []
+    logger.enable("failsoft")
+    sink = logger.add(lines.append, level="ERROR", format="{message} {extra} {exception}", diagnose=False)
+    yield lines
+    logger.remove(sink)
+    logger.disable("failsoft")
+
+
+def test_ten_thousand_hostile_calls_are_answered_and_counted(tmp_path: Path, faults: list[str]) -> None:
+    grounds = Grounds(tmp_path)
+    attacked = _InMemory(grounds)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(attacked.server)) as client:
+        listed = portal.call(client.list_tools).tools
+        judge = Judge(grounds, {tool.name: tool.output_schema or {} for tool in listed})
+        before = samples_in(render(attacked.recorder)[0].decode())
+
+        @bounded(CALLS // 20)
+        @given(st.lists(spoken(), min_size=20, max_size=20))
+        def each_is_answered(calls: list[tuple[str, dict[str, Any]]]) -> None:
+            for (name, _), answer in zip(calls, portal.call(attacked.ask, client, calls), strict=True):
+                told = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+                assert grounds.hides(json.dumps(told)), told
+                if name in TOOLS:
+                    judge.result(told, name)
+                else:
+                    judge.error(told)
+
+        each_is_answered()
+        assert portal.call(client.call_tool, "get_documentation", {"path": "guide/intro.mdx"}).is_error is False
+    judge.answered["get_documentation", False] += 1
+    assert sum(judge.answered.values()) > CALLS // 2
+    assert_all_counted(before, samples_in(render(attacked.recorder)[0].decode()), judge)
+    assert faults == []
+
+
+def test_hostile_requests_are_answered_and_counted(target: Target) -> None:
     url = target.url()
     judge = _judge(url, target)
     before = _settled(url)
     host = url.removeprefix("http://")
     with ThreadPoolExecutor(AT_ONCE) as pool:
 
-        @bounded(CALLS // (AT_ONCE * 4))
+        @bounded(REQUESTS // (AT_ONCE * 4))
         @given(st.lists(volleys(), min_size=AT_ONCE, max_size=AT_ONCE))
         def each_is_answered(fired: list[list[Shot]]) -> None:
             for answers in pool.map(partial(_send, host), fired):
@@ -269,27 +202,10 @@ def test_ten_thousand_hostile_requests_are_answered_and_counted(target: Target) 
                     judge.response(shot, answer)
 
         each_is_answered()
-    assert sum(judge.answered.values()) > CALLS // 2
+    assert sum(judge.answered.values()) > REQUESTS // 2
     _healthy(url, judge)
-    _assert_all_counted(before, _settled(url), judge)
+    assert_all_counted(before, _settled(url), judge)
     assert target.faults() == []
-
-
-def _assert_all_counted(
-    before: dict[tuple[str, ...], float], after: dict[tuple[str, ...], float], judge: Judge
-) -> None:
-    counted = Counter({key: int(value - before.get(key, 0)) for key, value in after.items()})
-    for operation in TOOLS:
-        calls = {key[2]: counted[key] for key in counted if key[:2] == ("mcp_tool_calls_total", operation)}
-        succeeded, failed = judge.answered[operation, False], judge.answered[operation, True]
-        assert succeeded
-        assert failed
-        assert calls["ok"] + calls["recovered"] + calls["degraded"] == succeeded
-        assert calls["error"] + calls["rejected"] == failed
-        assert calls["cancelled"] == 0
-        assert counted["mcp_tool_call_duration_seconds_count", operation] == succeeded + failed
-    errors = {(key[2], key[1]): counted[key] for key in counted if key[0] == "mcp_tool_errors_total" and counted[key]}
-    assert errors == dict(judge.codes)
 
 
 def test_connections_that_break_leave_nothing_behind(target: Target) -> None:
@@ -298,7 +214,7 @@ def test_connections_that_break_leave_nothing_behind(target: Target) -> None:
     _settled(url)
     host, port = url.removeprefix("http://").split(":")
 
-    @bounded(200)
+    @bounded(BREAKS // 5)
     @given(st.lists(cuts(TOKEN), min_size=5, max_size=5))
     def each_may_break(broken: list[tuple[bytes, bool]]) -> None:
         open_ones = []
@@ -350,7 +266,7 @@ class Lines:
         return message
 
 
-def test_thousands_of_hostile_lines_are_answered_on_stdio(tmp_path: Path) -> None:
+def test_hostile_lines_are_answered_on_stdio(tmp_path: Path) -> None:
     target = Target(tmp_path, "stdio")
     try:
         client = Lines(target)

@@ -52,4 +52,4 @@ def _state(settings: Settings, events: Events) -> StateStore:
     from failsoft.recovery.state import open_state  # noqa: PLC0415 - with the first tool
 
     url = None if settings.state_url is None else settings.state_url.get_secret_value()
-    return open_state(url, events, prefix=settings.state_prefix)
+    return open_state(url, events, prefix=settings.state_prefix, limit_s=settings.state_timeout_s)

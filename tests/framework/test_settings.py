@@ -46,6 +46,7 @@ DEFAULTS = {
     "recovery": "",
     "state_url": None,
     "state_prefix": "failsoft",
+    "state_timeout_s": 0.25,
     "error_docs_url": None,
 }
 ACCEPTED: dict[str, tuple[str, Any]] = {
@@ -78,6 +79,7 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "recovery": ("defaults.retry = false", "defaults.retry = false"),
     "state_url": ("redis://cache:6379/1", SecretStr("redis://cache:6379/1")),
     "state_prefix": ("shop:tools", "shop:tools"),
+    "state_timeout_s": ("1.5", 1.5),
     "edit_max_edits": ("5", 5),
     "edit_max_file_bytes": ("1000", 1_000),
     "edit_max_diff_bytes": ("2000", 2_000),
@@ -109,6 +111,7 @@ REFUSED = {
     "alert_dedup_s": "-0.1",
     "state_url": "hunter2:6379",
     "state_prefix": "with spaces",
+    "state_timeout_s": "0",
     "error_docs_url": "docs.example",
     "edit_max_edits": "0",
     "edit_max_file_bytes": "0",

@@ -198,6 +198,12 @@ class Settings(BaseSettings):
     state_prefix: str = Field(
         default="failsoft", pattern=r"^[A-Za-z0-9_.:-]{1,64}$", description="What every key on that server begins with."
     )
+    state_timeout_s: float = Field(
+        default=0.25,
+        gt=0,
+        le=10,
+        description="Seconds that connecting to that server may take, and an answer, before calls go on without it.",
+    )
     error_docs_url: WebAddress | None = Field(
         default=None, description="Address of the published catalogue pages, for the problem format's type."
     )

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from failsoft import ConfigurationError, Runtime, Settings, Unavailable
+from failsoft import ConfigurationError, Runtime, Unavailable
 from failsoft.framework.events import Events, StateStoreEvent
 from failsoft.framework.state_port import StateStore
 from failsoft.metrics import PrometheusRecorder, render
@@ -31,13 +31,15 @@ BUDGET = (0, 0.0, 10.0, 20.0, 300.0)
 
 
 @asynccontextmanager
-async def replicas(server: RedisServer, number: int = 2) -> AsyncIterator[list[Runtime]]:
-    """Give so many runtimes that share a server, as processes would."""
+async def replicas(server: RedisServer, number: int = 2, limit_s: float = PATIENCE_S) -> AsyncIterator[list[Runtime]]:
+    """Give so many runtimes that share a server, as processes would.
+
+    They are patient, so that a busy machine is not taken for a lost server.
+    """
     runtimes = []
     for _ in range(number):
-        settings = Settings(state_url=server.url)  # type: ignore[arg-type]
         events = Events()
-        runtimes.append(fresh_runtime(settings=settings, events=events, state=open_state(server.url, events)))
+        runtimes.append(fresh_runtime(events=events, state=open_state(server.url, events, limit_s=limit_s)))
     try:
         yield runtimes
     finally:
@@ -219,7 +221,7 @@ def store_metrics(runtime: Runtime) -> tuple[float, float]:
 
 def test_a_store_that_hangs_holds_nobody_up_for_long(redis_server: RedisServer) -> None:
     async def main() -> None:
-        async with replicas(redis_server, 1) as [runtime]:
+        async with replicas(redis_server, 1, limit_s=0.25) as [runtime]:
             tool = protected(CircuitBreaker(), runtime=runtime)
             assert await tool.code() == "ok"
             redis_server.suspend()
@@ -347,7 +349,7 @@ def fail():
 
 async def main():
     events = Events()
-    runtime = fresh_runtime(events=events, state=open_state(sys.argv[1], events))
+    runtime = fresh_runtime(events=events, state=open_state(sys.argv[1], events, limit_s=30))
     guarded = protected(CircuitBreaker("api", min_calls=3, open_s=600), runtime=runtime)
     limited = protected(RateLimit("1000/hour", dependency="api"), runtime=runtime)
     print("ready", flush=True)

@@ -31,6 +31,7 @@ _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "red
 _CONNECTIONS = 16
 """At most, for one event loop. Further commands wait for their turn, which is no fault of the server's."""
 _MEANWHILE = "lost meanwhile"
+_LATE = 2.0
 
 
 class RedisState:
@@ -124,16 +125,20 @@ class _Client:
         self._faults = 0
 
     async def run(self, command: Callable[[Redis], Awaitable[T]]) -> T:
-        """Run one command within the limit; a connection that was found dead is replaced once."""
+        """Run one command within the limit; what is no fault of the server's is tried a second time."""
         faults = self._faults
         async with self._turn:
             if self._faults != faults:  # those before found nobody: do not wait for the same, one after another
                 raise StoreLost(_MEANWHILE)
+            began = loop_time()
             try:
                 try:
                     return await self._limited(command)
-                except exceptions.TimeoutError:
-                    raise
+                except (exceptions.TimeoutError, TimeoutError):
+                    if loop_time() - began < _LATE * self._limit_s:
+                        raise
+                    # The timer itself was late: it was this process that did not get to look.
+                    return await self._limited(command)
                 except exceptions.ConnectionError:
                     # The server was restarted between two calls: all idle connections are as dead as this one.
                     await self._pool.disconnect(inuse_connections=False)
@@ -147,7 +152,7 @@ class _Client:
         await self._pool.aclose()
 
     async def _limited(self, command: Callable[[Redis], Awaitable[T]]) -> T:
-        async with asyncio.timeout(2 * self._limit_s):  # whatever it is that takes long: also looking up a name
+        async with asyncio.timeout(_LATE * self._limit_s):  # whatever it is that takes long: also looking up a name
             return await command(self._redis)
 
 

@@ -50,6 +50,9 @@ def assemble(tools: Tools, *, name: str | None = None, instructions: str | None 
     made = tuple(as_tools(tools))
     toolbox = Toolbox(made)
     settings = made[0].runtime.settings
+    for tool in made:
+        if tool.runtime.configuration is not None:
+            tool.runtime.configuration.check_tools([other.name for other in made])
     _warn_of_stacks(made)
     load_rules()  # a package of somebody else's is imported now, and not while the first failing call waits
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)

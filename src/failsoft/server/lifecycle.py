@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from typing import Any, Literal, TypeAlias
 
 import anyio
@@ -14,6 +14,7 @@ from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import InitializationError
 from failsoft.framework.tool import BaseTool
 from failsoft.server.audit_start import open_audit_logs
+from failsoft.server.reloading import reload_on_change
 
 __all__ = ["Lifecycle", "Phase"]
 
@@ -40,6 +41,7 @@ class Lifecycle:
         self._shutdown_limit_s = shutdown_limit_s
         self._entries = 0
         self._lock = asyncio.Lock()
+        self._watching = ExitStack()
         self._emptied: anyio.Event | None = None
         self._hurried = False
         self._calls: set[asyncio.Task[Any] | None] = set()
@@ -59,6 +61,7 @@ class Lifecycle:
         async with self._lock:
             if self._entries == 0:
                 await self._start()
+                self._watching.enter_context(reload_on_change(self._tools))
             self._entries += 1
         try:
             yield self
@@ -68,6 +71,7 @@ class Lifecycle:
                 async with self._lock:
                     self._entries -= 1
                     if self._entries == 0:
+                        self._watching.close()
                         self.phase = "stopped"
                         await self._stop(self._tools)
 

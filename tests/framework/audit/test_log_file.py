@@ -74,13 +74,13 @@ def test_wherever_the_last_line_breaks_no_complete_entry_is_lost(path: Path) -> 
         assert [entry["dropped_bytes"] for entry in repairs] == ([length - len(before)] if is_torn else [])
 
 
-def test_a_torn_end_is_mended_by_a_check_too_and_the_next_entry_says_so(path: Path) -> None:
+def test_a_torn_end_is_mended_without_an_entry_too_and_the_log_says_so(path: Path) -> None:
     write(path, 1)
     with path.open("ab") as stream:
         stream.write(b'{"half":')
     assert verify(path).broken.line == 2
     file = log_file(path)
-    file.check(seconds())
+    file.append([], seconds())
     assert verify(path).is_whole
     file.append([fact(2)], seconds())
     assert [entry.get("event") for entry in on_disk(path)] == [None, "repair", None]

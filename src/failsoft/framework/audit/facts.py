@@ -21,10 +21,10 @@ __all__ = ["of_cancelled", "of_failure", "of_success"]
 
 _ID_AT_MOST = 200
 _VIOLATIONS_AT_MOST = 20
-_MESSAGE_AT_MOST = 1_000
-_ENTRY_AT_MOST = 16_384
-"""Bytes of an entry; beyond it, what only helps debugging is left out, and the entry says so."""
-_EXPENDABLE = ("details", "facts", "violations", "cause", "message")
+_MESSAGE_AT_MOST = 500
+_PART_AT_MOST = 4_096
+"""Bytes of each part that can grow; a larger one is left out, and the entry says so."""
+_GROWING = ("cause", "details", "facts", "violations")
 
 
 def of_failure(call: CallContext, failure: Failure) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def of_failure(call: CallContext, failure: Failure) -> dict[str, Any]:
         effect=failure.effect,
         message=None if failure.violations else plain_text(bounded(error.message, _MESSAGE_AT_MOST)),
         cause=normalized_cause(error.__cause__),
-        details=brief(error.all_details()),
+        details=brief(details) if (details := error.all_details()) else None,
         violations=[
             redact_text(bounded(f"{item.path}: {item.reason}")) for item in failure.violations[:_VIOLATIONS_AT_MOST]
         ],
@@ -94,10 +94,8 @@ def _entry(call: CallContext, governance: Governance, **facts: Any) -> dict[str,
 
 
 def _within_limit(entry: dict[str, Any]) -> dict[str, Any]:
-    for name in _EXPENDABLE:
-        if len(canonical(entry)) <= _ENTRY_AT_MOST:
-            break
-        if name in entry:
+    for name in _GROWING:
+        if entry.get(name) is not None and len(canonical({name: entry[name]})) > _PART_AT_MOST:
             entry[name] = None if name == "cause" else "<left out>"
             entry["is_cut"] = True
     return entry

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
-from failsoft.framework.audit.locking import lock, unlock
+from failsoft.framework.audit.locking import lock
 from failsoft.framework.audit.sealing import BadLine, Head, Seal, canonical
 
 __all__ = ["HeadFile"]
 
 _LENGTH = 256
+_READ_WITHIN_S = 2.0
 _NOT_OURS = "it is not what was written there, or was sealed with another key"
 
 
@@ -37,33 +39,35 @@ class HeadFile:
 
         Raises:
             BadLine: It is not what was written there, or was sealed with another key.
+            NotWritten: Another process held it all the time.
             OSError: The file is there and cannot be read.
         """
         try:
-            with self.path.open("rb") as file:
-                return self._open(file.read(_LENGTH))
+            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
+        try:
+            lock(fd, time.monotonic() + _READ_WITHIN_S, shared=True)
+            return self._open(os.pread(fd, _LENGTH, 0))
+        finally:
+            os.close(fd)
 
     def advance(self, head: Head, until: float) -> None:
         """Write the end down, unless a later one is there already.
 
         Raises:
             BadLine: What is there was not written by us.
-            OSError: It cannot be written.
             NotWritten: Another process held it all the time.
+            OSError: It cannot be written.
         """
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             lock(fd, until)
-            try:
-                known = self._open(os.pread(fd, _LENGTH, 0))
-                if known is None or known.seq < head.seq:
-                    os.pwrite(fd, self._line(head), 0)
-            finally:
-                unlock(fd)
+            known = self._open(os.pread(fd, _LENGTH, 0))
+            if known is None or known.seq < head.seq:
+                os.pwrite(fd, self._line(head), 0)
         finally:
-            os.close(fd)
+            os.close(fd)  # and with it the lock
 
     def _line(self, head: Head) -> bytes:
         facts = {"hash": head.hash, "seq": head.seq}

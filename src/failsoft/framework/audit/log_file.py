@@ -66,6 +66,7 @@ class LogFile:
         self, path: Path, *, seal: Seal, head: HeadFile, max_bytes: int, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.path = path
+        self._name = os.fspath(path)
         self._seal = seal
         self._head_file = head
         self._max_bytes = max_bytes
@@ -81,7 +82,7 @@ class LogFile:
         """Write the entries behind all others, and return once they are on disk.
 
         Args:
-            batch: The facts of each entry; with none, the log is only looked through.
+            batch: The facts of each entry. With none, the log is looked through, and a torn line at its end mended.
             until: When to give up waiting for another process, by the clock.
 
         Raises:
@@ -98,16 +99,6 @@ class LogFile:
             # Without the lock: others may write meanwhile, and one trip to the disk takes theirs along.
             self._sync(fd)
             self._keep(head, until)
-
-    def check(self, until: float) -> None:
-        """Open the log and look at all of it, as the next entry would; a torn line at its end is mended.
-
-        Raises:
-            NotWritten: Nothing can be written to it.
-        """
-        with _told():
-            self._begin(until)
-            self._let_go()
 
     def close(self) -> None:
         """Close the file."""
@@ -134,7 +125,7 @@ class LogFile:
         while True:
             fd = self._fd if self._fd is not None else self._open()
             lock(fd, until, clock=self._clock)
-            if _is_at(self.path, fd):
+            if _is_at(self._name, fd):
                 return fd
             self.close()  # it was put aside while we waited
             if self._clock() > until:
@@ -277,10 +268,10 @@ def _told() -> Iterator[None]:
         raise NotWritten(reason_of(error)) from error
 
 
-def _is_at(path: Path, fd: int) -> bool:
+def _is_at(path: str, fd: int) -> bool:
     """Return whether the path still leads to the open file."""
     try:
-        there = path.stat(follow_symlinks=False)
+        there = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - with every batch: a Path costs twice as much
     except FileNotFoundError:
         return False
     return os.path.samestat(there, os.fstat(fd))

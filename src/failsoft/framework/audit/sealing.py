@@ -69,9 +69,11 @@ class Seal:
     def line(self, facts: Mapping[str, Any], after: Head) -> tuple[bytes, Head]:
         """Return the line of an entry that follows `after`, and the new end of the chain."""
         entry = {**facts, "alg": self.algorithm, "prev": after.hash, "seq": after.seq + 1}
-        head = Head(after.seq + 1, self.digest(canonical(entry)))
-        entry["hash"] = head.hash
-        return canonical(entry) + b"\n", head
+        # Encoded once, in two halves: the hash is over both, and its own place in the line is between them.
+        before = canonical({name: value for name, value in entry.items() if name < "hash"})[:-1]
+        behind = canonical({name: value for name, value in entry.items() if name > "hash"})[1:]
+        head = Head(after.seq + 1, self.digest(before + b"," + behind))
+        return b'%s,"hash":"%s",%s\n' % (before, head.hash.encode(), behind), head
 
     def open(self, line: bytes) -> dict[str, Any]:
         """Return the entry on a line, without its newline.

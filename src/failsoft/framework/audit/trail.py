@@ -12,7 +12,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -84,6 +84,7 @@ class AuditLog:
         self._head_path = Path(head_path).absolute() if head_path is not None else default_head(self.path)
         self._max_bytes = max_bytes
         self._wait_s = wait_s
+        self._no_answer = NotWritten(f"the disk did not answer within {wait_s:g} seconds")
         self._lock = threading.Lock()
         self._closed = False
         self._writer = self._new_writer()
@@ -127,10 +128,11 @@ class AuditLog:
         loop = asyncio.get_running_loop()
         written: asyncio.Future[NotWritten | None] = loop.create_future()
         self._submit(_Waiting(facts, time.monotonic(), loop, written))
-        done, _ = await asyncio.wait((written,), timeout=self._wait_s)
-        if not done:
-            raise AuditLogFailed(reason=f"the disk did not answer within {self._wait_s:g} seconds")
-        refused = written.result()
+        timer = loop.call_later(self._wait_s, _settle, (written,), self._no_answer)
+        try:
+            refused = await written
+        finally:
+            timer.cancel()
         if refused is not None:
             raise _typed(refused) from refused.__cause__
 
@@ -147,7 +149,7 @@ class AuditLog:
         """
         file = self._new_file()
         try:
-            file.check(time.monotonic() + self._wait_s)
+            file.append((), time.monotonic() + self._wait_s)
         except NotWritten as refused:
             raise _typed(refused) from refused.__cause__
         finally:
@@ -273,7 +275,7 @@ def _answer(batch: list[_Waiting], refused: NotWritten | None) -> None:
             continue
 
 
-def _settle(futures: list[asyncio.Future[NotWritten | None]], refused: NotWritten | None) -> None:
+def _settle(futures: Sequence[asyncio.Future[NotWritten | None]], refused: NotWritten | None) -> None:
     for future in futures:
         if not future.done():
             future.set_result(refused)

@@ -1,0 +1,147 @@
+"""What the audit log costs a failing call, and what sharing trips to the disk saves.
+
+Calls are made on one event loop: one after the other; and by 64 callers at once. The yardstick is one write and one
+fdatasync of the same file, as an entry without a thread, a lock, a chain and a head would need. Four processes that
+append to one log are measured besides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from measure import Figure, figure, options, report
+from sample_tool import ARGUMENTS, Documents
+
+from failsoft import AuditLog, Runtime
+from failsoft.framework.audit.verify import verify
+from failsoft.metrics import PrometheusRecorder
+
+ROUNDS, QUICK_ROUNDS = 15, 2
+ALONE, QUICK_ALONE = 40, 5
+AT_ONCE = 64
+WAVES, QUICK_WAVES = 8, 2
+PROCESSES = 4
+ARGUMENT = ARGUMENTS["typed error"]
+APPENDING = """
+import asyncio, sys, time
+from failsoft import AuditLog
+async def main():
+    log = AuditLog(sys.argv[1], wait_s=60)
+    await log.open()
+    began = time.perf_counter()
+    for wave in range(int(sys.argv[2])):
+        await asyncio.gather(*(log.record({"error_id": "0", "code": "X", "message": "m" * 300}) for _ in range(16)))
+    print(time.perf_counter() - began)
+asyncio.run(main())
+"""
+
+
+class Disk:
+    """The yardstick: entries of the same size, each with its own trip to the disk.
+
+    Args:
+        folder: On the disk of the log.
+        line: An entry.
+    """
+
+    def __init__(self, folder: Path, line: bytes) -> None:
+        self._fd = os.open(folder / "yardstick", os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        self._line = line
+
+    async def __call__(self) -> None:
+        """Write an entry and wait for the disk."""
+        os.write(self._fd, self._line)
+        os.fdatasync(self._fd)
+
+
+async def timed(work: Callable[[], Awaitable[object]], times: int) -> float:
+    """Return the seconds that one of so many took, one after the other."""
+    began = time.perf_counter()
+    for _ in range(times):
+        await work()
+    return (time.perf_counter() - began) / times
+
+
+def processes(folder: Path, waves: int) -> float:
+    """Return the seconds that an entry took where four processes append to one log."""
+    path = folder / "shared.jsonl"
+    began = [
+        subprocess.Popen(  # noqa: S603 - ourselves
+            [sys.executable, "-c", APPENDING, str(path), str(waves)], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(PROCESSES)
+    ]
+    seconds = [float(process.communicate()[0]) for process in began]
+    assert verify(path).is_whole  # noqa: S101 - figures of a broken log would mean nothing
+    path.unlink()
+    path.with_name(f"{path.name}.head").unlink()
+    return max(seconds) / (PROCESSES * waves * 16)
+
+
+async def measure(folder: Path, *, rounds: int, alone: int, waves: int) -> list[Figure]:
+    """Return the figures, ratios taken inside each round."""
+    recorder = PrometheusRecorder()
+    log = AuditLog(folder / "audit-log.jsonl")
+    plain = Documents(runtime=Runtime(metrics=recorder)).operations["get_document"]
+    audited = Documents(runtime=Runtime(metrics=recorder, audit=log)).operations["get_document"]
+    await audited.call(ARGUMENT)
+    disk = Disk(folder, (folder / "audit-log.jsonl").read_bytes())
+
+    async def at_once(call: Callable[[], Awaitable[object]]) -> float:
+        """Return the seconds that one call took while 64 callers made so many each, one after the other."""
+        began = time.perf_counter()
+        await asyncio.gather(*(timed(call, waves) for _ in range(AT_ONCE)))
+        return (time.perf_counter() - began) / (AT_ONCE * waves)
+
+    async def one_audited() -> None:
+        await audited.call(ARGUMENT)
+
+    async def one_plain() -> None:
+        await plain.call(ARGUMENT)
+
+    seen: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        one = {
+            "a trip to the disk": await timed(disk, alone),
+            "a failing call": await timed(one_plain, alone),
+            "an audited one": await timed(one_audited, alone),
+            "64 at once, each": await at_once(one_audited),
+            "64 entries alone, each": await at_once(lambda: log.record({"code": "X"})),
+            "4 processes, each": processes(folder, waves),
+        }
+        for name, seconds in one.items():
+            seen.setdefault(name, []).append(seconds)
+    log.close()
+    assert verify(log.path).is_whole  # noqa: S101 - as above
+    trip, call, both, many = (seen[name] for name in list(seen)[:4])
+    added = [(after - before) / one for after, before, one in zip(both, call, trip, strict=True)]
+    gain = [one / each for one, each in zip(trip, many, strict=True)]
+    raw = [one / each for one, each in zip(trip, seen["64 entries alone, each"], strict=True)]
+    shared = [one / each for one, each in zip(trip, seen["4 processes, each"], strict=True)]
+    return [
+        *(figure(name, [1e6 * one for one in values], "us") for name, values in seen.items()),
+        figure("what auditing adds to a failing call", added, "trips to the disk", goal="<= 1.5"),
+        figure("64 failing calls at once", gain, "times one trip each", goal=">= 10"),
+        figure("64 entries at once", raw, "times one trip each"),
+        figure("4 processes, 16 at once in each", shared, "times one trip each"),
+    ]
+
+
+def main() -> None:
+    """Measure and print."""
+    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
+    alone, waves = (QUICK_ALONE, QUICK_WAVES) if given.quick else (ALONE, WAVES)
+    with tempfile.TemporaryDirectory() as folder:
+        found = asyncio.run(measure(Path(folder), rounds=given.rounds, alone=alone, waves=waves))
+    report(given, "The audit log", found)
+
+
+if __name__ == "__main__":
+    main()

@@ -33,6 +33,7 @@ class Recorded(trace.NonRecordingSpan):
             "kind": kind.name,
             "attributes": dict(attributes or {}),
             "status": "",
+            "events": [],
         }
         SPANS.append(self)
 
@@ -44,6 +45,9 @@ class Recorded(trace.NonRecordingSpan):
 
     def set_attributes(self, attributes: Any) -> None:
         self.facts["attributes"].update(attributes)
+
+    def add_event(self, name: str, attributes: Any = None, _timestamp: int | None = None) -> None:
+        self.facts["events"].append([name, dict(attributes or {})])
 
     def set_status(self, status: Any, _description: str | None = None) -> None:
         self.facts["status"] = status.name

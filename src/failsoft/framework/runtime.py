@@ -65,9 +65,12 @@ def _local_state() -> StateStore:
 
 
 def _new_events() -> Events:
+    from failsoft.framework.event_logs import log_events  # noqa: PLC0415 - with the first tool
     from failsoft.framework.events import Events  # noqa: PLC0415 - with the first tool: loguru comes with it
 
-    return Events()
+    events = Events()
+    log_events(events)
+    return events
 
 
 def _variables() -> Variables:

@@ -65,7 +65,7 @@ class ToolProtocol:
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,  # type: ignore[arg-type]  # the runner takes a dictionary as well as a model
         )
-        telemetry.install(server)
+        telemetry.install(server, {id(bound.events): bound.events for bound in self._toolbox}.values())
         return server
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:

@@ -5,8 +5,9 @@ The SDK opens one SERVER span for each message; a second one would count every c
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mcp.server import Server, ServerRequestContext
@@ -14,20 +15,34 @@ from opentelemetry import trace
 from opentelemetry.environment_variables import OTEL_PYTHON_TRACER_PROVIDER
 from opentelemetry.trace import ProxyTracerProvider, StatusCode
 
+from failsoft.framework.events import AttemptEvent, CircuitEvent, Event, Events, IdempotencyEvent, RecoveryEvent
 from failsoft.framework.response import ToolResponse
 
 __all__ = ["describe_call", "describe_cancelled_call", "install"]
 
 _ERROR_KEY = "dev.failsoft/error"
 _UNKNOWN = object()
+_NAMES: dict[type, str] = {
+    AttemptEvent: "failsoft.attempt",
+    RecoveryEvent: "failsoft.recovery",
+    CircuitEvent: "failsoft.circuit",
+    IdempotencyEvent: "failsoft.idempotency",
+}
+_IN_THE_SPAN = frozenset({"failsoft.tool", "failsoft.operation", "failsoft.request_id"})
+"""What the span itself says of the call."""
 _SET_BY_ENVIRONMENT = OTEL_PYTHON_TRACER_PROVIDER in os.environ
 
 
-def install(server: Server[Any]) -> None:
-    """Put the SDK's tracing middleware behind ours, where the server has one."""
+def install(server: Server[Any], events: Iterable[Events] = ()) -> None:
+    """Put the SDK's tracing middleware behind ours, where the server has one.
+
+    Args:
+        server: The SDK's server.
+        events: Those of the runtimes whose tools it offers; they are listened to once a call is traced.
+    """
     for place, middleware in enumerate(server.middleware):
         if type(middleware).__name__ == "OpenTelemetryMiddleware":
-            server.middleware[place] = _Tracing(middleware)
+            server.middleware[place] = _Tracing(middleware, tuple(events))
 
 
 def describe_call(response: ToolResponse[Any]) -> None:
@@ -53,6 +68,18 @@ def describe_cancelled_call() -> None:
     trace.get_current_span().set_attribute("error.type", "cancelled")
 
 
+def _write_event(event: Event) -> None:
+    """Add an event of a call to the span that it happens in."""
+    span = trace.get_current_span()
+    if not span.is_recording():
+        return
+    name = _NAMES.get(type(event))
+    if name is not None:
+        facts = {f"failsoft.{field.name}": getattr(event, field.name) for field in dataclasses.fields(event)}
+        told = {key: value for key, value in facts.items() if value is not None and key not in _IN_THE_SPAN}
+        span.add_event(name, told)
+
+
 class _Told:
     """A failed result that the SDK's middleware cannot read, so that it keeps the `error.type` that we have set."""
 
@@ -69,12 +96,16 @@ class _Tracing:
     through the in-memory client.
     """
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, events: tuple[Events, ...]) -> None:
         self._inner = inner
+        self._unheard = events
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
         if _nobody_traces() and not (ctx.meta and "traceparent" in ctx.meta):
             return await call_next(ctx)
+        for events in self._unheard:
+            events.subscribe(_write_event)
+        self._unheard = ()
 
         async def tell(ctx: ServerRequestContext[Any, Any]) -> Any:
             result = await call_next(ctx)

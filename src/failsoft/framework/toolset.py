@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from failsoft.framework.operation import BoundOperation, Operation
     from failsoft.framework.ports import AuditTrail
     from failsoft.framework.recovery_port import RecoveryEngine
     from failsoft.framework.runtime import Runtime
@@ -43,5 +42,5 @@ class Toolset(Protocol):
     def runtime(self) -> Runtime:
         """What its calls run in."""
 
-    def bound(self, declaration: Operation[..., Any]) -> BoundOperation[..., Any]:
+    def bound(self, declaration: Any) -> Any:
         """Return the operation of a declaration, bound to this toolset."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,14 @@ def test_the_call_path_is_counted_in_yardsticks() -> None:
     assert goals["over the bare: success yardsticks"] == "<= 2.5"
     assert goals["over the bare: typed error yardsticks"] == "<= 8"
     assert goals["over the bare: wrong type yardsticks"] == "<= 10"
+    assert all(one["value"] > 0 for one in figures.values())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="Valgrind is not installed")
+def test_instructions_are_counted_in_yardsticks_too() -> None:
+    figures = _figures("instructions")
+    assert figures["over the bare: three faults yardsticks"]["goal"] == "<= 10"
     assert all(one["value"] > 0 for one in figures.values())
 
 

@@ -1,0 +1,77 @@
+"""What a call costs in instructions of the processor: the same on a busy machine as on a quiet one. Needs Valgrind.
+
+The contenders are our own of `call_path.py`, counted in the same yardsticks. Times say more about what a caller feels;
+this says what a change has cost.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from call_path import BAD_ARGUMENTS, GOALS, own_contenders
+from measure import Figure, figure, options, report
+from sample_tool import ARGUMENTS, Documents
+
+TIMES, QUICK_TIMES = 100, 5
+_MARK = "getppid"
+"""A function of the C library that nothing else calls: Valgrind ends one count, and begins the next, at each call."""
+
+
+async def contend(times: int) -> None:
+    """Run each contender between two marks, and print their names."""
+    contenders = own_contenders(Documents())
+    for work in contenders.values():
+        await work(20)
+    gc.collect()
+    gc.disable()
+    for work in contenders.values():
+        os.getppid()
+        await work(times)
+    os.getppid()
+    print(*contenders, sep="\n")
+
+
+def count(times: int) -> dict[str, float]:
+    """Return the instructions of one piece of work, by contender."""
+    program = f"import asyncio, instructions; asyncio.run(instructions.contend({times}))"
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "count"
+        valgrind = ["valgrind", "--quiet", "--tool=callgrind", f"--dump-before={_MARK}", f"--callgrind-out-file={out}"]
+        done = subprocess.run(  # noqa: S603 - our own program
+            [*valgrind, sys.executable, "-c", program],
+            cwd=Path(__file__).parent,
+            env={**os.environ, "PYTHONHASHSEED": "0"},
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
+        )
+        dumps = sorted(out.parent.glob("count.*"), key=lambda dump: int(dump.suffix[1:]))
+        counts = [int(re.findall(r"(?m)^totals: (\d+)", dump.read_text(errors="replace"))[-1]) for dump in dumps]
+    names = done.stdout.splitlines()
+    return {name: own / times for name, own in zip(names, counts[-len(names) :], strict=True)}
+
+
+def measure(times: int) -> list[Figure]:
+    """Return all figures."""
+    found = count(times)
+    figures = [figure(name, [found[name] / 1000], "thousand") for name in ("yardstick", "bare")]
+    for name in ARGUMENTS:
+        over = (found[name] - found["bare"]) / found["yardstick"]
+        figures.append(figure(f"over the bare: {name}", [over], "yardsticks", goal=GOALS.get(name, BAD_ARGUMENTS)))
+    return figures
+
+
+def main() -> None:
+    """Count and print."""
+    given = options(__doc__ or "", rounds=TIMES, quick=QUICK_TIMES)
+    report(given, "The call path in instructions", measure(given.rounds))
+
+
+if __name__ == "__main__":
+    main()

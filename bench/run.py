@@ -4,7 +4,8 @@
     python bench/run.py --quick           shows that they work, a minute
     python bench/run.py call_path scrape  these two
 
-FastMCP is the peer in two of them: `pip install -r bench/requirements.txt`, or they leave it out.
+FastMCP is the peer in two of them, and seven libraries for resilience are in one: `pip install -r bench/requirements.txt`,
+or they are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 
 from measure import Figure, show
 
-BENCHMARKS = ("call_path", "through_mcp", "import_time", "scrape", "docs_search", "edit")
+BENCHMARKS = ("call_path", "recovery_success", "through_mcp", "import_time", "scrape", "docs_search", "edit")
 
 
 def run(name: str, flags: list[str]) -> list[Figure]:

@@ -46,6 +46,13 @@ def test_the_call_path_is_counted_in_yardsticks() -> None:
     assert all(one["value"] > 0 for one in figures.values())
 
 
+def test_recovery_is_compared_with_its_peers_where_they_are_installed() -> None:
+    figures = _figures("recovery_success")
+    assert figures["over the bare: failsoft us"]["value"] > 0
+    for peer, goal in (("nopanic", "<= 1.5"), ("redress", "<= 0.5")):
+        assert figures.get(f"failsoft over {peer} times", {"goal": goal})["goal"] == goal
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="Valgrind is not installed")
 def test_instructions_are_counted_in_yardsticks_too() -> None:

@@ -16,7 +16,14 @@ from typing import Any
 from failsoft import ToolError
 
 RECORD = Path(__file__).resolve().parents[1] / "docs" / "reference" / "public-api.txt"
-MODULES = ("failsoft", "failsoft.recovery", "failsoft.metrics", "failsoft.tools.docs", "failsoft.tools.edit")
+MODULES = (
+    "failsoft",
+    "failsoft.recovery",
+    "failsoft.metrics",
+    "failsoft.testing",
+    "failsoft.tools.docs",
+    "failsoft.tools.edit",
+)
 PLAIN = (int, float, str, bool, tuple, type(None))
 """Types of defaults that are written out; others are only said to be there."""
 

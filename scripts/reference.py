@@ -6,6 +6,7 @@ here. So do the schemas in docs/schemas, and the record of the public API.
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -67,6 +68,7 @@ def names() -> Iterator[str]:
 def _plain(name: str) -> str:
     """Return what a name is that can have no docstring of its own."""
     return {
+        "Phase": "How far the work of a failed call got: `not_sent`, `may_have_happened` or `happened`.",
         "Proceed": "What a middleware awaits to go on with the call: `await proceed(call)`.",
         "Public": "Marks a field of an error that every caller may see: `path: Public[str]`.",
         "__version__": "The version, as text.",
@@ -180,9 +182,12 @@ def written() -> dict[Path, str]:
 
 def main() -> int:
     """Write the files, or with `--check` list those that are out of date (exit code 1 if there are any)."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is out of date")
+    only_check = parser.parse_args().check
     files = written()
     stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
-    if "--check" in sys.argv[1:]:
+    if only_check:
         for path in stale:
             print(f"{path.relative_to(DOCS.parent)} is out of date: run scripts/reference.py")
         return 1 if stale else 0

@@ -115,10 +115,13 @@ if TYPE_CHECKING:
     from failsoft.recovery import (
         AlternatePaths as AlternatePaths,
         AttemptTimeout as AttemptTimeout,
+        Bulkhead as Bulkhead,
         Chaos as Chaos,
         CircuitBreaker as CircuitBreaker,
         Fallback as Fallback,
         Hedge as Hedge,
+        Idempotency as Idempotency,
+        RateLimit as RateLimit,
         RecoveryManager as RecoveryManager,
         RecoveryResult as RecoveryResult,
         RepairArguments as RepairArguments,
@@ -159,7 +162,7 @@ _HOMES = {
     "failsoft.framework.tool": "BaseTool",
     "failsoft.framework.violations": "Violation",
     "failsoft.recovery": (
-        "AlternatePaths AttemptTimeout Chaos CircuitBreaker Fallback Hedge "
+        "AlternatePaths AttemptTimeout Bulkhead Chaos CircuitBreaker Fallback Hedge Idempotency RateLimit "
         "RecoveryManager RecoveryResult RepairArguments Retry RetryBudget StaleCache"
     ),
     "failsoft.server": "asgi_app mcp_server serve",
@@ -176,6 +179,7 @@ __all__ = [
     "AuditLogFailed",
     "BadOutput",
     "BaseTool",
+    "Bulkhead",
     "CallContext",
     "Chaos",
     "CircuitBreaker",
@@ -195,6 +199,7 @@ __all__ = [
     "Fault",
     "Governance",
     "Hedge",
+    "Idempotency",
     "Infeasible",
     "InitializationError",
     "InternalError",
@@ -212,6 +217,7 @@ __all__ = [
     "Proceed",
     "Public",
     "QuotaExhausted",
+    "RateLimit",
     "RateLimited",
     "RecoveryManager",
     "RecoveryResult",

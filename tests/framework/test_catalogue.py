@@ -116,6 +116,18 @@ def test_a_page_says_all_that_the_class_says():
     assert "CUSTOMER_GONE.md" not in pages()
 
 
+def test_fields_are_named_alike_whether_or_not_their_annotations_are_text():
+    annotations = {"number": Public[int], "place": str, "shard": Public[str | None], "tags": list[str]}
+    members = {"__doc__": "Gone.", "__annotations__": annotations, "code": "PARCEL_GONE", "message": "Gone."}
+    fields = [line for line in render_page(type("ParcelGone", (NotFound,), members)).splitlines() if "| `" in line]
+    assert fields[-4:] == [
+        "| `number` | integer | every caller |",
+        "| `place` | string | developers only |",
+        "| `shard` | string or null | every caller |",
+        "| `tags` | array | developers only |",
+    ]
+
+
 def test_a_section_may_have_several_lines():
     assert sections(UnknownError).keys() == {"Raised when", "Caller", "Operator", "Example"}
     assert summary(UnknownError) == "An exception that no rule knows."

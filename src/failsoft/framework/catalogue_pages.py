@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Sequence
+from typing import Annotated, Any, get_args, get_origin
 
 from failsoft.framework.errors import Actor, RetryWhen, ToolError
 
@@ -125,11 +126,18 @@ def _fields(entry: type[ToolError]) -> str:
         return ""
     annotations = {name: text for cls in reversed(entry.__mro__) for name, text in inspect.get_annotations(cls).items()}
     rows = [
-        f"| `{name}` | {_type(str(annotations.get(name, '')))} "
+        f"| `{name}` | {_type(_written(annotations.get(name, '')))} "
         f"| {'every caller' if name in entry.public_fields else 'developers only'} |"
         for name in entry.fields
     ]
     return "\n".join(["| Field | Type | Told to |", "|---|---|---|", *rows])
+
+
+def _written(annotation: Any) -> str:
+    """Return an annotation as its author wrote it; without `from __future__ import annotations` it is an object."""
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
 def _type(annotation: str) -> str:

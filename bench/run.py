@@ -4,8 +4,8 @@
     python bench/run.py --quick           shows that they work, a minute
     python bench/run.py call_path scrape  these two
 
-FastMCP is the peer in two of them, and seven libraries for resilience are in one: `pip install -r bench/requirements.txt`,
-or they are left out.
+FastMCP is the peer in two of them, and seven libraries for resilience are in one: `pip install -r
+bench/requirements.txt`, or they are left out.
 """
 
 from __future__ import annotations

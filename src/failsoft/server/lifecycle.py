@@ -74,6 +74,7 @@ class Lifecycle:
                         self._watching.close()
                         self.phase = "stopped"
                         await self._stop(self._tools)
+                        await self._let_go()
 
     async def _start(self) -> None:
         self.phase, self.failure = "starting", None
@@ -102,6 +103,17 @@ class Lifecycle:
                 if is_real_cancellation(error):
                     raise
                 logger.opt(exception=error).error("The toolset '{}' did not shut down cleanly", tool.name)
+
+    async def _let_go(self) -> None:
+        """Close the state stores of the toolsets, each once."""
+        for state in {id(tool.runtime.state): tool.runtime.state for tool in self._tools}.values():
+            try:
+                with anyio.fail_after(self._shutdown_limit_s):
+                    await state.close()
+            except BaseException as error:
+                if is_real_cancellation(error):
+                    raise
+                logger.opt(exception=error).error("The state store did not close cleanly")
 
     @property
     def is_ready(self) -> bool:

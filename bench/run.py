@@ -20,7 +20,7 @@ from pathlib import Path
 
 from measure import Figure, show
 
-BENCHMARKS = ("call_path", "recovery_success", "through_mcp", "import_time", "scrape", "docs_search", "edit")
+BENCHMARKS = ("call_path", "recovery_success", "through_mcp", "import_time", "scrape", "docs_search", "edit", "audit")
 
 
 def run(name: str, flags: list[str]) -> list[Figure]:

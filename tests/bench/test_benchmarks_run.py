@@ -94,6 +94,14 @@ def test_real_edits_come_out_byte_for_byte_and_broken_ones_are_refused() -> None
     assert figures["cases"] > 40
 
 
+def test_the_audit_log_is_counted_in_trips_to_the_disk() -> None:
+    figures = _figures("audit")
+    added = figures["what auditing adds to a failing call trips to the disk"]
+    assert added["goal"] == "<= 1.5"
+    assert figures["64 entries at once times one trip each"]["goal"] == ">= 10"
+    assert figures["4 processes, each us"]["value"] > 0
+
+
 def test_every_server_answers_in_memory_and_over_http() -> None:
     figures = _figures("through_mcp")
     assert {"in memory, modern: ours of bare", "in memory, legacy: ours of bare"} <= figures.keys()

@@ -72,9 +72,10 @@ def test_a_standard_input_that_is_closed_is_a_typed_error(folder: Path, command:
 def test_a_port_that_is_taken_is_told_with_a_way_out(run):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        ran = run("serve", "docs", "--transport", "http", "--port", port)
+        ran = run("serve", "docs", "--app", "failsoft.tools.edit:Edit", "--transport", "http", "--port", port)
     assert (ran.code, ran.out) == (ExitCode.NOT_STARTED, "")
-    assert "  next: failsoft serve docs --transport http --port 0" in ran.err.splitlines()
+    hint = "  next: failsoft serve docs --app failsoft.tools.edit:Edit --transport http --port 0"
+    assert hint in ran.err.splitlines()
 
 
 @pytest.mark.parametrize(

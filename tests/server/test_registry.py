@@ -102,6 +102,21 @@ def test_whatever_else_an_app_is_becomes_a_configuration_error(module: str, spec
     assert caught.value.code == "CONFIG_ERROR"
 
 
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("{}:Lmap", "'Lamp'"),
+        ("{}.py:lamp", "say {}:lamp"),
+        ("/srv/tools/{}.py:lamp", "say {}:lamp"),
+        ("a_module_that_is_not_there:x", "install it"),
+    ],
+)
+def test_a_misspelt_app_is_told_how_it_is_found(module: str, spec: str, words: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        load_app(spec.format(module))
+    assert words.format(module) in f"{caught.value.message} {caught.value.resolution}"
+
+
 def test_toolsets_come_from_entry_points_sorted_by_name() -> None:
     found = find_toolsets()
     assert "docs" in found

@@ -62,7 +62,8 @@ def serve(
         # The address is taken or is not ours: nothing is wrong with the configuration, and another port may do.
         if not isinstance(error.__cause__, OSError):
             raise
-        error.operator_hint = f"failsoft serve {' '.join(toolsets or ())} --transport http --port 0".replace("  ", " ")
+        served = [*(toolsets or ()), *(("--app", app) if app else ())]
+        error.operator_hint = " ".join(["failsoft serve", *served, "--transport http --port 0"])
         raise typer.Exit(report(error, code=ExitCode.NOT_STARTED)) from error
 
 

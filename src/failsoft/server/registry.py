@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.text import bounded
 from failsoft.framework.tool import BaseTool
@@ -106,17 +107,30 @@ def load_app(spec: str) -> list[BaseTool]:
     try:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        raise ConfigurationError(issue=f"the module '{bounded(str(error.name))}' was not found") from error
+        raise ConfigurationError(
+            issue=f"the module '{bounded(str(error.name))}' was not found",
+            resolution=_how_to_find(module_name, attribute),
+        ) from error
     except Exception as error:
         raise ConfigurationError(issue=f"importing '{bounded(module_name)}' failed ({_told(error)})") from error
     for part in attribute.split("."):
         try:
             found = getattr(found, part)
         except AttributeError as error:
+            close = closest_name(part, vars(found)) if hasattr(found, "__dict__") else None
             raise ConfigurationError(
-                issue=f"'{bounded(module_name)}' has no attribute '{bounded(attribute)}'"
+                issue=f"'{bounded(module_name)}' has no attribute '{bounded(attribute)}'",
+                resolution=f"did you mean '{close}'?" if close else "",
             ) from error
     return as_tools(found, origin=f"'{bounded(spec)}'")
+
+
+def _how_to_find(module_name: str, attribute: str) -> str:
+    """Return what to do about a module that is not found: often the name of its file was given."""
+    file = Path(module_name)
+    if file.suffix == ".py" or len(file.parts) > 1:
+        return f"in the folder of that file, say {file.name.removesuffix('.py')}:{attribute}"
+    return "go to the folder that holds it, or install it"
 
 
 def as_tools(value: Tools | Any, *, origin: str = "what was given") -> list[BaseTool]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import public_api
+import strategy_pages
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 ERROR_PAGES = "errors/"
@@ -173,6 +174,7 @@ def written() -> dict[Path, str]:
 
     files = {public_api.RECORD: public_api.describe()}
     files |= {DOCS / "schemas" / name: text for name, text in schema_files().items()}
+    files |= {DOCS / "reference" / "strategies" / name: text for name, text in strategy_pages.pages().items()}
     for page in sorted((DOCS / "reference").glob("*.md")):
         files[page] = _PART.sub(
             lambda part: f"{part[1]}{chr(10).join(PARTS[part['name']]()).strip()}\n{part[3]}", page.read_text()

@@ -46,6 +46,10 @@ if TYPE_CHECKING:
         DeadlineExceeded as DeadlineExceeded,
         DocumentLoadError as DocumentLoadError,
         DocumentNotFound as DocumentNotFound,
+        IdempotencyConflict as IdempotencyConflict,
+        IdempotencyInProgress as IdempotencyInProgress,
+        IdempotencyKeyInvalid as IdempotencyKeyInvalid,
+        IdempotencyOutcomeUnknown as IdempotencyOutcomeUnknown,
         Infeasible as Infeasible,
         InitializationError as InitializationError,
         InternalError as InternalError,
@@ -76,6 +80,14 @@ if TYPE_CHECKING:
         Unsupported as Unsupported,
         UpstreamError as UpstreamError,
         ValidationFailed as ValidationFailed,
+    )
+    from failsoft.framework.events import (
+        AttemptEvent as AttemptEvent,
+        BudgetEvent as BudgetEvent,
+        CircuitEvent as CircuitEvent,
+        IdempotencyEvent as IdempotencyEvent,
+        RecoveryEvent as RecoveryEvent,
+        StateStoreEvent as StateStoreEvent,
     )
     from failsoft.framework.factory import (
         ErrorResponse as ErrorResponse,
@@ -144,11 +156,15 @@ _HOMES = {
     "failsoft.framework.errors": (
         "AlreadyExists ApprovalRequired AuditLockFailed AuditLogFailed BadOutput CircuitOpen "
         "ConfigurationError Conflict DatabaseError DeadlineExceeded DocumentLoadError DocumentNotFound "
+        "IdempotencyConflict IdempotencyInProgress IdempotencyKeyInvalid IdempotencyOutcomeUnknown "
         "Infeasible InitializationError InternalError InvalidArgument InvalidParameter InvariantViolation "
-        "MultipleErrors NextStep NotFound NotImplementedTool Overloaded PermissionDenied PreconditionFailed "
-        "Public QuotaExhausted RateLimited ReportedFailure ResultTooLarge SearchError StorageError Timeout "
-        "ToolError ToolSystemError Unauthenticated Unavailable UnknownError UnknownTool Unsupported "
-        "UpstreamError ValidationFailed"
+        "MultipleErrors NextStep NotFound NotImplementedTool Overloaded PermissionDenied "
+        "PreconditionFailed Public QuotaExhausted RateLimited ReportedFailure ResultTooLarge SearchError "
+        "StorageError Timeout ToolError ToolSystemError Unauthenticated Unavailable UnknownError "
+        "UnknownTool Unsupported UpstreamError ValidationFailed"
+    ),
+    "failsoft.framework.events": (
+        "AttemptEvent BudgetEvent CircuitEvent IdempotencyEvent RecoveryEvent StateStoreEvent"
     ),
     "failsoft.framework.factory": "ErrorResponse ErrorResponseFactory",
     "failsoft.framework.failure": "Failure",
@@ -173,16 +189,19 @@ __all__ = [
     "AlreadyExists",
     "AlternatePaths",
     "ApprovalRequired",
+    "AttemptEvent",
     "AttemptTimeout",
     "AuditLockFailed",
     "AuditLog",
     "AuditLogFailed",
     "BadOutput",
     "BaseTool",
+    "BudgetEvent",
     "Bulkhead",
     "CallContext",
     "Chaos",
     "CircuitBreaker",
+    "CircuitEvent",
     "CircuitOpen",
     "ConfigurationError",
     "Conflict",
@@ -200,6 +219,11 @@ __all__ = [
     "Governance",
     "Hedge",
     "Idempotency",
+    "IdempotencyConflict",
+    "IdempotencyEvent",
+    "IdempotencyInProgress",
+    "IdempotencyKeyInvalid",
+    "IdempotencyOutcomeUnknown",
     "Infeasible",
     "InitializationError",
     "InternalError",
@@ -219,6 +243,7 @@ __all__ = [
     "QuotaExhausted",
     "RateLimit",
     "RateLimited",
+    "RecoveryEvent",
     "RecoveryManager",
     "RecoveryResult",
     "Reference",
@@ -231,6 +256,7 @@ __all__ = [
     "SearchError",
     "Settings",
     "StaleCache",
+    "StateStoreEvent",
     "StorageError",
     "SystemErrorFactory",
     "Timeout",

@@ -14,6 +14,8 @@ BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\S*)[^\n]*\n(?P<body>.*?)^(?
 SNIPPET = re.compile(r'\s*--8<-- "(?P<file>examples/[^":]+)(?::\w+)?"\s*')
 FREE = {"", "text", "sh"}
 """Languages that show no code of ours: output as a person sees it, and commands that a README or a guide names."""
+GENERATED = {"errors", "strategies"}
+"""Folders of pages that are written from the code, whose lists alone are in the navigation."""
 README_LINES_AT_MOST = 90
 EXAMPLE_LINES_AT_MOST = 15
 
@@ -26,7 +28,7 @@ _Loader.add_multi_constructor("tag:yaml.org,2002:python/name:", lambda _loader, 
 
 
 def _pages(root: Path) -> list[Path]:
-    return sorted(path for path in (root / "docs").rglob("*.md") if "errors" not in path.parts)
+    return sorted(path for path in (root / "docs").rglob("*.md") if GENERATED.isdisjoint(path.parts))
 
 
 def _nav(entry: Any) -> Iterator[str]:
@@ -39,8 +41,9 @@ def _nav(entry: Any) -> Iterator[str]:
 
 def test_every_page_is_in_the_navigation_and_every_entry_is_a_page(root: Path) -> None:
     config = yaml.load((root / "mkdocs.yml").read_text(), _Loader)  # noqa: S506 - a SafeLoader, made above
-    listed = sorted(set(_nav(config["nav"])) - {"reference/errors/index.md"})
-    assert sorted(_nav(config["nav"])) == sorted([*listed, "reference/errors/index.md"])
+    lists = {f"reference/{folder}/index.md" for folder in GENERATED}
+    listed = sorted(set(_nav(config["nav"])) - lists)
+    assert sorted(_nav(config["nav"])) == sorted([*listed, *lists])
     assert listed == sorted(path.relative_to(root / "docs").as_posix() for path in _pages(root))
 
 

@@ -1,0 +1,53 @@
+# --8<-- [start:tool]
+from failsoft import BaseTool, Idempotency, operation
+
+
+class Shop(BaseTool):
+    """Takes money."""
+
+    payments = 0
+
+    @operation(timeout=10)
+    async def pay(self, amount: int) -> int:
+        """Take an amount, and return the number of the payment."""
+        self.payments += 1
+        return self.payments
+
+    @operation(timeout=10, recovery=[Idempotency(ttl_s=3600, derive=lambda call: call.arguments["invoice"])])
+    async def settle(self, invoice: str) -> int:
+        """Pay an invoice, once, and return the number of the payment."""
+        self.payments += 1
+        return self.payments
+
+
+# --8<-- [end:tool]
+
+# --8<-- [start:client]
+import asyncio  # noqa: E402 - each part of the page shows what it needs
+
+from failsoft.testing import connected  # noqa: E402 - the same
+
+
+async def main() -> None:
+    async with connected(Shop()) as client:
+        key = {"dev.failsoft/idempotency-key": "5f1b9f5e-7a0c-4f0e-9a55"}
+        for amount in (5, 5, 6):
+            result = await client.call_tool("pay", {"amount": amount}, meta=key)
+            answer = result.structured_content
+            assert answer is not None
+            if result.is_error:
+                print(answer["error"]["code"])
+            else:
+                print(answer["data"], answer["metadata"].get("cache_hit"))
+
+
+asyncio.run(main())
+# --8<-- [end:client]
+
+
+async def derived() -> None:
+    shop = Shop()
+    assert (await shop.settle(invoice="A-17")).data == (await shop.settle(invoice="A-17")).data == 1
+
+
+asyncio.run(derived())

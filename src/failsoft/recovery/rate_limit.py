@@ -104,7 +104,7 @@ def _parsed(limit: str) -> RateLimitItem:
         from limits import parse_many  # noqa: PLC0415 - as above
     except ImportError as error:
         raise ConfigurationError(
-            issue="RateLimit needs the limits library, which is not installed",
+            issue="RateLimit needs the limits library, which is not installed: it comes with failsoft[limits]",
             resolution="pip install 'failsoft[limits]'",
         ) from error
     items = parse_many(limit)

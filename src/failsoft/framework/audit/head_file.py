@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from failsoft.framework.audit.locking import lock
-from failsoft.framework.audit.sealing import BadLine, Head, Seal, canonical
+from failsoft.framework.audit.sealing import BadLine, Head, Seal
 
 __all__ = ["HeadFile"]
 
@@ -33,6 +33,7 @@ class HeadFile:
     def __init__(self, path: Path, seal: Seal) -> None:
         self.path = path
         self._seal = seal
+        self._written: tuple[bytes, Head] | None = None
 
     def read(self) -> Head | None:
         """Return the end as last written; None if there is none.
@@ -63,21 +64,26 @@ class HeadFile:
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             lock(fd, until)
-            known = self._open(os.pread(fd, _LENGTH, 0))
+            found = os.pread(fd, _LENGTH, 0)
+            last, known = self._written or (b"", None)
+            if found != last:
+                known = self._open(found)
             if known is None or known.seq < head.seq:
-                os.pwrite(fd, self._line(head), 0)
+                line = self._line(head)
+                os.pwrite(fd, line, 0)
+                self._written = line, head
         finally:
             os.close(fd)  # and with it the lock
 
     def _line(self, head: Head) -> bytes:
-        facts = {"hash": head.hash, "seq": head.seq}
-        text = canonical({**facts, "seal": self._seal.digest(canonical(facts))})
+        seal = self._seal.digest(b"head %d %s" % (head.seq, head.hash.encode()))
+        text = b'{"hash":"%s","seal":"%s","seq":%d}' % (head.hash.encode(), seal.encode(), head.seq)
         return text.ljust(_LENGTH - 1) + b"\n"
 
     def _open(self, data: bytes) -> Head | None:
         if not data:
             return None
-        with suppress(ValueError, TypeError, KeyError):
+        with suppress(ValueError, TypeError, KeyError, AttributeError):
             told = json.loads(data)
             head = Head(told["seq"], told["hash"])
             if self._line(head) == data:

@@ -1,7 +1,8 @@
 """One entry as one line: canonical JSON, and the hash that ties it to the entry before it.
 
-A line is the canonical JSON of the whole entry: keys sorted, no blanks, ASCII only. Only that form is accepted back:
-whoever parses JSON would not see a key that stands twice in a line, and the hash of what they see would still fit.
+A line is the canonical JSON of the entry (keys sorted, no blanks, ASCII only) with the hash of just that behind it, as
+the last key. Only that form is accepted back: whoever parses JSON would not see a key that stands twice in a line, and
+the hash of what they see would still fit.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = ["BEGINNING", "BadLine", "Head", "Seal", "canonical", "follow"]
 
@@ -21,15 +22,16 @@ _OTHER_FORM = "it is not in the form that this log writes"
 _NO_PLACE = "it has no number, or no place in the chain"
 _CHANGED = "it was changed after it was written, or sealed with another key"
 _NOT_NEXT = "it does not follow the entry before it"
-_ADDED = frozenset({"alg", "hash", "prev", "seq"})
+_ADDED = frozenset({"alg", "prev", "seq"})
+_HASH = re.compile(rb',"hash":"[0-9a-f]{64}"\}')
+_HASH_LENGTH = len(b',"hash":""}') + 64
 
 
 class BadLine(ValueError):
     """A line is not what was once written there; the text says what is wrong, without quoting the line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """Where a chain ends: the number of its last entry, from 1, and that entry's hash."""
 
     seq: int
@@ -69,11 +71,9 @@ class Seal:
     def line(self, facts: Mapping[str, Any], after: Head) -> tuple[bytes, Head]:
         """Return the line of an entry that follows `after`, and the new end of the chain."""
         entry = {**facts, "alg": self.algorithm, "prev": after.hash, "seq": after.seq + 1}
-        # Encoded once, in two halves: the hash is over both, and its own place in the line is between them.
-        before = canonical({name: value for name, value in entry.items() if name < "hash"})[:-1]
-        behind = canonical({name: value for name, value in entry.items() if name > "hash"})[1:]
-        head = Head(after.seq + 1, self.digest(before + b"," + behind))
-        return b'%s,"hash":"%s",%s\n' % (before, head.hash.encode(), behind), head
+        body = canonical(entry)
+        made = self.digest(body)
+        return b'%s,"hash":"%s"}\n' % (body[:-1], made.encode()), Head(after.seq + 1, made)
 
     def open(self, line: bytes) -> dict[str, Any]:
         """Return the entry on a line, without its newline.
@@ -81,30 +81,27 @@ class Seal:
         Raises:
             BadLine: It is not JSON, not in canonical form, or its hash does not fit.
         """
-        entry: Any = None
+        body, told = line[:-_HASH_LENGTH] + b"}", line[-_HASH_LENGTH:]
+        found: Any = None
         try:
-            entry = json.loads(line)
-            is_canonical = isinstance(entry, dict) and canonical(entry) == line
+            found = json.loads(body)
+            is_canonical = isinstance(found, dict) and canonical(found) == body
         except (ValueError, RecursionError):
             raise BadLine(_NO_JSON) from None
-        if not is_canonical:
+        if not is_canonical or not _HASH.fullmatch(told):
             raise BadLine(_OTHER_FORM)
-        found: dict[str, Any] = entry
-        self._check(found)
-        return found
-
-    def _check(self, entry: dict[str, Any]) -> None:
+        entry: dict[str, Any] = found
         if not entry.keys() >= _ADDED or type(entry["seq"]) is not int or not isinstance(entry["prev"], str):
             raise BadLine(_NO_PLACE)
         if entry["alg"] != self.algorithm:
             wanted = "without a key" if entry["alg"] == "sha256" else "with a key"
             msg = f"it was sealed {wanted}, which the others were not, or the key was not given"
             raise BadLine(msg)
-        told = entry.pop("hash")
-        made = self.digest(canonical(entry))
-        entry["hash"] = told
-        if not isinstance(told, str) or not told.isascii() or not hmac.compare_digest(told, made):
+        made = self.digest(body)
+        if not hmac.compare_digest(told, b',"hash":"%s"}' % made.encode()):
             raise BadLine(_CHANGED)
+        entry["hash"] = made
+        return entry
 
 
 def follow(entry: Mapping[str, Any], after: Head | None) -> Head:

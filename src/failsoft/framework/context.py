@@ -18,9 +18,11 @@ from failsoft.framework.receipt import RecoveryReceipt
 from failsoft.framework.stop_reason import StopReason
 from failsoft.framework.text import bounded
 
-__all__ = ["CallContext", "CallScope", "ProgressReporter"]
+__all__ = ["LOCAL_PRINCIPAL", "CallContext", "CallScope", "ProgressReporter"]
 
 ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+LOCAL_PRINCIPAL = "local"
+"""Who calls over stdio or in memory, where there is a single client: whoever runs this process."""
 _WARNINGS_AT_MOST = 50
 _WARNING_LENGTH = 1_000
 _WORST: tuple[Effect, ...] = ("none", "unknown", "applied")

@@ -186,6 +186,18 @@ class Settings(BaseSettings):
         allow_inf_nan=False,
         description="Seconds that a call of the edit toolset waits for files that another one is editing.",
     )
+    workspace_roles: Names = Field(
+        default=("ANTIGRAVITY", "WINDSURF"),
+        description="Roles that a session of the workspace toolset may have, separated by commas.",
+    )
+    workspace_principals: Names = Field(
+        default=(),
+        description="Who may take which role over HTTP, as principal:ROLE+ROLE, separated by commas; "
+        "without, a principal keeps the first role that it takes in a workspace.",
+    )
+    workspace_session_s: float = Field(
+        default=28_800.0, gt=0, allow_inf_nan=False, description="Seconds until a workspace session expires."
+    )
     recovery_file: Path | None = Field(
         default=None,
         description="TOML file on the recovery of tools, operations and dependencies; read anew when it changes.",

@@ -15,7 +15,7 @@ from mcp.server.auth.provider import AccessToken, principal_components
 from mcp.shared.exceptions import MCPError
 
 from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.context import CallContext, CallScope
+from failsoft.framework.context import LOCAL_PRINCIPAL, CallContext, CallScope
 from failsoft.framework.errors import Unavailable
 from failsoft.framework.links.observe import observe
 from failsoft.framework.operation import BoundOperation
@@ -29,9 +29,6 @@ from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.progress import Progress
 
 __all__ = ["ToolProtocol"]
-
-LOCAL_PRINCIPAL = "local"
-"""Who calls over stdio or in memory: whoever runs this process."""
 
 _NAME_AT_MOST = 128
 _BACK_WITHIN_S = 5.0

@@ -77,6 +77,18 @@ class Place:
         if not stat.S_ISREG(facts.st_mode):
             raise NotARegularFile(self.path, kind=_KINDS.get(stat.S_IFMT(facts.st_mode), "device"))
 
+    def require_folder(self, facts: os.stat_result) -> None:
+        """Raise unless these are the facts of a folder.
+
+        Raises:
+            NotARegularFile: They are not; the kind of a regular file is `file`.
+            ChangedOnDisk: They are those of a link, which this place was not when it was found.
+        """
+        if stat.S_ISREG(facts.st_mode):
+            raise NotARegularFile(self.path, kind="file")
+        if not stat.S_ISDIR(facts.st_mode):
+            self.require_regular(facts)
+
     def fault(self, error: OSError) -> DiskFault:
         """Return what the operating system said while it looked for this file."""
         return DiskFault(self.path, errno=error.errno or 0, step="find")

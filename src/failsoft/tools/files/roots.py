@@ -25,6 +25,8 @@ _LINKS_AT_MOST = 40
 _SWAPS_AT_MOST = 20
 _STEPS_AT_MOST = 20_000
 """Each `..` of a link is a walk of its own, so a few crafted links could keep us walking for minutes."""
+_LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Unlike walking through a folder, this needs the right to read it."""
 _NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
 """What opening a link as a folder answers, depending on the system."""
 
@@ -117,6 +119,26 @@ class Roots:
         except OSError as error:
             raise DiskFault(path, errno=error.errno or 0, step="find") from error
         raise DiskFault(path, errno=errno.EAGAIN, step="find")
+
+    def folder(self, path: str) -> str:
+        """Return the path of a folder without links.
+
+        Raises:
+            BadSpelling: No folder can have this path here.
+            OutsideRoots: It leads out of the roots, or to what is off limits.
+            NotARegularFile: It is a pipe, a socket or a device, or a regular file (kind `file`).
+            DiskFault: It does not exist, or may not be read.
+        """
+        with self.place(path) as place:
+            facts = place.facts()
+            if facts is None:
+                raise DiskFault(path, errno=errno.ENOENT, step="find")
+            place.require_folder(facts)
+            try:
+                os.close(os.open(place.name, _LIST, dir_fd=place.folder))
+            except OSError as error:
+                raise place.fault(error) from error
+            return place.real_path
 
     def enter(self, names: tuple[str, ...], path: str) -> tuple[str, tuple[str, ...]]:
         """Return the root that an absolute path lies in, and the names from there.

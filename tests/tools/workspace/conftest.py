@@ -1,0 +1,22 @@
+"""A workspace to work in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from failsoft.tools.workspace import Workspace
+from tests.tools.workspace.site import Site
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    found = Site(tmp_path / "served")
+    found.project.mkdir(parents=True)
+    return found
+
+
+@pytest.fixture
+def tool(site: Site) -> Workspace:
+    return site.tool()

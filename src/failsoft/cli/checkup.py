@@ -128,6 +128,8 @@ def _variables(name: str, alias: Any) -> list[str]:
 def _shown(value: Any) -> Any:
     if isinstance(value, SecretStr):
         return "(hidden)"
+    if isinstance(value, Path):
+        return str(value)
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -100,3 +100,15 @@ def test_a_bad_setting_is_named(run):
 def test_the_wire_format_is_the_one_that_is_set(run):
     ran = run("call", "get_book", "title=Duna", *APP, env={"FAILSOFT_WIRE_FORMAT": "problem"})
     assert (ran.code, ran.json["status"]) == (ExitCode.FAILED, 404)
+
+
+def test_an_argument_that_is_written_as_an_option_is_told_its_form(run):
+    ran = run("call", "list_documents", "--limit", "5")
+    assert (ran.code, ran.out) == (ExitCode.USAGE, "")
+    assert any(line.startswith("  next: limit=") for line in ran.err.splitlines())
+
+
+def test_a_toolset_that_does_not_exist_is_answered_with_the_same_call_of_the_closest(run):
+    ran = run("call", "list_documents", "--toolset", "dosc")
+    assert ran.code == ExitCode.CONFIGURATION
+    assert "  next: failsoft call list_documents --toolset docs" in ran.err.splitlines()

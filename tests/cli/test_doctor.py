@@ -62,6 +62,18 @@ def test_a_bad_setting_is_broken_and_the_rest_is_still_shown(inside):
     assert ran.json["versions"]["python"]
 
 
+def test_beside_a_bad_setting_the_good_ones_are_not_blamed(inside):
+    env = {"FAILSOFT_MAX_THREADS": "many", "FAILSOFT_LOG_LEVEL": "DEBUG", "FAILSOFT_AUTH_TOKEN": "swordfish"}
+    ran = inside("doctor", "--json", env=env)
+    rows = {row["name"]: row["value"] for row in ran.json["settings"]}
+    assert (rows["max_threads"], rows["log_level"], rows["auth_token"]) == ("not usable", "(set)", "(set)")
+    assert "swordfish" not in ran.out
+
+
+def test_settings_are_listed_by_what_sets_them(inside):
+    assert "FAILSOFT_MAX_THREADS" in inside("doctor").out
+
+
 def test_an_application_that_cannot_be_loaded_is_broken(run):
     ran = run("doctor", "--json", "--app", "library:Nobody")
     assert ran.code == ExitCode.FAILED

@@ -78,6 +78,22 @@ def test_a_port_that_is_taken_is_told_with_a_way_out(run):
     assert hint in ran.err.splitlines()
 
 
+def test_an_address_that_is_not_of_this_machine_is_told_with_a_way_out(run):
+    ran = run("serve", "docs", "--transport", "http", "--host", "192.0.2.1", "--insecure")
+    assert (ran.code, ran.out) == (ExitCode.NOT_STARTED, "")
+    assert "  next: failsoft serve docs --transport http --host 127.0.0.1" in ran.err.splitlines()
+    assert not [line for line in ran.err.splitlines() if line.startswith("  cause:")]
+
+
+def test_options_that_mean_nothing_over_stdio_are_named(run):
+    ran = run("serve", "docs", "--root", "docs", "--port", "9000", "--workers", "2")
+    assert (ran.code, ran.out) == (ExitCode.OK, "")
+    (line,) = ran.err.splitlines()
+    assert "--port, --workers" in line
+    assert "--transport http" in line
+    assert run("serve", "docs", "--root", "docs").err == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

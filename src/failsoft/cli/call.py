@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["call"]
 
 Arguments = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Arguments, read by the schema.")]
-AsJson = Annotated[str | None, typer.Option("--json", metavar="OBJECT", help="Arguments as JSON; `-` reads them.")]
+AsJson = Annotated[str | None, typer.Option("--json", metavar="OBJECT", help="Arguments as JSON; `-`: from stdin.")]
 Toolset = Annotated[str | None, typer.Option(metavar="NAME", help="The installed toolset; by default all of them.")]
 Compact = Annotated[bool, typer.Option("--compact", help="Print the answer in one line.")]
 

@@ -64,8 +64,8 @@ def check_up(app: str | None, root: Sequence[Path] | None) -> Checkup:
     """Return the facts about this installation. Nothing that is wrong ends it."""
     found = Checkup()
     found.sections["versions"] = _versions(found)
-    settings = _load(found)
-    found.sections["settings"] = _settings(found, settings)
+    settings, faults = _load(found)
+    found.sections["settings"] = _settings(found, settings, faults)
     found.sections["toolsets"] = [] if settings is None else _toolsets(found, app, root)
     found.sections["recovery"] = [] if settings is None else _recovery(found)
     found.sections["metrics"] = _metrics(found, settings)
@@ -88,27 +88,28 @@ def _versions(found: Checkup) -> dict[str, str | None]:
     return versions
 
 
-def _load(found: Checkup) -> Settings | None:
+def _load(found: Checkup) -> tuple[Settings | None, str]:
+    """Return the settings; or None, and what is said of those that cannot be used."""
     try:
-        return Settings.load()
+        return Settings.load(), ""
     except ToolError as error:
         found.broken("settings", error.message)
-        return None
+        return None, error.message
 
 
-def _settings(found: Checkup, settings: Settings | None) -> list[dict[str, Any]]:
+def _settings(found: Checkup, settings: Settings | None, faults: str) -> list[dict[str, Any]]:
     rows = []
     variables: dict[str, str] = {}
     for name, about in Settings.model_fields.items():
         names = _variables(name, about.validation_alias)
         variables |= dict.fromkeys(names, name)
         source = next((variable for variable in names if variable in os.environ), "default")
-        value = about.default if settings is None else getattr(settings, name)
+        value = getattr(settings, name) if settings is not None else _as_written(source, about.default, faults)
         rows.append(
             {
                 "name": name,
                 "variable": names[0],
-                "value": _shown(value) if settings is not None or source == "default" else "not usable",
+                "value": _shown(value),
                 "source": source,
                 "description": about.description or "",
             }
@@ -117,6 +118,13 @@ def _settings(found: Checkup, settings: Settings | None) -> list[dict[str, Any]]
     if settings is not None:
         _look_for_open_doors(found, settings)
     return rows
+
+
+def _as_written(source: str, default: Any, faults: str) -> Any:
+    """Return what a setting would be, were the others usable: nothing was read, so secrets cannot be told apart."""
+    if source == "default":
+        return default
+    return "not usable" if f"{source} " in faults else "(set)"
 
 
 def _variables(name: str, alias: Any) -> list[str]:

@@ -68,5 +68,5 @@ def _show(screen: Screen, found: Checkup) -> None:
 
 def _setting(row: dict[str, Any]) -> tuple[str, str, str]:
     value = row["value"]
-    shown = "-" if value in (None, []) else value if isinstance(value, str) else json.dumps(value)
-    return row["name"], shown, row["source"]
+    shown = "-" if value in (None, "", [], {}) else value if isinstance(value, str) else json.dumps(value, default=str)
+    return row["variable"], shown, row["source"]

@@ -87,6 +87,11 @@ def _misused(error: Exception) -> ToolError:
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "failsoft")
     text = error.format_message() if hasattr(error, "format_message") else str(error)
+    option = getattr(error, "option_name", None)
+    if option is not None and command.endswith(" call"):
+        return usage(message=f"There is no option {option}.", hint=f"{option.lstrip('-')}=VALUE, if it is an argument")
+    for ours, theirs in (("", "Value error, "), ("it should", "Input should")):
+        text = text.replace(theirs, ours)
     return usage(message=text, hint=f"{command} --help")
 
 

@@ -40,6 +40,6 @@ def lint(
         screen.rows(("operation", "code", "rule", "finding"), rows)
         screen.text(f"Findings: {len(findings)}.")
     else:
-        screen.text(f"Nothing found: {', '.join(box.names)} say what to do next whenever they fail.")
+        screen.text(f"Nothing found. Whenever they fail, these say what to do next: {', '.join(box.names)}.")
     if findings:
         raise typer.Exit(ExitCode.FAILED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from enum import StrEnum
 from typing import Annotated
@@ -16,6 +17,9 @@ from failsoft.framework.errors import ConfigurationError
 __all__ = ["serve"]
 
 
+_HTTP_ONLY = ("host", "port", "workers", "insecure")
+
+
 class Transport(StrEnum):
     """How clients reach the server."""
 
@@ -23,15 +27,20 @@ class Transport(StrEnum):
     http = "http"
 
 
-def serve(
+def serve(  # noqa: PLR0913 - what an operator may set
     toolsets: Annotated[list[str] | None, typer.Argument(metavar="TOOLSET", help="Installed toolsets.")] = None,
     *,
+    ctx: typer.Context,
     app: App = None,
     root: Root = None,
     transport: Annotated[Transport, typer.Option(help="How clients reach it.")] = Transport.stdio,
-    host: Annotated[str, typer.Option(help="Where to listen, over HTTP.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port, or 0 for a free one.")] = 8321,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that share the port.")] = 1,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen, over HTTP.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Over HTTP: the port, or 0 for a free one.")
+    ] = 8321,
+    workers: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="Over HTTP: processes that share the port.")
+    ] = 1,
     insecure: Annotated[bool, typer.Option("--insecure", help="Serve beyond this machine without a token.")] = False,
 ) -> None:
     """Serve toolsets to MCP clients, over stdio or HTTP.
@@ -44,10 +53,8 @@ def serve(
     source = LoggedSource(tool_source(toolsets or (), app, root))
     from failsoft.server import serve as run  # noqa: PLC0415 - a second, which a misspelt toolset need not wait for
 
-    if transport is Transport.stdio and sys.stdin is not None and sys.stdin.isatty():
-        typer.echo(
-            "failsoft waits for an MCP client on standard input (Ctrl-D ends it; see --transport http)", err=True
-        )
+    if transport is Transport.stdio:
+        _introduce_stdio(ctx)
     try:
         run(
             source,
@@ -59,12 +66,26 @@ def serve(
             on_ready=_announce,
         )
     except ConfigurationError as error:
-        # The address is taken or is not ours: nothing is wrong with the configuration, and another port may do.
+        # The address is taken or is not ours: nothing is wrong with the configuration, and another one may do.
         if not isinstance(error.__cause__, OSError):
             raise
+        is_taken = error.__cause__.errno in {errno.EADDRINUSE, errno.EACCES}
+        other = "--port 0" if is_taken else "--host 127.0.0.1"
         served = [*(toolsets or ()), *(("--app", app) if app else ())]
-        error.operator_hint = " ".join(["failsoft serve", *served, "--transport http --port 0"])
+        error.operator_hint = " ".join(["failsoft serve", *served, "--transport http", other])
         raise typer.Exit(report(error, code=ExitCode.NOT_STARTED)) from error
+
+
+def _introduce_stdio(ctx: typer.Context) -> None:
+    """Say what somebody who meant to serve over HTTP, or who started it by hand, may wonder about."""
+    unused = [f"--{name}" for name in _HTTP_ONLY if str(ctx.get_parameter_source(name)).endswith("COMMANDLINE")]
+    if unused:
+        named = ", ".join(unused)
+        typer.echo(f"failsoft serves over stdio, without {named}: that goes with --transport http", err=True)
+    if sys.stdin is not None and sys.stdin.isatty():
+        typer.echo(
+            "failsoft waits for an MCP client on standard input (Ctrl-D ends it; see --transport http)", err=True
+        )
 
 
 def _announce(url: str) -> None:

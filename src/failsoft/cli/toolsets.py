@@ -33,8 +33,16 @@ class LoggedSource:
         return self.source()
 
 
-def tool_source(toolsets: Sequence[str], app: str | None, root: Sequence[Path] | None) -> ToolSource:
+def tool_source(
+    toolsets: Sequence[str], app: str | None, root: Sequence[Path] | None, *, command: str = "failsoft serve {}"
+) -> ToolSource:
     """Return what makes these tools, here or in another process.
+
+    Args:
+        toolsets: Names of installed ones.
+        app: `module:attribute`, or None.
+        root: The folders that the toolsets work in.
+        command: What to type, with `{}` for a toolset or for `--app module:attribute`.
 
     Raises:
         CONFIG_ERROR: A toolset does not exist, or the folder does not; the closest name is told.
@@ -42,10 +50,10 @@ def tool_source(toolsets: Sequence[str], app: str | None, root: Sequence[Path] |
     known = find_toolsets()
     for name in toolsets:
         if name not in known:
-            raise _unknown(name, list(known))
+            raise _unknown(name, list(known), command)
     for folder in root or ():
         if not folder.is_dir():
-            raise ConfigurationError(issue=f"--root {folder} is no folder")
+            raise ConfigurationError(issue=f"--root {folder} is no folder", resolution="make it, or name another")
     return ToolSource(tuple(dict.fromkeys(toolsets)), app or "", tuple(root or ()))
 
 
@@ -57,7 +65,8 @@ def tools_for(operation: str, toolset: str | None, app: str | None, root: Sequen
         INVALID_PARAM: Several installed toolsets have the operation.
     """
     if toolset is not None or app is not None:
-        return tool_source([] if toolset is None else [toolset], app, root)()
+        named = [] if toolset is None else [toolset]
+        return tool_source(named, app, root, command=f"failsoft call {operation} --toolset {{}}")()
     tools = _installed(root)
     having = [tool for tool in tools if operation in tool.operations]
     if len(having) > 1:
@@ -79,7 +88,8 @@ def toolbox_of(targets: Sequence[str], root: Sequence[Path] | None) -> Toolbox:
     tools: list[BaseTool] = []
     for target in targets:
         is_app = ":" in target
-        tools += tool_source([] if is_app else [target], target if is_app else None, root)()
+        named = [] if is_app else [target]
+        tools += tool_source(named, target if is_app else None, root, command="failsoft lint {}")()
     return Toolbox(tools)
 
 
@@ -97,13 +107,13 @@ def _installed(root: Sequence[Path] | None) -> list[BaseTool]:
     raise reason or ConfigurationError(issue="no toolset is installed", resolution="name an application with --app")
 
 
-def _unknown(name: str, known: Sequence[str]) -> ConfigurationError:
+def _unknown(name: str, known: Sequence[str], command: str) -> ConfigurationError:
     closest = closest_name(name, known)
     listed = ", ".join(known) or "none"
     asked = f"; did you mean '{closest}'?" if closest else "."
-    meant = f"--app {name}" if ":" in name else closest
+    meant = f"--app {name}" if ":" in name else closest or (known[0] if known else "")
     return ConfigurationError(
         message=f"There is no toolset '{bounded(name)}'{asked} The toolsets are: {listed}.",
         suggestions=[closest] if closest else known,
-        operator_hint=f"failsoft serve {meant}" if meant else "",
+        operator_hint=command.format(meant).replace("--toolset --app", "--app") if meant else "",
     )

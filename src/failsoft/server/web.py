@@ -78,8 +78,9 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
     try:
         listener = socket.create_server((host.strip("[]"), port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ConfigurationError(issue=f"cannot listen on {host or 'every address'}, port {port}: {reason}") from error
+        reason = str(getattr(error, "strerror", None) or error).partition(" (while")[0]  # the address is told already
+        cause = OSError(getattr(error, "errno", None), reason)
+        raise ConfigurationError(issue=f"cannot listen on {host or 'every address'}, port {port}: {reason}") from cause
     with listener:
         # asyncio sets this only on sockets that name their protocol, and accepted ones inherit ours: without it every
         # answer waits 40 ms for the client's delayed acknowledgement.

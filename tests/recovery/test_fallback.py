@@ -292,3 +292,8 @@ def test_two_fallbacks_stand_behind_one_another() -> None:
     tool = Twice(runtime=quiet_runtime(recovery=manager))
     assert asyncio.run(tool.work()).data == 2
     assert tool.describe()["work"].count("fallback") == 2
+
+
+def test_a_value_is_no_fallback() -> None:
+    with pytest.raises(TypeError, match="takes a function"):
+        Fallback(3)  # type: ignore[arg-type]  # what a newcomer writes

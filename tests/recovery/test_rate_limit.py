@@ -126,10 +126,19 @@ def test_no_span_of_time_ever_holds_more_than_the_limit(
 
 @pytest.mark.parametrize(
     "arguments",
-    [("a lot",), ("",), ("0/minute",), ("10/minute; 100/hour",), ("10/minute", "caller"), (10,)],
+    [
+        ("a lot",),
+        ("100",),
+        ("100/fortnight",),
+        ("",),
+        ("0/minute",),
+        ("10/minute; 100/hour",),
+        ("10/minute", "caller"),
+        (10,),
+    ],
 )
 def test_what_is_no_rate_is_refused(arguments: tuple[Any, ...]) -> None:
-    with pytest.raises(ValueError, match=r"RateLimit|rate limit"):
+    with pytest.raises(ValueError, match="RateLimit"):
         RateLimit(arguments[0], **({"per": arguments[1]} if len(arguments) > 1 else {}))
 
 

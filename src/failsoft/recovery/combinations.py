@@ -52,7 +52,7 @@ def _check_turns(strategies: Iterable[Any], bound: CalledOperation) -> None:
         )
 
 
-def check_retries(strategies: Iterable[Any], error: str) -> None:
+def check_retries(strategies: Iterable[Any], error: str, bound: CalledOperation) -> None:
     """Refuse two `Retry` for one class of errors.
 
     Raises:
@@ -60,5 +60,6 @@ def check_retries(strategies: Iterable[Any], error: str) -> None:
     """
     if len([item for item in strategies if isinstance(item, Retry)]) > 1:
         raise ConfigurationError(
-            issue=f"{error} has two Retry, and the second would go on where the first gives up", resolution="keep one"
+            issue=f"'{bound.name}' has two Retry for {error}, and the second would go on where the first gives up",
+            resolution="keep one",
         )

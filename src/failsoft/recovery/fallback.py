@@ -78,6 +78,9 @@ class Fallback:
         on: type[ToolError] | Iterable[type[ToolError]] | None = None,
         reserve_s: float | None = None,
     ) -> None:
+        if not callable(function):
+            msg = f"Fallback takes a function that returns the substitute, not {function!r}"
+            raise TypeError(msg)
         listed = (on,) if isinstance(on, type) else on
         self.options = FallbackOptions(None if listed is None else tuple(listed), reserve_s)
         self._function = function

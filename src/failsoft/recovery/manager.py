@@ -87,7 +87,7 @@ class RecoveryManager:
         """
         for strategy in strategies:
             if isinstance(strategy, type) or not isinstance(strategy, RecoveryStrategy):
-                msg = f"{strategy!r} is no recovery strategy: it needs `async def attempt(error, call)`"
+                msg = f"{bounded(repr(strategy))} is no recovery strategy: {_what_is_missing(strategy)}"
                 raise TypeError(msg)
         self._table.setdefault(error, []).extend(strategies)
         self._found.clear()
@@ -134,6 +134,9 @@ class RecoveryManager:
 
     def with_strategies(self, strategies: Sequence[RecoveryStrategy | PlacedStrategy]) -> RecoveryManager:
         """Return a manager that has just these, for every error: what `@operation(recovery=[...])` sets."""
+        if isinstance(strategies, (str, RecoveryStrategy, PlacedStrategy)):
+            msg = f"recovery takes a list of strategies: recovery=[{bounded(repr(strategies))}]"
+            raise TypeError(msg)
         own = RecoveryManager()
         own.add(*strategies)
         return own
@@ -148,7 +151,7 @@ class RecoveryManager:
         """
         check_combination(self._placed, bound)
         for error in self._table:
-            check_retries(self.strategies_for(error), error.__name__)
+            check_retries(self.strategies_for(error), error.__name__, bound)
         bound.budget = None  # a budget among the strategies sets it; after a reload there may be none
         has_keys = any(isinstance(strategy, Idempotency) for strategy in self._placed)
         placed = self._placed if has_keys else [Idempotency(), *self._placed]
@@ -225,3 +228,12 @@ def _accepted(strategy: RecoveryStrategy, result: RecoveryResult, call: CallCont
 def _report_broken(strategy: RecoveryStrategy, raised: BaseException) -> None:
     """Log a strategy that broke: the caller keeps the first error, which says more than the strategy's own."""
     logger.opt(exception=raised).error("A recovery strategy failed", strategy=strategy_name(strategy))
+
+
+def _what_is_missing(strategy: object) -> str:
+    """Return the likely mistake of somebody who gave this for a strategy that answers errors."""
+    if isinstance(strategy, type):
+        return f"it is a class; make one, {strategy.__name__}(...)"
+    if isinstance(strategy, PlacedStrategy):
+        return "it has a place in the chain; say manager.add(...), or recovery=[...] of an operation"
+    return "it needs `async def attempt(error, call)`"

@@ -107,7 +107,10 @@ def _parsed(limit: str) -> RateLimitItem:
             issue="RateLimit needs the limits library, which is not installed: it comes with failsoft[limits]",
             resolution="pip install 'failsoft[limits]'",
         ) from error
-    items = parse_many(limit)
+    try:
+        items = parse_many(limit)
+    except (TypeError, ValueError):
+        items = []
     if len(items) != 1 or items[0].amount < 1:
         msg = f"RateLimit takes one rate of at least one call, such as '100/minute', not {limit!r}"
         raise ValueError(msg)

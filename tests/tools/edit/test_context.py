@@ -60,7 +60,13 @@ def test_the_longest_prefix_wins_over_an_earlier_shorter_one() -> None:
 
 def test_crlf_files_are_searched_and_shown_as_they_are() -> None:
     text = TEXT.replace("\n", "\r\n")
-    assert missing(text, "20 line of text\n22") == "\r\n".join(LINES[13:28]) + "\r"
+    assert missing(text, "20 line of text\n22") == "\r\n".join(LINES[13:28])
+
+
+@pytest.mark.parametrize("sought", ["39 line of text!", "nothing of the kind"])
+def test_the_last_line_shown_is_without_its_end_so_that_it_can_be_replaced_as_it_stands(sought: str) -> None:
+    for end in ("\n", "\r\n"):
+        assert missing(end.join([*LINES, ""]), sought).endswith("text")
 
 
 def test_every_match_has_its_line_and_three_lines_around_it() -> None:
@@ -91,7 +97,7 @@ def test_a_context_is_never_larger_than_ten_kilobytes(character: str, sought: st
     line = character * 30_000
     text = f"{line}<place>{line}\n" * 7
     found = {"snippet": missing(text, sought)} if sought.endswith("?") else ambiguous(text, sought)
-    size = len(json.dumps(found, ensure_ascii=False).encode())
+    size = len(json.dumps(found))
     assert CONTEXT_BYTES_AT_MOST / 2 < size <= CONTEXT_BYTES_AT_MOST
     assert "<place>" in json.dumps(found)
 
@@ -103,7 +109,7 @@ def test_a_window_is_part_of_the_text_around_the_place_and_within_its_limit(
     place = data.draw(st.integers(0, max(0, len(text) - 1)))
     shown = window(text, place, around, is_filled=is_filled, limit=limit)
     assert shown in text
-    assert len(json.dumps(shown, ensure_ascii=False).encode()) <= max(limit, 2)
+    assert len(json.dumps(shown)) <= max(limit, 2)
     assert shown.count("\n") <= 2 * around
     whole = window(text, place, around, is_filled=is_filled)
     assert shown in whole

@@ -406,6 +406,13 @@ def test_what_a_crash_left_half_done_is_taken_up_at_the_start(desk: Desk) -> Non
     command = [sys.executable, "-c", CRASHES, str(desk.root), str(desk.state), *map(str, files)]
     assert subprocess.run(command, check=False, timeout=60).returncode == 9
     assert len({file.read_text() for file in files}) == 2  # some are new, some are old
-    asyncio.run(desk.tool().startup())
+    stream = io.StringIO()
+    sink = configure_logging("DEBUG", json_lines=True, stream=stream)
+    try:
+        asyncio.run(desk.tool().startup())
+    finally:
+        logger.remove(sink)
+        logger.disable("failsoft")
+    assert [json.loads(line)["outcome"] for line in stream.getvalue().splitlines() if "outcome" in line] == ["forward"]
     assert len({file.read_text() for file in files}) == 1
     assert sorted(path.name for path in desk.root.iterdir()) == ["0.txt", "1.txt", "2.txt"]

@@ -6,16 +6,15 @@ Source: seed 000, "Context Window Positioning" and pitfall 3.
 from __future__ import annotations
 
 import itertools
+import json
 from typing import Any
-
-from pydantic_core import to_json
 
 from failsoft.tools.edit.engine import Stuck, matches
 
 __all__ = ["CONTEXT_BYTES_AT_MOST", "ambiguous_context", "missing_context", "window"]
 
 CONTEXT_BYTES_AT_MOST = 10_000
-"""Bytes of a whole context as JSON."""
+"""Bytes of a whole context as JSON, even where that escapes all but ASCII, as many encoders do."""
 _OVERHEAD_BYTES = 100
 """Bytes of names and numbers, of a context and of each location."""
 _AROUND_MISSING = 7
@@ -68,6 +67,7 @@ def window(
     if is_filled:
         end, _ = _down(text, end, around - above)
         start, _ = _up(text, start, around - below)
+    end -= text.startswith("\r\n", end - 1)  # sent back as it stands, a lone CR would match, and break the line's end
     return _clipped(text, start, end, place, limit)
 
 
@@ -105,14 +105,14 @@ def _clipped(text: str, start: int, end: int, place: int, limit: int) -> str:
     """Return the stretch, or as much of it around the place as fits into `limit` bytes of JSON."""
     reach = min(end - start, limit)
     low = max(start, min(place - reach // 2, end - reach))
-    if end - start <= limit and len(to_json(text[start:end])) <= limit:
+    if end - start <= limit and len(json.dumps(text[start:end])) <= limit:
         return text[start:end]
     fits = 0
     most = reach
     while fits < most:
         half = (fits + most + 1) // 2
         low = max(start, min(place - half // 2, end - half))
-        if len(to_json(text[low : low + half])) <= limit:
+        if len(json.dumps(text[low : low + half])) <= limit:
             fits = half
         else:
             most = half - 1

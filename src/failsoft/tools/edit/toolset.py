@@ -126,10 +126,7 @@ class Edit(BaseTool):
 
     def _recover(self) -> None:
         try:
-            for found in self.files.recover():
-                logger.warning(
-                    "An edit that a crash interrupted was taken up", outcome=found.outcome, paths=found.paths
-                )
+            self.files.recover()
         except FileFault as fault:
             logger.opt(exception=fault).warning("What a crash may have left could not be looked at")
 

@@ -21,7 +21,6 @@ class AuditLogFailed(StorageError):
     Example:
         >>> code_of(AuditLogFailed(reason="the disk is full", original_code="DOC_NOT_FOUND", original_effect="none"))
         'AUDIT_LOG_FAILED'
-    Source: seed 001, section 2.
     """
 
     reason: Public[str] = "unknown"
@@ -43,7 +42,6 @@ class AuditLockFailed(Unavailable):
     Example:
         >>> code_of(AuditLockFailed(original_code="DOC_NOT_FOUND", original_effect="none"))
         'AUDIT_LOCK_FAILED'
-    Source: seed 001, section 2.
     """
 
     reason: Public[str] = "another process holds it"

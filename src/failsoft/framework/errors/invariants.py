@@ -19,7 +19,6 @@ class InvariantViolation(InternalError):
     Example:
         >>> code_of(InvariantViolation(invariant_id="MANDATORY_DIAGNOSTICS"))
         'INVARIANT_VIOLATION'
-    Source: seed 001, sections 2 and 4.
     """
 
     invariant_id: Public[str]

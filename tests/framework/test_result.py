@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
+import itertools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import PurePosixPath
@@ -207,6 +209,33 @@ async def test_a_result_that_is_too_large_is_told_with_a_way_to_narrow_it() -> N
     assert len(str(wire)) < 2_000
     narrowed = await bound.call(response.error.next_step.arguments, scope)
     assert narrowed.success
+
+
+@pytest.mark.parametrize("annotation", [list[int], tuple[int, ...], Iterable[int], dict[str, list[int]]])
+async def test_a_result_without_an_end_is_answered(annotation: Any) -> None:
+    """Pydantic draws on an iterator until memory is used up."""
+    value = {"numbers": itertools.count()} if "dict" in str(annotation) else itertools.count()
+    bound = serving(annotation, value).operations["take"]
+    response = await bound.call({}, CallScope(max_response_bytes=100_000))
+    check_wellformed(response, bound)
+    assert response.error is not None
+    assert response.error.code in {"BAD_OUTPUT", "RESULT_TOO_LARGE"}
+
+
+@pytest.mark.parametrize("annotation", [list[int], Iterable[int]])
+async def test_the_items_of_a_generator_are_the_result(annotation: Any) -> None:
+    bound = serving(annotation, (number for number in (1, 2))).operations["take"]
+    response = await bound.call({}, CallScope(max_response_bytes=100_000))
+    check_wellformed(response, bound)
+    assert response.data == [1, 2]
+
+
+async def test_a_generator_that_breaks_is_a_failure_like_any_other() -> None:
+    bound = serving(list[int], (1 // number for number in (1, 0))).operations["take"]
+    response = await bound.call({}, CallScope(max_response_bytes=100_000))
+    check_wellformed(response, bound)
+    assert response.error is not None
+    assert response.error.code == "UNKNOWN_ERROR"
 
 
 @pytest.mark.parametrize("annotation", [Any, object, NoReturn, Result])

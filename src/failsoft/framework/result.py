@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import Any, NoReturn
 
 import pydantic_core
@@ -10,7 +11,7 @@ from pydantic import BaseModel, PydanticUserError, TypeAdapter
 
 from failsoft.framework.content import split_content
 from failsoft.framework.errors import BadOutput
-from failsoft.framework.json_safe import json_safe
+from failsoft.framework.json_safe import MAX_ITEMS, json_safe
 
 __all__ = ["Result"]
 
@@ -57,7 +58,7 @@ class Result:
         if self._adapter is None or (self._model is not None and isinstance(value, self._model)):
             return value
         try:
-            return self._adapter.validate_python(value)
+            return _drawn(self._adapter.validate_python(_drawn(value)))
         except pydantic_core.ValidationError as error:
             faults = error.errors(include_url=False, include_input=False)
             if all(fault["type"] == "string_unicode" for fault in faults) and self.admits(json_safe(value)):
@@ -75,6 +76,19 @@ class Result:
     def split(self, value: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the data and the MCP content blocks of a value."""
         return split_content(value) if self._is_open else (value, ())
+
+
+def _drawn(value: Any) -> Any:
+    """Return the items of an iterator as a list, and no more of them than can be sent: it may have no end.
+
+    One that stands in a dict is found too; deeper ones are not looked for, which every call would have to pay.
+    """
+    kind = type(value)
+    if hasattr(kind, "__next__"):
+        return list(itertools.islice(value, MAX_ITEMS + 1))
+    if kind is dict and any(hasattr(type(item), "__next__") for item in value.values()):
+        return {key: _drawn(item) for key, item in value.items()}
+    return value
 
 
 def _with_null_for_nan(schema: Any) -> Any:

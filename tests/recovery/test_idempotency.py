@@ -373,6 +373,22 @@ def test_a_call_cancelled_before_its_work_began_frees_the_key(bank: Bank) -> Non
     assert tool.runs == 1
 
 
+def test_a_call_cancelled_while_it_claims_its_key_leaves_it_free() -> None:
+    bank = Bank(runtime=quiet_runtime(state=Shared()))
+
+    async def main() -> ToolResponse[Any]:
+        first = asyncio.create_task(send(bank))
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait({first})
+        assert first.cancelled()
+        await asyncio.sleep(0.001)
+        return await send(bank)
+
+    response = InstantClock().run(main())
+    assert (bank.runs, response.success, response.metadata.cache_hit) == (1, True, None)
+
+
 @pytest.mark.parametrize("after_s", [1, 60])
 def test_a_process_that_died_is_noticed_when_its_lease_ends(after_s: int) -> None:
     """The process that died is played by what it leaves: a claim, and nobody who renews it."""

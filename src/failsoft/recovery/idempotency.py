@@ -148,13 +148,22 @@ class _Keeper:
     async def _claim(self, work: _Work, call: CallContext) -> tuple[str, str, float]:
         options = self._options
         told = (work.owner, work.arguments, options.lease_s, options.ttl_s, int(call.idempotent))
-        verdict, outcome, lease_s = (
-            self._state.change_now(CLAIM, work.key, *told)
-            if self._state.is_local
-            # Seen through: a claim that nobody knows of would look like a call that died.
-            else await see_through(self._state.change(CLAIM, work.key, *told))
-        )
+        if self._state.is_local:
+            answer = self._state.change_now(CLAIM, work.key, *told)
+        else:
+            claiming = begin(self._state.change(CLAIM, work.key, *told))
+            try:
+                answer = await asyncio.shield(claiming)
+            except asyncio.CancelledError:
+                begin(self._withdraw(work, claiming))  # or it would look like a call that died at work
+                raise
+        verdict, outcome, lease_s = answer
         return str(verdict), str(outcome), float(lease_s)
+
+    async def _withdraw(self, work: _Work, claiming: asyncio.Task[Any]) -> None:
+        verdict, *_ = await claiming
+        if verdict == "run":
+            await self._settle(work, "free")
 
     async def _wait(self, work: _Work, call: CallContext, pause_s: float) -> None:
         """Wait for news of the first call: for its end, if it runs here, else for a while.
@@ -189,7 +198,8 @@ class _Keeper:
             return value
         finally:
             lease.end()
-            del self._under_way[work.key]
+            if self._under_way.get(work.key) == (loop, ended):  # else a call that took this one for dead has followed
+                del self._under_way[work.key]
             ended.set()
 
     async def _failed(self, work: _Work, call: CallContext, raised: BaseException) -> None:

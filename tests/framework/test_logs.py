@@ -120,6 +120,16 @@ def test_a_foreseen_failure_leaves_one_warning_with_every_field() -> None:
     }
 
 
+def test_what_the_caller_is_told_to_call_next_stays_out_of_the_log() -> None:
+    """The corrected call quotes the arguments; so would the log of a tool that writes what it is given."""
+    told = answer("find", {"pth": "private words.md"})
+    assert told.error is not None
+    assert "private words" in told.error.message
+    (line,) = logged("find", {"pth": "private words.md"})
+    assert (line["code"], line["violations"]) == ("INVALID_PARAM", ["pth: unexpected", "path: missing"])
+    assert "private words" not in json.dumps(line)
+
+
 def test_a_crash_leaves_one_error_with_its_stack_and_without_secrets() -> None:
     (line,) = logged("crash")
     assert (line["level"], line["code"], line["recoverable"]) == ("ERROR", "UNKNOWN_ERROR", False)

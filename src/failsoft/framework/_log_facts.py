@@ -31,7 +31,8 @@ def failure_facts(call: CallContext, failure: Failure, duration_s: float) -> dic
     """Return the facts of a failed call; the stack only of a crash, the text of the cause otherwise."""
     error = failure.exception
     facts = {
-        "message": failure.message,
+        # The error's own sentence: what the caller is told besides may quote the arguments in a next step.
+        "message": redact_text(bounded(str(error.message))),
         **_call_facts(call, duration_s),
         "code": failure.code,
         "category": failure.category,

@@ -116,3 +116,15 @@ def test_a_window_is_part_of_the_text_around_the_place_and_within_its_limit(
     if is_filled and text:
         all_lines = text.removesuffix("\n").split("\n") if text != "\n" else [""]
         assert whole.count("\n") + 1 == min(2 * around + 1, len(all_lines))
+
+
+def test_matches_of_a_long_text_that_overlap_everywhere_are_not_compared_one_by_one() -> None:
+    text = "a" * 4_000_000  # one by one this would take hours
+    context = ambiguous_context(Stuck(0, "a" * 2_000_000, text, is_missing=False))
+    assert [one["line"] for one in context["match_locations"]] == [1] * 5
+    assert context["more_matches"] > 1
+
+
+def test_places_that_overlap_are_counted_one_by_one_where_that_is_cheap() -> None:
+    assert ambiguous("a" * 5_000, "aa")["more_matches"] == 4_999 - 5
+    assert ambiguous("a" * 300_000, "a")["more_matches"] == 300_000 - 5

@@ -17,6 +17,8 @@ CONTEXT_BYTES_AT_MOST = 10_000
 """Bytes of a whole context as JSON, even where that escapes all but ASCII, as many encoders do."""
 _OVERHEAD_BYTES = 100
 """Bytes of names and numbers, of a context and of each location."""
+_COMPARED_AT_MOST = 2_000_000
+"""Characters that are compared to count places that may overlap: with a long text of one letter it would take hours."""
 _AROUND_MISSING = 7
 _AROUND_MATCH = 3
 _LOCATIONS_AT_MOST = 5
@@ -31,8 +33,7 @@ def missing_context(stuck: Stuck) -> dict[str, Any]:
 
 def ambiguous_context(stuck: Stuck) -> dict[str, Any]:
     """Return the first matches, each with its line (from 1) and the lines around it, and how many more there are."""
-    places = matches(stuck.text, stuck.sought)
-    shown = list(itertools.islice(places, _LOCATIONS_AT_MOST))
+    shown = list(itertools.islice(matches(stuck.text, stuck.sought), _LOCATIONS_AT_MOST))
     limit = CONTEXT_BYTES_AT_MOST // len(shown) - _OVERHEAD_BYTES
     locations = [
         {
@@ -41,7 +42,7 @@ def ambiguous_context(stuck: Stuck) -> dict[str, Any]:
         }
         for start in shown
     ]
-    more = sum(1 for _ in places)
+    more = _count(stuck.text, stuck.sought, shown[-1] + 1)
     return {"match_locations": locations, **({"more_matches": more} if more else {})}
 
 
@@ -69,6 +70,17 @@ def window(
         start, _ = _up(text, start, around - below)
     end -= text.startswith("\r\n", end - 1)  # sent back as it stands, a lone CR would match, and break the line's end
     return _clipped(text, start, end, place, limit)
+
+
+def _count(text: str, sought: str, begin: int) -> int:
+    """Return how many places there are from `begin` on; of very many that overlap, the later ones count once."""
+    count = 0
+    while count * len(sought) < _COMPARED_AT_MOST:
+        place = text.find(sought, begin)
+        if place < 0:
+            return count
+        count, begin = count + 1, place + 1
+    return count + text.count(sought, begin)
 
 
 def _near_miss(text: str, sought: str) -> int:

@@ -126,7 +126,7 @@ def test_what_the_caller_is_told_to_call_next_stays_out_of_the_log() -> None:
     assert told.error is not None
     assert "private words" in told.error.message
     (line,) = logged("find", {"pth": "private words.md"})
-    assert (line["code"], line["violations"]) == ("INVALID_PARAM", ["pth: unexpected", "path: missing"])
+    assert (line["code"], line["violations"]) == ("INVALID_PARAM", ["path: missing", "pth: unexpected"])
     assert "private words" not in json.dumps(line)
 
 

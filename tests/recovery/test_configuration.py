@@ -152,6 +152,22 @@ def test_a_dependency_has_its_options_wherever_it_is_used() -> None:
     assert InstantClock().run(main()) == ["CIRCUIT_OPEN", "CIRCUIT_OPEN"]
 
 
+def test_a_toolset_has_a_dependency_and_an_operation_may_have_another() -> None:
+    tool = shop(
+        """
+        dependencies.billing.circuit_breaker = {min_calls = 1}
+        dependencies.stock.bulkhead = {limit = 3}
+
+        [tools.shop]
+        dependency = "billing"
+        operations.plain.dependency = "stock"
+        """
+    )
+    assert "circuit_breaker" in chain(tool, "bare")
+    assert "bulkhead" in chain(tool, "plain")
+    assert "circuit_breaker" not in chain(tool, "plain")
+
+
 def test_a_limit_on_the_whole_call_can_be_set() -> None:
     text = "defaults.timeout_s = 7\ntools.shop.operations.pay.timeout_s = 2"
     tool = shop(text)
@@ -186,7 +202,7 @@ REFUSED = {
     "tools.shop.operations.own = true": ("tools.shop.operations.own", "table"),
     "defaults.timeout_s = 0": ("defaults.timeout_s", "above 0"),
     "defaults.timeout_s = inf": ("defaults.timeout_s", "above 0"),
-    "tools.shop.dependency = 'x'": ("tools.shop.dependency", "no such"),
+    "tools.shop.dependency = 1": ("tools.shop.dependency", "name"),
     "tools.shop.operations.own.dependency = 1": ("tools.shop.operations.own.dependency", "name"),
     "dependencies.billing.retry.attempts = 3": ("dependencies.billing.retry", "no dependency"),
     "dependencies.billing.circuit_breaker = false": ("dependencies.billing.circuit_breaker", "switch it off"),

@@ -77,6 +77,11 @@ class Counting(BaseTool):
         """Count, or ask the toolset."""
         return await self._count(number)
 
+    @operation(read_only=True, timeout=10, recovery=[Fallback(lambda _error, _call: 4)])
+    async def count_unused(self, number: int = 1) -> int:
+        """Fall back on a function that names what it does not use."""
+        return await self._count(number)
+
     @operation(read_only=True, timeout=10, recovery=[Fallback(broken)])
     async def count_broken(self, number: int = 1) -> int:
         """Count, or break."""
@@ -135,6 +140,7 @@ def test_the_function_is_given_what_it_asks_for() -> None:
     assert answer(tool, "count_all", number=7).data == -1
     assert NOTED == [("UNAVAILABLE", "count_all", {"number": 7})]
     assert answer(tool, "count_own", number=2).data == 42
+    assert answer(tool, "count_unused").data == 4
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,7 @@ def test_other_arguments_under_the_same_key_are_a_conflict(bank: Bank) -> None:
     assert told(other) == ("IDEMPOTENCY_CONFLICT", "none")
     assert other.error is not None
     assert other.error.retry.when == "after_fix"
+    assert "Change the arguments" not in other.error.message  # with the same key that would be a conflict again
     assert same.metadata.cache_hit is True
     assert bank.runs == 1
 

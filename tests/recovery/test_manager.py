@@ -221,6 +221,8 @@ async def test_a_retry_validates_what_it_changes() -> None:
     response = await tool.read(number=4)
     assert tool.runs == [4]
     assert response.error is not None
+    # The caller sent no such argument, and must not be told to correct it.
+    assert (response.error.code, response.error.violations) == ("NOT_FOUND", ())
 
 
 async def test_a_retry_runs_the_checks_again() -> None:

@@ -6,7 +6,7 @@ from typing import Any, assert_type
 
 from pydantic import BaseModel
 
-from failsoft import BaseTool, CallContext, RecoveryManager, ToolResponse, operation
+from failsoft import AttemptEvent, BaseTool, CallContext, RecoveryManager, ToolResponse, operation
 
 
 class Book(BaseModel):
@@ -98,6 +98,16 @@ async def check() -> None:
     assert_type(await library.execute_with_error_handling("get_book", {"title": "Dune"}), ToolResponse[Any])
     if found.error is not None:
         assert_type(found.error.code, str)
+
+
+def listen(event: AttemptEvent) -> None:
+    """A listener says which events it takes, and is subscribed to those."""
+    assert_type(event.attempt, int)
+
+
+def subscribe(library: Library) -> None:
+    """A listener to one kind of events."""
+    library.runtime.events.subscribe(listen, AttemptEvent)()
 
 
 async def refuse() -> None:

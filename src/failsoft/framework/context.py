@@ -78,6 +78,7 @@ class CallContext:
         warnings: What `metadata.warnings` will say.
         left_behind: What the runs of the handler that failed may have left behind, all together.
         raised: What the last run of the handler raised, as it was.
+        refused: What the changed arguments of a `retry` were refused with: no fault of the caller's.
         read_only: Whether this call changes nothing. A handler that learns so from its arguments (a dry run) sets it.
         idempotent: Whether this call may be sent twice. A handler that learns so from its arguments sets it.
         stop_reason: Why a failed call was not run again, once somebody has decided that.
@@ -109,6 +110,7 @@ class CallContext:
         "raised",
         "read_only",
         "receipt",
+        "refused",
         "scope",
         "started_at",
         "stop_reason",
@@ -142,6 +144,7 @@ class CallContext:
         self.governance: Governance | None = None
         self.audit_facts: dict[str, Any] | None = None
         self.receipt: RecoveryReceipt | None = None
+        self.refused: ToolError | None = None
         self.warnings: list[str] | None = None
         self.cache_hit: bool | None = None
         self.documents_processed: int | None = None
@@ -251,7 +254,11 @@ class CallContext:
             raise DeadlineExceeded(limit_s=self.bound.timeout_s or 0.0)
         if self.error is not None and not self.may_run_again(self.error):
             raise self.error
-        self.arguments = self.bound.arguments.validate(self.bound.with_changes(self.params, changed))
+        try:
+            self.arguments = self.bound.arguments.validate(self.bound.with_changes(self.params, changed))
+        except ToolError as refused:
+            self.refused = refused
+            raise
         return await self._inner(self)
 
     def worst_effect(self, error: ToolError | None) -> Effect:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from loguru import logger
 
@@ -118,7 +118,8 @@ class StateStoreEvent:
 
 
 Event: TypeAlias = AttemptEvent | RecoveryEvent | CircuitEvent | BudgetEvent | IdempotencyEvent | StateStoreEvent
-Listener: TypeAlias = Callable[[Event], None]
+Listener: TypeAlias = Callable[[Any], None]
+"""It is called with the kinds of events that it subscribed to."""
 
 
 @runtime_checkable

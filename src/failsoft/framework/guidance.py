@@ -48,6 +48,14 @@ _VIOLATIONS_AT_MOST = 200
 _SPELLED_OUT = 80
 _CHANGES_AT_MOST = 5
 
+_ABOUT_KEYS = {
+    "IDEMPOTENCY_KEY_INVALID": "Send a UUID as the key, or none, and",
+    "IDEMPOTENCY_CONFLICT": "Send a new idempotency key and",
+    "IDEMPOTENCY_IN_PROGRESS": "Keep the idempotency key and the arguments, and",
+    "IDEMPOTENCY_OUTCOME_UNKNOWN": "Look whether the work was done; if it was not, send a new idempotency key and",
+}
+"""What mends the calls whose arguments are as they should be."""
+
 _ECHOING = frozenset({"pydantic", "pydantic_core", "sqlalchemy"})
 """Packages whose exceptions print the values that were passed to them."""
 
@@ -168,6 +176,8 @@ def _after_fix(error: ToolError, call: CallContext, step: NextStep | None, error
         return f"A person has to renew the access (error id {error_id}), then call `{call.operation}` again."
     if error.violations:
         return f"{_changes(error.violations)} and call `{call.operation}` again."
+    if error.code in _ABOUT_KEYS:
+        return f"{_ABOUT_KEYS[error.code]} call `{call.operation}` again."
     return f"Change the arguments and call `{call.operation}` again."
 
 

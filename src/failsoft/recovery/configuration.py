@@ -23,7 +23,7 @@ class Section:
     Args:
         strategies: By name, the options that are set; None switches it off.
         timeout_s: The limit of the whole call, in seconds.
-        dependency: The dependency that an operation works on.
+        dependency: The dependency that an operation works on, or all of a toolset.
     """
 
     strategies: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class RecoveryConfiguration:
             for name, options in section.strategies.items():
                 wanted[name] = None if options is None else {**(wanted.get(name) or {}), **options}
         try:
-            return _Change(self, wanted, sections[-1].dependency).applied(engine)
+            return _Change(self, wanted, sections[-1].dependency or sections[-2].dependency).applied(engine)
         except ValueError as error:
             raise self._refused(tool, operation, str(error)) from error
 

@@ -87,7 +87,7 @@ class _Reader:
         tools, operations = {}, {}
         for tool, about in self._tables(tree.get("tools", {}), ("tools",)).items():
             path = ("tools", tool)
-            tools[tool] = self._section(about, path, besides=("timeout_s", "operations"))
+            tools[tool] = self._section(about, path, besides=("timeout_s", "dependency", "operations"))
             for operation, told in self._tables(about.get("operations", {}), (*path, "operations")).items():
                 place = (*path, "operations", operation)
                 operations[tool, operation] = self._section(told, place, besides=("timeout_s", "dependency"))

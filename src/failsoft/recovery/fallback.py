@@ -78,7 +78,8 @@ class Fallback:
         on: type[ToolError] | Iterable[type[ToolError]] | None = None,
         reserve_s: float | None = None,
     ) -> None:
-        if not callable(function):
+        given: object = function  # whatever the annotation says
+        if not callable(given):
             msg = f"Fallback takes a function that returns the substitute, not {function!r}"
             raise TypeError(msg)
         listed = (on,) if isinstance(on, type) else on
@@ -118,7 +119,7 @@ class _Substitute:
         self._takes_all = any(item.kind is item.VAR_KEYWORD for item in parameters)
         needed = {item.name for item in parameters if item.name in self._names and item.default is item.empty}
         known = {*bound.input_schema.get("properties", {}), _ASKS_FOR_ERROR, _ASKS_FOR_CALL, "self"}
-        unknown = ", ".join(sorted(needed - known))
+        unknown = ", ".join(sorted(name for name in needed if _meant(name) not in known))
         if unknown:
             name = getattr(function, "__qualname__", repr(function))
             raise ConfigurationError(
@@ -128,7 +129,7 @@ class _Substitute:
     async def value(self, error: ToolError, call: CallContext) -> Any:
         """Return what the function makes of the call, held to what the operation promises."""
         at_hand = {**call.arguments, _ASKS_FOR_ERROR: error, _ASKS_FOR_CALL: call, "self": call.toolset}
-        given = {name: at_hand[name] for name in self._names if name in at_hand}
+        given = {name: at_hand[_meant(name)] for name in self._names if _meant(name) in at_hand}
         if self._takes_all:
             given = {**call.arguments, **given}
         if self._is_async:
@@ -138,6 +139,12 @@ class _Substitute:
             if inspect.isawaitable(value):
                 value = await value
         return call.bound.result.conform(value)
+
+
+def _meant(name: str) -> str:
+    """Return what a parameter asks for: `_error` and `_call` are how one writes those that are not used."""
+    bare = name.removeprefix("_")
+    return bare if bare in {_ASKS_FOR_ERROR, _ASKS_FOR_CALL} else name
 
 
 def _standing_in(options: FallbackOptions, reserve_s: float, substitute: _Substitute) -> Step:

@@ -189,11 +189,13 @@ class RecoveryManager:
                 if call.expired or is_real_cancellation(raised):
                     raise
                 note_recovery(call, name, "failed", error)
-                if issubclass(type(raised), ToolError):
+                if issubclass(type(raised), ToolError) and raised is not call.refused:
                     error = cast("ToolError", raised)
                 else:
                     _report_broken(strategy, raised)
                 continue
+            finally:
+                call.refused = None  # its traceback leads back to this call
             note_recovery(call, name, "skipped" if receipt is None else "recovered", error)
             if receipt is not None:
                 call.recovered(receipt)

@@ -79,13 +79,19 @@ class Result:
 
 
 def _drawn(value: Any) -> Any:
-    """Return the items of an iterator as a list, and no more of them than can be sent: it may have no end.
+    """Return the items of an iterator as a list: it may have no end, so no more than can be sent are asked for.
 
     One that stands in a dict is found too; deeper ones are not looked for, which every call would have to pay.
+
+    Raises:
+        BAD_OUTPUT: It has more.
     """
     kind = type(value)
     if hasattr(kind, "__next__"):
-        return list(itertools.islice(value, MAX_ITEMS + 1))
+        items = list(itertools.islice(value, MAX_ITEMS + 1))
+        if len(items) > MAX_ITEMS:
+            raise BadOutput(details={"items_at_most": MAX_ITEMS})
+        return items
     if kind is dict and any(hasattr(type(item), "__next__") for item in value.values()):
         return {key: _drawn(item) for key, item in value.items()}
     return value

@@ -28,8 +28,8 @@ def settings() -> Iterator[str]:
     schema = Settings.model_json_schema(by_alias=False)["properties"]
     for name, field in Settings.model_fields.items():
         default = "" if field.default in (None, "", ()) else f"`{str(field.default).lower()}`"
-        if isinstance(field.default, str) and field.default:
-            default = f"`{field.default}`"
+        if isinstance(field.default, (str, tuple)) and field.default:
+            default = f"`{field.default if isinstance(field.default, str) else ','.join(field.default)}`"
         yield f"| `FAILSOFT_{name.upper()}` | {_values(schema[name])} | {default} | {field.description} |"
 
 

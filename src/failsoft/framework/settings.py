@@ -187,8 +187,8 @@ class Settings(BaseSettings):
         description="Seconds that a call of the edit toolset waits for files that another one is editing.",
     )
     workspace_roles: Names = Field(
-        default=("ANTIGRAVITY", "WINDSURF"),
-        description="Roles that a session of the workspace toolset may have, separated by commas.",
+        default=("ANTIGRAVITY:read", "WINDSURF:read+write"),
+        description="Roles of the workspace toolset and what they may do, as ROLE:read+write, separated by commas.",
     )
     workspace_principals: Names = Field(
         default=(),
@@ -197,6 +197,9 @@ class Settings(BaseSettings):
     )
     workspace_session_s: float = Field(
         default=28_800.0, gt=0, allow_inf_nan=False, description="Seconds until a workspace session expires."
+    )
+    workspace_max_file_bytes: int = Field(
+        default=10_000_000, ge=1, description="Largest file in bytes that the workspace toolset reads or writes."
     )
     recovery_file: Path | None = Field(
         default=None,

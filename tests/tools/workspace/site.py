@@ -29,7 +29,8 @@ class Site:
 
     def tool(self, *, state: StateStore | None = None, **settings: Any) -> Workspace:
         """Return a toolset with these settings."""
-        return Workspace(self.root, runtime=Runtime(settings=Settings(**settings), state=state))
+        runtime = Runtime(settings=Settings(**settings), state=state)
+        return Workspace(self.root, runtime=runtime, state_folder=self.root.parent / "state")
 
     def call(
         self,
@@ -52,5 +53,6 @@ class Site:
     def begin(self, tool: Workspace, role: str = "WINDSURF", **scope: Any) -> str:
         """Return the id of a new session in the project."""
         answer = self.call(tool, "begin_session", {"workspace_root": str(self.project), "role": role}, **scope)
+        assert answer.get("success"), answer
         session_id: str = answer["data"]["session_id"]
         return session_id

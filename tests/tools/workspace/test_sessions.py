@@ -29,6 +29,7 @@ def test_a_session_says_whose_it_is(site: Site, tool: Workspace) -> None:
     data = begun(site, tool, site.project)["data"]
     assert uuid.UUID(data["session_id"]).version == 4
     assert (data["role"], data["workspace_root"], data["expires_in_s"]) == (WORKER, str(site.project), 28_800)
+    assert data["may"] == ["read", "write"]
 
 
 def test_the_root_of_a_session_is_told_without_links(site: Site, tool: Workspace) -> None:
@@ -113,7 +114,7 @@ def test_a_role_that_does_not_exist_is_corrected(site: Site, tool: Workspace) ->
 
 
 def test_roles_come_from_the_settings(site: Site) -> None:
-    tool = site.tool(workspace_roles=("ARCHITECT", "BUILDER"))
+    tool = site.tool(workspace_roles=("ARCHITECT:read", "BUILDER:read+write"))
     assert begun(site, tool, site.project, "BUILDER")["data"]["role"] == "BUILDER"
     assert code_of(begun(site, tool, site.project)) == "INVALID_INPUT_VALUE"
 
@@ -122,6 +123,9 @@ def test_roles_come_from_the_settings(site: Site) -> None:
     "settings",
     [
         {"workspace_roles": ()},
+        {"workspace_roles": ("WINDSURF",)},
+        {"workspace_roles": (":read",)},
+        {"workspace_roles": ("WINDSURF:read+fly",)},
         {"workspace_principals": ("alice",)},
         {"workspace_principals": (":WINDSURF",)},
         {"workspace_principals": ("alice:SAILOR",)},

@@ -19,6 +19,7 @@ from failsoft.tools.files.faults import (
     TooLarge,
     UnfinishedTransaction,
 )
+from failsoft.tools.files.listing import EntryKind, Listed, listed
 from failsoft.tools.files.recovering import Recovered
 from failsoft.tools.files.roots import Roots
 from failsoft.tools.files.transaction import Files, Transaction
@@ -28,9 +29,11 @@ __all__ = [
     "ChangedOnDisk",
     "Content",
     "DiskFault",
+    "EntryKind",
     "FileFault",
     "Files",
     "GivenUp",
+    "Listed",
     "LockTimeout",
     "NotARegularFile",
     "OutsideRoots",
@@ -43,4 +46,5 @@ __all__ = [
     "Transaction",
     "UnfinishedTransaction",
     "Written",
+    "listed",
 ]

@@ -23,7 +23,7 @@ __all__ = [
     "UnfinishedTransaction",
 ]
 
-SpellingReason: TypeAlias = Literal["empty", "nul", "relative", "parent", "long", "encoding"]
+SpellingReason: TypeAlias = Literal["empty", "nul", "relative", "parent", "long", "encoding", "deep"]
 Step: TypeAlias = Literal["find", "read", "lock", "journal", "stage", "backup", "place", "sync"]
 
 

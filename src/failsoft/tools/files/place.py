@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, NotARegularFile
 from failsoft.tools.files.spelling import folded
 
-__all__ = ["FOLDER_FLAGS", "Place", "sync_folder"]
+__all__ = ["FOLDER_FLAGS", "LIST_FLAGS", "Place", "sync_folder"]
 
 FOLDER_FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 """With O_PATH a folder can be walked that may not be listed."""
+LIST_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+"""Unlike walking through a folder, this needs the right to read it."""
 
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 

@@ -11,12 +11,12 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from failsoft.tools.files.faults import DiskFault, OutsideRoots
-from failsoft.tools.files.place import FOLDER_FLAGS, Place
+from failsoft.tools.files.faults import BadSpelling, DiskFault, OutsideRoots
+from failsoft.tools.files.place import FOLDER_FLAGS, LIST_FLAGS, Place, sync_folder
 from failsoft.tools.files.spelling import folded, names_of
 
 __all__ = ["Roots"]
@@ -25,8 +25,8 @@ _LINKS_AT_MOST = 40
 _SWAPS_AT_MOST = 20
 _STEPS_AT_MOST = 20_000
 """Each `..` of a link is a walk of its own, so a few crafted links could keep us walking for minutes."""
-_LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-"""Unlike walking through a folder, this needs the right to read it."""
+_MADE_AT_MOST = 32
+"""Folders that are made for one path: each is held open until all is done."""
 _NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
 """What opening a link as a folder answers, depending on the system."""
 
@@ -68,6 +68,8 @@ class Roots:
         self._ways = [way for pair in zip(given, real, strict=True) for way in self._ways_to(*pair)]
         self._first = real[0]
         self._off_limits = _shapes(off_limits)
+        self._families: list[tuple[str, ...]] = []
+        self._confined: tuple[str, ...] = ()
 
     def _ways_to(self, given: str, real: str) -> list[_Way]:
         root = next(root for root in self.folders if real == root or _is_within(real, root))
@@ -79,10 +81,29 @@ class Roots:
         """Return the roots of a server that was given none: every absolute path."""
         return cls(["/"], off_limits=off_limits)
 
-    def without(self, *paths: Path) -> Roots:
-        """Return the same roots with more that is off limits."""
+    def without(self, *paths: Path, families: Sequence[Path] = ()) -> Roots:
+        """Return the same roots with more that is off limits.
+
+        Args:
+            paths: Files and folders.
+            families: Files, and all beside them whose names begin with theirs: a log with what was put aside of it.
+        """
         other = copy.copy(self)
         other._off_limits = [*self._off_limits, *_shapes(paths)]  # noqa: SLF001 - a copy of ourselves
+        other._families = [*self._families, *_shapes(families)]  # noqa: SLF001 - the same
+        return other
+
+    def beneath(self, folder: str) -> Roots:
+        """Return the same roots, confined to a folder in them; paths may also be relative to it.
+
+        The way is still walked from the root, name by name: whoever swaps the folder for a link gains nothing.
+
+        Args:
+            folder: Its path without links, as `folder` returns it.
+        """
+        other = copy.copy(self)
+        other.relative = True
+        other._first, other._confined = folder, _names(folder)  # noqa: SLF001 - a copy of ourselves
         return other
 
     @contextmanager
@@ -135,7 +156,7 @@ class Roots:
                 raise DiskFault(path, errno=errno.ENOENT, step="find")
             place.require_folder(facts)
             try:
-                os.close(os.open(place.name, _LIST, dir_fd=place.folder))
+                os.close(os.open(place.name, LIST_FLAGS, dir_fd=place.folder))
             except OSError as error:
                 raise place.fault(error) from error
             return place.real_path
@@ -148,7 +169,9 @@ class Roots:
         """
         for way in self._ways:
             if names[: len(way.spelling)] == way.spelling:
-                return way.root, (*way.names, *names[len(way.spelling) :])
+                rest = (*way.names, *names[len(way.spelling) :])
+                if (*_names(way.root), *rest)[: len(self._confined)] == self._confined:
+                    return way.root, rest
         raise OutsideRoots(path)
 
     def guard(self, place: Place) -> None:
@@ -157,10 +180,64 @@ class Roots:
         Raises:
             OutsideRoots: It is off limits.
         """
-        if self._off_limits:
-            shape = _shape(_names(place.real_path))
-            if any(shape[: len(limit)] == limit for limit in self._off_limits):
-                raise OutsideRoots(place.path)
+        if not self.allows(place.real_path):
+            raise OutsideRoots(place.path)
+
+    def allows(self, real_path: str) -> bool:
+        """Return whether a path in the roots, absolute and without links, is not off limits."""
+        names = _names(real_path)
+        if names[: len(self._confined)] != self._confined:
+            return False
+        if not self._off_limits and not self._families:
+            return True
+        shape = _shape(names)
+        return not (
+            any(shape[: len(limit)] == limit for limit in self._off_limits)
+            or any(_is_kin(shape, family) for family in self._families)
+        )
+
+    @contextmanager
+    def parents(self, path: str) -> Iterator[None]:
+        """Make the folders that a path lacks, durably; take them away again if what follows fails.
+
+        Raises:
+            BadSpelling: No file can have this path here, or (`deep`) it lacks too many folders.
+            OutsideRoots: The path leads out of the roots, or to what is off limits.
+            DiskFault: A folder cannot be made.
+        """
+        folders = self._lacking(path)
+        with ExitStack() as held:
+            made: list[Place] = []
+            try:
+                for folder in folders:
+                    place = held.enter_context(self.place(folder))
+                    if place.facts() is None:
+                        _make(place, path, made)
+                yield
+            except BaseException:
+                for place in reversed(made):
+                    with suppress(OSError):  # somebody put something into it
+                        os.rmdir(place.name, dir_fd=place.folder)
+                raise
+
+    def _lacking(self, path: str) -> list[str]:
+        """Return the folders on the way to a path that do not exist, the outermost first."""
+        names = names_of(path, relative=self.relative)[:-1]
+        beginning = "/" if path.startswith("/") else ""
+        lacking: list[str] = []
+        for count in range(len(names), 0, -1):
+            folder = beginning + "/".join(names[:count])
+            try:
+                with self.place(folder) as place:
+                    if place.facts() is not None:
+                        break
+            except DiskFault as fault:
+                if fault.errno != errno.ENOENT:
+                    raise
+            lacking.append(folder)
+            if len(lacking) > _MADE_AT_MOST:
+                raise BadSpelling(path, reason="deep")
+        return lacking[::-1]
 
 
 class _Walk:
@@ -275,6 +352,24 @@ class _Walk:
 
 def _names(path: str) -> tuple[str, ...]:
     return tuple(name for name in path.split("/") if name and name != ".")
+
+
+def _make(place: Place, path: str, made: list[Place]) -> None:
+    """Make a folder, unless somebody else is quicker; what was made is put on the list."""
+    try:
+        os.mkdir(place.name, dir_fd=place.folder)
+        made.append(place)
+        sync_folder(place.folder)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise DiskFault(path, errno=error.errno or 0, step="place") from error
+
+
+def _is_kin(shape: tuple[str, ...], family: tuple[str, ...]) -> bool:
+    """Return whether the shape lies beside a file, or in what does, under a name that begins with the file's."""
+    folder = len(family) - 1
+    return len(shape) > folder and shape[:folder] == family[:folder] and shape[folder].startswith(family[folder])
 
 
 def _is_within(path: str, folder: str) -> bool:

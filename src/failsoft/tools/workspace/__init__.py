@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from failsoft.tools.workspace.file_errors import FileAlreadyExists, FileReadFailed, FileWriteFailed
 from failsoft.tools.workspace.path_errors import InvalidPath, OutsideWorkspace, PathNotFound, PathTraversalBlocked
 from failsoft.tools.workspace.session_errors import (
     InsufficientPermissions,
     RoleMismatch,
     SessionInitializationFailed,
     SessionNotInitialized,
+    UnauthorizedAction,
 )
 from failsoft.tools.workspace.toolset import Workspace
 
 __all__ = [
+    "FileAlreadyExists",
+    "FileReadFailed",
+    "FileWriteFailed",
     "InsufficientPermissions",
     "InvalidPath",
     "OutsideWorkspace",
@@ -20,5 +25,6 @@ __all__ = [
     "RoleMismatch",
     "SessionInitializationFailed",
     "SessionNotInitialized",
+    "UnauthorizedAction",
     "Workspace",
 ]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-__all__ = ["RoleName", "SessionId", "WorkspaceRoot"]
+__all__ = ["Content", "ExpectedHash", "FilePath", "FolderPath", "RoleName", "SessionId", "WorkspaceRoot"]
 
 WorkspaceRoot = Annotated[
     str,
@@ -22,5 +22,24 @@ SessionId = Annotated[
     Field(
         max_length=100,
         description="The session, as begin_session returned it; over stdio it may be left out: the one begun last",
+    ),
+]
+FilePath = Annotated[
+    str,
+    Field(
+        max_length=4096,
+        description="Path of a file, relative to the workspace or absolute within it",
+        examples=["src/app.py"],
+    ),
+]
+FolderPath = Annotated[
+    str, Field(max_length=4096, description="Path of a folder, relative to the workspace; by default all of it")
+]
+Content = Annotated[str, Field(description="The whole new content of the file")]
+ExpectedHash = Annotated[
+    str | None,
+    Field(
+        pattern="^[0-9a-f]{64}$",
+        description="To replace a file: its sha256 as read_file returned it. Left out, the file must not exist",
     ),
 ]

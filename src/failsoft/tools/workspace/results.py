@@ -1,10 +1,12 @@
-"""What the operations answer with. Times are in seconds."""
+"""What the operations answer with. Times are in seconds, sizes in bytes."""
 
 from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-__all__ = ["BegunSession", "EndedSession"]
+from failsoft.tools.files import EntryKind
+
+__all__ = ["BegunSession", "EndedSession", "FileContent", "FileEntry", "FileList", "WrittenFile"]
 
 
 class BegunSession(TypedDict):
@@ -12,6 +14,7 @@ class BegunSession(TypedDict):
 
     session_id: str
     role: str
+    may: list[str]
     workspace_root: str
     expires_in_s: float
 
@@ -22,3 +25,37 @@ class EndedSession(TypedDict):
     session_id: str
     role: str
     workspace_root: str
+
+
+class FileContent(TypedDict):
+    """A text file; pass `sha256` as `expected_hash` to replace it."""
+
+    path: str
+    content: str
+    bytes: int
+    sha256: str
+
+
+class FileEntry(TypedDict):
+    """One name in a folder."""
+
+    name: str
+    kind: EntryKind
+    bytes: int
+
+
+class FileList(TypedDict):
+    """A folder: its entries, sorted by name, and how many there are; `entries` may have only the first of them."""
+
+    path: str
+    entries: list[FileEntry]
+    total: int
+
+
+class WrittenFile(TypedDict):
+    """A file that was written."""
+
+    path: str
+    created: bool
+    bytes: int
+    sha256: str

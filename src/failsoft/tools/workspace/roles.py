@@ -1,17 +1,21 @@
-"""Roles: which there are, and which principals may take them. The settings say so, and are checked at start-up."""
+"""Roles: what each may do, and which principals may take it. The settings say so, and are checked at start-up."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
 
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError, InvalidParameter
 from failsoft.framework.settings import Settings
 from failsoft.framework.violations import Violation
-from failsoft.tools.workspace.session_errors import InsufficientPermissions
+from failsoft.tools.workspace.session_errors import InsufficientPermissions, UnauthorizedAction
 
-__all__ = ["Roles"]
+__all__ = ["Power", "Roles"]
+
+Power: TypeAlias = Literal["read", "write"]
+_POWERS: tuple[Power, ...] = get_args(Power)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +23,11 @@ class Roles:
     """The roles of a server.
 
     Args:
-        names: In the order of the settings.
+        powers: What each may do, in the order of the settings.
         principals: The roles of each principal; empty where the first session decides.
     """
 
-    names: tuple[str, ...]
+    powers: Mapping[str, frozenset[str]]
     principals: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
@@ -33,19 +37,39 @@ class Roles:
         Raises:
             CONFIG_ERROR: There is none, or a principal is given one that does not exist.
         """
-        names = tuple(dict.fromkeys(settings.workspace_roles))
-        if not names:
+        powers: dict[str, frozenset[str]] = {}
+        for entry in settings.workspace_roles:
+            name, _, given = entry.partition(":")
+            powers[name] = frozenset(given.split("+"))
+            if not name or not powers[name] <= set(_POWERS):
+                issue = "FAILSOFT_WORKSPACE_ROLES has an entry that is not of the form ROLE:power+power"
+                raise ConfigurationError(issue=issue, resolution=f"use the powers {_listed(_POWERS)}")
+        if not powers:
             issue = "FAILSOFT_WORKSPACE_ROLES names no role"
             raise ConfigurationError(issue=issue, resolution="name at least one role")
         principals: dict[str, frozenset[str]] = {}
         for entry in settings.workspace_principals:
             principal, _, given = entry.rpartition(":")
             roles = frozenset(given.split("+"))
-            if not principal or not roles <= set(names):
+            if not principal or not roles <= powers.keys():
                 issue = "FAILSOFT_WORKSPACE_PRINCIPALS has an entry that is not of the form principal:ROLE+ROLE"
-                raise ConfigurationError(issue=issue, resolution=f"use the roles {_listed(names)}")
+                raise ConfigurationError(issue=issue, resolution=f"use the roles {_listed(list(powers))}")
             principals[principal] = principals.get(principal, frozenset()) | roles
-        return cls(names, principals)
+        return cls(powers, principals)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The roles, in the order of the settings."""
+        return tuple(self.powers)
+
+    def require_power(self, role: str, power: Power) -> None:
+        """Raise unless the role may do this.
+
+        Raises:
+            UNAUTHORIZED_ACTION: It may not, or there is no such role any more.
+        """
+        if power not in self.powers.get(role, ()):
+            raise UnauthorizedAction(role=role, action=power, effect="none")
 
     def require(self, role: str) -> None:
         """Raise unless there is such a role.

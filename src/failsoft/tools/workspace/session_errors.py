@@ -6,7 +6,13 @@ from typing import ClassVar
 
 from failsoft.framework.errors import Conflict, PermissionDenied, PreconditionFailed, Public, StorageError
 
-__all__ = ["InsufficientPermissions", "RoleMismatch", "SessionInitializationFailed", "SessionNotInitialized"]
+__all__ = [
+    "InsufficientPermissions",
+    "RoleMismatch",
+    "SessionInitializationFailed",
+    "SessionNotInitialized",
+    "UnauthorizedAction",
+]
 
 
 class SessionNotInitialized(PreconditionFailed):
@@ -80,4 +86,23 @@ class RoleMismatch(Conflict):
     code: ClassVar[str] = "ROLE_MISMATCH"
     message: str = "You have the role {current_role} in this workspace, and cannot take {role} as well."
     hints: ClassVar[tuple[str, ...]] = ("Use the role {current_role}",)
+    since: ClassVar[str] = "0.1.0"
+
+
+class UnauthorizedAction(PermissionDenied):
+    """The role of the session may not do this.
+
+    Raised when: an operation needs a power that the role does not have.
+    Caller: leave it to a session of another role.
+    Operator: give the role the power in `FAILSOFT_WORKSPACE_ROLES` if that is wanted.
+    Example:
+        >>> code_of(UnauthorizedAction(role="ANTIGRAVITY", action="write"))
+        'UNAUTHORIZED_ACTION'
+    """
+
+    role: Public[str]
+    action: Public[str]
+    code: ClassVar[str] = "UNAUTHORIZED_ACTION"
+    message: str = "The role {role} may not {action} here."
+    hints: ClassVar[tuple[str, ...]] = ("Leave this to a session whose role may do it",)
     since: ClassVar[str] = "0.1.0"

@@ -1,4 +1,4 @@
-"""The workspace toolset: sessions that have a role, in folders that the server allows."""
+"""The workspace toolset: files, in sessions that have a role, in folders that the server allows."""
 
 from __future__ import annotations
 
@@ -10,12 +10,24 @@ from failsoft.framework.context import LOCAL_PRINCIPAL, CallContext
 from failsoft.framework.errors import ConfigurationError, NextStep
 from failsoft.framework.operation import operation
 from failsoft.framework.runtime import Runtime
+from failsoft.framework.settings import Settings
 from failsoft.framework.tool import BaseTool
-from failsoft.tools.files import FileFault, Roots
-from failsoft.tools.workspace.arguments import RoleName, SessionId, WorkspaceRoot
+from failsoft.tools.edit.errors import HashMismatch
+from failsoft.tools.files import FileFault, Files, Roots
+from failsoft.tools.workspace.arguments import (
+    Content,
+    ExpectedHash,
+    FilePath,
+    FolderPath,
+    RoleName,
+    SessionId,
+    WorkspaceRoot,
+)
 from failsoft.tools.workspace.coded import coded_root
-from failsoft.tools.workspace.results import BegunSession, EndedSession
-from failsoft.tools.workspace.roles import Roles
+from failsoft.tools.workspace.desk import Desk
+from failsoft.tools.workspace.file_errors import FileAlreadyExists
+from failsoft.tools.workspace.results import BegunSession, EndedSession, FileContent, FileList, WrittenFile
+from failsoft.tools.workspace.roles import Power, Roles
 from failsoft.tools.workspace.sessions import Sessions
 
 __all__ = ["Workspace"]
@@ -30,6 +42,7 @@ class Workspace(BaseTool):
         root: The folder, or the folders, in which workspaces may lie; left out, the current one.
         runtime: The surroundings of its calls; its settings name the roles (`FAILSOFT_WORKSPACE_...`). Where it has no
             audit log, one is kept in the first folder.
+        state_folder: Where locks and journals are kept; all servers that write the same files need the same one.
 
     Raises:
         CONFIG_ERROR: A folder does not exist, or the roles are not usable.
@@ -40,13 +53,22 @@ class Workspace(BaseTool):
     takes_several_roots = True
     governed = True
 
-    def __init__(self, root: Path | Sequence[Path] | None = None, *, runtime: Runtime | None = None) -> None:
+    def __init__(
+        self,
+        root: Path | Sequence[Path] | None = None,
+        *,
+        runtime: Runtime | None = None,
+        state_folder: Path | None = None,
+    ) -> None:
         super().__init__(runtime=runtime)
         settings = self.runtime.settings
-        self._on_disk = _roots(root)
-        self.roots = tuple(map(Path, self._on_disk.folders))
+        served = _roots(root)
+        self.roots = tuple(map(Path, served.folders))
         if self.runtime.audit is None:
-            self.audit = AuditLog.from_settings(settings.model_copy(update={"audit_path": self.roots[0] / AUDIT_LOG}))
+            settings = settings.model_copy(update={"audit_path": self.roots[0] / AUDIT_LOG})
+            self.audit = AuditLog.from_settings(settings)
+        self._on_disk = served.without(families=_records(settings))
+        self._state_folder = state_folder
         self._roles = Roles.from_settings(settings)
         self._lifetime_s = settings.workspace_session_s
         self._sessions = Sessions(
@@ -65,6 +87,7 @@ class Workspace(BaseTool):
         return {
             "session_id": session.session_id,
             "role": session.role,
+            "may": sorted(self._roles.powers[session.role]),
             "workspace_root": session.workspace_root,
             "expires_in_s": self._lifetime_s,
         }
@@ -83,12 +106,58 @@ class Workspace(BaseTool):
         await self._sessions.end(session)
         return {"session_id": session.session_id, "role": session.role, "workspace_root": session.workspace_root}
 
+    @operation(read_only=True, open_world=False, title="Read a file")
+    async def read_file(self, call: CallContext, path: FilePath, session_id: SessionId = None) -> FileContent:
+        """Return a text file of the workspace, and its sha256."""
+        desk = await self._desk(call, session_id, "read")
+        return await self.runtime.threads.run(lambda: desk.read(path))
+
+    @operation(read_only=True, open_world=False, title="List a folder")
+    async def list_files(self, call: CallContext, path: FolderPath = ".", session_id: SessionId = None) -> FileList:
+        """Return the files and folders in one folder of the workspace."""
+        desk = await self._desk(call, session_id, "read")
+        return await self.runtime.threads.run(lambda: desk.list(path))
+
+    @operation(destructive=True, open_world=False, title="Write a file")
+    async def write_file(
+        self,
+        call: CallContext,
+        path: FilePath,
+        content: Content,
+        expected_hash: ExpectedHash = None,
+        session_id: SessionId = None,
+    ) -> WrittenFile:
+        """Make a file, with the folders that it needs, or replace one: then expected_hash has to be its sha256."""
+        desk = await self._desk(call, session_id, "write")
+        data = content.encode()
+        try:
+            written = await self.runtime.threads.run(lambda: desk.write(path, data, expected_hash))
+        except (FileAlreadyExists, HashMismatch) as error:
+            named = {} if session_id is None else {"session_id": session_id}
+            error.next_step = NextStep("read_file", {"path": path, **named})
+            raise
+        call.audit(path=path, created=written["created"], sha256=written["sha256"])
+        return written
+
+    async def _desk(self, call: CallContext, session_id: str | None, power: Power) -> Desk:
+        """Return the files of the call's session, if its role may do this."""
+        session = await self._sessions.of(call, session_id)
+        self._roles.require_power(session.role, power)
+        files = Files(self._on_disk.beneath(session.workspace_root), state_folder=self._state_folder)
+        return Desk(files, bytes_at_most=self.runtime.settings.workspace_max_file_bytes, warn=call.warn)
+
     def _folder(self, path: str) -> str:
         """Return the folder that a session shall have, without links."""
         try:
             return self._on_disk.folder(path)
         except FileFault as fault:
             raise coded_root(fault, "workspace_root") from fault
+
+
+def _records(settings: Settings) -> list[Path]:
+    """Return the files that no tool may touch: the audit log, and what the server reads its own settings from."""
+    records = (settings.audit_path, settings.audit_head_path, settings.recovery_file)
+    return [path for path in records if path is not None]
 
 
 def _is_remote(call: CallContext) -> bool:

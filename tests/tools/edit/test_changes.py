@@ -86,3 +86,13 @@ def test_changes_all_over_a_text_are_one_stretch() -> None:
     diff = "".join(unified_diff(text, result.text, result.steps, name="f"))
     assert diff.count("@@ -") == 1
     assert applied(text, diff) == result.text
+
+
+def test_many_changes_that_are_carried_through_many_edits_are_one_stretch() -> None:
+    text = "a\nb\n" * 10_000 + "".join(f"line {number};\n" for number in range(200))
+    steps = [TextEdit("a", "c", replace_all=True), *(TextEdit(f"line {number};", "x") for number in range(150))]
+    result = edited(text, steps)
+    assert result is not None
+    diff = "".join(unified_diff(text, result.text, result.steps, name="f"))
+    assert [line for line in diff.splitlines()[2:] if line[0] == "-"][1] == "-b"  # not compared line by line
+    assert applied(text, diff) == result.text

@@ -21,6 +21,8 @@ _COMPARED_AT_MOST = 300
 """Lines of one changed stretch that are compared with each other; a longer one is shown as taken out and put in."""
 _FOLLOWED_AT_MOST = 20_000
 """Replacements that are followed one by one; with more of them the whole text counts as changed."""
+_CARRIED_AT_MOST = 1_000_000
+"""Replacements times the edits after each: every one of them moves it, which takes about two microseconds."""
 _CONTEXT = 3
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
@@ -92,8 +94,7 @@ def unified_diff(old: str, new: str, steps: Sequence[Step], *, name: str) -> Ite
         name: What the heading calls the file.
     """
     olds, news = _lines(old), _lines(new)
-    is_all_over = sum(len(step.starts) for step in steps) > _FOLLOWED_AT_MOST
-    changes = [Change(0, len(old), 0, len(new))] if is_all_over else changed_stretches(steps)
+    changes = [Change(0, len(old), 0, len(new))] if _is_all_over(steps) else changed_stretches(steps)
     opcodes = list(_opcodes(olds, news, changes))
     if all(tag == "equal" for tag, *_ in opcodes):
         return
@@ -102,6 +103,12 @@ def unified_diff(old: str, new: str, steps: Sequence[Step], *, name: str) -> Ite
     yield f"--- {name}\n+++ {name}\n"
     for group in grouping.get_grouped_opcodes(_CONTEXT):
         yield "".join(_hunk(group, olds, news))
+
+
+def _is_all_over(steps: Sequence[Step]) -> bool:
+    """Return whether there is too much to follow."""
+    totals = list(itertools.accumulate(len(step.starts) for step in steps))
+    return sum(totals) > _CARRIED_AT_MOST or totals[-1:] > [_FOLLOWED_AT_MOST]
 
 
 def _lines(text: str) -> list[str]:

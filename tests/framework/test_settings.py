@@ -42,6 +42,10 @@ DEFAULTS = {
     "edit_max_file_bytes": 10_000_000,
     "edit_max_diff_bytes": 100_000,
     "edit_lock_timeout_s": 10.0,
+    "workspace_roles": ("ANTIGRAVITY:read", "WINDSURF:read+write"),
+    "workspace_principals": (),
+    "workspace_session_s": 28_800.0,
+    "workspace_max_file_bytes": 10_000_000,
     "recovery_file": None,
     "recovery": "",
     "state_url": None,
@@ -84,6 +88,10 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "edit_max_file_bytes": ("1000", 1_000),
     "edit_max_diff_bytes": ("2000", 2_000),
     "edit_lock_timeout_s": ("0.5", 0.5),
+    "workspace_roles": ("READER:read, WRITER:read+write", ("READER:read", "WRITER:read+write")),
+    "workspace_principals": ("ada:READER", ("ada:READER",)),
+    "workspace_session_s": ("60", 60.0),
+    "workspace_max_file_bytes": ("1000", 1_000),
     "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
 }
 REFUSED = {
@@ -117,6 +125,8 @@ REFUSED = {
     "edit_max_file_bytes": "0",
     "edit_max_diff_bytes": "10",
     "edit_lock_timeout_s": "-1",
+    "workspace_session_s": "0",
+    "workspace_max_file_bytes": "0",
 }
 
 
@@ -146,7 +156,8 @@ def test_a_bad_value_names_the_variable_and_is_not_repeated(name: str, monkeypat
 
 def test_only_settings_that_take_any_text_have_no_bad_value() -> None:
     assert DEFAULTS.keys() - REFUSED.keys() == {
-        *("allowed_hosts", "audit_head_path", "audit_path", "recovery", "recovery_file")
+        *("allowed_hosts", "audit_head_path", "audit_path", "recovery", "recovery_file"),
+        *("workspace_principals", "workspace_roles"),
     }
 
 

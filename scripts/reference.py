@@ -1,7 +1,7 @@
 """Writes what the reference pages say about settings, metrics, commands and formats, from the code itself.
 
 The prose of a page is written by hand; what stands between `<!-- begin NAME -->` and `<!-- end NAME -->` comes from
-here. So do the schemas in docs/schemas, and the record of the public API.
+here. So do the examples on all pages, the schemas in docs/schemas, and the record of the public API.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import page_examples
 import public_api
 import strategy_pages
 
@@ -179,6 +180,8 @@ def written() -> dict[Path, str]:
         files[page] = _PART.sub(
             lambda part: f"{part[1]}{chr(10).join(PARTS[part['name']]()).strip()}\n{part[3]}", page.read_text()
         )
+    for page in sorted(path for path in DOCS.rglob("*.md") if path not in files):
+        files[page] = page_examples.shown(page.read_text(), DOCS)
     return files
 
 

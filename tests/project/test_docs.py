@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +12,12 @@ from typing import Any
 import pytest
 import yaml
 
-BLOCK = re.compile(r"^(?P<indent> *)```(?P<language>\S*)[^\n]*\n(?P<body>.*?)^(?P=indent)```", re.DOTALL | re.MULTILINE)
-SNIPPET = re.compile(r'\s*--8<-- "(?P<file>examples/[^":]+)(?::\w+)?"\s*')
+BLOCK = re.compile(
+    r"(?:^<!-- (?P<example>examples/[^\s:]+)(?::\w+)? -->\n)?"
+    r"^(?P<indent> *)```(?P<language>\S*)[^\n]*\n(?P<body>.*?)^(?P=indent)```",
+    re.DOTALL | re.MULTILINE,
+)
+"""A block of code, and the file that it is kept equal to by scripts/reference.py, whose `--check` is a test."""
 FREE = {"", "text", "sh"}
 """Languages that show no code of ours: output as a person sees it, and commands that a README or a guide names."""
 GENERATED = {"errors", "strategies"}
@@ -52,13 +58,13 @@ def test_every_block_of_code_in_the_docs_comes_from_a_file_that_is_run(root: Pat
         f"{page.relative_to(root)}: {block['body'][:60]!r}"
         for page in _pages(root)
         for block in BLOCK.finditer(page.read_text())
-        if block["language"] not in FREE and not SNIPPET.fullmatch(block["body"])
+        if block["language"] not in FREE and not block["example"]
     ]
     assert typed_in == []
 
 
 def test_every_example_is_shown_on_a_page(root: Path) -> None:
-    shown = {found["file"] for page in _pages(root) for found in SNIPPET.finditer(page.read_text())}
+    shown = {block["example"] for page in _pages(root) for block in BLOCK.finditer(page.read_text())} - {None}
     present = {f"examples/{path.name}" for path in (root / "docs/examples").iterdir() if path.is_file()}
     assert present - shown == {"examples/readme.py"}
     assert shown <= present
@@ -85,3 +91,31 @@ def test_the_readme_is_read_in_two_minutes(root: Path) -> None:
     text = (root / "README.md").read_text()
     assert len(text.splitlines()) <= README_LINES_AT_MOST
     assert len(text.split()) <= 500
+
+
+@pytest.mark.parametrize(
+    ("page", "written"),
+    [
+        ('```python\n--8<-- "examples/a.py:part"\n```\n', "<!-- examples/a.py:part -->\n```python\nx = 1\n```\n"),
+        ('```text\n--8<-- "examples/a.py"\n```', "<!-- examples/a.py -->\n```text\nclass A:\n    x = 1\n```"),
+        ("<!-- examples/a.py:part -->\n```python\nold\n```", "<!-- examples/a.py:part -->\n```python\nx = 1\n```"),
+        (
+            '```python title="A"\nfree\n```\n\n```sh\n$ ls\n```\n',
+            '```python title="A"\nfree\n```\n\n```sh\n$ ls\n```\n',
+        ),
+    ],
+)
+def test_an_example_is_written_into_its_page(root: Path, tmp_path: Path, page: str, written: str) -> None:
+    """So that a page can be read where it is not built, on a forge or in a clone."""
+    (tmp_path / "examples").mkdir()
+    marks = ("    # --8<-- [start:part]", "    # --8<-- [end:part]")
+    (tmp_path / "examples/a.py").write_text(f"class A:\n{marks[0]}\n    x = 1\n{marks[1]}\n")
+    command = "import sys, pathlib, page_examples as p; print(p.shown(sys.argv[1], pathlib.Path(sys.argv[2])), end='')"
+    ran = subprocess.run(
+        [sys.executable, "-c", command, page, str(tmp_path)],
+        cwd=root / "scripts",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.stdout, ran.stderr) == (written, "")

@@ -480,16 +480,6 @@ def test_what_is_neither_kind_of_strategy_is_refused(odd: Any) -> None:
         RecoveryManager().add(odd)
 
 
-def test_strategies_of_an_operation_are_a_list() -> None:
-    with pytest.raises(TypeError, match="takes a list"):
-        RecoveryManager().with_strategies(Retry())  # type: ignore[arg-type]  # what a newcomer writes
-
-
-def test_a_strategy_with_a_place_of_its_own_is_not_registered_for_an_error() -> None:
-    with pytest.raises(TypeError, match=r"manager\.add"):
-        RecoveryManager().register(NotFound, CircuitBreaker())  # type: ignore[arg-type]  # as above
-
-
 async def test_recoveries_and_attempts_are_announced_to_whoever_listens() -> None:
     manager = RecoveryManager({NotFound: [Noting("none"), Noting("again", again)]})
     tool = failing(manager, NotFound())

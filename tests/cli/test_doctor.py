@@ -95,6 +95,16 @@ def test_what_works_and_should_perhaps_not_is_a_warning(inside, env, about):
     assert [(remark["severity"], remark["about"]) for remark in ran.json["remarks"]] == [("warning", about)]
 
 
+@pytest.mark.parametrize(
+    ("variable", "meant"), [("FAILSOFT_WIRE_FROMAT", "FAILSOFT_WIRE_FORMAT"), ("FAILSOFT_TYPO", None)]
+)
+def test_a_variable_that_names_no_setting_is_told_with_the_one_that_may_be_meant(inside, variable, meant):
+    """What all variables begin with makes none of them alike."""
+    (remark,) = inside("doctor", "--json", env={variable: "1"}).json["remarks"]
+    assert remark["about"] == variable
+    assert re.findall("FAILSOFT_\\w+", remark["message"]) == ([meant] if meant else [])
+
+
 def test_stacks_and_details_are_nothing_special_in_development(inside):
     env = {"FAILSOFT_ENVIRONMENT": "development", "FAILSOFT_DEBUG_STACK": "true"}
     assert inside("doctor", "--json", env=env).json["remarks"] == []

@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -16,7 +16,6 @@ from pydantic import AliasChoices, SecretStr
 
 from failsoft._version import __version__
 from failsoft.cli.toolsets import tool_source
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ToolError
 from failsoft.framework.runtime import default_runtime
 from failsoft.framework.settings import Settings
@@ -99,10 +98,8 @@ def _load(found: Checkup) -> tuple[Settings | None, str]:
 
 def _settings(found: Checkup, settings: Settings | None, faults: str) -> list[dict[str, Any]]:
     rows = []
-    variables: dict[str, str] = {}
     for name, about in Settings.model_fields.items():
         names = _variables(name, about.validation_alias)
-        variables |= dict.fromkeys(names, name)
         source = next((variable for variable in names if variable in os.environ), "default")
         value = getattr(settings, name) if settings is not None else _as_written(source, about.default, faults)
         rows.append(
@@ -114,7 +111,7 @@ def _settings(found: Checkup, settings: Settings | None, faults: str) -> list[di
                 "description": about.description or "",
             }
         )
-    _look_for_typing_errors(found, variables)
+    _look_for_typing_errors(found)
     if settings is not None:
         _look_for_open_doors(found, settings)
     return rows
@@ -141,11 +138,9 @@ def _shown(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _look_for_typing_errors(found: Checkup, variables: Mapping[str, str]) -> None:
-    for name in sorted(os.environ):
-        if name.startswith(_PREFIX) and name not in variables:
-            closest = closest_name(name, variables)
-            found.warn(name, "no setting has this name" + (f"; did you mean {closest}?" if closest else ""))
+def _look_for_typing_errors(found: Checkup) -> None:
+    for name, closest in Settings.unknown_variables().items():
+        found.warn(name, "no setting has this name" + (f"; did you mean {closest}?" if closest else ""))
 
 
 def _look_for_open_doors(found: Checkup, settings: Settings) -> None:

@@ -129,6 +129,7 @@ def rules(tool: Varied, failure: Failure) -> set[str]:
         ('It broke at File "a.py", line 5 of the program.', "stack"),
         ("Please run sudo systemctl restart and call again.", "command"),
         ("Please pip install failsoft and call again.", "command"),
+        ("To go on, use the shell: $ ls", "command"),
         ("Set FAILSOFT_ENVIRONMENT to something else, please.", "variable"),
         ("Set API_KEY=abc before the next call of this.", "variable"),
     ],

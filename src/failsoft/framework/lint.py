@@ -31,7 +31,9 @@ _FORBIDDEN: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "command",
         re.compile(
-            r"(?:^|[\s`(])(?:sudo|pip install|npm install|apt(?:-get)? install|export|chmod|kill|\$ )\s", re.IGNORECASE
+            r"(?:^|[\s`(])(?:sudo|pip install|npm install|apt(?:-get)? install|export|chmod|kill)\s"
+            r"|(?:^|[.:(]\s*)\$\s+[a-z]",  # a prompt; a caller's own name in backticks may hold anything
+            re.IGNORECASE,
         ),
     ),
     ("variable", re.compile(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+=|\$\{?[A-Z_]{3,}|\bFAILSOFT_[A-Z]")),

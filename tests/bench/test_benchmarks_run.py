@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.thorough import THOROUGH
+
 ROOT = Path(__file__).parents[2]
 BENCH = ROOT / "bench"
 RUN_WITHIN_S = 300
@@ -55,6 +57,7 @@ def test_recovery_is_compared_with_its_peers_where_they_are_installed() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="Valgrind is not installed")
+@pytest.mark.skipif(not THOROUGH, reason="more than a minute of counting: HYPOTHESIS_PROFILE=thorough does it")
 def test_instructions_are_counted_in_yardsticks_too() -> None:
     figures = _figures("instructions")
     assert figures["over the bare: three faults yardsticks"]["goal"] == "<= 10"

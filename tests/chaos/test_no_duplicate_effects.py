@@ -12,6 +12,7 @@ import pytest
 from failsoft import CallContext, Chaos, RateLimited, RecoveryManager, Timeout, Unavailable
 from failsoft.testing import InstantClock
 from tests.chaos.laboratory import LIMIT_S, Putting, Subject, Writing, check_books, full_manager
+from tests.thorough import THOROUGH
 
 AT_ONCE = 50
 
@@ -80,7 +81,7 @@ def spacious(*more: Any) -> RecoveryManager:
     return full_manager(*more, reads=False, room=AT_ONCE, patience=1_000_000)
 
 
-COUNTS = [1_000, pytest.param(10_000, marks=pytest.mark.slow)]
+COUNTS = [10_000 if THOROUGH else 1_000]
 
 
 @pytest.mark.parametrize("chain", ["default", "full"])

@@ -254,7 +254,9 @@ async def test_a_wait_that_was_asked_for_is_a_minimum() -> None:
     await Line().stand(wait_s=3.0)
     assert waits == [3.0]
     await Line().stand(wait_s=4.5)
-    assert waits == [3.0]
+    assert waits == [3.0, 4.5]
+    await Line().stand(wait_s=3_600)
+    assert waits == [3.0, 4.5]
 
 
 async def test_errors_that_waiting_does_not_cure_are_not_retried() -> None:

@@ -375,7 +375,9 @@ async def test_the_answer_of_another_operation_counts_as_what_it_says() -> None:
 async def test_startup_and_shutdown_do_nothing_unless_they_are_overridden(words: Words) -> None:
     await words.startup()
     await words.shutdown()
-    assert words.describe() == {"take": ["observe", "validate", "deadline", "idempotency", "recover", "check", "handler"]}
+    assert words.describe() == {
+        "take": ["observe", "validate", "deadline", "idempotency", "recover", "check", "handler"]
+    }
 
 
 async def test_a_handler_may_raise_an_error_of_stage_one_itself() -> None:

@@ -20,7 +20,7 @@ FAR = 1e9
 
 @pytest.mark.parametrize("category", CATEGORIES, ids=lambda category: category.__name__)
 def test_the_verdict_on_every_combination_of_facts(category: type[ToolError]) -> None:
-    for phase, is_repeatable, has_attempts, fits_cap, fits_deadline, has_budget in itertools.product(
+    for phase, is_repeatable, has_attempts, fits_patience, fits_deadline, has_budget in itertools.product(
         ("not_sent", "may_have_happened", "happened"), *[(True, False)] * 5
     ):
         situation = Situation(
@@ -30,7 +30,7 @@ def test_the_verdict_on_every_combination_of_facts(category: type[ToolError]) ->
             is_repeatable=is_repeatable,
             attempts_left=int(has_attempts),
             wait_s=1.0,
-            cap_s=1.0 if fits_cap else 0.5,
+            patience_s=1.0 if fits_patience else 0.5,
             remaining_s=1.5 if fits_deadline else 1.0,
         )
         against = {
@@ -38,7 +38,7 @@ def test_the_verdict_on_every_combination_of_facts(category: type[ToolError]) ->
             "not_transient": category.retry != "after_delay",
             "effect_possible": phase != "not_sent" and not is_repeatable,
             "attempts": not has_attempts,
-            "wait_too_long": not fits_cap,
+            "wait_too_long": not fits_patience,
             "deadline": not fits_deadline,
             "budget": not has_budget,
         }
@@ -59,7 +59,7 @@ def test_the_verdict_on_every_combination_of_facts(category: type[ToolError]) ->
         ({"attempts_left": 0, "remaining_s": 0.0}, "attempts"),
         ({"remaining_s": 0.0}, "deadline"),
         ({"remaining_s": None, "wait_s": FAR}, None),
-        ({"wait_s": FAR, "cap_s": 5.0, "remaining_s": 1.0}, "wait_too_long"),
+        ({"wait_s": FAR, "patience_s": 5.0, "remaining_s": 1.0}, "wait_too_long"),
     ],
 )
 def test_the_reason_that_is_told_is_the_deepest(facts: dict[str, Any], reason: str | None) -> None:

@@ -28,7 +28,7 @@ class Situation:
         is_repeatable: Whether the operation is read-only or idempotent. One that says nothing about itself is not.
         attempts_left: Further runs that the strategy may make.
         wait_s: The pause before the next run, in seconds.
-        cap_s: The longest pause that the strategy makes, in seconds.
+        patience_s: The longest pause that the strategy makes, in seconds.
         remaining_s: What is left before the deadline, in seconds; None without a deadline.
     """
 
@@ -38,7 +38,7 @@ class Situation:
     is_repeatable: bool
     attempts_left: int = 1
     wait_s: float = 0.0
-    cap_s: float = float("inf")
+    patience_s: float = float("inf")
     remaining_s: float | None = None
 
 
@@ -58,7 +58,7 @@ def verdict(situation: Situation, *, has_budget: bool = True) -> StopReason | No
         "not_transient": situation.retry != "after_delay",
         "effect_possible": situation.phase != "not_sent" and not situation.is_repeatable,
         "attempts": situation.attempts_left < 1,
-        "wait_too_long": situation.wait_s > situation.cap_s,
+        "wait_too_long": situation.wait_s > situation.patience_s,
         "deadline": remaining_s is not None and situation.wait_s >= remaining_s,
         "budget": not has_budget,
     }
@@ -73,7 +73,12 @@ def phase_of(error: ToolError, call: CallContext) -> Phase:
 
 
 def situation_of(
-    error: ToolError, call: CallContext, *, attempts_left: int = 1, wait_s: float = 0.0, cap_s: float = float("inf")
+    error: ToolError,
+    call: CallContext,
+    *,
+    attempts_left: int = 1,
+    wait_s: float = 0.0,
+    patience_s: float = float("inf"),
 ) -> Situation:
     """Return the situation of a call after this error."""
     return Situation(
@@ -83,6 +88,6 @@ def situation_of(
         is_repeatable=call.read_only or call.idempotent,
         attempts_left=attempts_left,
         wait_s=wait_s,
-        cap_s=cap_s,
+        patience_s=patience_s,
         remaining_s=call.remaining_s(),
     )

@@ -32,19 +32,25 @@ class RetryOptions:
     Args:
         attempts: Runs of the handler at most, the first included; at least 2.
         base_s: The widest first pause, in seconds; it doubles with every attempt.
-        cap_s: The widest pause at all, in seconds. A `Retry-After` beyond it ends the retrying.
+        cap_s: The widest pause of our own, in seconds. One that the service asks for (`Retry-After`) may be longer.
         jitter: `full`: a pause between 0 and the widest. `decorrelated`: between `base_s` and three times the pause
             before, which spreads callers as well and rarely repeats at once.
+        patience_s: The longest pause that a service may ask for, in seconds; one beyond it, or beyond the call's
+            deadline, ends the retrying, and the caller is told the wait.
     """
 
     attempts: int = 3
     base_s: float = 0.1
     cap_s: float = 5.0
     jitter: Jitter = "full"
+    patience_s: float = 30.0
 
     def __post_init__(self) -> None:
         if self.attempts < 2 or not 0 <= self.base_s <= self.cap_s:  # noqa: PLR2004 - one run is no retry
             msg = f"Retry needs attempts >= 2 and 0 <= base_s <= cap_s, not {self}"
+            raise ValueError(msg)
+        if not self.patience_s >= 0:
+            msg = f"Retry needs patience_s >= 0, not {self}"
             raise ValueError(msg)
         if self.jitter not in {"full", "decorrelated"}:
             msg = f"Retry knows the jitter 'full' and 'decorrelated', not {self.jitter!r}"
@@ -64,6 +70,7 @@ class Retry:
         base_s: See `RetryOptions`.
         cap_s: See `RetryOptions`.
         jitter: See `RetryOptions`.
+        patience_s: See `RetryOptions`.
         sleep: Waits that many seconds; replaced by tests.
         uniform: Returns a random number between its two arguments; replaced by tests.
     """
@@ -77,10 +84,11 @@ class Retry:
         cap_s: float = 5.0,
         *,
         jitter: Jitter = "full",
+        patience_s: float = 30.0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         uniform: Uniform = random.uniform,
     ) -> None:
-        self.options = RetryOptions(attempts, base_s, cap_s, jitter)
+        self.options = RetryOptions(attempts, base_s, cap_s, jitter, patience_s)
         self._sleep = sleep
         self._uniform = uniform
 
@@ -128,8 +136,8 @@ class _Series:
         """Return why the call must not run again after this error, and note it on the call; None if it may."""
         call = self._call
         self.wait_s = self._wait(error)
-        left, cap_s = self._left, self._options.cap_s
-        situation = situation_of(error, call, attempts_left=left, wait_s=self.wait_s, cap_s=cap_s)
+        patience_s = max(self._options.cap_s, self._options.patience_s)
+        situation = situation_of(error, call, attempts_left=self._left, wait_s=self.wait_s, patience_s=patience_s)
         reason = verdict(situation)
         if reason is None and call.bound.budget is not None:
             reason = verdict(situation, has_budget=await call.bound.budget.withdraw())

@@ -23,6 +23,7 @@ from failsoft.recovery.state import ResilientState, open_state
 from failsoft.testing import CapturedEvents, fresh_runtime
 from tests.recovery.protected import Protected, codes, protected
 from tests.recovery.state.redis_server import RedisServer
+from tests.thorough import THOROUGH
 
 pytestmark = pytest.mark.redis
 
@@ -316,12 +317,7 @@ async def load_while_it_is_killed(server: RedisServer, times: int) -> None:
 
 
 def test_no_call_is_lost_while_the_server_is_killed_under_load(redis_server: RedisServer) -> None:
-    asyncio.run(load_while_it_is_killed(redis_server, 3))
-
-
-@pytest.mark.slow
-def test_no_call_is_lost_while_the_server_is_killed_twenty_times(redis_server: RedisServer) -> None:
-    asyncio.run(load_while_it_is_killed(redis_server, 20))
+    asyncio.run(load_while_it_is_killed(redis_server, 20 if THOROUGH else 3))
 
 
 def test_one_store_serves_one_event_loop_after_another(redis_server: RedisServer) -> None:

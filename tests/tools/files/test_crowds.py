@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.files.thorough import THOROUGH
+from tests.thorough import THOROUGH
 
 PROGRAM = Path(__file__).with_name("crowd.py")
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from failsoft.tools.files import ChangedOnDisk, DiskFault, FileFault, Files, OutsideRoots, Roots
+from tests.thorough import THOROUGH
 from tests.tools.files.faulty_system import watched
-from tests.tools.files.thorough import THOROUGH
 
 ROUNDS = 10_000 if THOROUGH else 2_000
 BOUND_S = 60

@@ -30,7 +30,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 _NOT_INSTALLED = "failsoft.tools.workspace."
-"""A toolset that no entry point names yet: only its own tests and the laws know its errors."""
+"""A toolset that no entry point names yet: only its own tests, and those of every error, know its errors."""
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def _own_catalogue(request: pytest.FixtureRequest) -> Iterator[None]:
 
 def _is_of_another_test(error: type[ToolError], request: pytest.FixtureRequest) -> bool:
     if error.__module__.startswith(_NOT_INSTALLED):
-        return not any(word in request.module.__name__ for word in ("workspace", "laws"))
+        return not any(word in request.module.__name__ for word in ("workspace", "laws", "test_guidance", "test_wire"))
     return error.__module__.rpartition(".")[2].startswith("test_") and error.__module__ != request.module.__name__
 
 

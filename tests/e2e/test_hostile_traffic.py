@@ -31,7 +31,7 @@ from mcp import Client, MCPError
 from failsoft import Runtime, Settings, mcp_server
 from failsoft.metrics import PrometheusRecorder, render
 from failsoft.tools.docs import Docs
-from tests.e2e.hostile import LEGACY, TOOLS, Shot, cuts, lines, request, spoken, volleys
+from tests.e2e.hostile import LEGACY, TOOLS, Shot, cuts, is_text, lines, request, spoken, volleys
 from tests.e2e.under_attack import (
     BOUND_S,
     TOKEN,
@@ -169,7 +169,8 @@ def test_ten_thousand_hostile_calls_are_answered_and_counted(tmp_path: Path, fau
         before = samples_in(render(attacked.recorder)[0].decode())
 
         @bounded(CALLS // 20)
-        @given(st.lists(spoken(), min_size=20, max_size=20))
+        # The client writes the name into a header, where half of a surrogate pair is not possible.
+        @given(st.lists(spoken().filter(lambda call: is_text(call[0])), min_size=20, max_size=20))
         def each_is_answered(calls: list[tuple[str, dict[str, Any]]]) -> None:
             for (name, _), answer in zip(calls, portal.call(attacked.ask, client, calls), strict=True):
                 told = answer.model_dump(mode="json", by_alias=True, exclude_none=True)

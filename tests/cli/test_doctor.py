@@ -128,6 +128,25 @@ def test_a_folder_for_metrics_that_is_not_there_is_broken(inside):
     assert "PROMETHEUS_MULTIPROC_DIR" in {remark["about"] for remark in ran.json["remarks"]}
 
 
+@pytest.mark.redis
+def test_a_state_store_that_does_not_answer_is_broken(inside):
+    ran = inside("doctor", "--json", env={"FAILSOFT_STATE_URL": "redis://127.0.0.1:1/0"})
+    assert (ran.code, ran.json["state"]) == (ExitCode.FAILED, {"mode": "shared", "available": False})
+    assert [remark["about"] for remark in ran.json["remarks"]] == ["FAILSOFT_STATE_URL"]
+
+
+def test_an_audit_log_that_cannot_be_kept_is_broken(inside):
+    ran = inside("doctor", "--json", env={"FAILSOFT_AUDIT_PATH": "/dev/null/nowhere/log.jsonl"})
+    assert (ran.code, ran.json["audit"]["usable"]) == (ExitCode.FAILED, False)
+    assert [remark["about"] for remark in ran.json["remarks"]] == ["FAILSOFT_AUDIT_PATH"]
+
+
+def test_an_audit_log_that_is_whole_is_usable(inside, tmp_path):
+    log = tmp_path / "log.jsonl"
+    ran = inside("doctor", "--json", env={"FAILSOFT_AUDIT_PATH": str(log)})
+    assert (ran.code, ran.json["audit"]) == (ExitCode.OK, {"mode": "on", "path": str(log), "usable": True})
+
+
 def test_in_a_pipe_it_is_plain(inside):
     ran = inside("doctor", env={"FAILSOFT_MAX_THREDS": "7"})
     assert ran.code == ExitCode.OK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import re
@@ -19,6 +20,7 @@ from failsoft.cli.toolsets import tool_source
 from failsoft.framework.errors import ToolError
 from failsoft.framework.runtime import default_runtime
 from failsoft.framework.settings import Settings
+from failsoft.framework.state_port import StateStore
 from failsoft.framework.tool import BaseTool
 from failsoft.server.registry import find_toolsets
 
@@ -67,6 +69,8 @@ def check_up(app: str | None, root: Sequence[Path] | None) -> Checkup:
     found.sections["settings"] = _settings(found, settings, faults)
     found.sections["toolsets"] = [] if settings is None else _toolsets(found, app, root)
     found.sections["recovery"] = [] if settings is None else _recovery(found)
+    found.sections["state"] = _state(found, settings)
+    found.sections["audit"] = _audit(found, settings)
     found.sections["metrics"] = _metrics(found, settings)
     found.sections["cache"] = _cache(found)
     return found
@@ -180,6 +184,43 @@ def _recovery(found: Checkup) -> list[str]:
         found.broken("runtime", f"{type(error).__name__}: {error}")
         return []
     return [] if engine is None else engine.describe()
+
+
+def _state(found: Checkup, settings: Settings | None) -> dict[str, Any]:
+    """Ask the shared store for something: calls would go on without it, and replicas would no longer share."""
+    if settings is None or settings.state_url is None:
+        return {"mode": "this process"}
+    try:
+        is_available = asyncio.run(_answers(default_runtime().state))
+    except Exception as error:  # noqa: BLE001 - as above
+        found.broken("FAILSOFT_STATE_URL", str(error))
+        return {"mode": "shared", "available": False}
+    if not is_available:
+        found.broken("FAILSOFT_STATE_URL", "the store does not answer, so each process keeps a state of its own")
+    return {"mode": "shared", "available": is_available}
+
+
+async def _answers(store: StateStore) -> bool:
+    await store.get("doctor")
+    is_available = bool(getattr(store, "is_available", True))
+    await store.close()
+    return is_available
+
+
+def _audit(found: Checkup, settings: Settings | None) -> dict[str, Any]:
+    """Look through the audit log: with one that cannot be written, every failure is answered as AUDIT_LOG_FAILED."""
+    if settings is None or settings.audit_path is None:
+        return {"mode": "off"}
+    from failsoft.framework.audit.trail import AuditLog  # noqa: PLC0415 - only for those who keep one
+
+    usable = True
+    try:
+        if (log := AuditLog.from_settings(settings)) is not None:
+            log.check()
+    except ToolError as error:
+        usable = False
+        found.broken("FAILSOFT_AUDIT_PATH", error.message)
+    return {"mode": "on", "path": str(settings.audit_path), "usable": usable}
 
 
 def _metrics(found: Checkup, settings: Settings | None) -> dict[str, Any]:

@@ -56,6 +56,8 @@ def _show(screen: Screen, found: Checkup) -> None:
     cache = facts["cache"]
     rest = [
         ("recovery", ", ".join(facts["recovery"]) or "none"),
+        ("state", facts["state"]["mode"] + ("" if facts["state"].get("available", True) else ", not available")),
+        ("audit", facts["audit"]["mode"] + ("" if facts["audit"].get("usable", True) else ", not usable")),
         ("metrics", " in ".join(facts["metrics"].values())),
         ("cache", f"{cache['folder']} ({'writable' if cache['writable'] else 'not writable'})"),
     ]

@@ -15,6 +15,7 @@ __all__ = [
     "METADATA",
     "VIOLATIONS",
     "WireFormat",
+    "causes",
     "either",
     "extras",
     "published_schema",
@@ -142,6 +143,12 @@ def extras(failure: Failure) -> dict[str, Any]:
         wire["violations"] = violations(failure)
     wire["error_id"] = failure.error_id
     return wire
+
+
+def causes(failure: Failure) -> dict[str, Any]:
+    """Return the keys `cause` and `stack_trace`, where the level of detail left them in."""
+    told = {"cause": failure.cause, "stack_trace": failure.stack_trace}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def violations(failure: Failure) -> list[dict[str, Any]]:

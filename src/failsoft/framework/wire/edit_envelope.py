@@ -6,7 +6,7 @@ from typing import Any
 
 from failsoft.framework.failure import Failure
 from failsoft.framework.response import Metadata, ToolResponse
-from failsoft.framework.wire.base import DIALECT, EXTRAS, STRING, STRINGS, extras, renamed
+from failsoft.framework.wire.base import DIALECT, EXTRAS, STRING, STRINGS, causes, extras, renamed
 from failsoft.framework.wire.flat import flat_output_schema, flat_success, flat_success_schema
 
 __all__ = ["EditEnvelopeFormat"]
@@ -52,11 +52,7 @@ class EditEnvelopeFormat:
         wire |= listed
         if failure.details:
             wire["details"] = failure.details
-        if failure.cause is not None:
-            wire["cause"] = failure.cause
-        if failure.stack_trace is not None:
-            wire["stack_trace"] = failure.stack_trace
-        return {**wire, **extras(failure)}
+        return {**wire, **causes(failure), **extras(failure)}
 
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of an answer; see `WireFormat`."""

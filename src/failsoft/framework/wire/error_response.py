@@ -8,7 +8,18 @@ from failsoft.framework.errors import InvalidParameter, ValidationFailed
 from failsoft.framework.failure import Failure
 from failsoft.framework.response import Metadata, ToolResponse
 from failsoft.framework.schemas import inline_root
-from failsoft.framework.wire.base import DIALECT, EXTRAS, METADATA, STRING, STRINGS, either, extras, renamed, succeeding
+from failsoft.framework.wire.base import (
+    DIALECT,
+    EXTRAS,
+    METADATA,
+    STRING,
+    STRINGS,
+    causes,
+    either,
+    extras,
+    renamed,
+    succeeding,
+)
 
 __all__ = ["ErrorResponseFormat", "field_errors"]
 
@@ -39,11 +50,7 @@ class ErrorResponseFormat:
             wire["details"] = details
         if failure.suggestions:
             wire["suggestions"] = list(failure.suggestions)
-        if failure.cause is not None:
-            wire["cause"] = failure.cause
-        if failure.stack_trace is not None:
-            wire["stack_trace"] = failure.stack_trace
-        return {**wire, **extras(failure)}
+        return {**wire, **causes(failure), **extras(failure)}
 
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of an answer; see `WireFormat`."""

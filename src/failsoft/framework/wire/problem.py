@@ -8,7 +8,18 @@ from failsoft.framework.failure import Failure
 from failsoft.framework.response import Metadata, ToolResponse
 from failsoft.framework.schemas import inline_root
 from failsoft.framework.violations import Violation
-from failsoft.framework.wire.base import DIALECT, EXTRAS, METADATA, RETRY, STRING, STRINGS, either, extras, succeeding
+from failsoft.framework.wire.base import (
+    DIALECT,
+    EXTRAS,
+    METADATA,
+    RETRY,
+    STRING,
+    STRINGS,
+    causes,
+    either,
+    extras,
+    succeeding,
+)
 
 __all__ = ["ProblemFormat"]
 
@@ -46,13 +57,9 @@ class ProblemFormat:
             wire["suggestions"] = list(failure.suggestions)
         if failure.details:
             wire["details"] = failure.details
-        if failure.cause is not None:
-            wire["cause"] = failure.cause
-        if failure.stack_trace is not None:
-            wire["stack_trace"] = failure.stack_trace
         own = extras(failure)
         own.pop("violations", None)
-        return {**wire, **own}
+        return {**wire, **causes(failure), **own}
 
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of an answer; see `WireFormat`."""

@@ -17,6 +17,7 @@ from failsoft.framework.wire.base import (
     STRING,
     STRINGS,
     VIOLATIONS,
+    causes,
     either,
     succeeding,
     violations,
@@ -54,10 +55,7 @@ class ToolResponseFormat:
             error["details"] = failure.details
         if failure.violations:
             error["violations"] = violations(failure)
-        if failure.cause is not None:
-            error["cause"] = failure.cause
-        if failure.stack_trace is not None:
-            error["stack_trace"] = failure.stack_trace
+        error |= causes(failure)
         error["error_id"] = failure.error_id
         error["timestamp"] = failure.timestamp
         return {"success": False, "error": error, "metadata": metadata.to_dict()}

@@ -123,6 +123,7 @@ ACCEPTED = [
     ("point", {"x": 1}, {"x": 1.0}),
     ("names", {"a": 1}, {"a": 1}),
     ("unique", [1, 2], {1, 2}),
+    ("unique", [1, 1], {1}),
     ("pair", [1, "a"], (1, "a")),
     ("day", None, None),
 ]
@@ -241,6 +242,11 @@ def test_the_schema_says_what_is_enforced(forms: Forms) -> None:
     assert "required" not in schema
     assert forms.operations["open"].input_schema["$defs"]["Open"]["additionalProperties"] is True
     assert forms.operations["limited"].input_schema["required"] == ["name"]
+
+
+def test_the_schema_of_a_set_admits_what_is_given_twice(forms: Forms) -> None:
+    (as_list, _null) = forms.operations["take"].input_schema["properties"]["unique"]["anyOf"]
+    assert as_list == {"type": "array", "items": {"type": "integer"}}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 from hypothesis.strategies import SearchStrategy
 from pydantic import BaseModel, Field
 
@@ -149,6 +149,7 @@ MANY = settings(max_examples=1_500, suppress_health_check=list(HealthCheck))
 
 @MANY
 @given(call=calls(json_trees))
+@example(call=("written", {"numbers": [0, 0]}))
 def test_json_of_any_kind_gets_a_wellformed_answer(target: Target, runner: asyncio.Runner, call: Any) -> None:
     name, params = call
     bound = target.operations[name]

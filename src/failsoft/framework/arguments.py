@@ -116,9 +116,11 @@ class SignatureArguments:
         is_open = any(nested.get("additionalProperties") for nested in objects)
         for nested in [] if is_open else objects:
             nested["additionalProperties"] = False
+        needs_json = _needs_json(schema)
+        _admit_duplicates(schema)
         check_input_schema(owner, schema)
         extra: Literal["forbid"] | None = None if is_open else "forbid"
-        return cls(parameters, schema, adapter.validator, _needs_json(schema), extra, Accepted.by(schema))  # type: ignore[arg-type]
+        return cls(parameters, schema, adapter.validator, needs_json, extra, Accepted.by(schema))  # type: ignore[arg-type]
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the arguments as the handler gets them; see `ports.Arguments`."""
@@ -201,6 +203,19 @@ def _objects(schema: Any) -> Iterator[dict[str, Any]]:
             nested = [below] if keyword in {"items", "additionalProperties", "contains", "not"} else []
         for item in nested:
             yield from _objects(item)
+
+
+def _admit_duplicates(schema: Any) -> None:
+    """Drop `uniqueItems`: a set takes a value that is given twice, so the schema must not forbid it."""
+    if isinstance(schema, dict):
+        if schema.get("uniqueItems") is True and schema.get("type") == "array":
+            del schema["uniqueItems"]
+        for keyword, below in schema.items():
+            if keyword not in {"default", "examples", "enum", "const"}:
+                _admit_duplicates(below)
+    elif isinstance(schema, list):
+        for item in schema:
+            _admit_duplicates(item)
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})

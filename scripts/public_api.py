@@ -23,6 +23,7 @@ MODULES = (
     "failsoft.testing",
     "failsoft.tools.docs",
     "failsoft.tools.edit",
+    "failsoft.tools.workspace",
 )
 PLAIN = (int, float, str, bool, tuple, type(None))
 """Types of defaults that are written out; others are only said to be there."""

@@ -29,10 +29,6 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
-_NOT_INSTALLED = "failsoft.tools.workspace."
-"""A toolset that no entry point names yet: only its own tests, and those of every error, know its errors."""
-
-
 @pytest.fixture(autouse=True)
 def _own_catalogue(request: pytest.FixtureRequest) -> Iterator[None]:
     """Hide the error classes of other test modules, and forget those that the test itself declares.
@@ -50,8 +46,6 @@ def _own_catalogue(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def _is_of_another_test(error: type[ToolError], request: pytest.FixtureRequest) -> bool:
-    if error.__module__.startswith(_NOT_INSTALLED):
-        return not any(word in request.module.__name__ for word in ("workspace", "laws", "test_guidance", "test_wire"))
     return error.__module__.rpartition(".")[2].startswith("test_") and error.__module__ != request.module.__name__
 
 

@@ -14,7 +14,7 @@ from failsoft.framework.errors.base import ToolError
 from failsoft.framework.fault_wording import ABSENT, Place, quotable, violation
 from failsoft.framework.json_schema_faults import violations_from_jsonschema
 from failsoft.framework.pydantic_reasons import CONSEQUENCES, REASONS, TAGS
-from failsoft.framework.schema_words import Schema
+from failsoft.framework.schema_words import Schema, matching
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Reason, Violation
 
@@ -193,6 +193,8 @@ def _fact(line: _Line) -> tuple[Reason, str]:
     context = _Context({name: bounded(str(value), 80) for name, value in line.context.items()})
     plural = any(context.get(name, "1") != "1" for name in re.findall(r"{(\w+)}", template) if name != "s")
     context["s"] = "s" if plural else ""
+    if "pattern" in context:
+        context["pattern"] = matching(context["pattern"])
     return reason, template.format_map(context)
 
 

@@ -116,7 +116,7 @@ def _chain_of(bound: BoundOperation[..., Any]) -> Chain:
     checks = checks_of(bound.declaration, tool, list(bound.parameters), bound.input_schema)
     if checks:
         links.append(Link("check", check(checks), "check"))
-    assembled = assemble(links, tool.runtime.middleware)
+    assembled = assemble(links, (*tool.runtime.middleware, *tool.middleware))
     return Chain(assembled, strategies, connect(assembled, invoke), bound.timeout_s)
 
 

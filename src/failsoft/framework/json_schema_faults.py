@@ -8,7 +8,7 @@ from typing import Any
 
 from failsoft.framework.accepted import Accepted
 from failsoft.framework.fault_wording import Place, violation
-from failsoft.framework.schema_words import FORMATS
+from failsoft.framework.schema_words import FORMATS, matching
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Reason, Violation
 
@@ -31,7 +31,6 @@ _BOUNDS: dict[str, tuple[Reason, str]] = {
     "maxProperties": ("length", "at most {0} name{s}"),
     "minContains": ("length", "at least {0} fitting item{s}"),
     "maxContains": ("length", "at most {0} fitting item{s}"),
-    "pattern": ("pattern", "text that matches the pattern {0}"),
     "uniqueItems": ("value", "items that all differ"),
 }
 """Keyword -> reason and template over the keyword's value; `{s}` is its plural."""
@@ -91,6 +90,8 @@ def _violations(error: Any, above: tuple[str | int, ...], whole: Accepted) -> It
 def _bound(keyword: str, limit: Any, schema: Any) -> tuple[Reason, str]:
     if keyword == "format":
         return "format", FORMATS.get(limit, bounded(str(limit), 80))
+    if keyword == "pattern":
+        return "pattern", matching(bounded(str(limit), 80))
     if keyword in {"items", "additionalItems", "unevaluatedItems"}:
         keyword, limit = "maxItems", len(schema.get("prefixItems") or ())
     reason, template = _BOUNDS.get(keyword, ("value", ""))

@@ -161,7 +161,7 @@ _VALUE = dict.fromkeys(
     "",
 ) | {"recursion_depth_exceeded": "a value that is nested less deeply"}
 
-_PATTERN = {"string_pattern_mismatch": "text that matches the pattern {pattern}"}
+_PATTERN = {"string_pattern_mismatch": "{pattern}"}
 
 _GROUPS: tuple[tuple[Reason, dict[str, str]], ...] = (
     ("missing", _MISSING),

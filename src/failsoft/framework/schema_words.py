@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -19,6 +20,7 @@ __all__ = [
     "enumerated",
     "json_type",
     "kinds_of",
+    "matching",
     "one_of",
 ]
 
@@ -61,6 +63,8 @@ _TYPES: dict[type, str] = {
     dict: "object",
     list: "array",
 }
+_BEGINNING = re.compile(r"\^([\w/:@# -]{1,20})")
+"""A pattern that only says how a text begins."""
 _COMBINING = frozenset({"anyOf", "oneOf", "allOf", "$ref"})
 
 
@@ -84,6 +88,12 @@ def one_of(values: Sequence[Any]) -> str:
         return shown[0]
     tail = f" and {len(values) - len(shown)} more" if len(values) > len(shown) else ""
     return f"one of {', '.join(shown)}{tail}"
+
+
+def matching(pattern: str) -> str:
+    """Return what a text that matches a pattern is: `text that begins with '/'` where no reader needs the pattern."""
+    beginning = _BEGINNING.fullmatch(pattern)
+    return f"text that begins with '{beginning[1]}'" if beginning else f"text that matches the pattern {pattern}"
 
 
 def _literal(value: Any) -> str:

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from failsoft.framework.binding import bind
-from failsoft.framework.chain import connect
+from failsoft.framework.chain import Middleware, connect
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import ToolError, UnknownTool
+from failsoft.framework.failure import Failure
 from failsoft.framework.guarded_metrics import guarded
 from failsoft.framework.operation import BoundOperation, Operation
 from failsoft.framework.ports import AuditTrail
@@ -63,6 +64,8 @@ class BaseTool(metaclass=_ToolType):
     """The folders that it serves: absolute paths in them may be told in production, all others are hidden."""
     audit: AuditTrail | None = None
     """An audit log for this toolset in place of the runtime's."""
+    middleware: Sequence[Middleware] = ()
+    """Steps of its own in the chain of every operation; the runtime's at the same place stand outside of them."""
     governed: bool = False
     """Whether calls that change something are audited though they succeed, and if they are cancelled."""
 
@@ -152,6 +155,13 @@ class BaseTool(metaclass=_ToolType):
         Called for every failure of its operations, once, with arguments (`call.params`) that may be anything.
         """
         return {}
+
+    async def on_failure(self, failure: Failure, call: CallContext) -> None:
+        """Do what a failure asks of the toolset before the caller learns of it. Override it.
+
+        Called once for every failure of its operations, before it is put on record, with arguments (`call.params`) that
+        may be anything. It cannot change the answer: what it raises is logged.
+        """
 
     async def startup(self) -> None:
         """Open what the toolset needs; a server awaits this before it answers. Override it."""

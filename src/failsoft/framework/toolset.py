@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from failsoft.framework.chain import Middleware
     from failsoft.framework.ports import AuditTrail
     from failsoft.framework.recovery_port import RecoveryEngine
     from failsoft.framework.runtime import Runtime
@@ -33,6 +35,10 @@ class Toolset(Protocol):
     @property
     def audit(self) -> AuditTrail | None:
         """Its own audit log; None for the one of its runtime."""
+
+    @property
+    def middleware(self) -> Sequence[Middleware]:
+        """Steps of its own in the chain."""
 
     @property
     def governed(self) -> bool:

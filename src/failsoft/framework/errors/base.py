@@ -14,11 +14,21 @@ from failsoft.framework.errors.template import Template
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Violation
 
-__all__ = ["Actor", "CatalogueError", "Effect", "NextStep", "Public", "RetryWhen", "ToolError", "registry"]
+__all__ = ["Actor", "CatalogueError", "Effect", "ErrorType", "NextStep", "Public", "RetryWhen", "ToolError", "registry"]
 
 RetryWhen: TypeAlias = Literal["after_fix", "after_delay", "never"]
 Effect: TypeAlias = Literal["none", "unknown", "applied"]
 Actor: TypeAlias = Literal["caller", "framework", "operator", "author", "person"]
+ErrorType: TypeAlias = Literal[
+    "validation_error",
+    "not_found_error",
+    "infeasibility_error",
+    "library_error",
+    "database_error",
+    "timeout_error",
+    "server_error",
+]
+"""The kinds of failure, as the format `coded_error` tells them."""
 
 T = TypeVar("T")
 PUBLIC = "failsoft: public field"
@@ -313,6 +323,8 @@ def _check_entry(cls: type[ToolError]) -> None:
         "retry": get_args(RetryWhen),
         "actor": get_args(Actor),
         "http_status": range(400, 600),
+        "error_type": get_args(ErrorType),
+        "numeric_code": range(-32768, -31999),
     }
     for fact, accepted in facts.items():
         if getattr(cls, fact) not in accepted:

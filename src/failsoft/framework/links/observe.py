@@ -95,7 +95,7 @@ def _cancelled(call: CallContext) -> None:
 
 
 async def _or_cancelled(call: CallContext, writing: Awaitable[T]) -> T:
-    """Return what came of writing an audit entry; the entry is on its way even if the caller no longer waits."""
+    """Return what came of work on an answer; if the caller no longer waits for it, the call counts as cancelled."""
     try:
         return await writing
     except BaseException:
@@ -104,9 +104,20 @@ async def _or_cancelled(call: CallContext, writing: Awaitable[T]) -> T:
         raise
 
 
+async def _heard(call: CallContext, failure: Failure) -> None:
+    """Let the toolset do what the failure asks of it; the answer goes its way even if that breaks."""
+    try:
+        await call.toolset.on_failure(failure, call)
+    except BaseException as error:
+        if is_real_cancellation(error):
+            raise
+        call.logger.opt(exception=error).error("A toolset's on_failure failed", error_id=failure.error_id)
+
+
 async def _failure(call: CallContext, error: ToolError) -> ToolResponse[Any]:
     duration_s = time.perf_counter() - call.started_at
     failure = _explained(error, call)
+    await _or_cancelled(call, _heard(call, failure))
     audit = call.bound.audit
     if audit is not None:
         failure = await _or_cancelled(call, recorded(call, failure, audit, duration_s))

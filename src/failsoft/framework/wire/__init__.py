@@ -7,6 +7,7 @@ from pathlib import Path
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.wire.base import WireFormat, published_schema
+from failsoft.framework.wire.coded_error import CodedErrorFormat
 from failsoft.framework.wire.edit_envelope import EditEnvelopeFormat
 from failsoft.framework.wire.error_response import ErrorResponseFormat
 from failsoft.framework.wire.problem import ProblemFormat
@@ -60,5 +61,12 @@ def write_schemas(folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-for _wire in (ToolResponseFormat(), EditEnvelopeFormat(), ErrorResponseFormat(), ProblemFormat(), SystemErrorFormat()):
+for _wire in (
+    ToolResponseFormat(),
+    CodedErrorFormat(),
+    EditEnvelopeFormat(),
+    ErrorResponseFormat(),
+    ProblemFormat(),
+    SystemErrorFormat(),
+):
     register_format(_wire)

@@ -1,0 +1,82 @@
+"""The format of seed 002: a flat failure with a name and a number for its kind, and the facts that help to mend it."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from failsoft.framework.errors.base import ErrorType
+from failsoft.framework.failure import Failure
+from failsoft.framework.response import Metadata, ToolResponse
+from failsoft.framework.wire.base import DIALECT, EXTRAS, STRING, STRINGS, causes, extras, renamed
+from failsoft.framework.wire.flat import flat_output_schema, flat_success, flat_success_schema
+
+__all__ = ["CodedErrorFormat"]
+
+_TO_THE_SECOND = len("2026-01-19T15:32:10")
+
+
+class CodedErrorFormat:
+    """A flat failure: `error_type` and `jsonrpc_error_code` tell its kind, `error_code` exactly what it is.
+
+    `details` holds the error's public facts, in every environment. The numbers stand in the answer only: a failure of a
+    tool is never an error of the protocol. On success the fields of the data stand beside `success: true`.
+    """
+
+    name = "coded_error"
+
+    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
+        """Return `{"success": true}` and the fields of the data."""
+        return flat_success(response)
+
+    def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
+        """Return the keys of the seed, in its order, and the extras."""
+        wire: dict[str, Any] = {
+            "success": False,
+            "error_type": failure.exception.error_type,
+            "error_code": renamed(failure, self.name),
+            "jsonrpc_error_code": failure.exception.numeric_code,
+            "message": failure.message,
+        }
+        details = {**(failure.details or {}), **failure.public}  # details are without contents, which may be what helps
+        if details:
+            wire["details"] = details
+        if failure.suggestions:
+            wire["suggestions"] = list(failure.suggestions)
+        wire["tool_name"] = failure.operation
+        wire["timestamp"] = f"{failure.timestamp[:_TO_THE_SECOND]}Z"
+        return {**wire, **causes(failure), **extras(failure)}
+
+    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the schema of an answer; see `WireFormat`."""
+        return flat_output_schema(data, _FAILURE)
+
+    def success_schema(self) -> dict[str, Any]:
+        """Return the schema of a success, whatever its data."""
+        return flat_success_schema()
+
+    def failure_schema(self) -> dict[str, Any]:
+        """Return the schema of a failure."""
+        return {
+            "$schema": DIALECT,
+            "title": "coded_error failure",
+            "type": "object",
+            "properties": {"success": {"const": False}, **_FAILURE},
+            "required": ["success", *_ALWAYS, "effect", "error_id"],
+            "additionalProperties": False,
+        }
+
+
+_ALWAYS = ("error_type", "error_code", "jsonrpc_error_code", "message", "tool_name", "timestamp")
+_FAILURE: dict[str, Any] = {
+    "error_type": {"enum": list(get_args(ErrorType)), "description": "The kind of failure."},
+    "error_code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
+    "jsonrpc_error_code": {"type": "integer", "minimum": -32768, "maximum": -32000},
+    "message": STRING,
+    "details": {"type": "object", "description": "Facts about this failure, by name."},
+    "suggestions": STRINGS,
+    "tool_name": STRING,
+    "timestamp": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
+    "cause": {"type": "object"},
+    "stack_trace": STRING,
+    **EXTRAS,
+}

@@ -101,3 +101,9 @@ def _edits(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
             if sought and text.find(sought, text.find(sought) + 1) < 0:
                 yield sought, "".join([*head, *new[j1:j2], *tail])
                 break
+
+
+if __name__ == "__main__":  # only fetch: what the tests run on
+    for named, first, second in FEW:
+        fetch(named, first)
+        fetch(named, second)

@@ -87,10 +87,10 @@ def test_editing_is_set_against_the_least_that_any_program_has_to_do() -> None:
 
 @pytest.mark.slow
 def test_real_edits_come_out_byte_for_byte_and_broken_ones_are_refused() -> None:
-    """Run on two small packages, if somebody has run it before: it is that run which fetches them."""
+    """Run on two small packages, where somebody has fetched them."""
     cache = Path.home() / ".cache"
     if not any((cache / "failsoft-bench" / "wheels").glob("werkzeug-*/*.whl")):
-        pytest.skip("the packages are not there (python bench/edit_histories.py --quick fetches them)")
+        pytest.skip("the packages are not there (python bench/histories.py fetches them)")
     table = _run("edit_histories.py", "--quick", "--json", XDG_CACHE_HOME=str(cache))
     figures = {one["name"]: one["value"] for one in json.loads(table.splitlines()[-1])["figures"]}
     assert figures["answered wrongly"] == 0

@@ -23,6 +23,7 @@ from failsoft.tools.files.listing import EntryKind, Listed, listed
 from failsoft.tools.files.recovering import Recovered
 from failsoft.tools.files.roots import Roots
 from failsoft.tools.files.transaction import Files, Transaction
+from failsoft.tools.files.whereabouts import destination, name_within
 
 __all__ = [
     "BadSpelling",
@@ -46,5 +47,7 @@ __all__ = [
     "Transaction",
     "UnfinishedTransaction",
     "Written",
+    "destination",
     "listed",
+    "name_within",
 ]

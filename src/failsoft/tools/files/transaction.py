@@ -47,6 +47,14 @@ class Transaction:
         content = self._read[path] = read(self._places[path], bytes_at_most=bytes_at_most)
         return content
 
+    def real_path(self, path: str) -> str:
+        """Return where one of the transaction's paths led, absolute and without links: that place is what is written.
+
+        Args:
+            path: As it was given.
+        """
+        return self._places[path].real_path
+
     def replace(self, path: str, data: bytes, *, backup: bool = False) -> None:
         """Remember what a file that was read shall become.
 

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
 
+from failsoft.framework.errors import ToolError
 from failsoft.framework.threads import is_given_up
 from failsoft.tools.edit.errors import FileTooLarge, HashMismatch, InvalidEncoding
-from failsoft.tools.files import FileFault, Files, NotARegularFile, listed
+from failsoft.tools.files import FileFault, Files, NotARegularFile, Written, destination, listed, name_within
 from failsoft.tools.workspace.coded import Doing, coded_file
 from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile
 
-__all__ = ["Desk"]
+__all__ = ["Desk", "Guard", "WriteCheck"]
 
+Guard: TypeAlias = Callable[[str, str], None]
+"""`guard(path, real_path)` raises the ToolError of a file that may not be written. Both are relative to the workspace:
+as the caller named it, and without links."""
+WriteCheck: TypeAlias = Callable[[str, str, bytes], None]
+"""`check(path, real_path, data)` raises the ToolError of bytes that may not be written there; paths as for a guard. It
+may be asked twice for one write, and runs in a worker thread."""
 LISTED_AT_MOST = 1_000
 """Names of one folder that one answer tells."""
+
+
+def _anywhere(path: str, real_path: str) -> None:
+    """Have nothing against any file."""
 
 
 class Desk:
@@ -22,14 +35,29 @@ class Desk:
 
     Args:
         files: Confined to its workspace.
+        folder: The workspace, absolute and without links.
         bytes_at_most: Above this size a file is neither read nor written.
         warn: Takes a remark for the caller.
+        guard: Judges where something is written, before the file is even looked at.
+        checks: Judge what is written, each before any byte of it is on the disk.
     """
 
-    def __init__(self, files: Files, *, bytes_at_most: int, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        files: Files,
+        *,
+        folder: str,
+        bytes_at_most: int,
+        warn: Callable[[str], None],
+        guard: Guard = _anywhere,
+        checks: Sequence[WriteCheck] = (),
+    ) -> None:
         self._files = files
+        self._folder = folder
         self._bytes_at_most = bytes_at_most
         self._warn = warn
+        self._guard = guard
+        self._checks = tuple(checks)
 
     def read(self, path: str) -> FileContent:
         """Return a text file.
@@ -62,36 +90,66 @@ class Desk:
         """Make a file, or replace the one that has the expected hash.
 
         Raises:
-            ToolError: A code of the toolset's table; its effect says what is on the disk.
+            ToolError: A code of the toolset's table, or what a check says; its effect says what is on the disk.
         """
-        limit = self._bytes_at_most
-        if len(data) > limit:
-            raise FileTooLarge(file_path=path, size_bytes=len(data), limit_bytes=limit, effect="none")
-        is_new = expected_hash is None
-        with (
-            _coded("write"),
-            self._room_for(path) if is_new else nullcontext(),
-            self._files.transaction([path], give_up=is_given_up) as work,
-        ):
-            if is_new:
-                work.create(path, data)
-            else:
-                before = work.read(path, bytes_at_most=limit)
-                if before.sha256 != expected_hash:
-                    raise HashMismatch(
-                        file_path=path, expected_hash=expected_hash, actual_hash=before.sha256, effect="none"
-                    )
-                work.replace(path, data)
+        with _coded("write"):
+            self._judge_place(path)
+            self._require_size(path, data)
+            if expected_hash is None:
+                return self._make(path, data)
+            return self._change(path, lambda _: data, expected_hash)
+
+    def _make(self, path: str, data: bytes) -> WrittenFile:
+        foreseen = destination(self._files.roots, path)
+        self._judge(path, foreseen, data)  # before a folder is made for it
+        with self._room_for(path), self._files.transaction([path], give_up=is_given_up) as work:
+            if work.real_path(path) != foreseen:  # somebody has put a link there
+                self._judge(path, work.real_path(path), data)
+            work.create(path, data)
             (written,) = work.commit()
+        return self._told(written, created=True)
+
+    def _change(self, path: str, becomes: Callable[[bytes], bytes], expected_hash: str | None) -> WrittenFile:
+        """Replace a file by what becomes of it; nobody else changes it meanwhile, or nothing is written."""
+        with self._files.transaction([path], give_up=is_given_up) as work:
+            self._judge_place(path, work.real_path(path))
+            before = work.read(path, bytes_at_most=self._bytes_at_most)
+            if expected_hash not in {None, before.sha256}:
+                raise HashMismatch(file_path=path, expected_hash=expected_hash, actual_hash=before.sha256)
+            data = becomes(before.data)
+            self._require_size(path, data)
+            self._judge(path, work.real_path(path), data)
+            work.replace(path, data)
+            (written,) = work.commit()
+        return self._told(written, created=False)
+
+    def _told(self, written: Written, *, created: bool) -> WrittenFile:
         if not written.durable:
             self._warn("The file is written; whether it would survive a power failure at this moment is not known.")
-        return {"path": path, "created": is_new, "bytes": written.bytes, "sha256": written.sha256}
+        return {"path": written.path, "created": created, "bytes": written.bytes, "sha256": written.sha256}
+
+    def _require_size(self, path: str, data: bytes) -> None:
+        if len(data) > self._bytes_at_most:
+            raise FileTooLarge(file_path=path, size_bytes=len(data), limit_bytes=self._bytes_at_most)
+
+    def _judge_place(self, path: str, real_path: str | None = None) -> None:
+        """Let the guard say whether anything may be written there at all, before the file is looked at."""
+        roots = self._files.roots
+        real_path = real_path or destination(roots, path)
+        if path.endswith("/") or real_path == self._folder:
+            raise NotARegularFile(path, kind="folder")
+        self._guard(name_within(roots, path, self._folder), os.path.relpath(real_path, self._folder))
+
+    def _judge(self, path: str, real_path: str, data: bytes) -> None:
+        """Let the guard and the checks say whether these bytes may be written there."""
+        self._judge_place(path, real_path)
+        named = name_within(self._files.roots, path, self._folder)
+        for check in self._checks:
+            check(named, os.path.relpath(real_path, self._folder), data)
 
     @contextmanager
     def _room_for(self, path: str) -> Iterator[None]:
         """Make the folders for a new file, unless a folder or a device stands where it should be."""
-        if path.endswith("/"):
-            raise NotARegularFile(path, kind="folder")
         with self._files.roots.parents(path):
             with self._files.roots.place(path) as place:
                 facts = place.facts()
@@ -102,7 +160,11 @@ class Desk:
 
 @contextmanager
 def _coded(doing: Doing) -> Iterator[None]:
+    """Make errors of faults. What this file raises itself, or a check, it raises before anything is changed."""
     try:
         yield
     except FileFault as fault:
         raise coded_file(fault, doing) from fault
+    except ToolError as error:
+        error.effect = error.effect or "none"
+        raise

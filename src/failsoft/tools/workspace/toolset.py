@@ -24,7 +24,7 @@ from failsoft.tools.workspace.arguments import (
     WorkspaceRoot,
 )
 from failsoft.tools.workspace.coded import coded_root
-from failsoft.tools.workspace.desk import Desk
+from failsoft.tools.workspace.desk import Desk, WriteCheck
 from failsoft.tools.workspace.file_errors import FileAlreadyExists
 from failsoft.tools.workspace.results import BegunSession, EndedSession, FileContent, FileList, WrittenFile
 from failsoft.tools.workspace.roles import Power, Roles
@@ -70,6 +70,7 @@ class Workspace(BaseTool):
         self._on_disk = served.without(families=_records(settings))
         self._state_folder = state_folder
         self._roles = Roles.from_settings(settings)
+        self._checks: tuple[WriteCheck, ...] = ()
         self._lifetime_s = settings.workspace_session_s
         self._sessions = Sessions(
             self.runtime.state.private_to(self),
@@ -144,7 +145,13 @@ class Workspace(BaseTool):
         session = await self._sessions.of(call, session_id)
         self._roles.require_power(session.role, power)
         files = Files(self._on_disk.beneath(session.workspace_root), state_folder=self._state_folder)
-        return Desk(files, bytes_at_most=self.runtime.settings.workspace_max_file_bytes, warn=call.warn)
+        return Desk(
+            files,
+            folder=session.workspace_root,
+            bytes_at_most=self.runtime.settings.workspace_max_file_bytes,
+            warn=call.warn,
+            checks=self._checks,
+        )
 
     def _folder(self, path: str) -> str:
         """Return the folder that a session shall have, without links."""

@@ -111,7 +111,7 @@ async def _heard(call: CallContext, failure: Failure) -> None:
     except BaseException as error:
         if is_real_cancellation(error):
             raise
-        call.logger.opt(exception=error).error("A toolset's on_failure failed", error_id=failure.error_id)
+        call.logger.opt(exception=error).error("A toolset's on_failure failed")
 
 
 async def _failure(call: CallContext, error: ToolError) -> ToolResponse[Any]:

@@ -19,7 +19,7 @@ from tests.framework.wellformed import check_wellformed
 from tests.laws.hostile import json_trees, odd_trees
 
 FORMATS = format_names()
-FLAT = {"edit_envelope"}
+FLAT = {"edit_envelope", "coded_error"}
 """Formats that put the fields of the data beside `success`, and the code under `error_code`."""
 KINDS = [kind for kind in entries() if kind.__module__.startswith("failsoft.")]
 REASONS = ["missing", "unexpected", "type", "enum", "range", "length", "pattern", "format", "value", "reference"]
@@ -133,10 +133,10 @@ def same_facts(name: str, wire: dict[str, Any], failure: Failure) -> None:
     assert ("stack_trace" in body) is (failure.stack_trace is not None)
     assert (body.get("cause") is not None) is (failure.cause is not None)
     assert wire.get("success", not wire.get("error", True)) is False
-    if name in FLAT:
+    if name == "edit_envelope":
         assert body["retryable"] is failure.recoverable
         assert body["recovery_hints"][: len(failure.suggestions)] == list(failure.suggestions)
-    elif name == "system_error":
+    elif name in {"system_error", "coded_error"}:
         assert body.get("suggestions", []) == list(failure.suggestions)
     elif name != "error_response":
         assert body["retry"] == failure.retry.to_dict()

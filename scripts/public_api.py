@@ -23,6 +23,7 @@ MODULES = (
     "failsoft.testing",
     "failsoft.tools.docs",
     "failsoft.tools.edit",
+    "failsoft.tools.flux",
     "failsoft.tools.workspace",
 )
 PLAIN = (int, float, str, bool, tuple, type(None))

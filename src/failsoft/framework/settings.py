@@ -187,8 +187,9 @@ class Settings(BaseSettings):
         description="Seconds that a call of the edit toolset waits for files that another one is editing.",
     )
     workspace_roles: Names = Field(
-        default=("ANTIGRAVITY:read", "WINDSURF:read+write"),
-        description="Roles of the workspace toolset and what they may do, as ROLE:read+write, separated by commas.",
+        default=("ANTIGRAVITY:read+plan+approve", "WINDSURF:read+write"),
+        description="Roles of the workspace toolset and what they may do, as ROLE:read+plan+approve+write, separated "
+        "by commas.",
     )
     workspace_principals: Names = Field(
         default=(),
@@ -198,8 +199,42 @@ class Settings(BaseSettings):
     workspace_session_s: float = Field(
         default=28_800.0, gt=0, allow_inf_nan=False, description="Seconds until a workspace session expires."
     )
+    workspace_plan_s: float = Field(
+        default=604_800.0, gt=0, allow_inf_nan=False, description="Seconds until a plan of a workspace expires."
+    )
     workspace_max_file_bytes: int = Field(
         default=10_000_000, ge=1, description="Largest file in bytes that the workspace toolset reads or writes."
+    )
+    workspace_hard_links: bool = Field(
+        default=False,
+        description="Read and replace files that have several names, too: one of them may lie outside the workspace.",
+    )
+    flux_keep_s: float = Field(
+        default=86_400.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds that a model or a medium of the flux toolset is kept.",
+    )
+    flux_keep_count: int = Field(
+        default=100, ge=1, le=1_000, description="Models, and media, of the flux toolset that are kept for a caller."
+    )
+    flux_workers: int = Field(
+        default=2, ge=1, le=256, description="Processes that compute for the flux toolset, each with models in memory."
+    )
+    flux_queue: int = Field(
+        default=256, ge=0, le=100_000, description="Calls of the flux toolset that may wait for such a process."
+    )
+    flux_preload: Names = Field(
+        default=("textbook",), description="Models that those processes start with, separated by commas."
+    )
+    flux_models_in_memory: int = Field(
+        default=8, ge=1, le=1_000, description="Models that each of those processes keeps in memory."
+    )
+    flux_worker_tasks: int = Field(
+        default=10_000, ge=1, description="Calls after which such a process is replaced by a fresh one."
+    )
+    flux_worker_bytes: int = Field(
+        default=2_000_000_000, ge=100_000_000, description="Bytes of memory above which it is replaced."
     )
     recovery_file: Path | None = Field(
         default=None,

@@ -1,0 +1,12 @@
+"""The flux toolset: metabolic modeling with COBRApy (seed 002). `Flux` is what a server offers."""
+
+from __future__ import annotations
+
+from failsoft.tools.flux.model_errors import MediaNotFound, ModelNotFound
+from failsoft.tools.flux.toolset import Flux
+
+__all__ = [
+    "Flux",
+    "MediaNotFound",
+    "ModelNotFound",
+]

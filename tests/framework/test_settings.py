@@ -48,6 +48,7 @@ DEFAULTS = {
     "workspace_plan_s": 604_800.0,
     "workspace_max_file_bytes": 10_000_000,
     "workspace_hard_links": False,
+    "workspace_hard_links": False,
     "flux_keep_s": 86_400.0,
     "flux_keep_count": 100,
     "flux_workers": 2,
@@ -112,6 +113,7 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "workspace_plan_s": ("60", 60.0),
     "workspace_max_file_bytes": ("1000", 1_000),
     "workspace_hard_links": ("1", True),
+    "workspace_hard_links": ("1", True),
     "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
 }
 REFUSED = {
@@ -148,6 +150,7 @@ REFUSED = {
     "workspace_session_s": "0",
     "workspace_plan_s": "0",
     "workspace_max_file_bytes": "0",
+    "workspace_hard_links": "perhaps",
     "workspace_hard_links": "perhaps",
     "flux_keep_s": "0",
     "flux_keep_count": "0",

@@ -209,6 +209,10 @@ class Settings(BaseSettings):
         default=False,
         description="Read and replace files that have several names, too: one of them may lie outside the workspace.",
     )
+    workspace_hard_links: bool = Field(
+        default=False,
+        description="Read and replace files that have several names, too: one of them may lie outside the workspace.",
+    )
     flux_keep_s: float = Field(
         default=86_400.0,
         gt=0,

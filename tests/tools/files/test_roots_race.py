@@ -3,85 +3,33 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from failsoft.tools.files import ChangedOnDisk, DiskFault, FileFault, Files, OutsideRoots, Roots
+from failsoft.tools.files import (
+    ChangedOnDisk,
+    DiskFault,
+    FileFault,
+    Files,
+    OutsideRoots,
+    Roots,
+    UnfinishedTransaction,
+)
 from tests.thorough import THOROUGH
 from tests.tools.files.faulty_system import watched
+from tests.tools.files.swapping import MOVE_LINK, SWAP_FILE, SWAP_FOLDER, made_tree, outside, swapping
 
 ROUNDS = 10_000 if THOROUGH else 2_000
 BOUND_S = 60
 
-SWAP_FOLDER = """
-import os, sys
-tree, outside = sys.argv[1:]
-os.chdir(tree)
-os.symlink(outside, "link")
-print("ready", flush=True)
-while True:
-    os.rename("place", "kept")      # the folder goes
-    os.rename("link", "place")      # the way out stands in its place
-    os.rename("place", "link")
-    os.rename("kept", "place")
-"""
-
-SWAP_FILE = """
-import os, sys
-tree, outside = sys.argv[1:]
-os.chdir(os.path.join(tree, "place"))
-os.link("file", "kept")
-print("ready", flush=True)
-while True:
-    os.symlink(os.path.join(outside, "file"), "link")
-    os.rename("link", "file")
-    os.link("kept", "again")
-    os.rename("again", "file")
-"""
-
-MOVE_LINK = """
-import os, sys
-tree, outside = sys.argv[1:]
-os.chdir(tree)
-os.rename("place", "real")
-print("ready", flush=True)
-while True:
-    for target in ("real", outside, "../outside", "/"):
-        os.symlink(target, "new")
-        os.rename("new", "place")
-"""
-
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for folder, text in ((tmp_path / "tree/place", "inside"), (tmp_path / "outside", "outside")):
-        folder.mkdir(parents=True)
-        (folder / "file").write_text(text)
-    return tmp_path / "tree"
-
-
-@contextmanager
-def swapping(script: str, tree: Path) -> Iterator[None]:
-    command = [sys.executable, "-c", script, tree, tree.parent / "outside"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as swapper:
-        try:
-            assert swapper.stdout is not None
-            assert swapper.stdout.readline() == b"ready\n"
-            yield
-            assert swapper.poll() is None
-        finally:
-            swapper.kill()
-
-
-def outside(tree: Path) -> dict[str, str]:
-    return {file.name: file.read_text() for file in (tree.parent / "outside").iterdir()}
+    return made_tree(tmp_path)
 
 
 def race(files: Files, tree: Path) -> tuple[set[bytes], Counter[type[FileFault]]]:
@@ -107,7 +55,7 @@ def race(files: Files, tree: Path) -> tuple[set[bytes], Counter[type[FileFault]]
                 with files.transaction([new]) as work:
                     work.create(new, b"made")
                     work.commit()
-        except (DiskFault, OutsideRoots, ChangedOnDisk) as fault:
+        except (DiskFault, OutsideRoots, ChangedOnDisk, UnfinishedTransaction) as fault:
             faults[type(fault)] += 1
     return read, faults
 

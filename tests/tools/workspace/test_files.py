@@ -219,6 +219,20 @@ def test_a_file_above_the_limit_is_neither_read_nor_written(site: Site) -> None:
     assert told(write(site, tool, "new/b", "one")) == (None, None)
 
 
+def test_a_file_with_another_name_is_neither_read_nor_replaced_unless_the_settings_say_so(site: Site) -> None:
+    (site.root / "elsewhere.md").write_text("one")
+    os.link(site.root / "elsewhere.md", site.project / "a.md")
+    strict, lenient = site.tool(), site.tool(workspace_hard_links=True)
+    for tool in (strict, lenient):
+        site.begin(tool)
+    assert told(read(site, strict, "a.md")) == ("OUTSIDE_WORKSPACE", "none")
+    assert told(write(site, strict, "a.md", "two", expected_hash=hashed("one"))) == ("OUTSIDE_WORKSPACE", "none")
+    assert read(site, lenient, "a.md")["data"]["content"] == "one"
+    assert write(site, lenient, "a.md", "two", expected_hash=hashed("one"))["success"]
+    assert read(site, strict, "a.md")["data"]["content"] == "two"
+    assert (site.root / "elsewhere.md").read_text() == "one"
+
+
 def test_a_replaced_file_has_to_exist(site: Site, working: Workspace) -> None:
     assert told(write(site, working, "gone.md", expected_hash=hashed(""))) == ("FILE_NOT_FOUND", "none")
 

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 
-from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, TooLarge
+from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, SeveralNames, TooLarge
 from failsoft.tools.files.place import Place
 
 __all__ = ["Content", "Identity", "identity_of", "read"]
@@ -49,16 +49,18 @@ def identity_of(facts: os.stat_result) -> Identity:
     return facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_size
 
 
-def read(place: Place, *, bytes_at_most: int) -> Content:
+def read(place: Place, *, bytes_at_most: int, several_names: bool = True) -> Content:
     """Return the file at this place, whole and from one moment.
 
     Args:
         place: Where it is.
         bytes_at_most: Above this size it is not read.
+        several_names: Whether it may have other names, hard links, which may lie anywhere.
 
     Raises:
         DiskFault: There is no such file (step `find`), or it cannot be read (step `read`).
         NotARegularFile: It is a folder, a pipe, a socket or a device.
+        SeveralNames: It has another name, and none of its bytes was read.
         TooLarge: It has more bytes.
         ChangedOnDisk: It is written to again and again while we read.
     """
@@ -68,7 +70,7 @@ def read(place: Place, *, bytes_at_most: int) -> Content:
     place.require_regular(facts)
     try:
         for _ in range(_TRIES):
-            content = _read_once(place, bytes_at_most)
+            content = _read_once(place, bytes_at_most, several_names=several_names)
             if content is not None:
                 return content
     except OSError as error:
@@ -77,7 +79,7 @@ def read(place: Place, *, bytes_at_most: int) -> Content:
     raise ChangedOnDisk(place.path)
 
 
-def _read_once(place: Place, limit: int) -> Content | None:
+def _read_once(place: Place, limit: int, *, several_names: bool) -> Content | None:
     """Return the content; None if the file changed under our hands, or has just been swapped for a link."""
     try:
         file = os.open(place.name, _OPEN, dir_fd=place.folder)
@@ -88,6 +90,8 @@ def _read_once(place: Place, limit: int) -> Content | None:
     try:
         before = os.fstat(file)
         place.require_regular(before)
+        if before.st_nlink > 1 and not several_names:
+            raise SeveralNames(place.path)
         if before.st_size > limit:
             raise TooLarge(place.path, size_bytes=before.st_size, limit_bytes=limit)
         data = _read_all(file, before.st_size, limit)

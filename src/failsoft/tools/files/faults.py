@@ -17,6 +17,7 @@ __all__ = [
     "NotARegularFile",
     "OutsideRoots",
     "SameFileTwice",
+    "SeveralNames",
     "SpellingReason",
     "Step",
     "TooLarge",
@@ -53,6 +54,10 @@ class BadSpelling(FileFault):
 
 class OutsideRoots(FileFault):
     """The path, or a link on the way, leads out of the allowed folders or to what is off limits within them."""
+
+
+class SeveralNames(OutsideRoots):
+    """The file has another name, and nobody can tell where: hard links do not say what else leads to a file."""
 
 
 class NotARegularFile(FileFault):

@@ -11,7 +11,14 @@ from pathlib import Path
 
 from failsoft.tools.files.commit import Change, Written, commit
 from failsoft.tools.files.content import Content, read
-from failsoft.tools.files.faults import DiskFault, GivenUp, LockTimeout, SameFileTwice, UnfinishedTransaction
+from failsoft.tools.files.faults import (
+    DiskFault,
+    GivenUp,
+    LockTimeout,
+    SameFileTwice,
+    SeveralNames,
+    UnfinishedTransaction,
+)
 from failsoft.tools.files.journal import Journals
 from failsoft.tools.files.locks import GiveUp, Locks, never
 from failsoft.tools.files.place import Place
@@ -24,8 +31,9 @@ __all__ = ["Files", "Transaction"]
 class Transaction:
     """Some files, locked: read, changed together, or left alone. `Files.transaction` makes it."""
 
-    def __init__(self, places: dict[str, Place], journals: Journals, give_up: GiveUp) -> None:
+    def __init__(self, places: dict[str, Place], journals: Journals, give_up: GiveUp, *, several_names: bool) -> None:
         self._places = places
+        self._several_names = several_names
         self._journals = journals
         self._give_up = give_up
         self._read: dict[str, Content] = {}
@@ -41,10 +49,13 @@ class Transaction:
         Raises:
             DiskFault: It does not exist (step `find`), or cannot be read.
             NotARegularFile: It is a folder, a pipe, a socket or a device.
+            SeveralNames: It has another name.
             TooLarge: It has more bytes.
             ChangedOnDisk: It is written to again and again while we read.
         """
-        content = self._read[path] = read(self._places[path], bytes_at_most=bytes_at_most)
+        content = self._read[path] = read(
+            self._places[path], bytes_at_most=bytes_at_most, several_names=self._several_names
+        )
         return content
 
     def real_path(self, path: str) -> str:
@@ -93,9 +104,11 @@ class Files:
         roots: What may be touched.
         state_folder: Where locks and journals are kept, by default in the user's state folder; it has to outlive a
             restart, and everybody who edits the same files has to use the same one. No path leads into it.
+        several_names: False refuses files with more than one name: through a hard link, a file from anywhere else lies
+            in the roots as well.
     """
 
-    def __init__(self, roots: Roots, *, state_folder: Path | None = None) -> None:
+    def __init__(self, roots: Roots, *, state_folder: Path | None = None, several_names: bool = True) -> None:
         if state_folder is None:
             from platformdirs import user_state_path  # noqa: PLC0415 - not needed where the folder is given
 
@@ -104,20 +117,27 @@ class Files:
         self.state_folder = state_folder
         self._locks = Locks(state_folder / "locks")
         self._journals = Journals(state_folder / "journals")
+        self._several_names = several_names
 
     def read(self, path: str, *, bytes_at_most: int) -> Content:
         """Return a file, without a lock: it is never torn, since files are replaced in one step.
 
         Raises:
             BadSpelling: No file can have this path here.
-            OutsideRoots: It leads out of the roots.
+            OutsideRoots: It leads out of the roots, or (SeveralNames) has another name where that is refused.
             DiskFault: It does not exist, or cannot be read.
             NotARegularFile: It is a folder, a pipe, a socket or a device.
             TooLarge: It has more than `bytes_at_most`.
             ChangedOnDisk: Somebody writes to it in place, again and again.
         """
         with self.roots.place(path) as place:
-            return read(place, bytes_at_most=bytes_at_most)
+            try:
+                return read(place, bytes_at_most=bytes_at_most, several_names=self._several_names)
+            except SeveralNames:
+                pass
+        # While a transaction of ours is under way, a file may have a second name for a moment, or since a crash.
+        with self.transaction([path]) as work:
+            return work.read(path, bytes_at_most=bytes_at_most)
 
     @contextmanager
     def transaction(
@@ -140,7 +160,7 @@ class Files:
         with ExitStack() as stack:
             places = self._places(paths, stack)
             self._lock({place.key: path for path, place in places.items()}, stack, wait_s, give_up)
-            yield Transaction(places, self._journals, give_up)
+            yield Transaction(places, self._journals, give_up, several_names=self._several_names)
 
     def recover(self) -> list[Recovered]:
         """Finish what crashed transactions left, and return what became of each. For the start of a server."""

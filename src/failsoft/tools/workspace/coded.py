@@ -78,6 +78,8 @@ def _file_error(fault: files.FileFault, doing: Doing) -> ToolError:  # noqa: PLR
     match fault:
         case files.BadSpelling():
             return misspelt(fault, "path")
+        case files.SeveralNames():
+            return OutsideWorkspace(message="The file has another name as well, which may lie outside.")
         case files.OutsideRoots():
             return OutsideWorkspace()
         case files.NotARegularFile():

@@ -65,9 +65,10 @@ class OutsideWorkspace(PermissionDenied):
     """The path leads out of the folders of this server, or of the session's workspace.
 
     Raised when: the path, or a link on the way, leads outside, or to what is off limits within: the audit log and the
-    server's own settings.
+    server's own settings; or the file has more than one name (hard links), and one of them may lie outside.
     Caller: use a path within the workspace.
-    Operator: name the folder with `--root` if it should be served.
+    Operator: name the folder with `--root` if it should be served; set `FAILSOFT_WORKSPACE_HARD_LINKS` where files of
+    the workspace have several names and nobody else makes any.
     Example:
         >>> code_of(OutsideWorkspace())
         'OUTSIDE_WORKSPACE'

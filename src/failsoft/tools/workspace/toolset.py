@@ -144,7 +144,11 @@ class Workspace(BaseTool):
         """Return the files of the call's session, if its role may do this."""
         session = await self._sessions.of(call, session_id)
         self._roles.require_power(session.role, power)
-        files = Files(self._on_disk.beneath(session.workspace_root), state_folder=self._state_folder)
+        files = Files(
+            self._on_disk.beneath(session.workspace_root),
+            state_folder=self._state_folder,
+            several_names=self.runtime.settings.workspace_hard_links,
+        )
         return Desk(
             files,
             folder=session.workspace_root,

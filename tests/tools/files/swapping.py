@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,18 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MOVE_LINK", "SWAP_FILE", "SWAP_FOLDER", "Swapper", "made_tree", "outside", "swapping"]
+__all__ = ["MOVE_LINK", "SWAP_FILE", "SWAP_FOLDER", "SWAP_HARD_LINK", "Swapper", "made_tree", "outside", "swapping"]
 
 _BEGINNING = """
-import os, signal, sys
-tree, outside = sys.argv[1:]
-swaps = 0
+import mmap, os, sys
+tree, outside, counter = sys.argv[1:]
+with open(counter, "r+b") as file:
+    shared = mmap.mmap(file.fileno(), 8)
 
-def tell(*_):
-    print(swaps, flush=True)
-    os._exit(0)
+def swapped():
+    shared[:] = (int.from_bytes(shared[:], "little") + 1).to_bytes(8, "little")
 
-signal.signal(signal.SIGTERM, tell)
 """
 
 SWAP_FOLDER = """
@@ -31,7 +29,7 @@ print("ready", flush=True)
 while True:
     os.rename("place", "kept")      # the folder goes
     os.rename("link", "place")      # the way out stands in its place
-    swaps += 1
+    swapped()
     os.rename("place", "link")
     os.rename("kept", "place")
 """
@@ -43,9 +41,22 @@ print("ready", flush=True)
 while True:
     os.symlink(os.path.join(outside, "file"), "link")
     os.rename("link", "file")
-    swaps += 1
+    swapped()
     os.link("kept", "again")
     os.rename("again", "file")
+"""
+
+SWAP_HARD_LINK = """
+os.chdir(os.path.join(tree, "place"))
+os.rename("file", "kept")
+print("ready", flush=True)
+while True:
+    os.link(os.path.join(outside, "file"), "link")
+    os.rename("link", "file")       # the file from outside, under a name of ours
+    swapped()
+    with open("new", "w") as file:
+        file.write("inside")
+    os.rename("new", "file")
 """
 
 MOVE_LINK = """
@@ -56,20 +67,21 @@ while True:
     for target in ("real", outside, "../outside", "/"):
         os.symlink(target, "new")
         os.rename("new", "place")
-        swaps += 1
+        swapped()
 """
 
 
-@dataclass
+@dataclass(frozen=True)
 class Swapper:
-    """The other process, and, once it has ended, how often it put a way out in place."""
+    """The other process."""
 
     process: subprocess.Popen[str]
-    swaps: int = 0
+    counter: Path
 
     @property
-    def is_at_it(self) -> bool:
-        return self.process.poll() is None
+    def swaps(self) -> int:
+        """How often it has put a way out in place."""
+        return int.from_bytes(self.counter.read_bytes(), "little")
 
 
 def made_tree(folder: Path, *, inside: str = "inside", outside: str = "outside") -> Path:
@@ -88,15 +100,14 @@ def outside(tree: Path) -> dict[str, str]:
 @contextmanager
 def swapping(script: str, tree: Path) -> Iterator[Swapper]:
     """Have a script at work, which must not come to an end by itself."""
-    command = [sys.executable, "-c", _BEGINNING + script, str(tree), str(tree.parent / "outside")]
+    counter = tree.parent / "swaps"
+    counter.write_bytes(bytes(8))
+    command = [sys.executable, "-c", _BEGINNING + script, str(tree), str(tree.parent / "outside"), str(counter)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        swapper = Swapper(process)
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            yield swapper
-            assert swapper.is_at_it
-            process.send_signal(signal.SIGTERM)
-            swapper.swaps = int(process.stdout.readline())
+            yield Swapper(process, counter)
+            assert process.poll() is None
         finally:
             process.kill()

@@ -50,9 +50,22 @@ class Site:
 
         return asyncio.run(run())
 
-    def begin(self, tool: Workspace, role: str = "WINDSURF", **scope: Any) -> str:
-        """Return the id of a new session in the project."""
-        answer = self.call(tool, "begin_session", {"workspace_root": str(self.project), "role": role}, **scope)
+    def begin(self, tool: Workspace, role: str = "WINDSURF", *, root: Path | None = None, **scope: Any) -> str:
+        """Return the id of a new session in the project, or in another folder."""
+        folder = {"workspace_root": str(root or self.project), "role": role}
+        answer = self.call(tool, "begin_session", folder, **scope)
         assert answer.get("success"), answer
         session_id: str = answer["data"]["session_id"]
         return session_id
+
+    def allow(self, tool: Workspace, *files: str, root: Path | None = None) -> str:
+        """Have a plan for these files, by default for all, submitted and approved; return its hash.
+
+        It comes before `begin` where a test leaves the session out: that means the one begun last.
+        """
+        author, approver = (self.begin(tool, "ANTIGRAVITY", root=root) for _ in range(2))
+        plan = {"title": "Work", "files": list(files or ("**",)), "session_id": author}
+        plan_hash: str = self.call(tool, "submit_plan", plan)["data"]["plan_hash"]
+        answer = self.call(tool, "approve_plan", {"plan_hash": plan_hash, "session_id": approver})
+        assert answer["data"]["approved"], answer
+        return plan_hash

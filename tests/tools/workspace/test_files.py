@@ -35,7 +35,8 @@ def told(answer: dict[str, Any]) -> tuple[Any, Any]:
 
 @pytest.fixture
 def working(site: Site, tool: Workspace) -> Workspace:
-    """Return the toolset with a session of the role that writes."""
+    """Return the toolset with a session of the role that writes, and a plan for all files."""
+    site.allow(tool)
     site.begin(tool)
     return tool
 
@@ -201,8 +202,8 @@ def test_a_path_that_lacks_too_many_folders_makes_none(site: Site, working: Work
     "name", ["audit-log.jsonl", "audit-log.jsonl.head", "audit-log.jsonl.000000000001", "Audit-Log.jsonl"]
 )
 def test_no_tool_reaches_the_audit_log(site: Site, tool: Workspace, name: str) -> None:
-    begun = site.call(tool, "begin_session", {"workspace_root": str(site.root), "role": WORKER})
-    assert begun["success"]
+    site.allow(tool, "*", name, root=site.root)
+    site.begin(tool, root=site.root)
     before = (site.root / "audit-log.jsonl").read_bytes()
     assert told(read(site, tool, name)) == ("OUTSIDE_WORKSPACE", "none")
     assert told(write(site, tool, name)) == ("OUTSIDE_WORKSPACE", "none")
@@ -212,6 +213,7 @@ def test_no_tool_reaches_the_audit_log(site: Site, tool: Workspace, name: str) -
 
 def test_a_file_above_the_limit_is_neither_read_nor_written(site: Site) -> None:
     tool = site.tool(workspace_max_file_bytes=3)
+    site.allow(tool)
     site.begin(tool)
     (site.project / "long").write_text("four")
     assert told(read(site, tool, "long")) == ("FILE_TOO_LARGE", "none")
@@ -224,6 +226,7 @@ def test_a_file_with_another_name_is_neither_read_nor_replaced_unless_the_settin
     os.link(site.root / "elsewhere.md", site.project / "a.md")
     strict, lenient = site.tool(), site.tool(workspace_hard_links=True)
     for tool in (strict, lenient):
+        site.allow(tool)
         site.begin(tool)
     assert told(read(site, strict, "a.md")) == ("OUTSIDE_WORKSPACE", "none")
     assert told(write(site, strict, "a.md", "two", expected_hash=hashed("one"))) == ("OUTSIDE_WORKSPACE", "none")

@@ -6,7 +6,21 @@ from typing import Annotated
 
 from pydantic import Field
 
-__all__ = ["Content", "ExpectedHash", "FilePath", "FolderPath", "RoleName", "SessionId", "WorkspaceRoot"]
+__all__ = [
+    "Content",
+    "ExpectedHash",
+    "FilePath",
+    "FolderPath",
+    "PlanBody",
+    "PlanFiles",
+    "PlanHash",
+    "PlanLimit",
+    "PlanTitle",
+    "RoleName",
+    "SessionId",
+    "WorkspaceRoot",
+    "WritePlanHash",
+]
 
 WorkspaceRoot = Annotated[
     str,
@@ -43,3 +57,25 @@ ExpectedHash = Annotated[
         description="To replace a file: its sha256 as read_file returned it. Left out, the file must not exist",
     ),
 ]
+PlanTitle = Annotated[
+    str, Field(min_length=1, max_length=200, description="What the plan is about", examples=["Write the guide"])
+]
+PlanFiles = Annotated[
+    list[str],
+    Field(
+        description="The files that the plan may write: at most 200 paths or globs, relative to the workspace. "
+        "** stands for any number of folders; names that begin with a dot have to be spelled so",
+        examples=[["src/app.py", "docs/**"]],
+    ),
+]
+PlanBody = Annotated[str, Field(max_length=100_000, description="The plan itself, for those who approve it")]
+PlanHash = Annotated[str, Field(max_length=100, description="The plan, by the hash that submit_plan returned")]
+WritePlanHash = Annotated[
+    str | None,
+    Field(
+        max_length=100,
+        description="The approved plan that this belongs to; left out, any approved plan of the workspace that covers "
+        "the path",
+    ),
+]
+PlanLimit = Annotated[int, Field(ge=1, le=200, description="Plans to return at most, the newest first")]

@@ -12,6 +12,7 @@ from failsoft.framework.threads import is_given_up
 from failsoft.tools.edit.errors import FileTooLarge, HashMismatch, InvalidEncoding
 from failsoft.tools.files import FileFault, Files, NotARegularFile, Written, destination, listed, name_within
 from failsoft.tools.workspace.coded import Doing, coded_file
+from failsoft.tools.workspace.plan_errors import PlanNotApproved
 from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile
 
 __all__ = ["Desk", "Guard", "WriteCheck"]
@@ -26,8 +27,9 @@ LISTED_AT_MOST = 1_000
 """Names of one folder that one answer tells."""
 
 
-def _anywhere(path: str, real_path: str) -> None:
-    """Have nothing against any file."""
+def _nowhere(path: str, real_path: str) -> None:  # noqa: ARG001 - a guard is given both
+    """Let nothing be written: whoever wants to write has to say by which plan."""
+    raise PlanNotApproved(effect="none")
 
 
 class Desk:
@@ -38,7 +40,7 @@ class Desk:
         folder: The workspace, absolute and without links.
         bytes_at_most: Above this size a file is neither read nor written.
         warn: Takes a remark for the caller.
-        guard: Judges where something is written, before the file is even looked at.
+        guard: Judges where something is written, before the file is even looked at; left out, nothing may be.
         checks: Judge what is written, each before any byte of it is on the disk.
     """
 
@@ -49,7 +51,7 @@ class Desk:
         folder: str,
         bytes_at_most: int,
         warn: Callable[[str], None],
-        guard: Guard = _anywhere,
+        guard: Guard = _nowhere,
         checks: Sequence[WriteCheck] = (),
     ) -> None:
         self._files = files

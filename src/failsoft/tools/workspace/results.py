@@ -6,7 +6,16 @@ from typing_extensions import TypedDict
 
 from failsoft.tools.files import EntryKind
 
-__all__ = ["BegunSession", "EndedSession", "FileContent", "FileEntry", "FileList", "WrittenFile"]
+__all__ = [
+    "BegunSession",
+    "EndedSession",
+    "FileContent",
+    "FileEntry",
+    "FileList",
+    "PlanFacts",
+    "PlanList",
+    "WrittenFile",
+]
 
 
 class BegunSession(TypedDict):
@@ -59,3 +68,23 @@ class WrittenFile(TypedDict):
     created: bool
     bytes: int
     sha256: str
+
+
+class PlanFacts(TypedDict):
+    """A plan; `own` says whether the caller submitted it, and so may not approve it. Times are UTC."""
+
+    plan_hash: str
+    title: str
+    files: list[str]
+    body: str
+    approved: bool
+    own: bool
+    role: str
+    submitted_at: str
+
+
+class PlanList(TypedDict):
+    """The newest plans of a workspace, and how many are kept."""
+
+    plans: list[PlanFacts]
+    total: int

@@ -14,7 +14,7 @@ from failsoft.tools.workspace.session_errors import InsufficientPermissions, Una
 
 __all__ = ["Power", "Roles"]
 
-Power: TypeAlias = Literal["read", "write"]
+Power: TypeAlias = Literal["read", "plan", "approve", "write"]
 _POWERS: tuple[Power, ...] = get_args(Power)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from failsoft.framework.audit.trail import AuditLog
@@ -19,16 +20,31 @@ from failsoft.tools.workspace.arguments import (
     ExpectedHash,
     FilePath,
     FolderPath,
+    PlanBody,
+    PlanFiles,
+    PlanHash,
+    PlanLimit,
+    PlanTitle,
     RoleName,
     SessionId,
     WorkspaceRoot,
+    WritePlanHash,
 )
 from failsoft.tools.workspace.coded import coded_root
-from failsoft.tools.workspace.desk import Desk, WriteCheck
+from failsoft.tools.workspace.desk import Desk, Guard, WriteCheck
 from failsoft.tools.workspace.file_errors import FileAlreadyExists
-from failsoft.tools.workspace.results import BegunSession, EndedSession, FileContent, FileList, WrittenFile
+from failsoft.tools.workspace.plans import Plan, Plans, named_by, scope_of
+from failsoft.tools.workspace.results import (
+    BegunSession,
+    EndedSession,
+    FileContent,
+    FileList,
+    PlanFacts,
+    PlanList,
+    WrittenFile,
+)
 from failsoft.tools.workspace.roles import Power, Roles
-from failsoft.tools.workspace.sessions import Sessions
+from failsoft.tools.workspace.sessions import Session, Sessions
 
 __all__ = ["Workspace"]
 
@@ -72,8 +88,10 @@ class Workspace(BaseTool):
         self._roles = Roles.from_settings(settings)
         self._checks: tuple[WriteCheck, ...] = ()
         self._lifetime_s = settings.workspace_session_s
+        store = self.runtime.state.private_to(self)
+        self._plans = Plans(store, lifetime_s=settings.workspace_plan_s)
         self._sessions = Sessions(
-            self.runtime.state.private_to(self),
+            store,
             lifetime_s=self._lifetime_s,
             first_step=NextStep("begin_session", {"workspace_root": str(self.roots[0]), "role": self._roles.names[0]}),
         )
@@ -119,6 +137,33 @@ class Workspace(BaseTool):
         desk = await self._desk(call, session_id, "read")
         return await self.runtime.threads.run(lambda: desk.list(path))
 
+    @operation(destructive=False, idempotent=True, open_world=False, title="Submit a plan")
+    async def submit_plan(
+        self, call: CallContext, title: PlanTitle, files: PlanFiles, body: PlanBody = "", session_id: SessionId = None
+    ) -> PlanFacts:
+        """Put down what shall be written, and where. Once somebody else has approved the plan, its files may be."""
+        session = await self._session(call, session_id, "plan")
+        plan = await self._plans.submit(session, title=title, files=files, body=body)
+        call.governance = replace(session.governance, plan_hash=plan.plan_hash)
+        call.audit(plan_hash=plan.plan_hash, files=len(plan.files))
+        return plan.told_to(session)
+
+    @operation(destructive=False, idempotent=True, open_world=False, title="Approve a plan")
+    async def approve_plan(self, call: CallContext, plan_hash: PlanHash, session_id: SessionId = None) -> PlanFacts:
+        """Put a plan in force that somebody else has submitted. Read its files and its body before."""
+        session = await self._session(call, session_id, "approve")
+        plan = await self._plans.approve(session, plan_hash)
+        call.governance = replace(session.governance, plan_hash=plan.plan_hash)
+        call.audit(plan_hash=plan.plan_hash)
+        return plan.told_to(session)
+
+    @operation(read_only=True, open_world=False, title="List the plans")
+    async def list_plans(self, call: CallContext, limit: PlanLimit = 20, session_id: SessionId = None) -> PlanList:
+        """Return the plans of the workspace, the newest first, and whether they are approved."""
+        session = await self._session(call, session_id, "read")
+        plans = await self._plans.all(session.workspace_root)
+        return {"plans": [plan.told_to(session) for plan in plans[:limit]], "total": len(plans)}
+
     @operation(destructive=True, open_world=False, title="Write a file")
     async def write_file(
         self,
@@ -126,13 +171,23 @@ class Workspace(BaseTool):
         path: FilePath,
         content: Content,
         expected_hash: ExpectedHash = None,
+        plan_hash: WritePlanHash = None,
         session_id: SessionId = None,
     ) -> WrittenFile:
-        """Make a file, with the folders that it needs, or replace one: then expected_hash has to be its sha256."""
-        desk = await self._desk(call, session_id, "write")
+        """Make a file, with the folders that it needs, or replace one: then expected_hash has to be its sha256.
+
+        An approved plan has to cover it.
+        """
+        desk = await self._desk_for_writing(call, session_id, plan_hash)
         data = content.encode()
+        return await self._written(call, path, session_id, lambda: desk.write(path, data, expected_hash))
+
+    async def _written(
+        self, call: CallContext, path: str, session_id: str | None, write: Callable[[], WrittenFile]
+    ) -> WrittenFile:
+        """Write, and put that on record; where the file is not what the caller thought, say how to look at it."""
         try:
-            written = await self.runtime.threads.run(lambda: desk.write(path, data, expected_hash))
+            written = await self.runtime.threads.run(write)
         except (FileAlreadyExists, HashMismatch) as error:
             named = {} if session_id is None else {"session_id": session_id}
             error.next_step = NextStep("read_file", {"path": path, **named})
@@ -140,10 +195,27 @@ class Workspace(BaseTool):
         call.audit(path=path, created=written["created"], sha256=written["sha256"])
         return written
 
-    async def _desk(self, call: CallContext, session_id: str | None, power: Power) -> Desk:
-        """Return the files of the call's session, if its role may do this."""
+    async def _session(self, call: CallContext, session_id: str | None, power: Power) -> Session:
+        """Return the call's session, if its role may do this."""
         session = await self._sessions.of(call, session_id)
         self._roles.require_power(session.role, power)
+        return session
+
+    async def _desk(self, call: CallContext, session_id: str | None, power: Power) -> Desk:
+        """Return the files of the call's session, to look at, if its role may do this."""
+        return self._desk_of(call, await self._session(call, session_id, power))
+
+    async def _desk_for_writing(self, call: CallContext, session_id: str | None, plan_hash: str | None) -> Desk:
+        """Return the files of the call's session, to write what an approved plan covers."""
+        session = await self._session(call, session_id, "write")
+
+        def found(plan: Plan) -> None:
+            call.governance = replace(session.governance, plan_hash=plan.plan_hash)
+
+        plans = await self._plans.in_force(session, named_by(call, plan_hash), found)
+        return self._desk_of(call, session, guard=scope_of(plans, found, session))
+
+    def _desk_of(self, call: CallContext, session: Session, **guard: Guard) -> Desk:
         files = Files(
             self._on_disk.beneath(session.workspace_root),
             state_folder=self._state_folder,
@@ -154,6 +226,7 @@ class Workspace(BaseTool):
             folder=session.workspace_root,
             bytes_at_most=self.runtime.settings.workspace_max_file_bytes,
             warn=call.warn,
+            **guard,
             checks=self._checks,
         )
 

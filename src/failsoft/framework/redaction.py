@@ -9,11 +9,12 @@ from functools import lru_cache
 from typing import Any
 
 from failsoft.framework._foreign_paths import PATH, redact_paths
-from failsoft.framework._secrets import PATTERNS, REDACTED
+from failsoft.framework._secrets import PATTERNS, REDACTED, TOKENS
 
 __all__ = [
     "PATH",
     "REDACTED",
+    "TOKENS",
     "WITHHELD",
     "is_content",
     "is_secret_name",
@@ -81,7 +82,7 @@ def redact_text(text: str) -> str:
             break
     else:
         return text
-    for needles, pattern, replacement in PATTERNS:
+    for needles, pattern, replacement, _ in PATTERNS:
         if any(needle in lowered for needle in needles):
             text = pattern.sub(replacement, text)
     return text

@@ -1,0 +1,72 @@
+"""The policies that the settings name: ours, and those of third parties in the entry-point group."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from failsoft.framework.did_you_mean import closest_name
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.text import bounded
+from failsoft.tools.workspace.policies.generic import GenericPolicy
+from failsoft.tools.workspace.policies.port import Policy
+from failsoft.tools.workspace.policies.rust import RustPolicy
+
+__all__ = ["ENTRY_POINT_GROUP", "load_policies"]
+
+ENTRY_POINT_GROUP = "failsoft.policies"
+_VARIABLE = "FAILSOFT_WORKSPACE_POLICIES"
+_BUILT_IN: dict[str, Callable[[], Policy]] = {"generic": GenericPolicy, "rust": RustPolicy}
+
+
+def load_policies(names: Sequence[str]) -> tuple[Policy, ...]:
+    """Return the policies of these names, each once, in that order.
+
+    Raises:
+        CONFIG_ERROR: There is no such policy, or it cannot be loaded: an unguarded server is worse than none.
+    """
+    return tuple(_load(names))
+
+
+def _load(names: Sequence[str]) -> Iterator[Policy]:
+    installed: dict[str, EntryPoint] | None = None
+    for name in dict.fromkeys(names):
+        if name in _BUILT_IN:
+            yield _BUILT_IN[name]()
+            continue
+        if installed is None:
+            installed = {point.name: point for point in reversed(sorted_points())}
+        if name not in installed:
+            raise _unknown(name, [*_BUILT_IN, *sorted(installed)])
+        yield _loaded(name, installed[name])
+
+
+def sorted_points() -> list[EntryPoint]:
+    """Return the entry points of the group, in an order that does not depend on the installation."""
+    return sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value))
+
+
+def _loaded(name: str, point: EntryPoint) -> Policy:
+    """Return what an entry point stands for: a policy, or what makes one without arguments."""
+    try:
+        found: Any = point.load()
+        if inspect.isclass(found) or not isinstance(found, Policy):
+            found = found()
+    except Exception as error:
+        issue = f"the policy '{bounded(name)}' of {_VARIABLE} cannot be loaded ({type(error).__name__})"
+        raise ConfigurationError(issue=issue, resolution="mend it, or leave it out of the setting") from error
+    if not isinstance(found, Policy):
+        issue = f"the policy '{bounded(name)}' of {_VARIABLE} has no name or no findings(path, text)"
+        raise ConfigurationError(issue=issue, resolution="mend it, or leave it out of the setting")
+    return found
+
+
+def _unknown(name: str, known: Sequence[str]) -> ConfigurationError:
+    closest = closest_name(name, known)
+    meant = f"; did you mean '{closest}'?" if closest else ""
+    return ConfigurationError(
+        issue=f"{_VARIABLE} names '{bounded(name)}', and there is no such policy{meant}",
+        resolution=f"use {', '.join(known)}",
+    )

@@ -47,6 +47,7 @@ DEFAULTS = {
     "workspace_session_s": 28_800.0,
     "workspace_plan_s": 604_800.0,
     "workspace_max_file_bytes": 10_000_000,
+    "workspace_reports": "docs/reports",
     "workspace_hard_links": False,
     "workspace_hard_links": False,
     "flux_keep_s": 86_400.0,
@@ -112,6 +113,7 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "workspace_session_s": ("60", 60.0),
     "workspace_plan_s": ("60", 60.0),
     "workspace_max_file_bytes": ("1000", 1_000),
+    "workspace_reports": ("reports", "reports"),
     "workspace_hard_links": ("1", True),
     "workspace_hard_links": ("1", True),
     "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
@@ -189,7 +191,7 @@ def test_a_bad_value_names_the_variable_and_is_not_repeated(name: str, monkeypat
 def test_only_settings_that_take_any_text_have_no_bad_value() -> None:
     assert DEFAULTS.keys() - REFUSED.keys() == {
         *("allowed_hosts", "audit_head_path", "audit_path", "recovery", "recovery_file"),
-        *("workspace_principals", "workspace_roles"),
+        *("workspace_principals", "workspace_reports", "workspace_roles"),
     }
 
 

@@ -205,6 +205,11 @@ class Settings(BaseSettings):
     workspace_max_file_bytes: int = Field(
         default=10_000_000, ge=1, description="Largest file in bytes that the workspace toolset reads or writes."
     )
+    workspace_reports: str = Field(
+        default="docs/reports",
+        min_length=1,
+        description="Folder of the failure reports of a workspace, relative to it.",
+    )
     workspace_hard_links: bool = Field(
         default=False,
         description="Read and replace files that have several names, too: one of them may lie outside the workspace.",

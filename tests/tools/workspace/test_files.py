@@ -175,9 +175,9 @@ def test_a_workspace_that_was_swapped_for_a_link_leads_nowhere(site: Site, worki
     (site.root / "other/a.md").write_text("x")
     site.project.rename(site.root / "aside")
     site.project.symlink_to(site.root / "other")
-    assert told(read(site, working, "a.md")) == ("OUTSIDE_WORKSPACE", "none")
-    assert told(write(site, working, "b.md")) == ("OUTSIDE_WORKSPACE", "none")
-    assert told(site.call(working, "list_files")) == ("OUTSIDE_WORKSPACE", "none")
+    assert told(read(site, working, "a.md")) == ("INVARIANT_VIOLATION", "none")
+    assert told(write(site, working, "b.md")) == ("SESSION_LOCKED", "none")
+    assert told(site.call(working, "list_files")) == ("SESSION_LOCKED", "none")
     assert not (site.root / "other/b.md").exists()
 
 

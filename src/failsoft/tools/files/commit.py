@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from failsoft.framework.errors import Effect
-from failsoft.tools.files.content import Content
+from failsoft.tools.files.content import Content, Identity
 from failsoft.tools.files.faults import DiskFault, FileFault, GivenUp
 from failsoft.tools.files.journal import Entry, Journal, Journals
 from failsoft.tools.files.locks import GiveUp
@@ -47,6 +47,7 @@ class Written:
         bytes: Its size now.
         backup_path: Where the old content is kept, links resolved; None if it is not.
         durable: False: the rename could not be made durable, because the folder may not be opened for reading.
+        identity: What tells this file from another one, and from itself once somebody has written to it again.
     """
 
     path: str
@@ -55,6 +56,7 @@ class Written:
     bytes: int
     backup_path: str | None = None
     durable: bool = True
+    identity: Identity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +258,7 @@ def _backups(slots: Iterable[Slot]) -> dict[str, str]:
 
 
 def _written(change: Change, sha256: str, slot: Slot | None, is_durable: bool) -> Written:  # noqa: FBT001 - private
+    kept = change.before.identity if change.before is not None else None
     return Written(
         path=change.place.path,
         changed=slot is not None,
@@ -263,4 +266,5 @@ def _written(change: Change, sha256: str, slot: Slot | None, is_durable: bool) -
         bytes=len(change.data),
         backup_path=None if slot is None else slot.backup_path,
         durable=is_durable,
+        identity=kept if slot is None else slot.staged,
     )

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from failsoft.tools.files.content import Content, identity_of
+from failsoft.tools.files.content import Content, Identity, identity_of
 from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, Step
 from failsoft.tools.files.journal import Entry
 from failsoft.tools.files.metadata import copy_metadata
@@ -47,6 +47,8 @@ class Slot:
         self.place = place
         self.entry = entry
         self.backup_name: str | None = None
+        self.staged: Identity | None = None
+        """What was put beside the file by this process: as the file itself it will look the same."""
 
     @property
     def backup_path(self) -> str | None:
@@ -63,12 +65,12 @@ class Slot:
         self.require_unchanged(before, thoroughly=False)
         with self._doing("stage"):
             if before is None:
-                self._write(self.entry.staged, data, None)
+                self.staged = self._write(self.entry.staged, data, None)
                 return
             with self._opened(self.place.name, os.O_RDWR) as source:
                 if identity_of(os.fstat(source)) != before.identity:
                     raise ChangedOnDisk(self.place.path)
-                self._write(self.entry.staged, data, source)
+                self.staged = self._write(self.entry.staged, data, source)
 
     def keep(self, before: Content | None) -> None:
         """Hold the old content ready for the way back.
@@ -219,8 +221,11 @@ class Slot:
         with self._opened(self.place.name, os.O_RDONLY) as source:
             self._write(name, before.data, source)
 
-    def _write(self, name: str, data: bytes, source: int | None) -> None:
-        """Write a new file, durable; nobody else can open it before it has its final mode."""
+    def _write(self, name: str, data: bytes, source: int | None) -> Identity:
+        """Write a new file, durable, and return its identity.
+
+        Nobody else can open it before it has its final mode.
+        """
         file = os.open(name, _NEW, 0o600 if source is not None else 0o666, dir_fd=self.place.folder)
         try:
             left = memoryview(data)
@@ -229,6 +234,7 @@ class Slot:
             if source is not None:
                 copy_metadata(source, file)
             os.fsync(file)
+            return identity_of(os.fstat(file))
         finally:
             os.close(file)
 

@@ -8,6 +8,7 @@ from failsoft.tools.workspace.session_errors import (
     InsufficientPermissions,
     RoleMismatch,
     SessionInitializationFailed,
+    SessionLocked,
     SessionNotInitialized,
     UnauthorizedAction,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "PathTraversalBlocked",
     "RoleMismatch",
     "SessionInitializationFailed",
+    "SessionLocked",
     "SessionNotInitialized",
     "UnauthorizedAction",
     "Workspace",

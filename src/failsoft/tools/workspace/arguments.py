@@ -16,6 +16,8 @@ __all__ = [
     "PlanHash",
     "PlanLimit",
     "PlanTitle",
+    "ReportBody",
+    "ReportTitle",
     "RoleName",
     "SessionId",
     "WorkspaceRoot",
@@ -31,6 +33,13 @@ WorkspaceRoot = Annotated[
     ),
 ]
 RoleName = Annotated[str, Field(min_length=1, max_length=100, description="The role to work in", examples=["WINDSURF"])]
+ReportTitle = Annotated[
+    str, Field(min_length=1, max_length=200, description="What went wrong, in one line", examples=["A patch was lost"])
+]
+ReportBody = Annotated[
+    str,
+    Field(min_length=1, max_length=100_000, description="Markdown: what was done, what happened, what should be done"),
+]
 SessionId = Annotated[
     str | None,
     Field(

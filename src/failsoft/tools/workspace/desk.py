@@ -13,6 +13,7 @@ from failsoft.tools.edit.errors import FileTooLarge, HashMismatch, InvalidEncodi
 from failsoft.tools.files import FileFault, Files, NotARegularFile, Written, destination, listed, name_within
 from failsoft.tools.workspace.coded import Doing, coded_file
 from failsoft.tools.workspace.plan_errors import PlanNotApproved
+from failsoft.tools.workspace.read_back import require_on_disk
 from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile
 
 __all__ = ["Desk", "Guard", "WriteCheck"]
@@ -109,6 +110,7 @@ class Desk:
                 self._judge(path, work.real_path(path), data)
             work.create(path, data)
             (written,) = work.commit()
+            require_on_disk(work, written, warn=self._warn)
         return self._told(written, created=True)
 
     def _change(self, path: str, becomes: Callable[[bytes], bytes], expected_hash: str | None) -> WrittenFile:
@@ -123,6 +125,7 @@ class Desk:
             self._judge(path, work.real_path(path), data)
             work.replace(path, data)
             (written,) = work.commit()
+            require_on_disk(work, written, warn=self._warn)
         return self._told(written, created=False)
 
     def _told(self, written: Written, *, created: bool) -> WrittenFile:

@@ -15,6 +15,7 @@ __all__ = [
     "PlanFacts",
     "PlanList",
     "WrittenFile",
+    "WrittenReport",
 ]
 
 
@@ -59,6 +60,16 @@ class FileList(TypedDict):
     path: str
     entries: list[FileEntry]
     total: int
+
+
+class WrittenReport(TypedDict):
+    """A report that was written; `error_id` of what had locked the session, and whether something new locks it now."""
+
+    path: str
+    bytes: int
+    sha256: str
+    error_id: str | None
+    locked: bool
 
 
 class WrittenFile(TypedDict):

@@ -10,6 +10,7 @@ __all__ = [
     "InsufficientPermissions",
     "RoleMismatch",
     "SessionInitializationFailed",
+    "SessionLocked",
     "SessionNotInitialized",
     "UnauthorizedAction",
 ]
@@ -30,6 +31,25 @@ class SessionNotInitialized(PreconditionFailed):
     code: ClassVar[str] = "SESSION_NOT_INITIALIZED"
     message: str = "There is no session for this call."
     hints: ClassVar[tuple[str, ...]] = ("Begin a session, and pass its session_id with every call",)
+    since: ClassVar[str] = "0.1.0"
+
+
+class SessionLocked(PreconditionFailed):
+    """The session is locked, because an invariant did not hold.
+
+    Raised when: an earlier call of the session ended with `INVARIANT_VIOLATION`, and no report on it was written since.
+    Caller: call `write_failure_report` with what you did and saw; then the session works again.
+    Operator: find `cause_error_id` in the audit log, and read the report in the workspace's reports folder.
+    Example:
+        >>> code_of(SessionLocked(cause_error_id="0af3", violated="WORKSPACE_ROOT_UNCHANGED"))
+        'SESSION_LOCKED'
+    """
+
+    cause_error_id: Public[str]
+    violated: Public[str]
+    code: ClassVar[str] = "SESSION_LOCKED"
+    message: str = "The session is locked: {violated} did not hold (error id {cause_error_id})."
+    hints: ClassVar[tuple[str, ...]] = ("Write a failure report; the session works again once it is written",)
     since: ClassVar[str] = "0.1.0"
 
 

@@ -10,7 +10,13 @@ from failsoft.framework.context import LOCAL_PRINCIPAL, CallContext
 from failsoft.framework.errors import NextStep
 from failsoft.framework.governance import Governance
 from failsoft.framework.state_port import StateStore
-from failsoft.tools.workspace.session_errors import InsufficientPermissions, RoleMismatch, SessionNotInitialized
+from failsoft.tools.workspace.locks import LockCause, SessionLocks
+from failsoft.tools.workspace.session_errors import (
+    InsufficientPermissions,
+    RoleMismatch,
+    SessionLocked,
+    SessionNotInitialized,
+)
 
 __all__ = ["Session", "Sessions"]
 
@@ -24,12 +30,14 @@ class Session:
         role: The role in it.
         workspace_root: Its folder, absolute and without links.
         principal: Who began it, as authenticated; None if nobody was.
+        root_identity: Which folder that was; see `root_identity`.
     """
 
     session_id: str
     role: str
     workspace_root: str
     principal: str | None
+    root_identity: str = ""
 
     @property
     def governance(self) -> Governance:
@@ -50,15 +58,19 @@ class Sessions:
         self._store = store
         self._lifetime_s = lifetime_s
         self._first_step = first_step
+        self._locks = SessionLocks(store, lifetime_s=lifetime_s)
         self._last: str | None = None
 
-    async def begin(self, call: CallContext, *, role: str, workspace_root: str, is_bound: bool) -> Session:
+    async def begin(
+        self, call: CallContext, *, role: str, workspace_root: str, root_identity: str, is_bound: bool
+    ) -> Session:
         """Return a new session of this caller.
 
         Args:
             call: The call that begins it.
             role: A role that the caller may take.
             workspace_root: Its folder, absolute and without links.
+            root_identity: Which folder that is.
             is_bound: Whether the caller is held to the first role that it takes in a workspace.
 
         Raises:
@@ -68,7 +80,11 @@ class Sessions:
             await self._bind(call.principal, role, workspace_root)
         # A UUID of version 4 has 122 random bits of the operating system: nobody guesses one.
         session = Session(
-            session_id=str(uuid.uuid4()), role=role, workspace_root=workspace_root, principal=call.principal
+            session_id=str(uuid.uuid4()),
+            role=role,
+            workspace_root=workspace_root,
+            principal=call.principal,
+            root_identity=root_identity,
         )
         kept = {name: value for name, value in asdict(session).items() if name != "session_id"}
         await self._store.put(_key("session", session.session_id), kept, self._lifetime_s)
@@ -77,27 +93,74 @@ class Sessions:
         call.governance = session.governance
         return session
 
-    async def of(self, call: CallContext, session_id: str | None) -> Session:
+    async def of(self, call: CallContext, session_id: str | None, *, even_if_locked: bool = False) -> Session:
         """Return the session of a call, and note it there for whatever the call comes to.
+
+        Args:
+            call: The call.
+            session_id: As the caller named it; see `find`.
+            even_if_locked: For the call that reports on what locked it.
+
+        Raises:
+            SESSION_NOT_INITIALIZED: There is none.
+            SESSION_LOCKED: An invariant did not hold, and nobody has reported on that yet.
+            INSUFFICIENT_PERMISSIONS: It belongs to another principal.
+        """
+        session = await self.find(call, session_id)
+        if session is None:
+            raise SessionNotInitialized(next_step=self._first_step, effect="none")
+        if not even_if_locked:
+            await self.require_unlocked(session)
+        return session
+
+    async def find(self, call: CallContext, session_id: object) -> Session | None:
+        """Return the session of a call, locked or not, and note it there; None if there is none.
 
         Args:
             call: The call.
             session_id: As the caller named it; left out, the only client of a server means the session begun last.
 
         Raises:
-            SESSION_NOT_INITIALIZED: There is none.
             INSUFFICIENT_PERMISSIONS: It belongs to another principal.
         """
         if session_id is None and call.principal == LOCAL_PRINCIPAL:
             session_id = self._last
-        kept = await self._store.get(_key("session", session_id)) if session_id is not None else None
-        if session_id is None or kept is None:
-            raise SessionNotInitialized(next_step=self._first_step, effect="none")
+        if not isinstance(session_id, str):
+            return None
+        kept = await self._store.get(_key("session", session_id))
+        if kept is None:
+            return None
         session = Session(session_id=session_id, **kept)
         if session.principal != call.principal:
             raise InsufficientPermissions(reason="the session belongs to somebody else", effect="none")
         call.governance = session.governance
         return session
+
+    async def lock(self, session_id: str, *, error_id: str, invariant_id: str) -> None:
+        """Lock a session because of a failure: from now on it does nothing, on any replica, until that is reported."""
+        await self._locks.lock(_key("lock", session_id), error_id=error_id, invariant_id=invariant_id)
+
+    async def lock_cause(self, session: Session) -> LockCause | None:
+        """Return why a session is locked; None if it is not."""
+        return await self._locks.cause(_key("lock", session.session_id))
+
+    async def unlock(self, session: Session, known: LockCause) -> bool:
+        """Let a session work again and return True, unless something else happened since the cause was asked for."""
+        return await self._locks.unlock(_key("lock", session.session_id), known)
+
+    async def require_unlocked(self, session: Session) -> None:
+        """Raise if the session is locked.
+
+        Raises:
+            SESSION_LOCKED: It is; the next step writes the report that is wanted.
+        """
+        cause = await self.lock_cause(session)
+        if cause is None:
+            return
+        told = f"The call that failed with the error id {cause.error_id} found that {cause.invariant_id} does not hold."
+        report = {"title": f"{cause.invariant_id} did not hold", "body": told, "session_id": session.session_id}
+        step = NextStep("write_failure_report", report)
+        raise SessionLocked(cause_error_id=cause.error_id, violated=cause.invariant_id, next_step=step, effect="none")
 
     async def end(self, session: Session) -> None:
         """Forget a session: from now on no call belongs to it, on any replica."""

@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from failsoft.framework.audit.trail import AuditLog
+from failsoft.framework.chain import Middleware
 from failsoft.framework.context import LOCAL_PRINCIPAL, CallContext
 from failsoft.framework.errors import ConfigurationError, NextStep
+from failsoft.framework.failure import Failure
 from failsoft.framework.operation import operation
 from failsoft.framework.runtime import Runtime
 from failsoft.framework.settings import Settings
@@ -25,6 +27,8 @@ from failsoft.tools.workspace.arguments import (
     PlanHash,
     PlanLimit,
     PlanTitle,
+    ReportBody,
+    ReportTitle,
     RoleName,
     SessionId,
     WorkspaceRoot,
@@ -33,7 +37,9 @@ from failsoft.tools.workspace.arguments import (
 from failsoft.tools.workspace.coded import coded_root
 from failsoft.tools.workspace.desk import Desk, Guard, WriteCheck
 from failsoft.tools.workspace.file_errors import FileAlreadyExists
+from failsoft.tools.workspace.gate import Gate
 from failsoft.tools.workspace.plans import Plan, Plans, named_by, scope_of
+from failsoft.tools.workspace.reports import Reports
 from failsoft.tools.workspace.results import (
     BegunSession,
     EndedSession,
@@ -42,8 +48,10 @@ from failsoft.tools.workspace.results import (
     PlanFacts,
     PlanList,
     WrittenFile,
+    WrittenReport,
 )
 from failsoft.tools.workspace.roles import Power, Roles
+from failsoft.tools.workspace.root_identity import root_identity
 from failsoft.tools.workspace.sessions import Session, Sessions
 
 __all__ = ["Workspace"]
@@ -95,13 +103,20 @@ class Workspace(BaseTool):
             lifetime_s=self._lifetime_s,
             first_step=NextStep("begin_session", {"workspace_root": str(self.roots[0]), "role": self._roles.names[0]}),
         )
+        self._reports = Reports(settings.workspace_reports)
+        self._gate = Gate(self._sessions, self._on_disk, self.runtime.threads)
+        self.middleware = (Middleware(name="session", run=self._gate.admit, after="deadline"),)
 
     @operation(open_world=False, destructive=False, title="Begin a session")
     async def begin_session(self, call: CallContext, workspace_root: WorkspaceRoot, role: RoleName) -> BegunSession:
         """Begin to work in a folder under a role. Pass the session_id that it returns with every further call."""
-        folder = await self.runtime.threads.run(lambda: self._folder(workspace_root))
+        folder, identity = await self.runtime.threads.run(lambda: self._folder(workspace_root))
         session = await self._sessions.begin(
-            call, role=role, workspace_root=folder, is_bound=_is_remote(call) and not self._roles.principals
+            call,
+            role=role,
+            workspace_root=folder,
+            root_identity=identity,
+            is_bound=_is_remote(call) and not self._roles.principals,
         )
         return {
             "session_id": session.session_id,
@@ -124,6 +139,21 @@ class Workspace(BaseTool):
         session = await self._sessions.of(call, session_id)
         await self._sessions.end(session)
         return {"session_id": session.session_id, "role": session.role, "workspace_root": session.workspace_root}
+
+    @operation(open_world=False, destructive=False, title="Write a failure report")
+    async def write_failure_report(
+        self, call: CallContext, title: ReportTitle, body: ReportBody, session_id: SessionId = None
+    ) -> WrittenReport:
+        """Write down what went wrong, as a new file among the reports; a locked session works again afterwards."""
+        session = await self._sessions.of(call, session_id, even_if_locked=True)
+        cause = await self._sessions.lock_cause(session)
+        files = Files(self._on_disk.beneath(session.workspace_root), state_folder=self._state_folder)
+        report = await self.runtime.threads.run(
+            lambda: self._reports.write(files, session, title=title, body=body, cause=cause, warn=call.warn)
+        )
+        call.audit(path=report["path"], sha256=report["sha256"])
+        report["locked"] = cause is not None and not await self._sessions.unlock(session, cause)
+        return report
 
     @operation(read_only=True, open_world=False, title="Read a file")
     async def read_file(self, call: CallContext, path: FilePath, session_id: SessionId = None) -> FileContent:
@@ -230,10 +260,15 @@ class Workspace(BaseTool):
             checks=self._checks,
         )
 
-    def _folder(self, path: str) -> str:
-        """Return the folder that a session shall have, without links."""
+    async def on_failure(self, failure: Failure, call: CallContext) -> None:
+        """Lock the session in which an invariant did not hold."""
+        await self._gate.shut(failure, call)
+
+    def _folder(self, path: str) -> tuple[str, str]:
+        """Return the folder that a session shall have, without links, and which one that is."""
         try:
-            return self._on_disk.folder(path)
+            folder = self._on_disk.folder(path)
+            return folder, root_identity(self._on_disk.beneath(folder), folder)
         except FileFault as fault:
             raise coded_root(fault, "workspace_root") from fault
 

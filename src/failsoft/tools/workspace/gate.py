@@ -1,0 +1,103 @@
+"""The gate that every call of a session passes, and the lock that falls when an invariant does not hold."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from failsoft.framework.chain import Proceed
+from failsoft.framework.context import CallContext
+from failsoft.framework.errors import InvariantViolation, ToolError
+from failsoft.framework.failure import Failure
+from failsoft.framework.normalize.groups import leaves
+from failsoft.framework.redaction import redact_text
+from failsoft.framework.text import bounded
+from failsoft.framework.threads import ThreadPool
+from failsoft.tools.files import FileFault, Roots
+from failsoft.tools.workspace.coded import coded_file
+from failsoft.tools.workspace.invariants import WORKSPACE_ROOT_UNCHANGED, violated
+from failsoft.tools.workspace.root_identity import is_same_root, root_identity
+from failsoft.tools.workspace.sessions import Session, Sessions
+
+__all__ = ["Gate"]
+
+_OPEN = frozenset({"begin_session", "write_failure_report"})
+"""Operations that see to the session themselves: the first has none, the second is for locked ones, too."""
+_TOUCHES_NOTHING = "end_session"
+_INVARIANT_AT_MOST = 100
+
+
+class Gate:
+    """Lets a call through if its session may work, and shuts the session when a call finds a promise broken.
+
+    Args:
+        sessions: All of them.
+        roots: What the server may touch.
+        threads: Where the disk is asked.
+    """
+
+    def __init__(self, sessions: Sessions, roots: Roots, threads: ThreadPool) -> None:
+        self._sessions = sessions
+        self._roots = roots
+        self._threads = threads
+        self._locking: set[asyncio.Task[None]] = set()
+
+    async def admit(self, call: CallContext, proceed: Proceed) -> Any:
+        """Go on with a call, if its session is neither locked nor led to another folder.
+
+        A call without a session goes on, too: whether it needs one is for its operation to say.
+
+        Raises:
+            SESSION_LOCKED: It is locked.
+            INVARIANT_VIOLATION: Its folder is another one by now.
+            INSUFFICIENT_PERMISSIONS: It belongs to another principal.
+        """
+        if call.operation not in _OPEN:
+            session = await self._sessions.find(call, call.arguments.get("session_id"))
+            if session is not None:
+                await self._sessions.require_unlocked(session)
+                if call.operation != _TOUCHES_NOTHING:
+                    await self._threads.run(lambda: self._require_root(session))
+        return await proceed(call)
+
+    async def shut(self, failure: Failure, call: CallContext) -> None:
+        """Lock the call's session if the failure is, or holds, an INVARIANT_VIOLATION."""
+        violation = _violation_in(failure.exception)
+        if violation is None:
+            return
+        session_id = await self._session_of(call)
+        if session_id is None:
+            return
+        invariant_id = redact_text(bounded(str(violation.invariant_id or "UNNAMED"), _INVARIANT_AT_MOST))
+        # A caller who cancels just now must not leave the session open.
+        task = asyncio.ensure_future(
+            self._sessions.lock(session_id, error_id=failure.error_id, invariant_id=invariant_id)
+        )
+        self._locking.add(task)
+        task.add_done_callback(self._locking.discard)
+        await asyncio.shield(task)
+
+    async def _session_of(self, call: CallContext) -> str | None:
+        """Return the id of the call's session, also where the call failed before it came to the gate."""
+        if call.governance is None and call.operation != "begin_session":
+            try:
+                await self._sessions.find(call, call.params.get("session_id"))
+            except ToolError:  # somebody else's: not the caller's to lock
+                return None
+        return None if call.governance is None else call.governance.session_id
+
+    def _require_root(self, session: Session) -> None:
+        try:
+            now = root_identity(self._roots.beneath(session.workspace_root), session.workspace_root)
+        except FileFault as fault:
+            raise coded_file(fault, "read") from fault
+        if not is_same_root(session.root_identity, now):
+            raise violated(WORKSPACE_ROOT_UNCHANGED)
+
+
+def _violation_in(error: ToolError) -> InvariantViolation | None:
+    if isinstance(error, InvariantViolation):
+        return error
+    cause = error.__cause__
+    members = leaves(cause) if isinstance(cause, BaseExceptionGroup) else []
+    return next((member for member in members if isinstance(member, InvariantViolation)), None)

@@ -49,7 +49,6 @@ DEFAULTS = {
     "workspace_max_file_bytes": 10_000_000,
     "workspace_reports": "docs/reports",
     "workspace_hard_links": False,
-    "workspace_hard_links": False,
     "flux_keep_s": 86_400.0,
     "flux_keep_count": 100,
     "flux_workers": 2,
@@ -58,6 +57,9 @@ DEFAULTS = {
     "flux_models_in_memory": 8,
     "flux_worker_tasks": 10_000,
     "flux_worker_bytes": 2_000_000_000,
+    "workspace_policies": ("generic", "rust"),
+    "workspace_preflight": (),
+    "workspace_preflight_s": 300.0,
     "recovery_file": None,
     "recovery": "",
     "state_url": None,
@@ -108,13 +110,15 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "edit_max_file_bytes": ("1000", 1_000),
     "edit_max_diff_bytes": ("2000", 2_000),
     "edit_lock_timeout_s": ("0.5", 0.5),
+    "workspace_policies": ("rust, house", ("rust", "house")),
+    "workspace_preflight": ('[["cargo", "test"]]', (("cargo", "test"),)),
+    "workspace_preflight_s": ("60", 60.0),
     "workspace_roles": ("READER:read, WRITER:read+write", ("READER:read", "WRITER:read+write")),
     "workspace_principals": ("ada:READER", ("ada:READER",)),
     "workspace_session_s": ("60", 60.0),
     "workspace_plan_s": ("60", 60.0),
     "workspace_max_file_bytes": ("1000", 1_000),
     "workspace_reports": ("reports", "reports"),
-    "workspace_hard_links": ("1", True),
     "workspace_hard_links": ("1", True),
     "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
 }
@@ -149,10 +153,11 @@ REFUSED = {
     "edit_max_file_bytes": "0",
     "edit_max_diff_bytes": "10",
     "edit_lock_timeout_s": "-1",
+    "workspace_preflight": '["cargo hunter2"]',
+    "workspace_preflight_s": "0",
     "workspace_session_s": "0",
     "workspace_plan_s": "0",
     "workspace_max_file_bytes": "0",
-    "workspace_hard_links": "perhaps",
     "workspace_hard_links": "perhaps",
     "flux_keep_s": "0",
     "flux_keep_count": "0",
@@ -191,7 +196,7 @@ def test_a_bad_value_names_the_variable_and_is_not_repeated(name: str, monkeypat
 def test_only_settings_that_take_any_text_have_no_bad_value() -> None:
     assert DEFAULTS.keys() - REFUSED.keys() == {
         *("allowed_hosts", "audit_head_path", "audit_path", "recovery", "recovery_file"),
-        *("workspace_principals", "workspace_reports", "workspace_roles"),
+        *("workspace_policies", "workspace_principals", "workspace_reports", "workspace_roles"),
     }
 
 

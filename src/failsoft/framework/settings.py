@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Secre
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from failsoft.framework.command_lists import Commands
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.text import bounded
 
@@ -214,10 +216,6 @@ class Settings(BaseSettings):
         default=False,
         description="Read and replace files that have several names, too: one of them may lie outside the workspace.",
     )
-    workspace_hard_links: bool = Field(
-        default=False,
-        description="Read and replace files that have several names, too: one of them may lie outside the workspace.",
-    )
     flux_keep_s: float = Field(
         default=86_400.0,
         gt=0,
@@ -244,6 +242,16 @@ class Settings(BaseSettings):
     )
     flux_worker_bytes: int = Field(
         default=2_000_000_000, ge=100_000_000, description="Bytes of memory above which it is replaced."
+    )
+    workspace_policies: Names = Field(
+        default=("generic", "rust"),
+        description="Policies that judge what is written into a workspace, separated by commas.",
+    )
+    workspace_preflight: Commands = Field(
+        default=(), description='Commands of run_preflight, as JSON: [["cargo", "test"], ["cargo", "clippy"]].'
+    )
+    workspace_preflight_s: float = Field(
+        default=300.0, gt=0, le=86_400, description="Seconds that each command of run_preflight may take."
     )
     recovery_file: Path | None = Field(
         default=None,
@@ -331,7 +339,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, SecretStr):
         return _MASK
     if isinstance(value, tuple):
-        return ",".join(value)
+        return ",".join(value) if all(isinstance(item, str) for item in value) else json.dumps(value)
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,0 +1,171 @@
+"""`run_preflight`: the commands of the settings, one after the other, in the folder of a session."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Mapping, Sequence
+
+from typing_extensions import TypedDict
+
+from failsoft.framework.context import CallContext
+from failsoft.framework.errors import ToolError, Unavailable, Unsupported
+from failsoft.framework.redaction import redact_text
+from failsoft.framework.settings import Settings
+from failsoft.framework.threads import ThreadPool
+from failsoft.tools.workspace.command import Command, Ran, shown
+from failsoft.tools.workspace.policy_errors import PreflightFailed
+
+__all__ = ["Preflight", "PreflightCommand", "PreflightResult", "reduced"]
+
+_TAIL_AT_MOST = 4_000
+"""Characters of an output that the caller is told."""
+_PASSED_ON = frozenset(
+    {
+        *("HOME", "LANG", "LANGUAGE", "LOGNAME", "SHELL", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"),
+        *("CARGO_HOME", "GOCACHE", "GOPATH", "GOROOT", "JAVA_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "VIRTUAL_ENV"),
+    }
+)
+"""What a command needs to find its way; whatever else the server was started with may be a secret."""
+
+
+class PreflightCommand(TypedDict):
+    """A command that passed."""
+
+    command: str
+    exit_code: int
+    duration_s: float
+    output_bytes: int
+    output_end: str
+
+
+class PreflightResult(TypedDict):
+    """Every command, in its order."""
+
+    commands: list[PreflightCommand]
+
+
+class Preflight:
+    """The commands of a server, which no tool can change.
+
+    Args:
+        commands: Each a program and what it is given.
+        limit_s: How long each may take, in seconds.
+    """
+
+    def __init__(self, commands: Sequence[Sequence[str]], *, limit_s: float) -> None:
+        self._commands = tuple(tuple(command) for command in commands)
+        self._limit_s = limit_s
+        self._running: set[Command] = set()
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Preflight:
+        """Return the one that the settings describe."""
+        return cls(settings.workspace_preflight, limit_s=settings.workspace_preflight_s)
+
+    def faults(self) -> list[str]:
+        """Return what keeps a command from being started; programs of the workspace itself are not looked for."""
+        path = reduced(os.environ)["PATH"]
+        programs = dict.fromkeys(command[0] for command in self._commands)
+        return [
+            f"the program '{program}' of FAILSOFT_WORKSPACE_PREFLIGHT was not found"
+            for program in programs
+            if (program.startswith("/") or "/" not in program) and shutil.which(program, path=path) is None
+        ]
+
+    async def run(self, call: CallContext, threads: ThreadPool, folder: str) -> PreflightResult:
+        """Run every command, up to the first that fails.
+
+        Args:
+            call: Told how far they are.
+            threads: Where to wait for them.
+            folder: Where they run.
+
+        Raises:
+            PREFLIGHT_FAILED: One failed, took too long or could not be started.
+            UNSUPPORTED: There are none.
+        """
+        if not self._commands:
+            raise Unsupported(
+                message="This server has no preflight commands, so nothing was checked",
+                operator_hint="set FAILSOFT_WORKSPACE_PREFLIGHT",
+                effect="none",
+            )
+        passed: list[PreflightCommand] = []
+        for place, arguments in enumerate(self._commands):
+            await call.report_progress(place, len(self._commands), shown(arguments))
+            ran = await self._run(arguments, threads, folder)
+            if (ran.end, ran.code) != ("exit", 0):
+                raise self._failure(arguments, ran, is_first=place == 0)
+            passed.append(
+                {
+                    "command": shown(arguments),
+                    "exit_code": ran.code,
+                    "duration_s": round(ran.duration_s, 3),
+                    "output_bytes": ran.output_bytes,
+                    "output_end": _end_of(ran.output),
+                }
+            )
+        await call.report_progress(len(self._commands), len(self._commands), None)
+        return {"commands": passed}
+
+    async def _run(self, arguments: Sequence[str], threads: ThreadPool, folder: str) -> Ran:
+        command = Command(arguments, folder=folder, environment=reduced(os.environ))
+        self._running.add(command)
+        try:
+            return await threads.run(lambda: command.run(self._limit_s))
+        finally:
+            command.end()  # where the call was cancelled; the thread cannot be, and nobody waits for it
+            self._running.discard(command)
+
+    def close(self) -> None:
+        """End all commands that still run."""
+        for command in tuple(self._running):
+            command.end()
+
+    def _failure(self, arguments: Sequence[str], ran: Ran, *, is_first: bool) -> ToolError:
+        if ran.end == "cancelled":
+            return Unavailable(message="The server ended the preflight, because it is stopping.", effect="unknown")
+        return PreflightFailed(
+            command=shown(arguments),
+            outcome=self._outcome(ran),
+            exit_code=ran.code if ran.end == "exit" else None,
+            duration_s=round(ran.duration_s, 3),
+            output_snippet=_end_of(ran.output),
+            effect="none" if is_first and ran.end == "not_started" else "unknown",
+        )
+
+    def _outcome(self, ran: Ran) -> str:
+        match ran.end:
+            case "exit":
+                return f"ended with status {ran.code}"
+            case "signal":
+                return f"was ended by {_signal_name(ran.code)}"
+            case "timeout":
+                return f"was ended after its {self._limit_s:g} seconds"
+            case "not_started":
+                return f"could not be started: {os.strerror(ran.code).lower()}"
+        return "has ended, and the system does not say how"
+
+
+def reduced(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that a command is given: the few that it needs to find its way, and no color.
+
+    Of `PATH` the absolute folders: an agent can write into those that are relative to the workspace.
+    """
+    passed_on = {name: value for name, value in environment.items() if name in _PASSED_ON or name.startswith("LC_")}
+    folders = [folder for folder in environment.get("PATH", os.defpath).split(":") if folder.startswith("/")]
+    return {**passed_on, "PATH": ":".join(folders), "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _end_of(output: str) -> str:
+    """Return the last characters of an output, without secrets: cut first, a secret's beginning would give it away."""
+    return redact_text(output)[-_TAIL_AT_MOST:]

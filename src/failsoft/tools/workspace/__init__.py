@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from failsoft.tools.workspace.file_errors import FileAlreadyExists, FileReadFailed, FileWriteFailed
+from failsoft.tools.workspace.patch_errors import PatchApplyFailed, PatchInvalid
 from failsoft.tools.workspace.path_errors import InvalidPath, OutsideWorkspace, PathNotFound, PathTraversalBlocked
+from failsoft.tools.workspace.plan_errors import (
+    PlanEnforcementFailed,
+    PlanNotApproved,
+    PlanNotFound,
+    PlanScopeViolation,
+)
 from failsoft.tools.workspace.session_errors import (
     InsufficientPermissions,
     RoleMismatch,
@@ -21,8 +28,14 @@ __all__ = [
     "InsufficientPermissions",
     "InvalidPath",
     "OutsideWorkspace",
+    "PatchApplyFailed",
+    "PatchInvalid",
     "PathNotFound",
     "PathTraversalBlocked",
+    "PlanEnforcementFailed",
+    "PlanNotApproved",
+    "PlanNotFound",
+    "PlanScopeViolation",
     "RoleMismatch",
     "SessionInitializationFailed",
     "SessionLocked",

@@ -11,6 +11,8 @@ __all__ = [
     "ExpectedHash",
     "FilePath",
     "FolderPath",
+    "PatchHash",
+    "PatchText",
     "PlanBody",
     "PlanFiles",
     "PlanHash",
@@ -64,6 +66,19 @@ ExpectedHash = Annotated[
     Field(
         pattern="^[0-9a-f]{64}$",
         description="To replace a file: its sha256 as read_file returned it. Left out, the file must not exist",
+    ),
+]
+PatchHash = Annotated[
+    str | None,
+    Field(pattern="^[0-9a-f]{64}$", description="The sha256 of the file that the patch was made from, if known"),
+]
+PatchText = Annotated[
+    str,
+    Field(
+        min_length=1,
+        description="A unified diff for this one file: exact line numbers and counts, context and removed lines as "
+        "they are in the file. From /dev/null it makes the file",
+        examples=["@@ -1,2 +1,2 @@\n # Title\n-old line\n+new line\n"],
     ),
 ]
 PlanTitle = Annotated[

@@ -12,6 +12,8 @@ from failsoft.framework.threads import is_given_up
 from failsoft.tools.edit.errors import FileTooLarge, HashMismatch, InvalidEncoding
 from failsoft.tools.files import FileFault, Files, NotARegularFile, Written, destination, listed, name_within
 from failsoft.tools.workspace.coded import Doing, coded_file
+from failsoft.tools.workspace.patch_errors import PatchInvalid
+from failsoft.tools.workspace.patch_reading import read_patch
 from failsoft.tools.workspace.plan_errors import PlanNotApproved
 from failsoft.tools.workspace.read_back import require_on_disk
 from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile
@@ -21,9 +23,9 @@ __all__ = ["Desk", "Guard", "WriteCheck"]
 Guard: TypeAlias = Callable[[str, str], None]
 """`guard(path, real_path)` raises the ToolError of a file that may not be written. Both are relative to the workspace:
 as the caller named it, and without links."""
-WriteCheck: TypeAlias = Callable[[str, str, bytes], None]
-"""`check(path, real_path, data)` raises the ToolError of bytes that may not be written there; paths as for a guard. It
-may be asked twice for one write, and runs in a worker thread."""
+WriteCheck: TypeAlias = Callable[[str, str, bytes, bytes | None], None]
+"""`check(path, real_path, data, before)` raises the ToolError of bytes that may not be written there; paths as for a
+guard, and what the file has now, None for a new one. It may be asked twice for one write, in a worker thread."""
 LISTED_AT_MOST = 1_000
 """Names of one folder that one answer tells."""
 
@@ -102,6 +104,24 @@ class Desk:
                 return self._make(path, data)
             return self._change(path, lambda _: data, expected_hash)
 
+    def patch(self, path: str, text: bytes, expected_hash: str | None) -> WrittenFile:
+        """Change or make a file as a unified diff says.
+
+        Raises:
+            ToolError: As `write`, and of the patch itself.
+        """
+        with _coded("write"):
+            self._judge_place(path)
+            patch = read_patch(text, name_within(self._files.roots, path, self._folder), path)
+            if not patch.is_new:
+                is_known = expected_hash is not None
+                return self._change(path, lambda data: patch.applied_to(data, is_known=is_known), expected_hash)
+            if expected_hash is not None:
+                raise PatchInvalid(reason="it makes a new file, and so there can be no expected_hash", line=1)
+            data = patch.applied_to(b"", is_known=True)
+            self._require_size(path, data)
+            return self._make(path, data)
+
     def _make(self, path: str, data: bytes) -> WrittenFile:
         foreseen = destination(self._files.roots, path)
         self._judge(path, foreseen, data)  # before a folder is made for it
@@ -122,7 +142,7 @@ class Desk:
                 raise HashMismatch(file_path=path, expected_hash=expected_hash, actual_hash=before.sha256)
             data = becomes(before.data)
             self._require_size(path, data)
-            self._judge(path, work.real_path(path), data)
+            self._judge(path, work.real_path(path), data, before.data)
             work.replace(path, data)
             (written,) = work.commit()
             require_on_disk(work, written, warn=self._warn)
@@ -145,12 +165,12 @@ class Desk:
             raise NotARegularFile(path, kind="folder")
         self._guard(name_within(roots, path, self._folder), os.path.relpath(real_path, self._folder))
 
-    def _judge(self, path: str, real_path: str, data: bytes) -> None:
+    def _judge(self, path: str, real_path: str, data: bytes, before: bytes | None = None) -> None:
         """Let the guard and the checks say whether these bytes may be written there."""
         self._judge_place(path, real_path)
         named = name_within(self._files.roots, path, self._folder)
         for check in self._checks:
-            check(named, os.path.relpath(real_path, self._folder), data)
+            check(named, os.path.relpath(real_path, self._folder), data, before)
 
     @contextmanager
     def _room_for(self, path: str) -> Iterator[None]:

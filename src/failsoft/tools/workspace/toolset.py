@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.chain import Middleware
 from failsoft.framework.context import LOCAL_PRINCIPAL, CallContext
-from failsoft.framework.errors import ConfigurationError, NextStep
+from failsoft.framework.errors import ConfigurationError, NextStep, ToolError
 from failsoft.framework.failure import Failure
 from failsoft.framework.operation import operation
 from failsoft.framework.runtime import Runtime
@@ -22,6 +24,8 @@ from failsoft.tools.workspace.arguments import (
     ExpectedHash,
     FilePath,
     FolderPath,
+    PatchHash,
+    PatchText,
     PlanBody,
     PlanFiles,
     PlanHash,
@@ -35,10 +39,14 @@ from failsoft.tools.workspace.arguments import (
     WritePlanHash,
 )
 from failsoft.tools.workspace.coded import coded_root
-from failsoft.tools.workspace.desk import Desk, Guard, WriteCheck
+from failsoft.tools.workspace.desk import Desk, Guard
 from failsoft.tools.workspace.file_errors import FileAlreadyExists
 from failsoft.tools.workspace.gate import Gate
+from failsoft.tools.workspace.patch_errors import PatchApplyFailed
 from failsoft.tools.workspace.plans import Plan, Plans, named_by, scope_of
+from failsoft.tools.workspace.policies import PolicyCheck, load_policies
+from failsoft.tools.workspace.policy_errors import PreflightFailed
+from failsoft.tools.workspace.preflight import Preflight, PreflightResult
 from failsoft.tools.workspace.reports import Reports
 from failsoft.tools.workspace.results import (
     BegunSession,
@@ -69,7 +77,7 @@ class Workspace(BaseTool):
         state_folder: Where locks and journals are kept; all servers that write the same files need the same one.
 
     Raises:
-        CONFIG_ERROR: A folder does not exist, or the roles are not usable.
+        CONFIG_ERROR: A folder does not exist, or the roles or the policies are not usable.
     """
 
     name = "workspace"
@@ -94,7 +102,8 @@ class Workspace(BaseTool):
         self._on_disk = served.without(families=_records(settings))
         self._state_folder = state_folder
         self._roles = Roles.from_settings(settings)
-        self._checks: tuple[WriteCheck, ...] = ()
+        self._policies = load_policies(settings.workspace_policies)
+        self._preflight = Preflight.from_settings(settings)
         self._lifetime_s = settings.workspace_session_s
         store = self.runtime.state.private_to(self)
         self._plans = Plans(store, lifetime_s=settings.workspace_plan_s)
@@ -212,13 +221,37 @@ class Workspace(BaseTool):
         data = content.encode()
         return await self._written(call, path, session_id, lambda: desk.write(path, data, expected_hash))
 
+    @operation(destructive=True, open_world=False, title="Apply a patch")
+    async def apply_patch(
+        self,
+        call: CallContext,
+        path: FilePath,
+        patch: PatchText,
+        expected_hash: PatchHash = None,
+        plan_hash: WritePlanHash = None,
+        session_id: SessionId = None,
+    ) -> WrittenFile:
+        """Change a file as a unified diff says, exactly there or not at all; an approved plan has to cover it."""
+        desk = await self._desk_for_writing(call, session_id, plan_hash)
+        text = patch.encode()
+        return await self._written(call, path, session_id, lambda: desk.patch(path, text, expected_hash))
+
+    # The commands have limits of their own, and there may be any number of them.
+    @operation(destructive=False, open_world=True, timeout=math.inf, title="Run the preflight")
+    async def run_preflight(self, call: CallContext, session_id: SessionId = None) -> PreflightResult:
+        """Run the checks that the server has for a project, such as its tests, in the workspace."""
+        session = await self._session(call, session_id, "write")
+        result = await self._preflight.run(call, self.runtime.threads, session.workspace_root)
+        call.audit(commands=len(result["commands"]))
+        return result
+
     async def _written(
         self, call: CallContext, path: str, session_id: str | None, write: Callable[[], WrittenFile]
     ) -> WrittenFile:
         """Write, and put that on record; where the file is not what the caller thought, say how to look at it."""
         try:
             written = await self.runtime.threads.run(write)
-        except (FileAlreadyExists, HashMismatch) as error:
+        except (FileAlreadyExists, HashMismatch, PatchApplyFailed) as error:
             named = {} if session_id is None else {"session_id": session_id}
             error.next_step = NextStep("read_file", {"path": path, **named})
             raise
@@ -257,8 +290,16 @@ class Workspace(BaseTool):
             bytes_at_most=self.runtime.settings.workspace_max_file_bytes,
             warn=call.warn,
             **guard,
-            checks=self._checks,
+            checks=(PolicyCheck(self._policies, call),),
         )
+
+    async def shutdown(self) -> None:
+        """End the preflight commands that still run."""
+        self._preflight.close()
+
+    def failure_facts(self, error: ToolError, call: CallContext) -> Mapping[str, Any]:  # noqa: ARG002 - as declared
+        """Return what a preflight command came to: its output helps whoever has to mend it, and is never logged."""
+        return error.public() if isinstance(error, PreflightFailed) else {}
 
     async def on_failure(self, failure: Failure, call: CallContext) -> None:
         """Lock the session in which an invariant did not hold."""

@@ -15,11 +15,14 @@ import redis
 from hypothesis import given, settings, strategies as st
 
 import failsoft.recovery
+import failsoft.tools.workspace
 from failsoft.framework.state_port import Transition
 from failsoft.recovery.circuit_steps import ADMIT, FORCE, PEEK, REPORT
 from failsoft.recovery.rate_steps import TAKE
 from failsoft.recovery.retry_budget import WITHDRAW
 from failsoft.recovery.state.lua import SEED, argument, as_answer, script
+from failsoft.tools.workspace.locks import LOCK, LOOK, UNLOCK
+from failsoft.tools.workspace.plan_index import LIST
 from tests.recovery.state.redis_server import RedisServer
 
 pytestmark = pytest.mark.redis
@@ -62,6 +65,26 @@ HISTORIES: dict[str, Any] = {
             st.tuples(pauses, st.tuples(st.just(TAKE), *map(st.just, chosen), st.integers(1, 3))), max_size=20
         )
     ),
+    "workspace": st.lists(
+        st.tuples(
+            pauses,
+            st.one_of(
+                st.tuples(st.just(LOCK), tokens, tokens, spans),
+                st.just((LOOK,)),
+                st.tuples(st.just(UNLOCK), st.integers(0, 3)),
+            ),
+        ),
+        max_size=12,
+    ),
+    "workspace_plans": st.integers(1, 3).flatmap(
+        lambda at_most: st.lists(
+            st.tuples(
+                pauses,
+                st.tuples(st.just(LIST), st.sampled_from(["", *"abcd"]), st.just(at_most), st.just(15)),
+            ),
+            max_size=12,
+        )
+    ),
 }
 
 
@@ -71,14 +94,19 @@ BEGINNINGS: dict[str, list[Any]] = {
     "circuit": [None, CIRCUIT, {**CIRCUIT, "probe": ""}, {**CIRCUIT, "name": "open", "probe": ""}],
     "budget": [None],
     "rate": [None],
+    "workspace": [None],
+    "workspace_plans": [None],
 }
 """States that histories begin with, beside none: those that they would seldom come to."""
 
 
 def declared() -> dict[str, Transition]:
-    """Return every transition of the package, by name."""
+    """Return every transition of recovery and of the workspace toolset, by name."""
     found: dict[str, Transition] = {}
-    for module in pkgutil.walk_packages(failsoft.recovery.__path__, "failsoft.recovery."):
+    for module in (
+        *pkgutil.walk_packages(failsoft.recovery.__path__, "failsoft.recovery."),
+        *pkgutil.walk_packages(failsoft.tools.workspace.__path__, "failsoft.tools.workspace."),
+    ):
         for value in vars(importlib.import_module(module.name)).values():
             if isinstance(value, Transition):
                 assert found.setdefault(value.name, value) is value, f"two transitions are called {value.name}"
@@ -149,6 +177,7 @@ def as_table(value: Any) -> Any:
 
 def test_every_transition_of_the_package_is_held_to_its_other_rendering() -> None:
     covered = {kind: [name for name in declared() if name.split(".")[0] == kind] for kind in HISTORIES}
+    assert set(covered["workspace"]) >= {"workspace.lock", "workspace.look", "workspace.unlock"}
     assert set(covered["circuit"]) == {"circuit.admit", "circuit.force", "circuit.peek", "circuit.report"}
     assert {name.split(".")[0] for name in declared()} <= {*HISTORIES, *HELD_ELSEWHERE}
 

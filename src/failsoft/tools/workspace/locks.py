@@ -8,7 +8,9 @@ from failsoft.framework.state_port import Changed, State, StateStore, Transition
 
 __all__ = ["LOCK", "LOOK", "UNLOCK", "LockCause", "SessionLocks", "lock", "look", "unlock"]
 
-_LEAST_S = 0.001
+_GONE_S = 0.001
+_KEPT_S = 10.0
+"""A store may keep a lock for a little longer than it lasts: the steps themselves look whether it still does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,24 +67,25 @@ def lock(state: State | None, now: float, error_id: str, invariant_id: str, ttl_
         invariant_id: What did not hold.
         ttl_s: How long the lock lasts, from now.
     """
-    first: State = {"count": 0, "error_id": error_id, "invariant_id": invariant_id} if state is None else state
-    count = first["count"] + 1
-    return Changed({**first, "count": count, "until": now + ttl_s}, count, ttl_s)
+    if state is None or now >= state["until"]:
+        state = {"count": 0, "error_id": error_id, "invariant_id": invariant_id}
+    count = state["count"] + 1
+    return Changed({**state, "count": count, "until": now + ttl_s}, count, max(_KEPT_S, ttl_s))
 
 
 def look(state: State | None, now: float) -> Changed:
     """Answer the count, the error id and the invariant of a lock; nothing where there is none."""
-    if state is None:
-        return Changed(None, [], _LEAST_S)
+    if state is None or now >= state["until"]:
+        return Changed(None, [], _GONE_S)
     told = [str(int(state["count"])), state["error_id"], state["invariant_id"]]
-    return Changed(state, told, max(_LEAST_S, state["until"] - now))
+    return Changed(state, told, max(_KEPT_S, state["until"] - now))
 
 
 def unlock(state: State | None, now: float, count: int) -> Changed:
     """Forget a lock of so many violations; answer 1 if there is none any more, and 0 if there have been more."""
-    if state is not None and state["count"] != count:
-        return Changed(state, 0, max(_LEAST_S, state["until"] - now))
-    return Changed(None, 1, _LEAST_S)
+    if state is not None and now < state["until"] and state["count"] != count:
+        return Changed(state, 0, max(_KEPT_S, state["until"] - now))
+    return Changed(None, 1, _GONE_S)
 
 
 LOCK = Transition(
@@ -90,10 +93,12 @@ LOCK = Transition(
     lock,
     """
     local error_id, invariant_id, ttl_s = unpack(arguments)
-    if not state then state = {count = 0, error_id = error_id, invariant_id = invariant_id} end
+    if not state or now >= state['until'] then
+        state = {count = 0, error_id = error_id, invariant_id = invariant_id}
+    end
     state.count = state.count + 1
     state['until'] = now + ttl_s
-    return state, state.count, ttl_s
+    return state, state.count, math.max(10, ttl_s)
     """,
 )
 
@@ -101,9 +106,9 @@ LOOK = Transition(
     "workspace.look",
     look,
     """
-    if not state then return nil, {}, 0.001 end
+    if not state or now >= state['until'] then return nil, {}, 0.001 end
     local told = {string.format('%d', state.count), state.error_id, state.invariant_id}
-    return state, told, math.max(0.001, state['until'] - now)
+    return state, told, math.max(10, state['until'] - now)
     """,
 )
 
@@ -112,7 +117,9 @@ UNLOCK = Transition(
     unlock,
     """
     local count = unpack(arguments)
-    if state and state.count ~= count then return state, 0, math.max(0.001, state['until'] - now) end
+    if state and now < state['until'] and state.count ~= count then
+        return state, 0, math.max(10, state['until'] - now)
+    end
     return nil, 1, 0.001
     """,
 )

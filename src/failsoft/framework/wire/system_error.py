@@ -42,8 +42,8 @@ class SystemErrorFormat:
             wire["stack_trace"] = failure.stack_trace
         if failure.suggestions:
             wire["suggestions"] = list(failure.suggestions)
-        if failure.details:
-            wire["details"] = failure.details
+        if failure.details or failure.about:
+            wire["details"] = {**(failure.details or {}), **(failure.about or {})}
         return {**wire, **extras(failure)}
 
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from failsoft.tools.workspace.plan_errors import (
     PlanNotFound,
     PlanScopeViolation,
 )
+from failsoft.tools.workspace.policies import Finding, Policy
+from failsoft.tools.workspace.policy_errors import PolicyViolation, PreflightFailed, RustPolicyViolation
 from failsoft.tools.workspace.session_errors import (
     InsufficientPermissions,
     RoleMismatch,
@@ -25,6 +27,7 @@ __all__ = [
     "FileAlreadyExists",
     "FileReadFailed",
     "FileWriteFailed",
+    "Finding",
     "InsufficientPermissions",
     "InvalidPath",
     "OutsideWorkspace",
@@ -36,7 +39,11 @@ __all__ = [
     "PlanNotApproved",
     "PlanNotFound",
     "PlanScopeViolation",
+    "Policy",
+    "PolicyViolation",
+    "PreflightFailed",
     "RoleMismatch",
+    "RustPolicyViolation",
     "SessionInitializationFailed",
     "SessionLocked",
     "SessionNotInitialized",

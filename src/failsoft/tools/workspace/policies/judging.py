@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from failsoft.framework.errors import ToolError, ToolSystemError
 from failsoft.framework.text import bounded
@@ -61,7 +61,8 @@ def judge(policies: Sequence[Policy], path: str, new: bytes, old: bytes | None, 
 def _asked(policy: Policy, path: str, text: str) -> Iterator[Finding]:
     """Yield what a policy finds. One that breaks stops the write: silence would pass for consent."""
     try:
-        for finding in islice(policy.findings(path, text), _FINDINGS_AT_MOST):
+        told: Iterable[Any] = policy.findings(path, text)
+        for finding in islice(told, _FINDINGS_AT_MOST):
             if not isinstance(finding, Finding):
                 msg = f"a policy yields Finding, not {type(finding).__name__}"
                 raise TypeError(msg)  # noqa: TRY301 - told like any other mistake of the policy's

@@ -9,7 +9,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["MOVE_LINK", "SWAP_FILE", "SWAP_FOLDER", "SWAP_HARD_LINK", "Swapper", "made_tree", "outside", "swapping"]
+__all__ = [
+    "EXCHANGE_FOLDER",
+    "MOVE_LINK",
+    "SWAP_FILE",
+    "SWAP_FOLDER",
+    "SWAP_HARD_LINK",
+    "Swapper",
+    "made_tree",
+    "outside",
+    "swapping",
+]
 
 _BEGINNING = """
 import mmap, os, sys
@@ -32,6 +42,20 @@ while True:
     swapped()
     os.rename("place", "link")
     os.rename("kept", "place")
+"""
+
+EXCHANGE_FOLDER = """
+import ctypes
+rename = ctypes.CDLL(None, use_errno=True).renameat2
+here, exchange = -100, 2
+os.chdir(tree)
+os.symlink(outside, "link")
+print("ready", flush=True)
+while True:                         # in one step, so that nobody who makes folders finds none in place
+    if rename(here, b"place", here, b"link", exchange):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    swapped()
+    rename(here, b"place", here, b"link", exchange)
 """
 
 SWAP_FILE = """

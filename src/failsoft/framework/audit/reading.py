@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from failsoft.framework.audit.sealing import BadLine, Head, Seal, follow
 from failsoft.framework.audit.segments import segments
 
-__all__ = ["Scan", "entries", "find", "lines_of", "tail"]
+__all__ = ["Scan", "entries", "find", "lines_of", "newest", "tail"]
 
 _BLOCK = 1 << 20
 _ANOTHER = "it is not the entry that was written here: the head kept elsewhere is of another"
@@ -93,9 +94,64 @@ def tail(path: Path, limit: int) -> list[dict[str, Any]]:
     return found
 
 
+def newest(path: Path, field: str, value: str, *, limit: int, bytes_at_most: int) -> tuple[list[dict[str, Any]], bool]:
+    """Return the last entries that have a value in a field, oldest first, and whether there may be more before them.
+
+    Args:
+        path: The log.
+        field: A key of entries.
+        value: What it has to be.
+        limit: Entries at most.
+        bytes_at_most: How much of the log is looked through, from its end.
+    """
+    found: list[dict[str, Any]] = []
+    needle = f"{json.dumps(field)}:{json.dumps(value)}".encode("ascii")
+    seen = 0
+    for line in _backwards(path):
+        seen += len(line) + 1
+        if len(found) == limit or seen > bytes_at_most:
+            return found[::-1], True
+        if needle not in line:
+            continue
+        entry = _parsed(line)
+        # A file that is put aside while it is read is met again under its new name.
+        is_known = bool(found) and entry is not None and entry.get("seq", 0) >= found[-1].get("seq", 0)
+        if entry is not None and entry.get(field) == value and not is_known:
+            found.append(entry)
+    return found[::-1], False
+
+
 def find(path: Path, error_id: str) -> list[dict[str, Any]]:
     """Return the entries with that error id, in order."""
     return [entry for entry in entries(path) if entry.get("error_id") == error_id]
+
+
+def _backwards(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a log, the last one first; the file that is written is opened before the others are listed."""
+    with ExitStack() as held:
+        try:
+            current = [held.enter_context(path.open("rb"))]
+        except FileNotFoundError:
+            current = []
+        aside = reversed(segments(path))
+        for stream in current:
+            yield from _lines_backwards(stream)
+        for file in aside:
+            with file.open("rb") as stream:
+                yield from _lines_backwards(stream)
+
+
+def _lines_backwards(stream: BinaryIO) -> Iterator[bytes]:
+    position = stream.seek(0, os.SEEK_END)
+    rest = b""
+    while position:
+        start = max(0, position - _BLOCK)
+        stream.seek(start)
+        rest, *lines = (stream.read(position - start) + rest).split(b"\n")
+        position = start
+        yield from (line for line in reversed(lines) if line)
+    if rest:
+        yield rest
 
 
 def _last_of(file: Path, limit: int) -> list[dict[str, Any]]:

@@ -22,9 +22,10 @@ from loguru import logger
 from failsoft.framework.audit.head_file import HeadFile
 from failsoft.framework.audit.locking import NotWritten
 from failsoft.framework.audit.log_file import LogFile
-from failsoft.framework.audit.reading import tail
+from failsoft.framework.audit.reading import newest, tail
 from failsoft.framework.audit.sealing import Seal
-from failsoft.framework.audit.verify import default_head
+from failsoft.framework.audit.segments import segments
+from failsoft.framework.audit.verify import Verdict, default_head, verify
 from failsoft.framework.errors import AuditLockFailed, AuditLogFailed
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ class AuditLog:
         wait_s: float = 5.0,
     ) -> None:
         self.path = Path(path).absolute()
+        self._key = key
         self._seal = Seal(key)
         self._head_path = Path(head_path).absolute() if head_path is not None else default_head(self.path)
         self._max_bytes = max_bytes
@@ -162,6 +164,34 @@ class AuditLog:
             OSError: A file is there and cannot be read.
         """
         return tail(self.path, limit)
+
+    def newest(self, field: str, value: str, *, limit: int, bytes_at_most: int) -> tuple[list[dict[str, Any]], bool]:
+        """Return the last entries with a value in a field, oldest first, and whether there may be more before them.
+
+        Reads files: not for the event loop.
+
+        Args:
+            field: A key of entries.
+            value: What it has to be.
+            limit: Entries at most.
+            bytes_at_most: How much of the log is looked through, from its end.
+
+        Raises:
+            OSError: A file is there and cannot be read.
+        """
+        return newest(self.path, field, value, limit=limit, bytes_at_most=bytes_at_most)
+
+    def verify(self) -> Verdict:
+        """Return whether the log is as it was written. Reads all of it: not for the event loop.
+
+        Raises:
+            OSError: A file is there and cannot be read.
+        """
+        return verify(self.path, key=self._key, head_path=self._head_path)
+
+    def size_bytes(self) -> int:
+        """Return how much there is to read, files that were put aside included."""
+        return sum(file.stat().st_size for file in (self.path, *segments(self.path)) if file.exists())
 
     def close(self, timeout_s: float = 10.0) -> bool:
         """Write what waits, and take no more. Return whether everything was written within the limit in seconds."""

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 __all__ = [
+    "AuditLimit",
     "Content",
     "ExpectedHash",
     "FilePath",
@@ -35,6 +36,7 @@ WorkspaceRoot = Annotated[
     ),
 ]
 RoleName = Annotated[str, Field(min_length=1, max_length=100, description="The role to work in", examples=["WINDSURF"])]
+AuditLimit = Annotated[int, Field(ge=1, le=200, description="Entries to return at most, the last ones")]
 ReportTitle = Annotated[
     str, Field(min_length=1, max_length=200, description="What went wrong, in one line", examples=["A patch was lost"])
 ]

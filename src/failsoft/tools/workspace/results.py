@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from typing_extensions import TypedDict
 
 from failsoft.tools.files import EntryKind
 
 __all__ = [
+    "AuditEntries",
+    "AuditEntry",
     "BegunSession",
     "EndedSession",
     "FileContent",
@@ -60,6 +64,38 @@ class FileList(TypedDict):
     path: str
     entries: list[FileEntry]
     total: int
+
+
+class AuditEntry(TypedDict):
+    """What became of one call. `session_id` is told if it is the caller's; `own` says so. `message` is of a failure."""
+
+    seq: int
+    timestamp: str
+    event: str
+    tool_name: str
+    error_id: str | None
+    error_code: str | None
+    effect: str | None
+    role: str | None
+    session_id: str | None
+    own: bool
+    principal: str | None
+    invariant_id: str | None
+    phase_id: str | None
+    plan_hash: str | None
+    message: str | None
+    facts: dict[str, Any] | None
+
+
+class AuditEntries(TypedDict):
+    """Entries of a workspace, oldest first; whether there may be earlier ones; whether the log is as it was written.
+
+    A log of more than 4 MB is `not_checked`.
+    """
+
+    entries: list[AuditEntry]
+    has_more: bool
+    chain: Literal["whole", "broken", "not_checked"]
 
 
 class WrittenReport(TypedDict):

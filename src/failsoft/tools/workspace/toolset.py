@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from loguru import logger
+
 from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.chain import Middleware
 from failsoft.framework.context import LOCAL_PRINCIPAL, CallContext
@@ -20,6 +22,7 @@ from failsoft.framework.tool import BaseTool
 from failsoft.tools.edit.errors import HashMismatch
 from failsoft.tools.files import FileFault, Files, Roots
 from failsoft.tools.workspace.arguments import (
+    AuditLimit,
     Content,
     ExpectedHash,
     FilePath,
@@ -38,6 +41,7 @@ from failsoft.tools.workspace.arguments import (
     WorkspaceRoot,
     WritePlanHash,
 )
+from failsoft.tools.workspace.audit_reading import read_entries
 from failsoft.tools.workspace.coded import coded_root
 from failsoft.tools.workspace.desk import Desk, Guard
 from failsoft.tools.workspace.file_errors import FileAlreadyExists
@@ -49,6 +53,7 @@ from failsoft.tools.workspace.policy_errors import PreflightFailed
 from failsoft.tools.workspace.preflight import Preflight, PreflightResult
 from failsoft.tools.workspace.reports import Reports
 from failsoft.tools.workspace.results import (
+    AuditEntries,
     BegunSession,
     EndedSession,
     FileContent,
@@ -163,6 +168,15 @@ class Workspace(BaseTool):
         call.audit(path=report["path"], sha256=report["sha256"])
         report["locked"] = cause is not None and not await self._sessions.unlock(session, cause)
         return report
+
+    @operation(read_only=True, open_world=False, title="Read the audit log")
+    async def read_audit_log(
+        self, call: CallContext, limit: AuditLimit = 20, session_id: SessionId = None
+    ) -> AuditEntries:
+        """Return what happened in this workspace last: failures, and calls that changed something."""
+        session = await self._session(call, session_id, "read")
+        log = self.audit if self.audit is not None else self.runtime.audit
+        return await self.runtime.threads.run(lambda: read_entries(log, session, limit))
 
     @operation(read_only=True, open_world=False, title="Read a file")
     async def read_file(self, call: CallContext, path: FilePath, session_id: SessionId = None) -> FileContent:
@@ -301,9 +315,19 @@ class Workspace(BaseTool):
         """Return what a preflight command came to: its output helps whoever has to mend it, and is never logged."""
         return error.public() if isinstance(error, PreflightFailed) else {}
 
+    async def startup(self) -> None:
+        """Finish or undo what a crash left half done."""
+        await self.runtime.threads.run(self._recover)
+
     async def on_failure(self, failure: Failure, call: CallContext) -> None:
         """Lock the session in which an invariant did not hold."""
         await self._gate.shut(failure, call)
+
+    def _recover(self) -> None:
+        try:
+            Files(self._on_disk, state_folder=self._state_folder).recover()
+        except FileFault as fault:
+            logger.opt(exception=fault).warning("What a crash may have left could not be looked at")
 
     def _folder(self, path: str) -> tuple[str, str]:
         """Return the folder that a session shall have, without links, and which one that is."""

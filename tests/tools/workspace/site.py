@@ -42,13 +42,21 @@ class Site:
         **scope: Any,
     ) -> dict[str, Any]:
         """Return the answer to one call, after every check that a client could make."""
+        return asyncio.run(self.called(tool, operation, params, principal=principal, **scope))
 
-        async def run() -> dict[str, Any]:
-            bound = tool.operations[operation]
-            known = CallScope(max_response_bytes=1_000_000, toolbox=tool.toolbox, principal=principal, **scope)
-            return check_wellformed(await bound.call(params or {}, known), bound)
-
-        return asyncio.run(run())
+    async def called(
+        self,
+        tool: Workspace,
+        operation: str,
+        params: dict[str, Any] | None = None,
+        *,
+        principal: str | None = LOCAL_PRINCIPAL,
+        **scope: Any,
+    ) -> dict[str, Any]:
+        """Return the same where an event loop runs already."""
+        bound = tool.operations[operation]
+        known = CallScope(max_response_bytes=1_000_000, toolbox=tool.toolbox, principal=principal, **scope)
+        return check_wellformed(await bound.call(params or {}, known), bound)
 
     def begin(self, tool: Workspace, role: str = "WINDSURF", *, root: Path | None = None, **scope: Any) -> str:
         """Return the id of a new session in the project, or in another folder."""

@@ -24,9 +24,12 @@ BOUND_S = 30
 class Served:
     """A server in a process of its own. Its stderr is read by a thread, so that it never blocks."""
 
+    program: tuple[str, ...] = (str(SERVING),)
+    """What Python runs, before the arguments."""
+
     def __init__(self, *arguments: str, **environment: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(SERVING), *arguments],
+            [sys.executable, *self.program, *arguments],
             env={**os.environ, **environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -14,7 +14,6 @@ __all__ = [
     "MOVE_LINK",
     "SWAP_FILE",
     "SWAP_FOLDER",
-    "SWAP_HARD_LINK",
     "Swapper",
     "made_tree",
     "outside",
@@ -68,19 +67,6 @@ while True:
     swapped()
     os.link("kept", "again")
     os.rename("again", "file")
-"""
-
-SWAP_HARD_LINK = """
-os.chdir(os.path.join(tree, "place"))
-os.rename("file", "kept")
-print("ready", flush=True)
-while True:
-    os.link(os.path.join(outside, "file"), "link")
-    os.rename("link", "file")       # the file from outside, under a name of ours
-    swapped()
-    with open("new", "w") as file:
-        file.write("inside")
-    os.rename("new", "file")
 """
 
 MOVE_LINK = """

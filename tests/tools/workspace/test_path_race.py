@@ -20,7 +20,6 @@ from tests.tools.files.swapping import (
     EXCHANGE_FOLDER,
     MOVE_LINK,
     SWAP_FILE,
-    SWAP_HARD_LINK,
     Swapper,
     made_tree,
     outside,
@@ -36,7 +35,6 @@ WAYS = {
     "folder": (EXCHANGE_FOLDER, False),
     "file": (SWAP_FILE, True),
     "link": (MOVE_LINK, False),
-    "second name": (SWAP_HARD_LINK, False),
 }
 """Each with whether files may have several names: for one that is swapped by a link the other process keeps two."""
 

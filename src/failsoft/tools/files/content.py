@@ -96,25 +96,11 @@ def _read_once(place: Place, limit: int, *, several_names: bool) -> Content | No
             raise TooLarge(place.path, size_bytes=before.st_size, limit_bytes=limit)
         data = _read_all(file, before.st_size, limit)
         after = os.fstat(file)
-        if not several_names and not _is_its_only_name(place, after):
-            return None
     finally:
         os.close(file)
     if len(data) > limit:
         raise TooLarge(place.path, size_bytes=max(len(data), after.st_size), limit_bytes=limit)
     return Content(data, after) if identity_of(before) == identity_of(after) else None
-
-
-def _is_its_only_name(place: Place, facts: os.stat_result) -> bool:
-    """Return whether the one name that a file had after it was opened is the name that it was opened by.
-
-    Whoever is quick takes that one away in between, and what is left is the name elsewhere. A file that has no name any
-    more has only been replaced.
-    """
-    if facts.st_nlink == 0:
-        return True
-    now = place.facts()
-    return now is not None and os.path.samestat(now, facts) and now.st_nlink == 1
 
 
 def _read_all(file: int, size: int, limit: int) -> bytes:

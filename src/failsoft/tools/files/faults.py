@@ -57,7 +57,11 @@ class OutsideRoots(FileFault):
 
 
 class SeveralNames(OutsideRoots):
-    """The file has another name, and nobody can tell where: hard links do not say what else leads to a file."""
+    """The file has another name, and nobody can tell where: hard links do not say what else leads to a file.
+
+    That is asked once the file is open. Whoever gives a file a name here and takes it away in that very moment goes
+    unseen; but the system lets only those make a hard link who may read the file, and so could have copied it.
+    """
 
 
 class NotARegularFile(FileFault):

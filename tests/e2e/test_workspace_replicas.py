@@ -1,0 +1,231 @@
+"""Two servers over HTTP, one with two workers, and a Redis between them: sessions, plans and locks are shared."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import redis
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.recovery.state.redis_server import RedisServer
+from tests.server.processes import Served
+
+pytestmark = [pytest.mark.redis, pytest.mark.slow]
+
+PLANNER, WORKER = "ANTIGRAVITY", "WINDSURF"
+
+
+class ByCommand(Served):
+    """`failsoft serve workspace`, as an operator starts it."""
+
+    program = ("-m", "failsoft", "serve", "workspace")
+
+
+class WithTokens(Served):
+    """The same toolset from Python, with a verifier that knows several callers."""
+
+    program = (str(Path(__file__).with_name("serving_workspace.py")),)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls which server, as a client that connects anew each time: any worker may answer."""
+
+    url: str
+    folder: Path
+    token: str | None = None
+    session: str | None = None
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[Client]:
+        headers = {} if self.token is None else {"authorization": f"Bearer {self.token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            Client(streamable_http_client(self.url, http_client=http)) as client,
+        ):
+            yield client
+
+    def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """Return the answer of a tool."""
+        if self.session is not None:
+            arguments = {"session_id": self.session, **arguments}
+
+        async def run() -> Any:
+            async with self._client() as client:
+                return (await client.call_tool(name, arguments)).structured_content
+
+        answer: dict[str, Any] = asyncio.run(run())
+        return answer
+
+    def begin(self, role: str) -> Caller:
+        """Return the same caller in a new session."""
+        return replace(
+            self, session=self.data("begin_session", workspace_root=str(self.folder), role=role)["session_id"]
+        )
+
+    def data(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """Return what a call that works returns."""
+        answer = self.call(name, **arguments)
+        assert answer.get("success"), answer
+        data: dict[str, Any] = answer["data"]
+        return data
+
+    def code(self, name: str, **arguments: Any) -> str:
+        """Return the code of a call that fails without any effect."""
+        answer = self.call(name, **arguments)
+        assert answer["effect"] == "none", answer
+        code: str = answer["error_code"]
+        return code
+
+    def at(self, url: str) -> Caller:
+        """Return the same caller at another server."""
+        return replace(self, url=url)
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """The addresses of two servers for the same folder, and their Redis."""
+
+    root: Path
+    one: str
+    other: str
+    store: RedisServer
+    numbers: Iterator[int]
+
+    def caller(self, name: str | None = None) -> Caller:
+        """Return a caller of the first server with a workspace of the test's own."""
+        token = None if name is None else f"{name}:secret"
+        folder = self.root / f"project-{next(self.numbers)}"
+        folder.mkdir()
+        (folder / "a.md").write_text("one\n")
+        return Caller(self.one, folder, token)
+
+
+def started(
+    tmp_path_factory: pytest.TempPathFactory, stack: ExitStack, kind: type[Served], *arguments: str, workers: list[str]
+) -> Replicas:
+    """Start both servers on one Redis."""
+    root = tmp_path_factory.mktemp("served")
+    store = RedisServer()
+    stack.callback(store.close)
+    told = [argument.replace("{root}", str(root)) for argument in arguments]
+    servers = [kind(*told, FAILSOFT_STATE_URL=store.url), kind(*told, *workers, FAILSOFT_STATE_URL=store.url)]
+    for server in servers:
+        stack.callback(server.close)
+    one, other = (server.wait_for("failsoft serves ").partition(" ")[0] for server in servers)
+    return Replicas(root, one, other, store, itertools.count())
+
+
+@pytest.fixture(scope="module")
+def replicas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
+    """Serve without tokens."""
+    http = ("--root", "{root}", "--transport", "http", "--port", "0")
+    with ExitStack() as stack:
+        yield started(tmp_path_factory, stack, ByCommand, *http, workers=["--workers", "2"])
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
+    """Serve to callers with tokens."""
+    with ExitStack() as stack:
+        yield started(tmp_path_factory, stack, WithTokens, "{root}", workers=["2"])
+
+
+def test_a_session_that_began_on_one_server_works_and_ends_on_the_other(replicas: Replicas) -> None:
+    here = replicas.caller().begin(PLANNER)
+    there = here.at(replicas.other)
+    for _ in range(4):  # whichever worker answers
+        assert there.data("read_file", path="a.md")["content"] == "one\n"
+        assert [entry["name"] for entry in there.data("list_files")["entries"]] == ["a.md"]
+    assert there.data("end_session")["session_id"] == here.session
+    assert {caller.code("read_file", path="a.md") for caller in (here, there)} == {"SESSION_NOT_INITIALIZED"}
+
+
+def test_a_plan_is_submitted_here_approved_there_and_used_on_both(replicas: Replicas) -> None:
+    author = replicas.caller().begin(PLANNER)
+    approver = replace(author, url=replicas.other, session=None).begin(PLANNER)
+    worker = replace(author, session=None).begin(WORKER)
+    plan = author.data("submit_plan", title="Write", files=["docs/**"])["plan_hash"]
+    assert worker.at(replicas.other).code("write_file", path="docs/a.md", content="x") == "PLAN_NOT_APPROVED"
+    assert author.at(replicas.other).code("approve_plan", plan_hash=plan) == "UNAUTHORIZED_ACTION"
+    approver.data("approve_plan", plan_hash=plan)
+    assert [one["approved"] for one in author.data("list_plans")["plans"]] == [True]
+    for number, url in enumerate([replicas.one, *[replicas.other] * 4]):
+        assert worker.at(url).data("write_file", path=f"docs/{number}.md", content="x\n")["created"]
+        assert worker.at(url).code("write_file", path=f"src/{number}.md", content="x\n") == "PLAN_SCOPE_VIOLATION"
+
+
+def test_a_session_that_is_locked_here_is_locked_there_until_either_has_reported(replicas: Replicas) -> None:
+    here = replicas.caller().begin(WORKER)
+    there = here.at(replicas.other)
+    here.folder.rename(aside := here.folder.with_name(f"{here.folder.name}-aside"))
+    here.folder.mkdir()
+    assert there.code("list_files") == "INVARIANT_VIOLATION"
+    here.folder.rmdir()
+    aside.rename(here.folder)
+    for caller in (here, *[there] * 3):
+        assert caller.code("list_files") == "SESSION_LOCKED"
+        assert caller.code("end_session") == "SESSION_LOCKED"
+    step = here.call("list_files")["next_step"]
+    assert there.data(step["tool"], **step["arguments"])["locked"] is False
+    for caller in (here, *[there] * 3):
+        assert {entry["name"] for entry in caller.data("list_files")["entries"]} == {"a.md", "docs"}
+
+
+def test_who_calls_is_who_holds_the_token_on_every_server(guarded: Replicas) -> None:
+    alice = guarded.caller("alice").begin(PLANNER)
+    bob = replace(alice, url=guarded.other, token="bob:secret", session=None)
+    assert bob.at(guarded.one).code("begin_session", workspace_root="/", role=WORKER) == "OUTSIDE_WORKSPACE"
+    worker = bob.begin(WORKER)
+    for url in (guarded.one, *[guarded.other] * 3):
+        assert (
+            replace(worker, url=url, session=alice.session).code("read_file", path="a.md") == "INSUFFICIENT_PERMISSIONS"
+        )
+        assert replace(worker, url=url, session=None).code("read_file", path="a.md") == "SESSION_NOT_INITIALIZED"
+        again = {"workspace_root": str(alice.folder), "role": PLANNER}
+        assert replace(worker, url=url, session=None).code("begin_session", **again) == "ROLE_MISMATCH"
+    for headers in ({}, {"authorization": "Bearer mallory:guess"}):
+        assert {httpx2.post(url, json={}, headers=headers).status_code for url in (guarded.one, guarded.other)} == {401}
+
+
+def test_nobody_approves_a_plan_of_their_own_from_any_session_on_any_server(guarded: Replicas) -> None:
+    alice = guarded.caller("alice").begin(PLANNER)
+    plan = alice.data("submit_plan", title="Write", files=["b.md"])["plan_hash"]
+    again = replace(alice, url=guarded.other, session=None).begin(PLANNER)
+    bob = replace(again, token="bob:secret", session=None).begin(WORKER)
+    carol = replace(again, token="carol:secret", session=None).begin(PLANNER)
+    for caller in (alice, again, bob):
+        assert caller.code("approve_plan", plan_hash=plan) == "UNAUTHORIZED_ACTION"
+    assert bob.code("write_file", path="b.md", content="x\n", plan_hash=plan) == "PLAN_NOT_APPROVED"
+    assert carol.data("approve_plan", plan_hash=plan)["approved"]
+    assert bob.at(guarded.one).data("write_file", path="b.md", content="x\n", plan_hash=plan)["created"]
+
+
+def test_whoever_reads_the_store_finds_nothing_to_call_with(guarded: Replicas) -> None:
+    callers = [guarded.caller("dora").begin(PLANNER) for _ in range(20)]
+    sessions = {str(caller.session) for caller in callers}
+    assert len(sessions) == 20
+    assert {(uuid.UUID(one).version, uuid.UUID(one).variant) for one in sessions} == {(4, uuid.RFC_4122)}
+    kept = dict(everything(guarded.store))
+    assert sum(b"workspace-session:" in key for key in kept) >= 20
+    text = json.dumps([[repr(key), repr(value)] for key, value in kept.items()])
+    assert not [one for one in sessions if one in text or one.replace("-", "") in text]
+    assert "dora:secret" not in text
+
+
+def everything(store: RedisServer) -> Iterator[tuple[bytes, Any]]:
+    """Yield all keys of a Redis with their values, whatever their types."""
+    with redis.Redis.from_url(store.url) as client:
+        for key in client.scan_iter():
+            yield key, client.dump(key)

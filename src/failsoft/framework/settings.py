@@ -216,6 +216,10 @@ class Settings(BaseSettings):
         default=False,
         description="Read and replace files that have several names, too: one of them may lie outside the workspace.",
     )
+    flux_tables: Path | None = Field(
+        default=None,
+        description="Folder, wheel or sdist with the tables of ModelSEED; by default what is installed.",
+    )
     flux_keep_s: float = Field(
         default=86_400.0,
         gt=0,

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from typing import NotRequired
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-__all__ = ["DeletedModel", "ListedModel", "ModelList"]
+__all__ = [
+    "CompoundHit",
+    "CompoundHits",
+    "CompoundName",
+    "DeletedModel",
+    "ExchangeFlux",
+    "ExportedModel",
+    "FbaResult",
+    "ListedMedia",
+    "ListedModel",
+    "Media",
+    "MediaCompound",
+    "MediaList",
+    "ModelList",
+    "ReactionHit",
+    "ReactionHits",
+    "ReactionName",
+]
 
 
 class ListedModel(TypedDict):
@@ -35,3 +52,140 @@ class DeletedModel(TypedDict):
 
     model_id: str
     name: str
+
+
+class CompoundName(TypedDict):
+    """A compound of ModelSEED; `replaced_by` are the compounds that an obsolete one was merged with."""
+
+    compound_id: str
+    name: str
+    abbreviation: NotRequired[str]
+    formula: NotRequired[str]
+    charge: NotRequired[int]
+    mass: NotRequired[float]
+    aliases: NotRequired[dict[str, list[str]]]
+    is_obsolete: NotRequired[bool]
+    replaced_by: NotRequired[list[str]]
+
+
+class ReactionName(TypedDict):
+    """A reaction of ModelSEED. `reversibility` is `>`, `<`, `=` for both ways, or `?` where nobody knows."""
+
+    reaction_id: str
+    name: str
+    abbreviation: NotRequired[str]
+    equation: NotRequired[str]
+    equation_with_ids: NotRequired[str]
+    reversibility: str
+    is_transport: bool
+    ec_numbers: NotRequired[list[str]]
+    aliases: NotRequired[dict[str, list[str]]]
+    is_obsolete: NotRequired[bool]
+    replaced_by: NotRequired[list[str]]
+
+
+class CompoundHit(TypedDict):
+    """A compound that a search found; `matched` is the other name or id that it was found by."""
+
+    compound_id: str
+    name: str
+    formula: NotRequired[str]
+    charge: NotRequired[int]
+    matched: NotRequired[str]
+    is_obsolete: NotRequired[bool]
+    replaced_by: NotRequired[list[str]]
+
+
+class CompoundHits(TypedDict):
+    """The compounds that a search found, best first; `total` counts all of them."""
+
+    results: list[CompoundHit]
+    total: int
+
+
+class ReactionHit(TypedDict):
+    """A reaction that a search found; `matched` is the other name or id that it was found by."""
+
+    reaction_id: str
+    name: str
+    equation: NotRequired[str]
+    matched: NotRequired[str]
+    is_obsolete: NotRequired[bool]
+    replaced_by: NotRequired[list[str]]
+
+
+class ReactionHits(TypedDict):
+    """The reactions that a search found, best first; `total` counts all of them."""
+
+    results: list[ReactionHit]
+    total: int
+
+
+class MediaCompound(TypedDict):
+    """A compound in a medium. A negative lower bound is uptake, a positive upper one secretion; null is infinite."""
+
+    compound_id: str
+    name: NotRequired[str]
+    formula: NotRequired[str]
+    bounds: list[float | None]
+
+
+class Media(TypedDict):
+    """A medium that was made: its id, and what is in it."""
+
+    media_id: str
+    num_compounds: int
+    compounds: list[MediaCompound]
+
+
+class ListedMedia(TypedDict):
+    """A medium in a list, with the ids of its compounds."""
+
+    media_id: str
+    num_compounds: int
+    compounds: list[str]
+
+
+class MediaList(TypedDict):
+    """The media of a caller, oldest first."""
+
+    media: list[ListedMedia]
+    total: int
+
+
+class ExchangeFlux(TypedDict):
+    """A flux between the model and its surroundings: negative is uptake, unless a warning says otherwise."""
+
+    exchange: str
+    compound_id: NotRequired[str]
+    name: str
+    flux: float
+
+
+class FbaResult(TypedDict):
+    """An optimum: `growth_rate` per hour if the objective is biomass, and the largest fluxes."""
+
+    model_id: str
+    media_id: NotRequired[str]
+    objective: str
+    objective_value: float
+    growth_rate: NotRequired[float]
+    status: str
+    fluxes: dict[str, float]
+    num_active_reactions: int
+    fluxes_omitted: int
+    uptakes: list[ExchangeFlux]
+    secretions: list[ExchangeFlux]
+
+
+class ExportedModel(TypedDict):
+    """A model, or a part of it, in cobra's JSON; an infinite bound is null. `next_offset` is where the rest begins."""
+
+    model_id: str
+    section: str
+    model: dict[str, Any]
+    num_reactions: int
+    num_metabolites: int
+    num_genes: int
+    offset: NotRequired[int]
+    next_offset: NotRequired[int]

@@ -86,9 +86,11 @@ def _elements(file: Any) -> Iterator[ET.Element]:
 
 
 def _take_species(element: ET.Element, species: dict[str, _Species], found: _Found) -> None:
+    # BiGG writes the formula behind some names, so that water is `H2O H2O`.
     own = _annotations(element)
     ids = [item for item in own.pop(_COMPOUND, ()) if COMPOUND_ID.fullmatch(item)]
-    name = _single(element.get("name") or element.get("id") or "")
+    formula = element.get(f"{_FBC}chemicalFormula", "")
+    name = (element.get("name") or element.get("id") or "").removesuffix(f" {formula}")
     label = min(ids) if ids else element.get("id", "").removeprefix("M_")
     species[element.get("id", "")] = _Species(label, name, element.get("compartment", ""))
     charge = element.get(f"{_FBC}charge")
@@ -100,19 +102,13 @@ def _take_species(element: ET.Element, species: dict[str, _Species], found: _Fou
             id=item,
             name=name,
             abbreviation=next(iter(own.get("bigg.metabolite", ())), ""),
-            formula=element.get(f"{_FBC}chemicalFormula", ""),
+            formula=formula,
             charge=None if charge is None else int(charge),
             mass=None,
             is_obsolete=False,
             linked=(),
             aliases={_SOURCES[source]: tuple(names) for source, names in own.items() if source in _SOURCES},
         )
-
-
-def _single(name: str) -> str:
-    """Return a name once: BiGG writes the formula behind some names, so that water is `H2O H2O`."""
-    first, _, second = name.partition(" ")
-    return first if first == second else name
 
 
 def _take_reaction(element: ET.Element, species: dict[str, _Species], found: _Found) -> None:

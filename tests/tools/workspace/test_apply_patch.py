@@ -72,6 +72,7 @@ def test_the_header_may_name_the_file_as_the_call_does(site: Site, working: Work
         ("a.md", "@@ -2,0 +3 @@\n+three\n", {}, "PATCH_APPLY_FAILED"),
         ("a.md", "one\n", {}, "PATCH_INVALID"),
         ("a.md", "", {}, "INVALID_INPUT_VALUE"),
+        ("a.md", "@@ -1 +1 @@\n-one\n+\ud800\n", {}, "INVALID_INPUT_FORMAT"),
         ("a.md", CHANGE, {"expected_hash": "0" * 64}, "HASH_MISMATCH"),
         ("a.md", CHANGE, {"expected_hash": "0"}, "INVALID_INPUT_FORMAT"),
         ("gone.md", CHANGE, {}, "FILE_NOT_FOUND"),

@@ -127,4 +127,5 @@ def test_what_could_not_be_held_to_is_refused(pattern: str) -> None:
 def test_a_plan_names_at_least_one_file_and_not_too_many() -> None:
     assert [fault.path for fault in faults_of([])] == ["files"]
     assert [fault.path for fault in faults_of(["a"] * (FILES_AT_MOST + 1))] == ["files"]
-    assert faults_of(["a"] * FILES_AT_MOST) == []
+    assert [fault.path for fault in faults_of(["a" * 101] * FILES_AT_MOST)] == ["files"]
+    assert faults_of(["a" * 100] * FILES_AT_MOST) == []

@@ -210,6 +210,7 @@ OUTSIDE = {
     "by the name of a link that leads in": "in/a.md",
     "by a link that leads in": "in.md",
     "in several steps": "docs/steps/a.md",
+    "through a link to a folder that does not exist": "docs/gone/a.md",
 }
 
 
@@ -224,7 +225,7 @@ def test_nothing_outside_the_plan_is_written_whatever_leads_there(
     for file in ("src/a.py", "src/b.md", "docs/a.md"):
         (site.project / file).write_text("old\n")
     links = {"docs/out": "../src", "docs/link.md": "../src/b.md", "docs/new.md": "../src/new.md", "in": "docs"}
-    for link, target in {**links, "in.md": "docs/a.md", "docs/steps": "./out", "docs/up": str(site.project)}.items():
+    for link, target in {**links, "in.md": "docs/a.md", "docs/steps": "./out", "docs/gone": "../src/gone"}.items():
         (site.project / link).symlink_to(target)
     before = {path: path.read_text() if path.is_file() else None for path in sorted(site.project.rglob("*"))}
     site.allow(tool, "docs/**")
@@ -306,6 +307,17 @@ def test_plans_are_listed_the_newest_first_and_in_parts(site: Site, tool: Worksp
         submit(site, tool, title=f"Plan {number}")
     data = site.call(tool, "list_plans", {"limit": 2})["data"]
     assert ([plan["title"] for plan in data["plans"]], data["total"]) == (["Plan 4", "Plan 3"], 5)
+
+
+def test_the_largest_plan_is_listed_whole_and_more_of_them_one_by_one(site: Site, tool: Workspace) -> None:
+    site.begin(tool, PLANNER)
+    for number in range(3):
+        plan = {"title": f"Plan {number}", "files": [f"{place:03}" + "\U0001f600" * 97 for place in range(200)]}
+        assert submit(site, tool, **plan, body="\x01" * 50_000)["success"]
+    refused = site.call(tool, "list_plans")
+    assert told(refused) == ("RESULT_TOO_LARGE", "none")
+    step = refused["next_step"]
+    assert site.call(tool, step["tool"], {**step["arguments"], "limit": 1})["data"]["plans"][0]["title"] == "Plan 2"
 
 
 def test_of_too_many_plans_the_newest_are_listed(site: Site, tool: Workspace) -> None:

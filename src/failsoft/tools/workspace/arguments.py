@@ -94,7 +94,7 @@ PlanFiles = Annotated[
         examples=[["src/app.py", "docs/**"]],
     ),
 ]
-PlanBody = Annotated[str, Field(max_length=100_000, description="The plan itself, for those who approve it")]
+PlanBody = Annotated[str, Field(max_length=50_000, description="The plan itself, for those who approve it")]
 PlanHash = Annotated[str, Field(max_length=100, description="The plan, by the hash that submit_plan returned")]
 WritePlanHash = Annotated[
     str | None,

@@ -16,6 +16,8 @@ __all__ = ["FILES_AT_MOST", "covers", "faults_of", "normal"]
 FILES_AT_MOST = 200
 """Paths and globs of one plan."""
 _LENGTH_AT_MOST = 1_000
+_ALL_AT_MOST = 20_000
+"""Characters of all files of a plan: whoever approves it has to get it in one answer."""
 _EXPECTED = "a path or glob, relative to the workspace"
 _DEEP = "**"
 
@@ -29,6 +31,9 @@ def faults_of(files: Sequence[str]) -> list[Violation]:
     """Return what is wrong with the files of a plan that shall be submitted."""
     if not 1 <= len(files) <= FILES_AT_MOST:
         said = f"expected 1 to {FILES_AT_MOST} paths or globs"
+        return [Violation(path="files", reason="length", message=said, expected=said.removeprefix("expected "))]
+    if sum(map(len, files)) > _ALL_AT_MOST:
+        said = f"expected at most {_ALL_AT_MOST} characters in all"
         return [Violation(path="files", reason="length", message=said, expected=said.removeprefix("expected "))]
     faults = [(place, _fault_of(pattern)) for place, pattern in enumerate(files)]
     return [

@@ -18,7 +18,7 @@ from failsoft.framework.receipt import RecoveryReceipt
 from failsoft.framework.stop_reason import StopReason
 from failsoft.framework.text import bounded
 
-__all__ = ["LOCAL_PRINCIPAL", "CallContext", "CallScope", "ProgressReporter"]
+__all__ = ["LOCAL_PRINCIPAL", "NO_SCOPE", "CallContext", "CallScope", "ProgressReporter"]
 
 ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 LOCAL_PRINCIPAL = "local"

@@ -7,6 +7,8 @@ from typing import Any, NotRequired
 from typing_extensions import TypedDict
 
 __all__ = [
+    "AddedReaction",
+    "BuiltModel",
     "CompoundHit",
     "CompoundHits",
     "CompoundName",
@@ -14,6 +16,7 @@ __all__ = [
     "ExchangeFlux",
     "ExportedModel",
     "FbaResult",
+    "GapfilledModel",
     "ListedMedia",
     "ListedModel",
     "Media",
@@ -32,12 +35,52 @@ class ListedModel(TypedDict):
     model_id: str
     name: NotRequired[str]
     source: NotRequired[str]
+    template: NotRequired[str]
     parent: NotRequired[str]
     num_reactions: NotRequired[int]
     num_metabolites: NotRequired[int]
     num_genes: NotRequired[int]
     num_exchange_reactions: NotRequired[int]
     objective: NotRequired[str]
+
+
+class BuiltModel(TypedDict):
+    """A draft of a model. `growth_on_complete_medium` is per hour, 0 if it cannot grow at all yet."""
+
+    model_id: str
+    name: NotRequired[str]
+    source: str
+    template: str
+    num_reactions: int
+    num_metabolites: int
+    num_genes: int
+    num_exchange_reactions: int
+    objective: str
+    growth_on_complete_medium: float
+
+
+class AddedReaction(TypedDict):
+    """A reaction that fills a gap."""
+
+    id: str
+    name: str
+    equation: str
+
+
+class GapfilledModel(TypedDict):
+    """A model with its gaps filled, under an id of its own, and how it grows on the medium now, per hour."""
+
+    model_id: str
+    name: NotRequired[str]
+    parent: str
+    media_id: str
+    growth_rate: float
+    num_reactions_added: int
+    reactions_added: list[AddedReaction]
+    universe: str
+    num_reactions: int
+    num_metabolites: int
+    num_genes: int
 
 
 class ModelList(TypedDict):

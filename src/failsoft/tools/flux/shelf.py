@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from failsoft.framework.context import LOCAL_PRINCIPAL, CallContext
+from failsoft.framework.context import LOCAL_PRINCIPAL, NO_SCOPE, CallContext
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import NextStep, NotFound
 from failsoft.framework.state_port import StateStore
@@ -137,7 +137,7 @@ class Shelf:
         return [_media(media_id, kept) for media_id, kept in found if kept is not None]
 
     async def _put(self, call: CallContext, kind: str, kept: Mapping[str, Any], suffix: str = "") -> str:
-        is_alone = call.principal == LOCAL_PRINCIPAL and self._store.is_local
+        is_alone = _owner(call) == LOCAL_PRINCIPAL and self._store.is_local
         while True:
             # 128 random bits, so that nobody guesses the handle of somebody else's; where there is nobody else, a
             # short one costs a model fewer tokens each time.
@@ -154,7 +154,7 @@ class Shelf:
 
     async def _list(self, call: CallContext, kind: str, *, added: str = "", removed: str = "") -> list[str]:
         """Return the ids that a caller has made; of a caller whom nothing tells apart from others, none."""
-        owner = call.principal or call.session_id
+        owner = _owner(call)
         if owner is None:
             return []
         key = _key(f"{kind}-list", owner)
@@ -170,6 +170,12 @@ def _guide(error: NotFound, name: str, given: str, known: list[str], call: CallC
     error.next_step = meant if call.bound.read_only else otherwise
     if closest is not None:
         error.suggestions = (f"Did you mean '{closest}'?",)
+
+
+def _owner(call: CallContext) -> str | None:
+    """Return whose list a call sees; None for a caller whom nothing tells apart from others."""
+    is_direct = call.scope is NO_SCOPE  # from code in this process, as over stdio: there is nobody else
+    return LOCAL_PRINCIPAL if is_direct else call.principal or call.session_id
 
 
 def _model(model_id: str, kept: Mapping[str, Any]) -> ModelRecord:

@@ -10,11 +10,54 @@ from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.operation import operation
 from failsoft.framework.runtime import Runtime
 from failsoft.framework.tool import BaseTool
-from failsoft.tools.flux.arguments import ModelId
-from failsoft.tools.flux.results import DeletedModel, ListedModel, ModelList
+from failsoft.tools.flux.arguments import (
+    Bounds,
+    CompoundId,
+    CustomBounds,
+    DefaultUptake,
+    ExportLimit,
+    FluxLimit,
+    FluxThreshold,
+    GeneIds,
+    MediaCompounds,
+    ModelId,
+    Objective,
+    Offset,
+    Query,
+    ReactionId,
+    ReactionIds,
+    SearchLimit,
+    Section,
+    ShippedName,
+    UsedMediaId,
+)
+from failsoft.tools.flux.asking import answer_bytes, compute, modification, require_known
+from failsoft.tools.flux.database import Database
+from failsoft.tools.flux.lookups import compound_hits, named_compound, named_reaction, reaction_hits
+from failsoft.tools.flux.media import bounds_by_compound, listed_media, media_told, warn_of_media
+from failsoft.tools.flux.media_checks import check_media
+from failsoft.tools.flux.pool import Workers
+from failsoft.tools.flux.question import Question
+from failsoft.tools.flux.recipes import SHIPPED_MODELS, Recipe
+from failsoft.tools.flux.results import (
+    CompoundHits,
+    CompoundName,
+    DeletedModel,
+    ExportedModel,
+    FbaResult,
+    ListedModel,
+    Media,
+    MediaList,
+    ModelList,
+    ReactionHits,
+    ReactionName,
+)
 from failsoft.tools.flux.shelf import ModelRecord, Shelf
 
 __all__ = ["Flux"]
+
+_LOADING_S = 60.0
+"""Seconds for calls that may have to load a model of a whole genome before they compute."""
 
 
 class Flux(BaseTool):
@@ -38,9 +81,135 @@ class Flux(BaseTool):
                 resolution="install the extra: pip install 'failsoft[flux]'",
             )
         settings = self.runtime.settings
+        self.workers = Workers(settings)
+        self.database = Database(settings.flux_tables)
         self.shelf = Shelf(
             self.runtime.state.private_to(self), keep_s=settings.flux_keep_s, at_most=settings.flux_keep_count
         )
+
+    @operation(read_only=True, open_world=False, title="Look up a compound")
+    def get_compound_name(self, call: CallContext, compound_id: CompoundId) -> CompoundName:
+        """Return the name, formula, charge and other ids of a compound. Use search_compounds to find ids by name."""
+        return named_compound(call, self.database, compound_id)
+
+    @operation(read_only=True, open_world=False, title="Look up a reaction")
+    def get_reaction_name(self, call: CallContext, reaction_id: ReactionId) -> ReactionName:
+        """Return the name, equation and other ids of a reaction. Use search_reactions to find ids by name."""
+        return named_reaction(call, self.database, reaction_id)
+
+    @operation(read_only=True, open_world=False, title="Search compounds")
+    def search_compounds(self, call: CallContext, query: Query, limit: SearchLimit = 10) -> CompoundHits:
+        """Return the compounds with a name that holds all words of the query, or with exactly that formula or id."""
+        return compound_hits(call, self.database, query, limit)
+
+    @operation(read_only=True, open_world=False, title="Search reactions")
+    def search_reactions(self, call: CallContext, query: Query, limit: SearchLimit = 10) -> ReactionHits:
+        """Return the reactions with a name that holds all words of the query, or with exactly that EC number or id."""
+        return reaction_hits(call, self.database, query, limit)
+
+    @operation(idempotent=False, open_world=False, title="Make a medium")
+    async def build_media(
+        self,
+        call: CallContext,
+        compounds: MediaCompounds,
+        default_uptake: DefaultUptake = 100.0,
+        custom_bounds: CustomBounds = None,
+    ) -> Media:
+        """Make a growth medium of compounds and return its id, for run_fba and gapfill_model.
+
+        Each compound may be taken up at default_uptake and given off at up to 1000, unless custom_bounds says
+        otherwise.
+        """
+        bounds = bounds_by_compound(compounds, default_uptake, custom_bounds)
+        await self.runtime.threads.run(lambda: warn_of_media(call, self.database, compounds, bounds))
+        record = await self.shelf.add_media(call, bounds)
+        return await self.runtime.threads.run(lambda: media_told(self.database, record))
+
+    @build_media.check
+    def medium_is_sound(self, compounds: list[str], default_uptake: float, custom_bounds: Any) -> None:
+        """Refuse what is no medium, by the first fault in the order of the seed."""
+        check_media(self.database, compounds, default_uptake, custom_bounds)
+
+    @operation(read_only=True, open_world=False, title="List media")
+    async def list_media(self, call: CallContext) -> MediaList:
+        """Return the media that you have made, oldest first."""
+        media = [listed_media(record) for record in await self.shelf.media_of(call)]
+        return {"media": media, "total": len(media)}
+
+    @operation(open_world=False, destructive=False, timeout=_LOADING_S, title="Load a model")
+    async def load_model(self, call: CallContext, name: ShippedName) -> ListedModel:
+        """Load a published model and return its id: textbook (small, quick), iJO1366 (E. coli) or salmonella."""
+        recipe = Recipe.shipped(name)
+        described = await compute(self.workers, call, "facts:describe", recipe)
+        facts = {"source": f"published: {SHIPPED_MODELS[name]}", **described["facts"]}
+        return listed(await self.shelf.add_model(call, recipe, facts, name=name))
+
+    @load_model.check
+    async def model_is_published(self, call: CallContext, name: str) -> None:
+        """Refuse any other name: cobra would look for it in the network."""
+        require_known(call, name)
+
+    @operation(open_world=False, destructive=False, timeout=_LOADING_S, title="Change a model")
+    async def modify_model(
+        self,
+        call: CallContext,
+        model_id: ModelId,
+        remove_reactions: ReactionIds = None,
+        knock_out_genes: GeneIds = None,
+        bounds: Bounds = None,
+        objective: Objective = None,
+    ) -> ListedModel:
+        """Make a changed copy of a model and return its new id: reactions removed, genes knocked out, bounds set.
+
+        The model itself stays as it is. A bound of null is infinite; [0, 0] blocks a reaction.
+        """
+        parent = await self.shelf.model(call, model_id)
+        step = modification(remove_reactions, knock_out_genes, bounds, objective)
+        described = await compute(self.workers, call, "modifying:check_and_describe", parent.recipe, step)
+        facts = {**parent.facts, "parent": model_id, **described["facts"]}
+        return listed(await self.shelf.add_model(call, parent.recipe.then(step), facts, name=parent.name))
+
+    @operation(read_only=True, open_world=False, timeout=_LOADING_S, title="Run flux balance analysis")
+    async def run_fba(
+        self,
+        call: CallContext,
+        model_id: ModelId,
+        media_id: UsedMediaId = None,
+        objective: Objective = None,
+        flux_threshold: FluxThreshold = 1e-6,
+        limit: FluxLimit = 100,
+        offset: Offset = 0,
+    ) -> FbaResult:
+        """Return how a model grows on a medium: the growth rate, the uptakes and secretions, and the largest fluxes."""
+        model = await self.shelf.model(call, model_id)
+        media = None if media_id is None else await self.shelf.media(call, media_id)
+        question = Question(
+            model_id=model_id,
+            media_id=media_id,
+            compounds=None if media is None else media.compounds,
+            objective=objective,
+            threshold=flux_threshold,
+            limit=limit,
+            offset=offset,
+        )
+        answer = await compute(self.workers, call, "solving:run_fba", model.recipe, question)
+        on_media = {} if media_id is None else {"media_id": media_id}
+        return cast("FbaResult", {"model_id": model_id, **on_media, **answer["result"]})
+
+    @operation(read_only=True, open_world=False, timeout=_LOADING_S, title="Export a model")
+    async def export_model_json(
+        self,
+        call: CallContext,
+        model_id: ModelId,
+        section: Section = "all",
+        offset: Offset = 0,
+        limit: ExportLimit | None = None,
+    ) -> ExportedModel:
+        """Return a model as cobra's JSON: whole if it fits, else page by page with section, offset and limit."""
+        model = await self.shelf.model(call, model_id)
+        arguments = model.recipe, model_id, section, offset, limit, answer_bytes(call)
+        exported = await compute(self.workers, call, "exporting:export", *arguments)
+        return cast("ExportedModel", {"model_id": model_id, **exported})
 
     @operation(read_only=True, open_world=False, title="List models")
     async def list_models(self, call: CallContext) -> ModelList:
@@ -53,6 +222,14 @@ class Flux(BaseTool):
         """Delete a model: its id is worth nothing from then on."""
         record = await self.shelf.delete_model(call, model_id)
         return {"model_id": record.model_id, "name": record.name}
+
+    async def startup(self) -> None:
+        """Begin to start the workers, without waiting for them."""
+        self.workers.warm_up()
+
+    async def shutdown(self) -> None:
+        """End the workers."""
+        await self.runtime.threads.run(self.workers.close)
 
 
 def listed(record: ModelRecord) -> ListedModel:

@@ -1,0 +1,110 @@
+"""The process that workers are forked from: it has loaded cobra and models once, so a new worker costs milliseconds.
+
+It has one thread and never runs a task, so a fork copies no lock that somebody holds. It ends with the server, however
+that ends: its control socket closes then. With it end the workers, whatever they are doing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import importlib
+import os
+import signal
+import socket
+import struct
+import sys
+import traceback
+from collections.abc import Mapping
+from typing import Any, Final
+
+__all__ = ["ANSWER", "FORK", "REAP", "ask", "main"]
+
+FORK: Final = b"F"
+"""Followed by a process id of 0, with the worker's socket: fork; the answer is the process id."""
+REAP: Final = b"R"
+"""Followed by the process id of a worker that has ended or is about to: the answer is how it ended."""
+ANSWER: Final = struct.Struct("<q")
+_REQUEST: Final = struct.Struct("<cq")
+_PR_SET_PDEATHSIG = 1
+
+
+def ask(control: socket.socket, request: bytes, pid: int = 0, *, passed: int | None = None) -> int:
+    """Ask the nursery for something and return its answer; the server's side.
+
+    Raises:
+        EOFError: The nursery is gone.
+    """
+    socket.send_fds(control, [_REQUEST.pack(request, pid)], [] if passed is None else [passed])
+    answer = control.recv(ANSWER.size, socket.MSG_WAITALL)
+    if len(answer) < ANSWER.size:
+        raise EOFError
+    return int(ANSWER.unpack(answer)[0])
+
+
+def main(control_fd: int, options: Mapping[str, Any]) -> None:
+    """Load what workers need, then fork one for each request, until the server is gone."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # they reach the whole group, and the server may have calls to end
+        signal.signal(number, signal.SIG_IGN)
+    control = socket.socket(fileno=control_fd)
+    _load(options)
+    gc.collect()
+    gc.freeze()  # or the first collection in a worker would copy every page that it shares with the others
+    while True:
+        data, passed, _, _ = socket.recv_fds(control, _REQUEST.size, 1)
+        if len(data) < _REQUEST.size:
+            return
+        request, pid = _REQUEST.unpack(data)
+        answer = _fork(control, passed[0]) if request == FORK else _reap(pid)
+        control.sendall(ANSWER.pack(answer))
+
+
+def _load(options: Mapping[str, Any]) -> None:
+    models = importlib.import_module("failsoft.tools.flux.work.models")
+    importlib.import_module("failsoft.tools.flux.work.solving")
+    models.configure(models_at_most=options["models_at_most"])
+    for name in options["preload"]:
+        try:
+            models.preload(name)
+        except Exception:  # noqa: BLE001 - then it is loaded by the call that asks for it, and that call hears of it
+            traceback.print_exc()
+
+
+def _fork(control: socket.socket, fd: int) -> int:
+    nursery = os.getpid()
+    pid = os.fork()
+    if pid:
+        os.close(fd)
+        return pid
+    code = 1
+    try:
+        control.close()
+        _end_with(nursery)
+        serving = importlib.import_module("failsoft.tools.flux.work.serving")
+        serving.serve(socket.socket(fileno=fd))
+        code = 0
+    except BaseException:  # noqa: BLE001 - a worker must never go on as a second nursery
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _end_with(nursery: int) -> None:
+    """Be killed when the nursery ends: a solver that is busy hears nothing else. Only Linux knows this."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != nursery:  # it ended before that was set
+        os._exit(1)
+
+
+def _reap(pid: int) -> int:
+    """End a worker, unless it has ended, and return how it did: minus the number of a signal, or its exit code."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    except (ChildProcessError, ProcessLookupError):
+        return 0

@@ -1,0 +1,238 @@
+"""Seed 001, section 11: what is forbidden, looked for in our own source.
+
+Four rules, each with a list of the exceptions that it has, and why. An entry that is not needed any more fails, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import tokenize
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src/failsoft"
+ANOTHER_PROCESS = SOURCE / "tools/flux/work"
+"""Code of worker processes: whatever they raise comes back to the pool, which makes a typed error of it."""
+Finding: TypeAlias = tuple[str, str]
+"""The file, and the function or class in which it is."""
+
+BUILTIN = {
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
+}
+LOGGING = {"critical", "debug", "error", "exception", "info", "log", "print", "success", "trace", "warn", "warning"}
+
+
+@functools.cache
+def parsed(file: Path) -> tuple[ast.Module, frozenset[int]]:
+    """Return a file's tree, and the lines that have a comment."""
+    with file.open("rb") as stream:
+        comments = {token.start[0] for token in tokenize.tokenize(stream.readline) if token.type == tokenize.COMMENT}
+    return ast.parse(file.read_text(encoding="utf-8")), frozenset(comments)
+
+
+def within(tree: ast.AST, owner: str = "") -> Iterator[tuple[ast.AST, str]]:
+    """Yield every node with the name of the function or class that it is in."""
+    for node in ast.iter_child_nodes(tree):
+        is_named = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        name = f"{owner}.{node.name}".lstrip(".") if is_named else owner  # type: ignore[attr-defined]
+        yield node, name
+        yield from within(node, name)
+
+
+def raw_errors(node: ast.AST, _comments: frozenset[int]) -> bool:
+    """`raise Exception(...)`, or any other builtin: whoever calls gets no code.
+
+    A bare `raise` passes on what was caught; AssertionError stands where nobody can come to.
+    """
+    if not isinstance(node, ast.Raise) or node.exc is None:
+        return False
+    raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+    return isinstance(raised, ast.Name) and raised.id in BUILTIN - {"AssertionError"}
+
+
+def returned_failures(node: ast.AST, _comments: frozenset[int]) -> bool:
+    """`return {"ok": False}`, `{"success": False}` or `{"error": ...}`: a failure that looks like a result."""
+    if not isinstance(node, ast.Return) or not isinstance(node.value, ast.Dict):
+        return False
+    pairs = {
+        key.value: value
+        for key, value in zip(node.value.keys, node.value.values, strict=True)
+        if isinstance(key, ast.Constant)
+    }
+    says_no = any(
+        isinstance(value := pairs.get(key), ast.Constant) and value.value is False for key in ("ok", "success")
+    )
+    return says_no or "error" in pairs
+
+
+def logged_and_forgotten(node: ast.AST, _comments: frozenset[int]) -> bool:
+    """An `except` that says something in the log, or prints it, and does nothing else."""
+    if not isinstance(node, ast.ExceptHandler):
+        return False
+    body = [statement for statement in node.body if not _is_nothing(statement)]
+    return bool(body) and all(_is_logging(statement) for statement in body)
+
+
+def swallowed(node: ast.AST, comments: frozenset[int]) -> bool:
+    """An `except` that does nothing, or a `suppress` of everything, that does not say why.
+
+    A comment has to stand on one of its lines, or right above or below. Another turn of a loop after one kind of error
+    is not nothing: that is how one tries again.
+    """
+    if isinstance(node, ast.ExceptHandler):
+        is_nothing = all(_is_nothing(statement, narrow=not _is_broad(node.type)) for statement in node.body)
+        lines = range(node.lineno - 1, node.body[-1].lineno + 2)
+    elif isinstance(node, ast.With):
+        calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+        is_nothing = any("suppress" in ast.unparse(call.func) and any(map(_is_broad, call.args)) for call in calls)
+        lines = range(node.lineno - 1, node.body[-1].lineno + 2)
+    else:
+        return False
+    return is_nothing and comments.isdisjoint(lines)
+
+
+def _is_broad(kind: ast.expr | None) -> bool:
+    return kind is None or (isinstance(kind, ast.Name) and kind.id in {"Exception", "BaseException"})
+
+
+def _is_nothing(statement: ast.stmt, *, narrow: bool = False) -> bool:
+    if isinstance(statement, ast.Continue):
+        return not narrow
+    if isinstance(statement, ast.Pass):
+        return True
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _is_logging(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return False
+    function = statement.value.func
+    return (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")) in LOGGING
+
+
+def found(rule: Callable[[ast.AST, frozenset[int]], bool], folder: Path) -> set[Finding]:
+    """Return where a rule is broken."""
+    broken: set[Finding] = set()
+    for file in sorted(folder.rglob("*.py")):
+        if rule is raw_errors and file.is_relative_to(ANOTHER_PROCESS):
+            continue
+        tree, comments = parsed(file)
+        broken |= {(str(file.relative_to(SOURCE)), owner) for node, owner in within(tree) if rule(node, comments)}
+    return broken
+
+
+_WALK = "the walk says what the kernel would say; whoever asked for it makes a typed error of every OSError"
+_GONE = "it is how two processes of ours tell each other that one has ended; the pool makes a typed error of it"
+_INPUT = "the file is the operator's; whoever loads it makes a typed error of whatever goes wrong"
+_METRIC = "a recorder that breaks must not cost the call its answer; what it shows is missing where people look"
+_START = "the server can do without; the first call that needs it is told"
+ALLOWED: dict[str, dict[Finding, str]] = {
+    "raw_errors": {
+        ("tools/docs/guard.py", "DocumentRoot._descend"): _WALK,
+        ("tools/docs/guard.py", "_open_folder"): _WALK,
+        ("tools/files/roots.py", "_Walk._step"): _WALK,
+        ("tools/files/roots.py", "_Walk._target"): _WALK,
+        ("tools/edit/arguments.py", "_without_parents"): "a validator of pydantic: the caller gets a violation",
+        ("tools/workspace/policies/judging.py", "_asked"): "caught below, with every other mistake of a policy",
+        ("tools/flux/database/modelseed.py", "_require"): _INPUT,
+        ("tools/flux/messages.py", "_exactly"): _GONE,
+        ("tools/flux/nursery.py", "Nursery._fork"): _GONE,
+        ("tools/flux/pool.py", "_exactly"): _GONE,
+    },
+    "returned_failures": {
+        ("framework/wire/error_response.py", "ErrorResponseFormat.success"): "`error: false` is how it says success",
+        ("framework/wire/tool_response.py", "ToolResponseFormat.failure"): "this is the envelope itself",
+    },
+    "logged_and_forgotten": {
+        ("framework/audit/calls.py", "note_cancelled"): "the cancellation goes on; nobody waits for an answer",
+        ("server/audit_start.py", "open_audit_logs"): _START,
+        ("server/gate.py", "Gate._serve"): "the client has left: there is nobody to tell",
+        ("server/lines.py", "Lines._read"): "the end of the input, however it comes, is passed on right behind",
+        ("server/progress.py", "Progress.__call__"): "a report of progress is a courtesy",
+        ("server/workers.py", "_forget_gauges"): _METRIC,
+        ("tools/docs/toolset.py", "Docs._not_found"): "the call fails all the same, with fewer suggestions",
+        ("tools/docs/toolset.py", "Docs._warm_up"): _START,
+        ("tools/edit/toolset.py", "Edit._recover"): _START,
+        ("tools/workspace/toolset.py", "Workspace._recover"): _START,
+    },
+    "swallowed": {
+        ("framework/alerts.py", "AlertDispatcher._deliver_all"): "a log that breaks must not end the thread of alerts",
+        ("framework/logs.py", "log_recovery"): "a log that breaks must not cost the call its answer",
+        ("framework/threads.py", "_run"): "a report of progress is a courtesy",
+        ("metrics/children.py", "Children.attempted"): _METRIC,
+        ("metrics/children.py", "Children.failed"): _METRIC,
+        ("metrics/children.py", "Children.finished"): _METRIC,
+        ("metrics/children.py", "Children.recovery"): _METRIC,
+        ("metrics/children.py", "Children.started"): _METRIC,
+        ("metrics/dependencies.py", "DependencyChildren.allow"): _METRIC,
+        ("metrics/dependencies.py", "DependencyChildren.enter"): _METRIC,
+        ("metrics/state_store.py", "StateStoreChildren.note"): _METRIC,
+        ("tools/flux/work/nursery.py", "_fork"): "the process ends in the next line",
+    },
+}
+"""By rule: where it may be broken, and why."""
+RULES = {
+    "raw_errors": (raw_errors, SOURCE / "tools"),
+    "returned_failures": (returned_failures, SOURCE),
+    "logged_and_forgotten": (logged_and_forgotten, SOURCE),
+    "swallowed": (swallowed, SOURCE),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_nothing_that_is_forbidden_is_in_the_source(name: str) -> None:
+    rule, folder = RULES[name]
+    still_there = {place for place in ALLOWED[name] if (SOURCE / place[0]).exists()}
+    assert found(rule, folder) == still_there
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("raw_errors", "def f():\n    raise Exception('x')"),
+        ("raw_errors", "def f():\n    raise ValueError"),
+        ("raw_errors", "async def f():\n    raise OSError(1, 'x') from error"),
+        ("returned_failures", "def f():\n    return {'ok': False, 'error': 'x'}"),
+        ("returned_failures", "def f():\n    return {'success': False}"),
+        ("returned_failures", "def f():\n    return {'error': str(error)}"),
+        ("logged_and_forgotten", "try:\n    f()\nexcept Exception as e:\n    print(e)"),
+        ("logged_and_forgotten", "try:\n    f()\nexcept E:\n    logger.opt(exception=e).error('x')\n    pass"),
+        ("swallowed", "try:\n    f()\nexcept Exception:\n    pass"),
+        ("swallowed", "try:\n    f()\nexcept OSError:\n    pass"),
+        ("swallowed", "for x in y:\n    try:\n        f()\n    except Exception:\n        continue"),
+        ("swallowed", "with suppress(Exception):\n    f()"),
+        ("swallowed", "with contextlib.suppress(BaseException):\n    f()"),
+    ],
+)
+def test_what_is_forbidden_is_found(name: str, code: str, tmp_path: Path) -> None:
+    assert broken(name, code, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("raw_errors", "def f():\n    raise"),
+        ("raw_errors", "def f():\n    raise NotFound()"),
+        ("returned_failures", "def f():\n    return {'ok': True}"),
+        ("logged_and_forgotten", "try:\n    f()\nexcept E:\n    logger.error('x')\n    raise"),
+        ("swallowed", "try:\n    f()\nexcept E:  # it is gone already\n    pass"),
+        ("swallowed", "with suppress(FileNotFoundError):\n    f()"),
+        ("swallowed", "while True:\n    try:\n        return f()\n    except SwappedError:\n        continue"),
+    ],
+)
+def test_what_is_allowed_is_not(name: str, code: str, tmp_path: Path) -> None:
+    assert not broken(name, code, tmp_path)
+
+
+def broken(name: str, code: str, folder: Path) -> bool:
+    """Return whether a rule finds something in a piece of code."""
+    file = folder / "code.py"
+    file.write_text(code)
+    parsed.cache_clear()
+    tree, comments = parsed(file)
+    return any(RULES[name][0](node, comments) for node, _ in within(tree))

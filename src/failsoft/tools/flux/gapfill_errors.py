@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from failsoft.framework.errors import Infeasible, InvalidArgument, Public, Unsupported
+from failsoft.framework.errors import Infeasible, InvalidArgument, Public, RetryWhen, Unsupported
 
 __all__ = ["GapfillInfeasible", "InvalidTargetGrowth", "MaxComplexityExceeded", "TemplateNotLoaded"]
 
@@ -76,6 +76,7 @@ class TemplateNotLoaded(Unsupported):
     requested_template: Public[str]
     missing: Public[tuple[str, ...]] = ()
     loaded_templates: Public[tuple[str, ...]] = ()
+    retry: ClassVar[RetryWhen] = "after_fix"
     code: ClassVar[str] = "TEMPLATE_NOT_LOADED"
     message: str = "The template '{requested_template}' is not loaded; this server lacks {missing}."
     hints: ClassVar[tuple[str, ...]] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, cast
 
 from failsoft.framework.context import CallContext
@@ -32,7 +33,20 @@ from failsoft.tools.flux.arguments import (
     UsedMediaId,
 )
 from failsoft.tools.flux.asking import answer_bytes, compute, modification, require_known
+from failsoft.tools.flux.building import Builders, Wanted
+from failsoft.tools.flux.building_arguments import (
+    Functions,
+    MaxComplexity,
+    MediaId,
+    ModelName,
+    ProteinSequences,
+    TargetGrowth,
+    TemplateName,
+    WithRast,
+)
 from failsoft.tools.flux.database import Database
+from failsoft.tools.flux.gapfill_errors import GapfillInfeasible, MaxComplexityExceeded
+from failsoft.tools.flux.gaps import guided
 from failsoft.tools.flux.lookups import compound_hits, named_compound, named_reaction, reaction_hits
 from failsoft.tools.flux.media import bounds_by_compound, listed_media, media_told, warn_of_media
 from failsoft.tools.flux.media_checks import check_media
@@ -40,11 +54,13 @@ from failsoft.tools.flux.pool import Workers
 from failsoft.tools.flux.question import Question
 from failsoft.tools.flux.recipes import SHIPPED_MODELS, Recipe
 from failsoft.tools.flux.results import (
+    BuiltModel,
     CompoundHits,
     CompoundName,
     DeletedModel,
     ExportedModel,
     FbaResult,
+    GapfilledModel,
     ListedModel,
     Media,
     MediaList,
@@ -53,9 +69,12 @@ from failsoft.tools.flux.results import (
     ReactionName,
 )
 from failsoft.tools.flux.shelf import ModelRecord, Shelf
+from failsoft.tools.flux.templates import TemplateData
 
 __all__ = ["Flux"]
 
+_BUILDING_S = 300.0
+"""Seconds for calls that compare a whole genome, or search through thousands of reactions."""
 _LOADING_S = 60.0
 """Seconds for calls that may have to load a model of a whole genome before they compute."""
 
@@ -65,6 +84,7 @@ class Flux(BaseTool):
 
     Args:
         runtime: The surroundings of its calls; its settings hold the limits (`FAILSOFT_FLUX_...`).
+        cache_dir: Where the database of compounds is kept; by default in the user's cache folder.
 
     Raises:
         CONFIG_ERROR: COBRApy is not installed: it comes with the extra `flux`.
@@ -73,7 +93,7 @@ class Flux(BaseTool):
     name = "flux"
     wire_format = "coded_error"
 
-    def __init__(self, *, runtime: Runtime | None = None) -> None:
+    def __init__(self, *, runtime: Runtime | None = None, cache_dir: Path | None = None) -> None:
         super().__init__(runtime=runtime)
         if find_spec("cobra") is None:
             raise ConfigurationError(
@@ -82,7 +102,8 @@ class Flux(BaseTool):
             )
         settings = self.runtime.settings
         self.workers = Workers(settings)
-        self.database = Database(settings.flux_tables)
+        self.database = Database(settings.flux_tables, cache_dir=cache_dir)
+        self.builders = Builders(settings, TemplateData(settings.flux_templates))
         self.shelf = Shelf(
             self.runtime.state.private_to(self), keep_s=settings.flux_keep_s, at_most=settings.flux_keep_count
         )
@@ -169,6 +190,62 @@ class Flux(BaseTool):
         facts = {**parent.facts, "parent": model_id, **described["facts"]}
         return listed(await self.shelf.add_model(call, parent.recipe.then(step), facts, name=parent.name))
 
+    @operation(destructive=False, timeout=_BUILDING_S, title="Build a model")
+    async def build_model(
+        self,
+        call: CallContext,
+        protein_sequences: ProteinSequences,
+        template: TemplateName,
+        model_name: ModelName = "",
+        annotate_with_rast: WithRast = False,  # noqa: FBT002 - arguments of a tool have names
+        functions: Functions = None,
+    ) -> BuiltModel:
+        """Build a draft model of an organism from its proteins and return its id. It seldom grows before gapfill_model.
+
+        The proteins are compared with those of published models; with functions, the template's tables decide.
+        """
+        wanted = Wanted(protein_sequences, template, model_name, annotate_with_rast, functions)
+        built = await self.builders.build(call, self.workers, wanted)
+        facts = {**built["facts"], "growth_on_complete_medium": built["growth"]}
+        record = await self.shelf.add_model(call, Recipe(built["base"]), facts, name=model_name)
+        return cast("BuiltModel", listed(record))
+
+    @build_model.check
+    async def model_can_be_built(
+        self,
+        call: CallContext,
+        protein_sequences: dict[str, str],
+        template: str,
+        annotate_with_rast: bool,  # noqa: FBT001 - the same
+        functions: dict[str, str] | None,
+    ) -> None:
+        """Refuse what cannot be built, by the first fault in the order of the seed."""
+        await self.builders.check(call, Wanted(protein_sequences, template, "", annotate_with_rast, functions))
+
+    @operation(open_world=False, destructive=False, timeout=_BUILDING_S, title="Fill the gaps of a model")
+    async def gapfill_model(
+        self,
+        call: CallContext,
+        model_id: ModelId,
+        media_id: MediaId,
+        target_growth: TargetGrowth = 0.01,
+        max_complexity: MaxComplexity = 50,
+    ) -> GapfilledModel:
+        """Add as few reactions to a model as let it grow on a medium, and return the new model's id."""
+        parent = await self.shelf.model(call, model_id)
+        medium = (await self.shelf.media(call, media_id)).compounds
+        universe = await self.runtime.threads.run(lambda: self.builders.universe(parent.recipe.base))
+        ids = {"model_id": model_id, "media_id": media_id}
+        arguments = parent.recipe, ids, dict(medium), target_growth, max_complexity, universe
+        try:
+            filled = await compute(self.workers, call, "gapfilling:gapfill", *arguments)
+        except (GapfillInfeasible, MaxComplexityExceeded) as error:
+            raise guided(error, call, medium) from None
+        facts = {**parent.facts, "parent": model_id, **filled["facts"]}
+        recipe = parent.recipe.then(filled["step"]) if filled["reactions"] else parent.recipe
+        record = await self.shelf.add_model(call, recipe, facts, name=parent.name, suffix=".gf")
+        return cast("GapfilledModel", {**listed(record), "media_id": media_id, **filled["told"]})
+
     @operation(read_only=True, open_world=False, timeout=_LOADING_S, title="Run flux balance analysis")
     async def run_fba(
         self,
@@ -224,12 +301,14 @@ class Flux(BaseTool):
         return {"model_id": record.model_id, "name": record.name}
 
     async def startup(self) -> None:
-        """Begin to start the workers, without waiting for them."""
+        """Begin to start the workers and to build the database, without waiting for them."""
         self.workers.warm_up()
+        self.database.warm_up()
 
     async def shutdown(self) -> None:
-        """End the workers."""
+        """End the workers, and close the database."""
         await self.runtime.threads.run(self.workers.close)
+        self.database.close()
 
 
 def listed(record: ModelRecord) -> ListedModel:

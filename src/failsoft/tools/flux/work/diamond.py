@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from failsoft.framework.errors import Timeout, UpstreamError
 
-__all__ = ["Hit", "search"]
+__all__ = ["Hit", "die_with_parent", "search"]
 
 _COLUMNS = ("qseqid", "sseqid", "pident", "qcovhsp", "scovhsp", "bitscore")
 _PR_SET_PDEATHSIG = 1
@@ -67,7 +67,7 @@ def search(sequences: Mapping[str, str], database: Path, *, program: str, limit_
             capture_output=True,
             timeout=limit_s,
             check=False,
-            preexec_fn=_die_with_parent(),
+            preexec_fn=die_with_parent(),
         )
     except subprocess.TimeoutExpired as error:
         raise Timeout(message=f"Comparing the proteins took longer than {limit_s:g} seconds.") from error
@@ -86,7 +86,7 @@ def _hit(line: str, ids: list[str]) -> Hit:
     return Hit(ids[int(query)], target, *map(float, numbers))
 
 
-def _die_with_parent() -> Callable[[], None] | None:
+def die_with_parent() -> Callable[[], None] | None:
     """Return what makes the kernel end the program when the worker is killed, where the kernel can (Linux)."""
     if sys.platform != "linux":
         return None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import math
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,7 +13,7 @@ import cobra
 
 from failsoft.tools.flux.work.network import Network
 
-__all__ = ["add_reactions", "added", "draft", "draft_model"]
+__all__ = ["add_reactions", "added", "draft", "draft_model", "unpacked"]
 
 
 def draft(network: Network, *, source: str, template: str, name: str = "") -> dict[str, Any]:
@@ -27,10 +30,26 @@ def draft(network: Network, *, source: str, template: str, name: str = "") -> di
         "source": source,
         "template": template,
         "name": name,
-        "metabolites": network.used_by(network.reactions),
-        "reactions": {identifier: item.to_json() for identifier, item in network.reactions.items()},
-        "objective": network.objective,
+        "packed": packed(
+            {
+                "metabolites": network.used_by(network.reactions),
+                "reactions": {identifier: item.to_json() for identifier, item in network.reactions.items()},
+                "objective": network.objective,
+            }
+        ),
     }
+
+
+def packed(content: Mapping[str, Any]) -> str:
+    """Return JSON as a short text: a draft of a whole genome is 700 kB otherwise, at every call that uses it."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return base64.b85encode(zlib.compress(text.encode(), level=6)).decode()
+
+
+def unpacked(text: str) -> dict[str, Any]:
+    """Return what `packed` packed."""
+    content: dict[str, Any] = json.loads(zlib.decompress(base64.b85decode(text)))
+    return content
 
 
 def added(network: Network, names: Iterable[str], *, source: str) -> dict[str, Any]:
@@ -45,11 +64,13 @@ def added(network: Network, names: Iterable[str], *, source: str) -> dict[str, A
 
 
 def draft_model(base: Mapping[str, Any]) -> cobra.Model:
-    """Return the model of a base of the kind `draft`."""
-    model = cobra.Model(base.get("template") or "draft", name=base.get("name") or "")
-    add_reactions(model, base)
-    if base.get("objective"):
-        model.objective = base["objective"]
+    """Return the model of a base of the kind `draft`; the name is the caller's own."""
+    model = cobra.Model(base["template"] or "draft", name=base["name"])
+    model.solver = "glpk"  # the one solver that is always there, so that every replica says the same
+    content = unpacked(base["packed"])
+    add_reactions(model, content)
+    if content["objective"]:
+        model.objective = content["objective"]
     return model
 
 

@@ -15,7 +15,7 @@ from failsoft.tools.flux.work.models import model_of
 
 __all__ = ["biomass_reactions", "describe", "model_facts", "objective_of", "oddities"]
 
-_BIOMASS = re.compile(r"biomass|^bio\d+", re.IGNORECASE)
+_BIOMASS = re.compile(r"biomass|^bio\d+|^growth$", re.IGNORECASE)
 _REACTIONS_AT_LEAST = 100
 
 _objectives: weakref.WeakKeyDictionary[cobra.Model, tuple[str, ...]] = weakref.WeakKeyDictionary()

@@ -165,13 +165,28 @@ def _result(
     with model:
         unused = apply_medium(model, medium)
         growth = model.slim_optimize()
+    reactions = [_described(model, name) for name in answer.reactions]
     return {
         "step": step,
-        "growth": 0.0 if math.isnan(growth) else round(float(growth), 6),
-        "reactions": [_described(model, name) for name in answer.reactions],
-        "unused": unused,
+        "reactions": reactions,
+        "told": {
+            "growth_rate": 0.0 if math.isnan(growth) else round(float(growth), 6),
+            "num_reactions_added": len(reactions),
+            "reactions_added": reactions,
+            "universe": universe["source"],
+        },
+        "warnings": _warnings(answer, unused),
         "facts": model_facts(model),
     }
+
+
+def _warnings(answer: Filled, unused: list[str]) -> list[str]:
+    found = []
+    if not answer.reactions:
+        found.append("The model grows on this medium without any new reaction.")
+    if unused:
+        found.append(f"The model has no exchange for these compounds of the medium: {', '.join(unused[:50])}.")
+    return found
 
 
 def _described(model: cobra.Model, name: str) -> dict[str, str]:

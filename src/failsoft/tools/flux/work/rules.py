@@ -35,7 +35,7 @@ def any_of(complexes: Collection[frozenset[str]]) -> str:
 
 
 def all_of(complexes: Iterable[Iterable[Iterable[str]]]) -> str:
-    """Return the rule for complexes, any of which is enough; each has parts, and each part genes that can stand for it."""
+    """Return the rule for complexes, any of which is enough; each has parts, and each part genes that make it."""
     rules = []
     for parts in complexes:
         written = dict.fromkeys(_one_of(sorted(set(genes))) for genes in parts)

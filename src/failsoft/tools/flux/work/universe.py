@@ -50,8 +50,9 @@ def shipped_universe() -> Network:
     for name in SHIPPED_MODELS:
         with importlib.resources.as_file(importlib.resources.files("cobra.data") / f"{name}.xml.gz") as file:
             network = read_network(file)
-        metabolites = {**network.metabolites, **metabolites}
-        reactions = {**network.reactions, **reactions}
+        # The later ones win: the textbook model takes oxygen for superoxide.
+        metabolites |= network.metabolites
+        reactions |= network.reactions
     return Network(metabolites, reactions, "")
 
 

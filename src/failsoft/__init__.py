@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         AuditLockFailed as AuditLockFailed,
         AuditLogFailed as AuditLogFailed,
         BadOutput as BadOutput,
+        BootstrapFailure as BootstrapFailure,
         CircuitOpen as CircuitOpen,
         ConfigurationError as ConfigurationError,
         Conflict as Conflict,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
         ReportedFailure as ReportedFailure,
         ResultTooLarge as ResultTooLarge,
         SearchError as SearchError,
+        SelfAuditFailure as SelfAuditFailure,
         StorageError as StorageError,
         Timeout as Timeout,
         ToolError as ToolError,
@@ -154,13 +156,13 @@ _HOMES = {
     "failsoft.framework.chain": "Middleware Proceed",
     "failsoft.framework.context": "CallContext",
     "failsoft.framework.errors": (
-        "AlreadyExists ApprovalRequired AuditLockFailed AuditLogFailed BadOutput CircuitOpen "
+        "AlreadyExists ApprovalRequired AuditLockFailed AuditLogFailed BadOutput BootstrapFailure CircuitOpen "
         "ConfigurationError Conflict DatabaseError DeadlineExceeded DocumentLoadError DocumentNotFound "
         "IdempotencyConflict IdempotencyInProgress IdempotencyKeyInvalid IdempotencyOutcomeUnknown "
         "Infeasible InitializationError InternalError InvalidArgument InvalidParameter InvariantViolation "
         "MultipleErrors NextStep NotFound NotImplementedTool Overloaded PermissionDenied "
         "PreconditionFailed Public QuotaExhausted RateLimited ReportedFailure ResultTooLarge SearchError "
-        "StorageError Timeout ToolError ToolSystemError Unauthenticated Unavailable UnknownError "
+        "SelfAuditFailure StorageError Timeout ToolError ToolSystemError Unauthenticated Unavailable UnknownError "
         "UnknownTool Unsupported UpstreamError ValidationFailed"
     ),
     "failsoft.framework.events": (
@@ -196,6 +198,7 @@ __all__ = [
     "AuditLogFailed",
     "BadOutput",
     "BaseTool",
+    "BootstrapFailure",
     "BudgetEvent",
     "Bulkhead",
     "CallContext",
@@ -254,6 +257,7 @@ __all__ = [
     "RetryBudget",
     "Runtime",
     "SearchError",
+    "SelfAuditFailure",
     "Settings",
     "StaleCache",
     "StateStoreEvent",

@@ -17,12 +17,14 @@ from pydantic import AliasChoices, SecretStr
 
 from failsoft._version import __version__
 from failsoft.cli.toolsets import tool_source
+from failsoft.framework import catalogue
 from failsoft.framework.errors import ToolError
 from failsoft.framework.runtime import default_runtime
 from failsoft.framework.settings import Settings
 from failsoft.framework.state_port import StateStore
 from failsoft.framework.tool import BaseTool
 from failsoft.server.registry import find_toolsets
+from failsoft.server.self_audit import faults_of
 
 __all__ = ["Checkup", "Remark", "check_up"]
 
@@ -67,6 +69,8 @@ def check_up(app: str | None, root: Sequence[Path] | None) -> Checkup:
     found.sections["versions"] = _versions(found)
     settings, faults = _load(found)
     found.sections["settings"] = _settings(found, settings, faults)
+    for fault in catalogue.faults():
+        found.broken("catalogue", fault)
     found.sections["toolsets"] = [] if settings is None else _toolsets(found, app, root)
     found.sections["recovery"] = [] if settings is None else _recovery(found)
     found.sections["state"] = _state(found, settings)
@@ -161,20 +165,28 @@ def _toolsets(found: Checkup, app: str | None, root: Sequence[Path] | None) -> l
     for name, entry_point in find_toolsets().items():
         package = entry_point.dist.name if entry_point.dist else ""
         try:
-            rows += [_described(tool, package) for tool in tool_source([name], None, root)()]
+            rows += [_described(found, tool, package, root) for tool in tool_source([name], None, root)()]
         except ToolError as error:
             found.broken(f"toolset {name}", error.message)
             rows.append({"name": name, "package": package, "operations": {}, "error": error.message})
     if app is not None:
         try:
-            rows += [_described(tool, app) for tool in tool_source([], app, root)()]
+            rows += [_described(found, tool, app, root) for tool in tool_source([], app, root)()]
         except ToolError as error:
             found.broken(app, error.message)
     return rows
 
 
-def _described(tool: BaseTool, package: str) -> dict[str, Any]:
-    return {"name": tool.name, "package": package, "operations": tool.describe()}
+def _described(found: Checkup, tool: BaseTool, package: str, root: Sequence[Path] | None) -> dict[str, Any]:
+    """Describe a toolset, and look over a governed one as a server would before its first call.
+
+    Without a root it was made for whatever folder the doctor was called in, where perhaps nobody wants to serve it.
+    """
+    note = found.warn if root is None else found.broken
+    faults = faults_of(tool)
+    for fault in faults:
+        note(f"toolset {tool.name}", fault)
+    return {"name": tool.name, "package": package, "operations": tool.describe(), "self_audit": faults}
 
 
 def _recovery(found: Checkup) -> list[str]:

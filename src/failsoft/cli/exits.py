@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from failsoft.framework.errors import ConfigurationError, InitializationError, InternalError, InvalidArgument, ToolError
+from failsoft.framework.errors import (
+    BootstrapFailure,
+    ConfigurationError,
+    InitializationError,
+    InternalError,
+    InvalidArgument,
+    SelfAuditFailure,
+    ToolError,
+)
 
 __all__ = ["ExitCode", "exit_code_of", "exit_codes_text"]
 
@@ -32,7 +40,7 @@ _MEANINGS = {
     ExitCode.FAILED: "the answer is a failure: of the call, of a check, or there is no such code",
     ExitCode.USAGE: "the command line was not understood",
     ExitCode.CONFIGURATION: "a setting, a toolset or an application cannot be used",
-    ExitCode.NOT_STARTED: "the server could not start: the address is taken, or a toolset failed",
+    ExitCode.NOT_STARTED: "the server could not start: the address is taken, a toolset failed, or its self-audit did",
     ExitCode.DEFECT: "failsoft itself is broken",
     ExitCode.INTERRUPTED: "you ended it with Ctrl-C",
     ExitCode.READER_LEFT: "whoever read the output left before its end",
@@ -41,7 +49,7 @@ _MEANINGS = {
 
 def exit_code_of(error: ToolError) -> ExitCode:
     """Return the exit code for an error that ended a command."""
-    if isinstance(error, InitializationError):
+    if isinstance(error, (BootstrapFailure, InitializationError, SelfAuditFailure)):
         return ExitCode.NOT_STARTED
     if isinstance(error, ConfigurationError):
         return ExitCode.CONFIGURATION

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import traceback
 from collections.abc import Iterator, Sequence
@@ -9,8 +10,17 @@ from collections.abc import Iterator, Sequence
 import typer
 
 from failsoft.cli.exits import ExitCode, exit_code_of
+from failsoft.framework.canonical import SystemErrorFactory
 from failsoft.framework.did_you_mean import closest_name
-from failsoft.framework.errors import ConfigurationError, InvalidParameter, NotFound, ToolError, UnknownError
+from failsoft.framework.errors import (
+    BootstrapFailure,
+    ConfigurationError,
+    InvalidParameter,
+    NotFound,
+    SelfAuditFailure,
+    ToolError,
+    UnknownError,
+)
 from failsoft.framework.normalize import normalize
 from failsoft.framework.text import bounded
 
@@ -76,6 +86,8 @@ def report(error: ToolError, *, code: ExitCode | None = None) -> ExitCode:
     lines += [f"  cause: {cause}" for cause in _cause(error)]
     lines += [f"  next: {hint}" for hint in _next(error)]
     lines.append(f"  more: failsoft explain {error.code}")
+    if isinstance(error, (BootstrapFailure, SelfAuditFailure)):
+        lines.append(json.dumps(SystemErrorFactory.to_envelope(error)))
     if error.__cause__ is not None and _may_show_stack():
         lines += ["", *"".join(traceback.format_exception(error.__cause__)).splitlines()]
     typer.echo("\n".join(lines), err=True)

@@ -13,7 +13,7 @@ from failsoft.framework.logs import configure_logging
 from failsoft.framework.text import bounded
 from failsoft.framework.tool import BaseTool
 from failsoft.framework.toolbox import Toolbox
-from failsoft.server.registry import ToolSource, find_toolsets
+from failsoft.server.registry import ToolSource, find_toolsets, not_set_up
 
 __all__ = ["LoggedSource", "tool_source", "toolbox_of", "tools_for"]
 
@@ -28,7 +28,12 @@ class LoggedSource:
         """Return the tools. The arguments and errors are those of `ToolSource`."""
         from failsoft.cli.foreign_logs import FOREIGN, leave_out_what_is_no_fault  # noqa: PLC0415 - only servers have it
 
-        configure_logging(intercept=FOREIGN)
+        try:
+            configure_logging(intercept=FOREIGN)
+        except ToolError as error:  # the settings cannot be used at all
+            if not self.source.is_governed:
+                raise
+            raise not_set_up(error) from error
         leave_out_what_is_no_fault()
         return self.source()
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from failsoft.framework.catalogue_pages import index_of, page_of
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ToolError
-from failsoft.framework.errors.base import registry
+from failsoft.framework.errors.base import is_code, registry
+from failsoft.framework.text import bounded
 
-__all__ = ["closest", "entries", "index_page", "lookup", "pages", "render_page"]
+__all__ = ["closest", "entries", "faults", "index_page", "lookup", "pages", "render_page"]
 
 
 def entries() -> tuple[type[ToolError], ...]:
@@ -31,6 +32,18 @@ def lookup(code: str) -> type[ToolError] | None:
     if wanted in registry:
         return registry[wanted]
     return next((entry for entry in entries() if wanted in _aliases(entry)), None)
+
+
+def faults() -> list[str]:
+    """Return what is wrong with the entries: declared right, a class may have been changed since."""
+    found = []
+    for code, entry in sorted(registry.items()):
+        if entry.code != code:
+            found.append(f"{entry.__qualname__} stands for {code}, and says {entry.code}")
+        if not (entry.__doc__ or "").strip():
+            found.append(f"{code} is not documented")
+        found += [f"{code} has the malformed name {bounded(name)}" for name in _aliases(entry) if not is_code(name)]
+    return found
 
 
 def _aliases(entry: type[ToolError]) -> Iterator[str]:

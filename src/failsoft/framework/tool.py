@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from abc import ABCMeta
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -162,6 +162,13 @@ class BaseTool(metaclass=_ToolType):
         Called once for every failure of its operations, before it is put on record, with arguments (`call.params`) that
         may be anything. It cannot change the answer: what it raises is logged.
         """
+
+    def self_audit(self) -> Iterable[str]:
+        """Return what is wrong with the set-up, a clause each; a governed toolset with faults is not served.
+
+        Override it. It runs in a worker thread before `startup`, and for `failsoft doctor`: it changes nothing.
+        """
+        return ()
 
     async def startup(self) -> None:
         """Open what the toolset needs; a server awaits this before it answers. Override it."""

@@ -11,10 +11,12 @@ import anyio
 from loguru import logger
 
 from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.errors import InitializationError
+from failsoft.framework.canonical import SystemErrorFactory
+from failsoft.framework.errors import BootstrapFailure, InitializationError, ToolError
 from failsoft.framework.tool import BaseTool
 from failsoft.server.audit_start import open_audit_logs
 from failsoft.server.reloading import reload_on_change
+from failsoft.server.self_audit import require_sound
 
 __all__ = ["Lifecycle", "Phase"]
 
@@ -48,7 +50,7 @@ class Lifecycle:
         self._cut_off: set[asyncio.Task[Any] | None] = set()
         self.phase: Phase = "starting"
         self.in_flight = 0
-        self.failure: InitializationError | None = None
+        self.failure: ToolError | None = None
         """Why the toolsets could not start, for whoever drives a server that swallows the exception."""
 
     @asynccontextmanager
@@ -57,6 +59,8 @@ class Lifecycle:
 
         Raises:
             INIT_ERROR: A toolset failed to start. Those that had started are stopped again.
+            BOOTSTRAP_FAILURE: The same of a governed one.
+            SELF_AUDIT_FAILURE: Governed toolsets do not pass their audit; nothing was started.
         """
         async with self._lock:
             if self._entries == 0:
@@ -78,6 +82,12 @@ class Lifecycle:
 
     async def _start(self) -> None:
         self.phase, self.failure = "starting", None
+        try:
+            if any(tool.governed for tool in self._tools):
+                await asyncio.to_thread(require_sound, self._tools)
+        except ToolError as failure:
+            self.phase, self.failure = "stopped", failure
+            raise
         await open_audit_logs(self._tools)
         started: list[BaseTool] = []
         for tool in self._tools:
@@ -89,7 +99,7 @@ class Lifecycle:
                 self.phase = "stopped"
                 if is_real_cancellation(error):
                     raise
-                self.failure = InitializationError(component=f"toolset '{tool.name}'")
+                self.failure = _not_started(tool, error)
                 raise self.failure from error
             started.append(tool)
         self.phase = "ready"
@@ -175,3 +185,10 @@ class Lifecycle:
         self._hurried = True
         if self._emptied is not None:
             self._emptied.set()
+
+
+def _not_started(tool: BaseTool, error: BaseException) -> ToolError:
+    if not tool.governed:
+        return InitializationError(component=f"toolset '{tool.name}'")
+    sentence = f"The server could not be set up: the toolset '{tool.name}' failed to start."
+    return SystemErrorFactory.startup_failure(BootstrapFailure.code, human_message=sentence, cause=error)

@@ -7,17 +7,28 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from failsoft.framework.canonical import SystemErrorFactory
 from failsoft.framework.did_you_mean import closest_name
-from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.framework.errors import BootstrapFailure, ConfigurationError, ToolError
 from failsoft.framework.text import bounded
 from failsoft.framework.tool import BaseTool
 
-__all__ = ["ENTRY_POINT_GROUP", "ToolSource", "Tools", "as_tools", "find_toolsets", "load_app", "load_toolset"]
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "ToolSource",
+    "Tools",
+    "as_tools",
+    "find_toolsets",
+    "load_app",
+    "load_toolset",
+    "not_set_up",
+]
 
 ENTRY_POINT_GROUP = "failsoft.toolsets"
 
@@ -54,6 +65,14 @@ class ToolSource:
                 resolution="name a toolset, or an application as module:attribute",
             )
         return tools
+
+    @property
+    def is_governed(self) -> bool:
+        """Whether one of the named toolsets is; that can be told before any is made."""
+        known = find_toolsets()
+        with suppress(Exception):  # making them says better what is wrong
+            return any(getattr(known[name].load(), "governed", False) for name in self.toolsets)
+        return False
 
 
 def find_toolsets() -> dict[str, EntryPoint]:
@@ -168,14 +187,24 @@ def _as_tool(item: Any, origin: str) -> BaseTool:
 def _made(maker: Callable[[], Any], origin: str) -> Any:
     try:
         made = maker()
-    except ToolError:
-        raise
+    except ToolError as error:
+        if not getattr(getattr(maker, "func", maker), "governed", False):
+            raise
+        raise not_set_up(error) from error
     except Exception as error:
         raise ConfigurationError(issue=f"{origin} cannot be made ({_told(error)})") from error
     if inspect.iscoroutine(made):
         made.close()
         raise ConfigurationError(issue=f"{origin} is an async function; tools are made by a plain one")
     return made
+
+
+def not_set_up(error: ToolError) -> ToolError:
+    """Return the failure of a governed toolset that cannot be made, with what its operator can do about it."""
+    sentence = f"The server could not be set up: {error.message}"
+    failure = SystemErrorFactory.startup_failure(BootstrapFailure.code, human_message=sentence, cause=error)
+    failure.operator_hint = error.operator_hint or getattr(error, "resolution", None) or ""
+    return failure
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from failsoft.server.access import check_exposure
 from failsoft.server.app_factory import AppFactory
 from failsoft.server.assembly import Assembly
 from failsoft.server.draining import SIGNALS
+from failsoft.server.self_audit import require_sound
 from failsoft.server.uvicorn_config import config_for
 
 __all__ = ["serve_http"]
@@ -32,7 +33,7 @@ def serve_http(
 
     Raises:
         CONFIG_ERROR: The address cannot be used, or the server would be open to everybody.
-        INIT_ERROR: A toolset failed to start.
+        INIT_ERROR: A toolset failed to start; of a governed one BOOTSTRAP_FAILURE, or SELF_AUDIT_FAILURE.
     """
     # With several workers this one is not served: it is made so that what is wrong shows here, once, and in words.
     app = factory()
@@ -41,6 +42,7 @@ def serve_http(
     with _listening(factory.host, port) as listener, _signals_answered():
         url = _url(factory.host, listener.getsockname()[1])
         if workers > 1:
+            require_sound(assembly.tools)
             from failsoft.server.workers import serve_workers  # noqa: PLC0415 - multiprocessing only where it is used
 
             serve_workers(factory, listener, workers=workers, on_ready=lambda: on_ready(url))

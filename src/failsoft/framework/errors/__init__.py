@@ -19,6 +19,8 @@ from failsoft.framework.errors.idempotency import *  # noqa: F403 - the list is 
 from failsoft.framework.errors.idempotency import __all__ as _idempotency
 from failsoft.framework.errors.invariants import *  # noqa: F403 - the list is kept in one place, invariants.__all__
 from failsoft.framework.errors.invariants import __all__ as _invariants
+from failsoft.framework.errors.startup import *  # noqa: F403 - the list is kept in one place, startup.__all__
+from failsoft.framework.errors.startup import __all__ as _startup
 
 __all__ = [
     "Actor",
@@ -33,4 +35,5 @@ __all__ = [
     *_core,
     *_idempotency,
     *_invariants,
+    *_startup,
 ]

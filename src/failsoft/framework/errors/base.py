@@ -8,13 +8,24 @@ import pickle
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeGuard, TypeVar, get_args, get_origin
 
 from failsoft.framework.errors.template import Template
 from failsoft.framework.text import bounded
 from failsoft.framework.violations import Violation
 
-__all__ = ["Actor", "CatalogueError", "Effect", "ErrorType", "NextStep", "Public", "RetryWhen", "ToolError", "registry"]
+__all__ = [
+    "Actor",
+    "CatalogueError",
+    "Effect",
+    "ErrorType",
+    "NextStep",
+    "Public",
+    "RetryWhen",
+    "ToolError",
+    "is_code",
+    "registry",
+]
 
 RetryWhen: TypeAlias = Literal["after_fix", "after_delay", "never"]
 Effect: TypeAlias = Literal["none", "unknown", "applied"]
@@ -310,10 +321,15 @@ def _is_public(annotation: Any) -> bool:
     return get_origin(annotation) is Annotated and PUBLIC in get_args(annotation)
 
 
+def is_code(name: object) -> TypeGuard[str]:
+    """Return whether a name may be an error code: UPPERCASE_SNAKE_CASE, and not too long."""
+    return isinstance(name, str) and _CODE.fullmatch(name) is not None and len(name) <= _CODE_LENGTH
+
+
 def _check_entry(cls: type[ToolError]) -> None:
     name = cls.__qualname__
     code = cls.__dict__.get("code")
-    if not isinstance(code, str) or not _CODE.fullmatch(code) or len(code) > _CODE_LENGTH:
+    if not is_code(code):
         msg = f"{name}.code must be UPPERCASE_SNAKE_CASE of at most {_CODE_LENGTH} characters, not {code!r}"
         raise CatalogueError(msg)
     if not (cls.__dict__.get("__doc__") or "").strip():

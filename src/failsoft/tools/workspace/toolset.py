@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -306,6 +307,11 @@ class Workspace(BaseTool):
             **guard,
             checks=(PolicyCheck(self._policies, call),),
         )
+
+    def self_audit(self) -> list[str]:
+        """Return which of its folders cannot be opened, and which preflight programs are not found."""
+        closed = [folder for folder in self.roots if not os.access(folder, os.R_OK | os.X_OK)]
+        return [*(f"the folder {folder} cannot be opened" for folder in closed), *self._preflight.faults()]
 
     async def shutdown(self) -> None:
         """End the preflight commands that still run."""

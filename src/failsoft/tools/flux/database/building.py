@@ -13,6 +13,7 @@ from failsoft.tools.flux.database.tables import Tables
 __all__ = ["NAME", "SCHEMA_VERSION", "ForeignFileError", "fill", "folded", "recognize"]
 
 SCHEMA_VERSION = 1
+"""To be raised with every change in what a file holds: its name has it, so that a file of before is not taken."""
 _APPLICATION_ID = 0x66736462
 """`fsdb` in ASCII: tells our file from another program's."""
 

@@ -116,11 +116,21 @@ class Database:
         )
         return [item for item, _, _ in found]
 
+    def warm_up(self) -> None:
+        """Begin to build the database, without waiting for it; what goes wrong is told to whoever asks."""
+        threading.Thread(target=self._warm_up, name="failsoft-flux-database", daemon=True).start()
+
     def close(self) -> None:
         """Close the connections; the next question opens new ones."""
         storage = self._storage
         if storage is not None:
             storage.close()
+
+    def _warm_up(self) -> None:
+        try:
+            self.facts()
+        except DatabaseNotLoaded as error:
+            logger.opt(exception=error).warning("The database of compounds could not be built at start-up.")
 
     def _search(self, kind: Kind, read: Callable[[sqlite3.Connection, int], Any], query: str, limit: int) -> Hits:
         def question(connection: sqlite3.Connection) -> Hits:

@@ -21,7 +21,9 @@ __all__ = ["Storage", "is_damage", "is_full"]
 _BUILD_WAIT_S = 60.0
 """How long to wait for a process that is building the same file."""
 _IDLE_AT_MOST = 8
-_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_IOERR})
+_DAMAGE = frozenset(
+    {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
+)
 
 
 class Storage:
@@ -108,9 +110,17 @@ class Storage:
             with partial.open("rb+") as file:
                 os.fsync(file.fileno())
             partial.replace(self.file)
+            self._remove_predecessors()
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
+
+    def _remove_predecessors(self) -> None:
+        """Remove what was built from the same source in an earlier state; whoever still reads it keeps it open."""
+        source = self._tables.key.partition("-")[0]
+        for file in self.file.parent.glob(f"{source}-*-v{SCHEMA_VERSION}.sqlite3"):
+            if file != self.file:
+                file.unlink(missing_ok=True)
 
     def _is_good(self) -> bool:
         try:
@@ -133,7 +143,7 @@ class Storage:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether the error says that the file itself is bad."""
+    """Return whether the error says that the file itself is bad, or gone."""
     return isinstance(error, ForeignFileError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 

@@ -44,7 +44,7 @@ class Tables:
 
     Args:
         name: What callers are told that an id was looked for in.
-        key: Tells this source, in this state, from all others.
+        key: Tells this source, and behind a dash its present state, from all others.
         read: Returns the compounds and reactions; raises anything if the files are not what their names say.
     """
 
@@ -168,9 +168,14 @@ def _bytes_of(opened: Any) -> bytes:
 
 
 def _stamp(paths: Iterable[str]) -> str:
-    """Return what changes whenever one of these files is replaced."""
-    told = []
+    """Return what tells these files from others, and behind it what changes whenever one of them is replaced."""
+    places, states = [], []
     for path in paths:
         status = os.stat(path)  # noqa: PTH116 - these are names from several sources
-        told.append(f"{os.path.realpath(path)}|{status.st_size}|{status.st_mtime_ns}")
-    return hashlib.sha256("\n".join(told).encode(errors="surrogateescape")).hexdigest()[:32]
+        places.append(os.path.realpath(path))
+        states.append(f"{status.st_size}|{status.st_mtime_ns}")
+    return f"{_digest(places)}-{_digest(states)}"
+
+
+def _digest(texts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(texts).encode(errors="surrogateescape")).hexdigest()[:16]

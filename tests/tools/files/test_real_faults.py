@@ -6,35 +6,21 @@ import errno
 import os
 import shutil
 import stat
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from failsoft.tools.files import DiskFault, Files, Roots, Written
+from tests.tools.files.real_disk import NOBODY, Mount, as_nobody, as_root, mounts, read_only
 
 LIMIT = 10_000_000
-NOBODY = 65534
-
-Mount = Callable[..., None]
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up rights for a while")
 
 
 @pytest.fixture
 def mount() -> Iterator[Mount]:
-    """Return what mounts something until the test is over; a machine where nobody may skips the test."""
-    with ExitStack() as stack:
-
-        def mount(target: Path, *arguments: str | Path) -> None:
-            made = subprocess.run(["mount", *arguments, target], capture_output=True, text=True, check=False)
-            if made.returncode:
-                pytest.skip(f"no mounts here: {made.stderr.strip()}")
-            if "remount" not in str(arguments):
-                stack.callback(subprocess.run, ["umount", "-l", target], check=True)
-
+    with mounts() as mount:
         yield mount
 
 
@@ -84,8 +70,7 @@ class TestDisks:
 
     def test_a_read_only_disk_is_told(self, files: Files, root: Path, mount: Mount) -> None:
         (root / "file").write_bytes(b"old")
-        mount(root, "--bind", root)
-        mount(root, "-o", "remount,bind,ro")
+        read_only(mount, root)
 
         assert fault_of(files, (root / "file", b"new")) == ("stage", "EROFS")
 
@@ -208,16 +193,6 @@ class TestRights:
 
         with as_nobody():
             assert fault_of(theirs, (home / "root/file", b"new")) == ("lock", "EACCES")
-
-
-@contextmanager
-def as_nobody() -> Iterator[None]:
-    """Give up root's rights for a while, which make every file readable."""
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def _snapshot(folder: Path) -> dict[str, bytes]:

@@ -1,0 +1,201 @@
+"""Disks that are full, read-only, closed or broken, under sessions that work on them: a code, and nothing half done."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failsoft.tools.workspace import Workspace
+from tests.tools.files.real_disk import NOBODY, Mount, as_nobody, as_root, mounts, read_only
+from tests.tools.workspace.site import Site
+
+PATCH = "@@ -1 +1 @@\n-one\n+two\n"
+LARGE = "x" * 100_000
+
+
+@pytest.fixture
+def mount() -> Iterator[Mount]:
+    with mounts() as mount:
+        yield mount
+
+
+def hashed(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def told(answer: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Return the code, the effect, and what the operating system said."""
+    return answer["error_code"], answer["effect"], answer["human_message"].rpartition(": ")[2].partition(".")[0]
+
+
+def working(site: Site) -> Workspace:
+    """Return the toolset with a session of the role that writes, and a plan for all files."""
+    tool = site.tool()
+    site.allow(tool)
+    site.begin(tool)
+    return tool
+
+
+def write(site: Site, tool: Workspace, path: str, content: str, **more: Any) -> dict[str, Any]:
+    return site.call(tool, "write_file", {"path": path, "content": content, **more})
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+
+
+class TestDisks:
+    def test_a_full_disk_is_told_and_what_was_there_stays(self, site: Site, mount: Mount) -> None:
+        mount(site.project, "-t", "tmpfs", "-o", "size=64k", "tmpfs")
+        (site.project / "a.md").write_text("one\n")
+        tool = working(site)
+        full = ("FILE_WRITE_FAILED", "none", "no space left on device")
+
+        assert told(write(site, tool, "new/deep/b.md", LARGE)) == full
+        assert told(write(site, tool, "a.md", LARGE, expected_hash=hashed("one\n"))) == full
+        grown = "@@ -1 +1,2 @@\n one\n+" + LARGE + "\n"
+        assert told(site.call(tool, "apply_patch", {"path": "a.md", "patch": grown})) == full
+        report = {"title": "Full", "body": LARGE}
+        assert told(site.call(tool, "write_failure_report", report))[:2] == full[:2]
+        assert files(site.project) == {"a.md": "one\n"}
+        assert not (site.project / "new").exists()
+        assert write(site, tool, "new/b.md", "short\n")["success"]
+
+    def test_a_read_only_disk_is_read_and_not_written(self, site: Site, mount: Mount) -> None:
+        (site.project / "a.md").write_text("one\n")
+        read_only(mount, site.project)
+        tool = working(site)
+        refused = ("FILE_WRITE_FAILED", "none", "read-only file system")
+
+        assert site.call(tool, "read_file", {"path": "a.md"})["data"]["content"] == "one\n"
+        assert told(write(site, tool, "b.md", "x\n")) == refused
+        assert told(write(site, tool, "new/b.md", "x\n")) == refused
+        assert told(write(site, tool, "a.md", "two\n", expected_hash=hashed("one\n"))) == refused
+        assert told(site.call(tool, "apply_patch", {"path": "a.md", "patch": PATCH})) == refused
+        assert told(site.call(tool, "write_failure_report", {"title": "No", "body": "x"}))[:2] == refused[:2]
+        assert files(site.project) == {"a.md": "one\n"}
+
+
+@as_root
+class TestRights:
+    @pytest.fixture
+    def theirs(self) -> Iterator[Site]:
+        """Return a site of nobody's; all code is loaded by now, because nobody may not read it."""
+        folder = Path(tempfile.mkdtemp())
+        site = Site(folder / "served")
+        (site.project / "closed").mkdir(parents=True)
+        (site.project / "a.md").write_text("one\n")
+        (site.project / "closed/b.md").write_text("one\n")
+        folder.chmod(0o755)
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+        loaded = Site(folder / "loaded")
+        loaded.project.mkdir(parents=True)
+        (loaded.project / "a.md").write_text("one\n")
+        tool = working(loaded)
+        assert loaded.call(tool, "apply_patch", {"path": "a.md", "patch": PATCH})["success"]
+        assert loaded.call(tool, "read_file", {"path": "gone"})["error_code"] == "FILE_NOT_FOUND"
+        shutil.rmtree(folder / "state")
+        yield site
+        shutil.rmtree(folder)
+
+    def test_what_the_user_may_not_read_or_enter_is_told(self, theirs: Site) -> None:
+        os.chown(theirs.project / "closed", 0, 0)
+        (theirs.project / "closed").chmod(0o700)
+        (theirs.project / "a.md").chmod(0o200)
+        with as_nobody():
+            tool = working(theirs)
+            refused = ("FILE_READ_FAILED", "none", "permission denied")
+            assert told(theirs.call(tool, "read_file", {"path": "a.md"})) == refused
+            assert told(theirs.call(tool, "read_file", {"path": "closed/b.md"})) == refused
+            assert told(theirs.call(tool, "list_files", {"path": "closed"})) == refused
+            closed = {"workspace_root": str(theirs.project / "closed"), "role": "WINDSURF"}
+            assert told(theirs.call(tool, "begin_session", closed)) == (
+                "SESSION_INITIALIZATION_FAILED",
+                "none",
+                "permission denied",
+            )
+
+    def test_what_the_user_may_not_write_is_left_as_it_is(self, theirs: Site) -> None:
+        (theirs.project / "a.md").chmod(0o444)
+        (theirs.project / "closed").chmod(0o555)
+        with as_nobody():
+            tool = working(theirs)
+            refused = ("FILE_WRITE_FAILED", "none", "permission denied")
+            assert told(write(theirs, tool, "a.md", "two\n", expected_hash=hashed("one\n"))) == refused
+            assert told(theirs.call(tool, "apply_patch", {"path": "a.md", "patch": PATCH})) == refused
+            assert told(write(theirs, tool, "closed/new.md", "x\n")) == refused
+            assert told(write(theirs, tool, "closed/new/new.md", "x\n")) == refused
+        assert files(theirs.project) == {"a.md": "one\n", "closed/b.md": "one\n"}
+
+
+BROKEN = """
+import json, sys
+from pathlib import Path
+from loguru import logger
+logger.remove()
+sys.path.insert(0, sys.argv[1])
+from tests.tools.workspace.site import Site
+site = Site(Path(sys.argv[2]))
+tool = site.tool()
+site.allow(tool)
+site.begin(tool)
+print(json.dumps(site.call(tool, sys.argv[3], json.loads(sys.argv[4]))))
+"""
+
+
+READ = ("read_file", {"path": "a.md"})
+LIST = ("list_files", {})
+CHANGE = ("apply_patch", {"path": "a.md", "patch": PATCH})
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="the disk is made to fail by strace")
+@pytest.mark.parametrize(
+    ("call", "fault", "broken", "expected"),
+    [
+        (READ, "read", "a.md", ("FILE_READ_FAILED", "none")),
+        (CHANGE, "fsync", None, ("FILE_WRITE_FAILED", "none")),
+        (CHANGE, "fsync", "", ("FILE_WRITE_FAILED", "applied")),
+        (LIST, "getdents64", "", ("FILE_READ_FAILED", "none")),
+    ],
+    ids=["while it is read", "while it is written", "after it is written", "while it is listed"],
+)
+def test_a_disk_that_breaks_is_told_with_what_it_holds_then(
+    site: Site, call: tuple[str, dict[str, Any]], fault: str, broken: str | None, expected: tuple[str, str]
+) -> None:
+    """The system calls of a real process fail, all of them or those on one file or folder."""
+    file = site.project / "a.md"
+    file.write_text("one\n")
+    working(site)  # the log is there by then: making it takes the same calls
+    where = [] if broken is None else ["-P", str(site.project / broken)]
+    strace = [
+        "strace",
+        "-f",
+        "-qq",
+        "-o",
+        os.devnull,
+        *where,
+        "-e",
+        f"trace={fault}",
+        "-e",
+        f"inject={fault}:error=EIO",
+    ]
+    operation, params = call
+    program = [sys.executable, "-c", BROKEN, Path(__file__).parents[3], site.root, operation, json.dumps(params)]
+    ran = subprocess.run([*strace, *program], capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+    answer = json.loads(ran.stdout)
+
+    assert told(answer) == (*expected, "input/output error")
+    assert files(site.project) == {"a.md": "two\n" if expected[1] == "applied" else "one\n"}

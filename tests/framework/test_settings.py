@@ -49,6 +49,7 @@ DEFAULTS = {
     "workspace_max_file_bytes": 10_000_000,
     "workspace_reports": "docs/reports",
     "workspace_hard_links": False,
+    "flux_tables": None,
     "flux_keep_s": 86_400.0,
     "flux_keep_count": 100,
     "flux_workers": 2,
@@ -57,6 +58,12 @@ DEFAULTS = {
     "flux_models_in_memory": 8,
     "flux_worker_tasks": 10_000,
     "flux_worker_bytes": 2_000_000_000,
+    "flux_templates": (),
+    "flux_builder": "auto",
+    "flux_diamond": "diamond",
+    "flux_rast_url": None,
+    "flux_modelseedpy_python": None,
+    "flux_modelseedpy_templates": None,
     "workspace_policies": ("generic", "rust"),
     "workspace_preflight": (),
     "workspace_preflight_s": 300.0,
@@ -93,6 +100,13 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "audit_head_path": ("/mnt/audit.head", Path("/mnt/audit.head")),
     "audit_max_bytes": ("1000", 1_000),
     "audit_wait_s": ("0.5", 0.5),
+    "flux_tables": ("data/dnngior.whl", Path("data/dnngior.whl")),
+    "flux_templates": ("carveme.whl, data", ("carveme.whl", "data")),
+    "flux_builder": ("template", "template"),
+    "flux_diamond": ("/opt/diamond", "/opt/diamond"),
+    "flux_rast_url": ("https://rast.example/rpc", "https://rast.example/rpc"),
+    "flux_modelseedpy_python": ("/opt/seed/bin/python", Path("/opt/seed/bin/python")),
+    "flux_modelseedpy_templates": ("/opt/seed/templates", Path("/opt/seed/templates")),
     "flux_keep_s": ("60", 60.0),
     "flux_keep_count": ("5", 5),
     "flux_workers": ("1", 1),
@@ -195,7 +209,7 @@ def test_a_bad_value_names_the_variable_and_is_not_repeated(name: str, monkeypat
 
 def test_only_settings_that_take_any_text_have_no_bad_value() -> None:
     assert DEFAULTS.keys() - REFUSED.keys() == {
-        *("allowed_hosts", "audit_head_path", "audit_path", "recovery", "recovery_file"),
+        *("allowed_hosts", "audit_head_path", "audit_path", "flux_tables", "recovery", "recovery_file"),
         *("workspace_policies", "workspace_principals", "workspace_reports", "workspace_roles"),
     }
 

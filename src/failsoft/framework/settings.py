@@ -257,6 +257,26 @@ class Settings(BaseSettings):
     workspace_preflight_s: float = Field(
         default=300.0, gt=0, le=86_400, description="Seconds that each command of run_preflight may take."
     )
+    flux_templates: Names = Field(
+        default=(),
+        description="Folders, wheels or sdists with the data of carveme and PyFBA, from which the flux toolset builds "
+        "models, separated by commas; by default what is installed.",
+    )
+    flux_builder: Literal["auto", "homology", "template", "modelseedpy"] = Field(
+        default="auto",
+        description="How the flux toolset builds models; auto takes the template where functions are known, else "
+        "homology.",
+    )
+    flux_diamond: str = Field(default="diamond", description="The program diamond, by name or path.")
+    flux_rast_url: WebAddress | None = Field(
+        default=None, description="Endpoint of a RAST service that tells functions of proteins; it is sent sequences."
+    )
+    flux_modelseedpy_python: Path | None = Field(
+        default=None, description="The Python that has ModelSEEDpy; by default the one of this server."
+    )
+    flux_modelseedpy_templates: Path | None = Field(
+        default=None, description="Folder of the templates of ModelSEEDpy, as NAME.json; it ships none."
+    )
     recovery_file: Path | None = Field(
         default=None,
         description="TOML file on the recovery of tools, operations and dependencies; read anew when it changes.",

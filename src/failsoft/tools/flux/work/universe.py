@@ -39,7 +39,8 @@ def read_network(file: Path) -> Network:
     bounds = {item.get("id", ""): float(item.get("value", "nan")) for item in model.iter(f"{_CORE}parameter")}
     metabolites = dict(_metabolite(item) for item in model.iter(f"{_CORE}species"))
     reactions = dict(_reaction(item, bounds) for item in model.iter(f"{_CORE}reaction"))
-    return Network(metabolites, reactions, "Growth" if "Growth" in reactions else "")
+    objectives = (item.get(f"{_FLUX}reaction") for item in model.iter(f"{_FLUX}fluxObjective"))
+    return Network(metabolites, reactions, next((_bare(name, "R_") for name in objectives), ""))
 
 
 @functools.lru_cache(maxsize=1)

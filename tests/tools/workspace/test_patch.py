@@ -186,7 +186,7 @@ INVALID = {
     "a hunk with CR": (PATCH.replace(b"@@\n", b"@@\r\n"), 3),
     "fewer lines": (PATCH[:-7], 6),
     "more lines": (PATCH + b" four\n", 8),
-    "more old lines": (b"@@ -1,1 +1,2 @@\n-one\n-two\n", 3),
+    "more old lines": (b"@@ -1,1 +1,2 @@\n-one\n-two\n+ONE\n+TWO\n", 3),
     "only context": (b"@@ -1,2 +1,2 @@\n one\n two\n", 1),
     "nothing": (b"@@ -1,0 +1,0 @@\n", 1),
     "line 0": (b"@@ -0 +0 @@\n-one\n+ONE\n", 1),

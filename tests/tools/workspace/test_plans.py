@@ -215,8 +215,7 @@ OUTSIDE = {
 
 
 @pytest.mark.parametrize("kind", OUTSIDE)
-@pytest.mark.parametrize("is_absolute", [False, True])
-@pytest.mark.parametrize("is_new", [False, True])
+@pytest.mark.parametrize(("is_absolute", "is_new"), [(False, True), (True, False)])
 def test_nothing_outside_the_plan_is_written_whatever_leads_there(
     site: Site, tool: Workspace, kind: str, is_absolute: bool, is_new: bool
 ) -> None:

@@ -112,8 +112,8 @@ class RoleMismatch(Conflict):
 class UnauthorizedAction(PermissionDenied):
     """The role of the session may not do this.
 
-    Raised when: an operation needs a power that the role does not have.
-    Caller: leave it to a session of another role.
+    Raised when: an operation needs a power that the role does not have, or the author of a plan would approve it.
+    Caller: leave it to a session of another role, and the approval of your plan to another author.
     Operator: give the role the power in `FAILSOFT_WORKSPACE_ROLES` if that is wanted.
     Example:
         >>> code_of(UnauthorizedAction(role="ANTIGRAVITY", action="write"))

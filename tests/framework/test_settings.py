@@ -58,15 +58,15 @@ DEFAULTS = {
     "flux_models_in_memory": 8,
     "flux_worker_tasks": 10_000,
     "flux_worker_bytes": 2_000_000_000,
+    "workspace_policies": ("generic", "rust"),
+    "workspace_preflight": (),
+    "workspace_preflight_s": 300.0,
     "flux_templates": (),
     "flux_builder": "auto",
     "flux_diamond": "diamond",
     "flux_rast_url": None,
     "flux_modelseedpy_python": None,
     "flux_modelseedpy_templates": None,
-    "workspace_policies": ("generic", "rust"),
-    "workspace_preflight": (),
-    "workspace_preflight_s": 300.0,
     "recovery_file": None,
     "recovery": "",
     "state_url": None,
@@ -180,6 +180,8 @@ REFUSED = {
     "flux_models_in_memory": "0",
     "flux_worker_tasks": "0",
     "flux_worker_bytes": "1000",
+    "flux_builder": "guess",
+    "flux_rast_url": "rast.example",
 }
 
 
@@ -210,6 +212,7 @@ def test_a_bad_value_names_the_variable_and_is_not_repeated(name: str, monkeypat
 def test_only_settings_that_take_any_text_have_no_bad_value() -> None:
     assert DEFAULTS.keys() - REFUSED.keys() == {
         *("allowed_hosts", "audit_head_path", "audit_path", "flux_tables", "recovery", "recovery_file"),
+        *("flux_diamond", "flux_modelseedpy_python", "flux_modelseedpy_templates", "flux_preload", "flux_templates"),
         *("workspace_policies", "workspace_principals", "workspace_reports", "workspace_roles"),
     }
 

@@ -137,15 +137,19 @@ class Nursery:
         self._end()
         ours, theirs = socket.socketpair()
         given = {"path": sys.path, "control": theirs.fileno(), "options": self._options}
-        with theirs:
-            # Standard output is the protocol's: whatever a library prints there goes to standard error instead.
-            self._process = subprocess.Popen(  # noqa: S603 - this interpreter, with a program of our own
-                [sys.executable, "-c", _BOOT, json.dumps(given)],
-                stdin=subprocess.DEVNULL,
-                stdout=2,
-                pass_fds=[theirs.fileno()],
-                env={**os.environ, **_ONE_THREAD},
-            )
+        try:
+            with theirs:
+                # Standard output is the protocol's: what a library prints there goes to standard error instead.
+                self._process = subprocess.Popen(  # noqa: S603 - this interpreter, with a program of our own
+                    [sys.executable, "-c", _BOOT, json.dumps(given)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=2,
+                    pass_fds=[theirs.fileno()],
+                    env={**os.environ, **_ONE_THREAD},
+                )
+        except BaseException:
+            ours.close()
+            raise
         self._control = ours
         self.generation += 1
 

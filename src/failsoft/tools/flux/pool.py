@@ -79,8 +79,8 @@ class Workers:
             UNAVAILABLE: No worker can be started.
         """
         ended = 0
-        for _ in range(_RUNS):
-            worker = await self._take()
+        for turn in range(_RUNS):
+            worker = await self._take(fresh=turn > 0)
             try:
                 kind, value, worker.peak_bytes = await _converse(worker, call, task, arguments)
             except _WorkerDiedError:
@@ -112,13 +112,19 @@ class Workers:
         with self._lock:
             self._count = 0
 
-    async def _take(self) -> Worker:
-        """Return a worker for one task: an idle one, a new one, or the next that is given back."""
+    async def _take(self, *, fresh: bool = False) -> Worker:
+        """Return a worker for one task: an idle one, a new one, or the next that is given back.
+
+        Args:
+            fresh: Rather one that has done nothing yet: whatever killed a worker may be killing its neighbors too.
+        """
+        tries = 0
         while True:
             place, worker = self._ask()
             if worker is None:
                 worker = await self._wait(place)
-            if worker.is_alive():
+            tries += 1
+            if worker.is_alive() and not (fresh and worker.tasks and tries <= self._settings.flux_workers):
                 return worker
             self._discard(worker)
 
@@ -244,7 +250,7 @@ async def _converse(worker: Worker, call: CallContext, task: str, arguments: tup
             if kind != "progress":
                 value, peak_bytes = facts
                 return kind, value, peak_bytes
-            call.report_progress(*facts)
+            await call.report_progress(*facts)
     except (ConnectionError, EOFError) as error:
         raise _WorkerDiedError from error
 

@@ -16,6 +16,7 @@ __all__ = ["LISTS", "export"]
 
 LISTS = ("reactions", "metabolites", "genes")
 _ENTRIES_PER_PAGE = 200
+_BOUNDS = frozenset({"lower_bound", "upper_bound"})
 
 
 def export(
@@ -66,9 +67,12 @@ def _fitting(lists: list[list[Any]], bytes_at_most: int | None) -> int:
 
 
 def _clean(value: Any) -> Any:
-    """Return it as JSON can carry it: an infinite bound is null."""
+    """Return it as JSON can carry it: an infinite bound, which cobra writes as a text, is null."""
     if isinstance(value, dict):
-        return {str(name): _clean(item) for name, item in value.items()}
+        return {
+            str(name): None if name in _BOUNDS and isinstance(item, str) else _clean(item)
+            for name, item in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_clean(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):

@@ -62,7 +62,8 @@ def main(control_fd: int, options: Mapping[str, Any]) -> None:
 
 def _load(options: Mapping[str, Any]) -> None:
     models = importlib.import_module("failsoft.tools.flux.work.models")
-    importlib.import_module("failsoft.tools.flux.work.solving")
+    for name in ("serving", "facts", "modifying", "solving", "exporting"):  # so that no worker has to
+        importlib.import_module(f"failsoft.tools.flux.work.{name}")
     models.configure(models_at_most=options["models_at_most"])
     for name in options["preload"]:
         try:

@@ -183,6 +183,15 @@ def test_a_session_that_is_locked_here_is_locked_there_until_either_has_reported
         assert {entry["name"] for entry in caller.data("list_files")["entries"]} == {"a.md", "docs"}
 
 
+def test_workers_without_a_store_are_warned_of(tmp_path: Path) -> None:
+    server = ByCommand("--root", str(tmp_path), "--transport", "http", "--port", "0", "--workers", "2")
+    try:
+        server.wait_for("failsoft serves ")
+        assert any("FAILSOFT_STATE_URL" in line for line in server.errors)
+    finally:
+        server.close()
+
+
 def test_who_calls_is_who_holds_the_token_on_every_server(guarded: Replicas) -> None:
     alice = guarded.caller("alice").begin(PLANNER)
     bob = replace(alice, url=guarded.other, token="bob:secret", session=None)

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from loguru import logger
 from starlette.applications import Starlette
 
 from failsoft.framework.errors import ConfigurationError, InitializationError
@@ -42,12 +43,20 @@ def serve_http(
     with _listening(factory.host, port) as listener, _signals_answered():
         url = _url(factory.host, listener.getsockname()[1])
         if workers > 1:
+            _warn_of_sessions_apart(assembly)
             require_sound(assembly.tools)
             from failsoft.server.workers import serve_workers  # noqa: PLC0415 - multiprocessing only where it is used
 
             serve_workers(factory, listener, workers=workers, on_ready=lambda: on_ready(url))
         else:
             _serve_alone(app, assembly, listener, on_ready=lambda: on_ready(url))
+
+
+def _warn_of_sessions_apart(assembly: Assembly) -> None:
+    """Say in the log that a call may reach a worker that does not know its session: nothing else would tell why."""
+    apart = [tool.name for tool in assembly.tools if tool.governed and tool.runtime.state.is_local]
+    if apart:
+        logger.warning("Each worker knows its own sessions of {} only: set FAILSOFT_STATE_URL", ", ".join(apart))
 
 
 def _serve_alone(app: Starlette, assembly: Assembly, listener: socket.socket, *, on_ready: Callable[[], None]) -> None:

@@ -26,7 +26,7 @@ from tests.tools.workspace.trap import CANARY, INSIDE, Trap
 WRITTEN = "written\n"
 CANARY_HASH = hashlib.sha256(f"{CANARY}\n".encode()).hexdigest()
 AT_ONCE = 32
-PATCH = f"--- a/x\n+++ b/x\n@@ -1 +1 @@\n-{{before}}\n+{WRITTEN}"
+PATCH = f"@@ -1 +1 @@\n-{{before}}\n+{WRITTEN}"
 
 WITH_A_PATH: dict[str, dict[str, Callable[[str], dict[str, Any]]]] = {
     "read_file": {"": lambda path: {"path": path}},
@@ -37,7 +37,8 @@ WITH_A_PATH: dict[str, dict[str, Callable[[str], dict[str, Any]]]] = {
     },
     "apply_patch": {
         "inside": lambda path: {"path": path, "patch": PATCH.format(before=INSIDE.strip())},
-        "new": lambda path: {"path": path, "patch": f"--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+{WRITTEN}"},
+        "replaced": lambda path: {"path": path, "patch": PATCH.format(before=CANARY), "expected_hash": CANARY_HASH},
+        "new": lambda path: {"path": path, "patch": f"--- /dev/null\n+++ {path}\n@@ -0,0 +1 @@\n+{WRITTEN}"},
     },
     "submit_plan": {"": lambda path: {"title": "Plan", "files": [path]}},
     "begin_session": {"": lambda path: {"workspace_root": path, "role": "ANTIGRAVITY"}},

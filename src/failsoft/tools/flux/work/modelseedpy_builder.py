@@ -14,6 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+_HERE = Path(__file__).resolve().parent
+"""Python looks for modules beside a program first, and ours have the names of other people's."""
+
 
 def build(order: dict[str, Any], at: Callable[[str], None]) -> Any:
     """Return the model as cobra writes it; `at` is told what is being done."""
@@ -45,6 +48,7 @@ def main() -> None:
     """Read the order from standard input and answer with a model, or with what went wrong."""
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    sys.path[:] = [place for place in sys.path if Path(place or ".").resolve() != _HERE]
     doing = ["start"]
     try:
         said = {"model": build(json.load(sys.stdin), lambda step: doing.__setitem__(0, step))}

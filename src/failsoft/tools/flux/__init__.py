@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
+from failsoft.tools.flux.database_errors import (
+    CompoundNotFound,
+    DatabaseNotLoaded,
+    EmptyQuery,
+    InvalidIdFormat,
+    InvalidLimit,
+    ReactionNotFound,
+)
+from failsoft.tools.flux.media_errors import (
+    BoundsOutOfOrder,
+    CompoundNotInList,
+    EmptyCompoundsList,
+    InvalidBoundsFormat,
+    InvalidCompoundIds,
+    NegativeUptake,
+)
 from failsoft.tools.flux.model_errors import MediaNotFound, ModelNotFound
 from failsoft.tools.flux.solving_errors import (
     CobrapySolverError,
@@ -13,12 +29,24 @@ from failsoft.tools.flux.solving_errors import (
 from failsoft.tools.flux.toolset import Flux
 
 __all__ = [
+    "BoundsOutOfOrder",
     "CobrapySolverError",
+    "CompoundNotFound",
+    "CompoundNotInList",
+    "DatabaseNotLoaded",
+    "EmptyCompoundsList",
+    "EmptyQuery",
     "FbaInfeasible",
     "FbaUnbounded",
     "Flux",
+    "InvalidBoundsFormat",
+    "InvalidCompoundIds",
     "InvalidFluxThreshold",
+    "InvalidIdFormat",
+    "InvalidLimit",
     "MediaNotFound",
     "ModelNotFound",
+    "NegativeUptake",
     "ObjectiveNotFound",
+    "ReactionNotFound",
 ]

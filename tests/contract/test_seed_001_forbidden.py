@@ -159,6 +159,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("tools/docs/toolset.py", "Docs._warm_up"): _START,
         ("tools/edit/toolset.py", "Edit._recover"): _START,
         ("tools/workspace/toolset.py", "Workspace._recover"): _START,
+        ("tools/flux/database/lookup.py", "Database._warm_up"): _START,
     },
     "swallowed": {
         ("framework/alerts.py", "AlertDispatcher._deliver_all"): "a log that breaks must not end the thread of alerts",

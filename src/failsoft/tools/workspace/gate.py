@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import Any
 
-from failsoft.framework.chain import Proceed
+from failsoft.framework.chain import Middleware, Proceed
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import InvariantViolation, ToolError
 from failsoft.framework.failure import Failure
@@ -21,9 +23,11 @@ from failsoft.tools.workspace.sessions import Session, Sessions
 
 __all__ = ["Gate"]
 
-_OPEN = frozenset({"begin_session", "write_failure_report"})
-"""Operations that see to the session themselves: the first has none, the second is for locked ones, too."""
-_TOUCHES_NOTHING = "end_session"
+_BEGINS, _REPORTS = "begin_session", "write_failure_report"
+"""The one has no session yet; the other is for locked ones, too."""
+_WITHOUT_THE_FOLDER = frozenset({_REPORTS, "end_session"})
+_found: ContextVar[Session | None] = ContextVar("failsoft_workspace_session", default=None)
+"""The session of the call that runs here."""
 _INVARIANT_AT_MOST = 100
 
 
@@ -42,22 +46,46 @@ class Gate:
         self._threads = threads
         self._locking: set[asyncio.Task[None]] = set()
 
-    async def admit(self, call: CallContext, proceed: Proceed) -> Any:
-        """Go on with a call, if its session is neither locked nor led to another folder.
+    @property
+    def steps(self) -> tuple[Middleware, ...]:
+        """What stands in the chain of every operation.
+
+        The session is found first of all, so that every failure tells it; the disk is asked within the time limit.
+        """
+        return (
+            Middleware(name="session", run=self._find, after="observe"),
+            Middleware(name="session_root", run=self._look, after="deadline"),
+        )
+
+    async def _find(self, call: CallContext, proceed: Proceed) -> Any:
+        """Go on with a call if its session is not locked.
 
         A call without a session goes on, too: whether it needs one is for its operation to say.
 
         Raises:
             SESSION_LOCKED: It is locked.
-            INVARIANT_VIOLATION: Its folder is another one by now.
             INSUFFICIENT_PERMISSIONS: It belongs to another principal.
         """
-        if call.operation not in _OPEN:
-            session = await self._sessions.find(call, call.arguments.get("session_id"))
-            if session is not None:
+        session = None
+        if call.operation != _BEGINS and isinstance(call.params, Mapping):
+            session = await self._sessions.find(call, call.params.get("session_id"))
+            if session is not None and call.operation != _REPORTS:
                 await self._sessions.require_unlocked(session)
-                if call.operation != _TOUCHES_NOTHING:
-                    await self._threads.run(lambda: self._require_root(session))
+        token = _found.set(session)
+        try:
+            return await proceed(call)
+        finally:
+            _found.reset(token)
+
+    async def _look(self, call: CallContext, proceed: Proceed) -> Any:
+        """Go on with a call if the folder of its session is still the one in which it began.
+
+        Raises:
+            INVARIANT_VIOLATION: It is another one by now.
+        """
+        session = _found.get()
+        if session is not None and call.operation not in _WITHOUT_THE_FOLDER:
+            await self._threads.run(lambda: self._require_root(session))
         return await proceed(call)
 
     async def shut(self, failure: Failure, call: CallContext) -> None:
@@ -65,7 +93,7 @@ class Gate:
         violation = _violation_in(failure.exception)
         if violation is None:
             return
-        session_id = await self._session_of(call)
+        session_id = None if call.governance is None else call.governance.session_id
         if session_id is None:
             return
         invariant_id = redact_text(bounded(str(violation.invariant_id or "UNNAMED"), _INVARIANT_AT_MOST))
@@ -76,15 +104,6 @@ class Gate:
         self._locking.add(task)
         task.add_done_callback(self._locking.discard)
         await asyncio.shield(task)
-
-    async def _session_of(self, call: CallContext) -> str | None:
-        """Return the id of the call's session, also where the call failed before it came to the gate."""
-        if call.governance is None and call.operation != "begin_session":
-            try:
-                await self._sessions.find(call, call.params.get("session_id"))
-            except ToolError:  # somebody else's: not the caller's to lock
-                return None
-        return None if call.governance is None else call.governance.session_id
 
     def _require_root(self, session: Session) -> None:
         try:

@@ -12,7 +12,6 @@ from typing import Any
 from loguru import logger
 
 from failsoft.framework.audit.trail import AuditLog
-from failsoft.framework.chain import Middleware
 from failsoft.framework.context import LOCAL_PRINCIPAL, CallContext
 from failsoft.framework.errors import ConfigurationError, NextStep, ToolError
 from failsoft.framework.failure import Failure
@@ -120,7 +119,7 @@ class Workspace(BaseTool):
         )
         self._reports = Reports(settings.workspace_reports)
         self._gate = Gate(self._sessions, self._on_disk, self.runtime.threads)
-        self.middleware = (Middleware(name="session", run=self._gate.admit, after="deadline"),)
+        self.middleware = self._gate.steps
 
     @operation(open_world=False, destructive=False, title="Begin a session")
     async def begin_session(self, call: CallContext, workspace_root: WorkspaceRoot, role: RoleName) -> BegunSession:

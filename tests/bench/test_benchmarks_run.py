@@ -86,6 +86,12 @@ def test_editing_is_set_against_the_least_that_any_program_has_to_do() -> None:
 
 
 @pytest.mark.slow
+def test_a_flux_call_is_set_against_bare_cobra() -> None:
+    pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
+    figures = _figures("flux")
+    assert figures["textbook: run_fba over optimize ms"]["goal"] == "<= 5"
+
+
 def test_real_edits_come_out_byte_for_byte_and_broken_ones_are_refused() -> None:
     """Run on two small packages, where somebody has fetched them."""
     cache = Path.home() / ".cache"

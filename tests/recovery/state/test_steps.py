@@ -15,12 +15,14 @@ import redis
 from hypothesis import given, settings, strategies as st
 
 import failsoft.recovery
+import failsoft.tools.flux
 import failsoft.tools.workspace
 from failsoft.framework.state_port import Transition
 from failsoft.recovery.circuit_steps import ADMIT, FORCE, PEEK, REPORT
 from failsoft.recovery.rate_steps import TAKE
 from failsoft.recovery.retry_budget import WITHDRAW
 from failsoft.recovery.state.lua import SEED, argument, as_answer, script
+from failsoft.tools.flux.shelf_steps import LISTED
 from failsoft.tools.workspace.locks import LOCK, LOOK, UNLOCK
 from failsoft.tools.workspace.plan_index import LIST
 from tests.recovery.state.redis_server import RedisServer
@@ -76,6 +78,21 @@ HISTORIES: dict[str, Any] = {
         ),
         max_size=12,
     ),
+    "flux": st.integers(1, 3).flatmap(
+        lambda at_most: st.lists(
+            st.tuples(
+                pauses,
+                st.tuples(
+                    st.just(LISTED),
+                    st.sampled_from(["", *"abcd"]),
+                    st.sampled_from(["", *"abcd"]),
+                    st.just(at_most),
+                    st.just(15),
+                ),
+            ),
+            max_size=12,
+        )
+    ),
     "workspace_plans": st.integers(1, 3).flatmap(
         lambda at_most: st.lists(
             st.tuples(
@@ -94,6 +111,7 @@ BEGINNINGS: dict[str, list[Any]] = {
     "circuit": [None, CIRCUIT, {**CIRCUIT, "probe": ""}, {**CIRCUIT, "name": "open", "probe": ""}],
     "budget": [None],
     "rate": [None],
+    "flux": [None],
     "workspace": [None],
     "workspace_plans": [None],
 }
@@ -101,11 +119,12 @@ BEGINNINGS: dict[str, list[Any]] = {
 
 
 def declared() -> dict[str, Transition]:
-    """Return every transition of recovery and of the workspace toolset, by name."""
+    """Return every transition of recovery and of the toolsets, by name."""
     found: dict[str, Transition] = {}
     for module in (
         *pkgutil.walk_packages(failsoft.recovery.__path__, "failsoft.recovery."),
         *pkgutil.walk_packages(failsoft.tools.workspace.__path__, "failsoft.tools.workspace."),
+        *pkgutil.iter_modules(failsoft.tools.flux.__path__, "failsoft.tools.flux."),  # not what workers alone load
     ):
         for value in vars(importlib.import_module(module.name)).values():
             if isinstance(value, Transition):

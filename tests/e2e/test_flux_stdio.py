@@ -1,0 +1,111 @@
+"""The flux toolset over stdio: a real client follows next steps to growth, and no process outlives the server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.tools.flux.lab import children, is_running, until
+
+pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
+
+COMMAND = ["-m", "failsoft", "serve", "flux"]
+HELLO = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+
+
+@pytest.mark.anyio
+async def test_a_client_that_follows_next_steps_alone_comes_to_growth() -> None:
+    server = StdioServerParameters(command=sys.executable, args=COMMAND, env=dict(os.environ))
+    async with Client(server) as client:
+        schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+
+        async def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+            result = await client.call_tool(name, arguments)
+            answer = result.structured_content
+            assert answer is not None
+            assert json.loads(result.content[0].text) == answer  # type: ignore[union-attr]
+            assert result.is_error is not answer["success"]
+            jsonschema.validate(answer, schemas[name] or {})
+            return answer
+
+        wrong = await call("load_model", {"name": "textbok"})
+        model = await call(wrong["next_step"]["tool"], wrong["next_step"]["arguments"])
+        poor = await call("build_media", {"compounds": ["cpd00027", "cpd00007", "cpd00001"]})
+        asked = {"model_id": model["model_id"], "media_id": poor["media_id"]}
+        error = await call("run_fba", asked)
+        assert error["error_code"] == "FBA_INFEASIBLE"
+        rich = await call(error["next_step"]["tool"], error["next_step"]["arguments"])
+        grown = await call("run_fba", {**asked, "media_id": rich["media_id"]})
+        assert grown["growth_rate"] > 0.1
+        assert (await call("list_models", {}))["total"] == 1
+
+
+class Server:
+    """A server whose standard output is read as it is."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen([sys.executable, *COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._number = 0
+        self.ask("initialize", HELLO)
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self._number += 1
+        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        assert self.process.stdout is not None
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        assert answer["id"] == self._number
+        return answer
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def family(self) -> list[int]:
+        """Return the process ids of everything that the server has started."""
+        found = children(self.process.pid)
+        return found + [item for child in found for item in children(child)]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    served = Server()
+    yield served
+    served.process.kill()
+    served.process.wait()
+    for stream in (served.process.stdin, served.process.stdout):
+        assert stream is not None
+        stream.close()
+
+
+def test_nothing_outlives_a_server_that_is_killed_or_ends(server: Server) -> None:
+    answer = server.ask("tools/call", {"name": "load_model", "arguments": {"name": "textbook"}})
+    assert answer["result"]["structuredContent"]["success"]
+    family = server.family()
+    assert len(family) >= 2
+    server.process.kill()
+    until(lambda: not any(map(is_running, family)), "the end of the workers")
+
+
+def test_a_server_that_ends_takes_its_workers_along_and_has_written_nothing_but_answers(server: Server) -> None:
+    server.ask("tools/call", {"name": "load_model", "arguments": {"name": "textbook"}})
+    family = server.family()
+    assert server.process.stdin is not None
+    assert server.process.stdout is not None
+    server.process.stdin.close()
+    assert server.process.stdout.read() == b""
+    assert server.process.wait(30) == 0
+    assert not any(map(is_running, family))

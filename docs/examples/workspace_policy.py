@@ -22,5 +22,6 @@ class NoTabs:
 # --8<-- [end:policy]
 
 
-for finding in NoTabs().findings("src/app.py", "def f():\n\treturn 1\n"):
-    print(finding.rule, finding.line, finding.advice)
+assert list(NoTabs().findings("src/app.py", "def f():\n\treturn 1\n")) == [
+    Finding("tab", 2, "indent it with four blanks")
+]

@@ -265,7 +265,7 @@ def test_hostile_text_costs_in_proportion_to_its_length(unit: str) -> None:
 
 def test_every_pattern_has_a_needle_that_its_matches_contain() -> None:
     samples = [JWT, PEM, "Authorization: Bearer abcdefghijklmnop", "Cookie: a=b", "AKIAIOSFODNN7EXAMPLE", "pwd=x"]
-    for needles, pattern, _ in PATTERNS:
+    for needles, pattern, _, _ in PATTERNS:
         for sample in samples:
             if re.search(pattern, sample):
                 assert any(needle in sample.lower() for needle in needles)

@@ -16,6 +16,7 @@ async def open_audit_logs(tools: Iterable[BaseTool]) -> None:
     """Open the audit logs of these toolsets, each once.
 
     One that cannot be written does not keep the server from starting: failing calls then say so, and the others work.
+    Governed toolsets are stricter: their server does not come this far without it, see `require_sound`.
     """
     trails = [tool.audit if tool.audit is not None else tool.runtime.audit for tool in tools]
     for trail in {id(trail): trail for trail in trails}.values():

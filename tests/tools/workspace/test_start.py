@@ -1,0 +1,42 @@
+"""The start of the toolset: what a crash left half done is finished or undone."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+from failsoft.tools.workspace import Workspace
+from tests.tools.workspace.site import Site
+
+CRASHES = """
+import os, sys
+from pathlib import Path
+from failsoft.tools.files import Files, Roots
+
+root, state, path = sys.argv[1:]
+os.rename = lambda *_, **__: os._exit(9)
+with Files(Roots([Path(root)]), state_folder=Path(state)).transaction([path]) as work:
+    work.read(path, bytes_at_most=100)
+    work.replace(path, b"new")
+    work.commit()
+"""
+
+
+def test_what_a_crash_left_is_swept_at_the_start(site: Site, tool: Workspace) -> None:
+    file = site.project / "a.md"
+    file.write_text("old")
+    command = [sys.executable, "-c", CRASHES, str(site.root), str(site.root.parent / "state"), str(file)]
+    assert subprocess.run(command, check=False, timeout=60).returncode == 9
+    assert len(list(site.project.iterdir())) > 1
+    asyncio.run(tool.startup())
+    assert [(one.name, one.read_text()) for one in site.project.iterdir()] == [("a.md", "old")]
+
+
+def test_a_state_folder_that_cannot_be_read_keeps_no_server_from_starting(site: Site, tool: Workspace) -> None:
+    state: Path = site.root.parent / "state"
+    state.write_text("no folder")
+    asyncio.run(tool.startup())
+    site.begin(tool)
+    assert site.call(tool, "list_files")["success"]

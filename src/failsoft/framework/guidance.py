@@ -53,6 +53,7 @@ _ABOUT_KEYS = {
     "IDEMPOTENCY_CONFLICT": "Send a new idempotency key and",
     "IDEMPOTENCY_IN_PROGRESS": "Keep the idempotency key and the arguments, and",
     "IDEMPOTENCY_OUTCOME_UNKNOWN": "Look whether the work was done; if it was not, send a new idempotency key and",
+    "PREFLIGHT_FAILED": "Mend what the end of the output shows, and",
 }
 """What mends the calls whose arguments are as they should be."""
 

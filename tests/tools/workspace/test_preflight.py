@@ -115,6 +115,20 @@ def test_a_secret_in_the_output_is_not_told(site: Site) -> None:
         assert token not in json.dumps(site.call(tool, "run_preflight"))
 
 
+@pytest.mark.parametrize(("environment", "is_told"), [("production", False), ("development", True)])
+@pytest.mark.parametrize("status", [0, 1])
+def test_paths_outside_of_the_workspace_are_not_told_in_production(
+    site: Site, environment: str, status: int, *, is_told: bool
+) -> None:
+    inside = f"{site.project}/src/a.rs"
+    tool = ready(
+        site, python(f"print('/etc/shadow.d/x {inside}'); raise SystemExit({status})"), environment=environment
+    )
+    answer = site.call(tool, "run_preflight")
+    told = answer["data"]["commands"][0]["output_end"] if status == 0 else answer["details"]["output_snippet"]
+    assert ("/etc/shadow.d/x" in told, inside in told) == (is_told, True)
+
+
 @pytest.mark.parametrize("detail", ["minimal", "full"])
 def test_the_output_is_told_at_every_level_of_detail(site: Site, detail: str) -> None:
     answer = failed(site, python("print('x'); raise SystemExit(1)"), detail=detail)

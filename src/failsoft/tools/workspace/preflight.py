@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import ToolError, Unavailable, Unsupported
-from failsoft.framework.redaction import redact_text
+from failsoft.framework.redaction import redact_paths, redact_text
 from failsoft.framework.settings import Settings
 from failsoft.framework.threads import ThreadPool
 from failsoft.tools.workspace.command import Command, Ran, shown
@@ -52,17 +52,20 @@ class Preflight:
     Args:
         commands: Each a program and what it is given.
         limit_s: How long each may take, in seconds.
+        hides_paths: Whether callers are told no paths outside of the workspace.
     """
 
-    def __init__(self, commands: Sequence[Sequence[str]], *, limit_s: float) -> None:
+    def __init__(self, commands: Sequence[Sequence[str]], *, limit_s: float, hides_paths: bool) -> None:
         self._commands = tuple(tuple(command) for command in commands)
         self._limit_s = limit_s
+        self._hides_paths = hides_paths
         self._running: set[Command] = set()
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Preflight:
         """Return the one that the settings describe."""
-        return cls(settings.workspace_preflight, limit_s=settings.workspace_preflight_s)
+        hides_paths = settings.detail_level == "minimal"
+        return cls(settings.workspace_preflight, limit_s=settings.workspace_preflight_s, hides_paths=hides_paths)
 
     def faults(self) -> list[str]:
         """Return what keeps a command from being started; programs of the workspace itself are not looked for."""
@@ -94,17 +97,18 @@ class Preflight:
             )
         passed: list[PreflightCommand] = []
         for place, arguments in enumerate(self._commands):
-            await call.report_progress(place, len(self._commands), shown(arguments))
+            name = self._told(shown(arguments), folder)
+            await call.report_progress(place, len(self._commands), name)
             ran = await self._run(arguments, threads, folder)
             if (ran.end, ran.code) != ("exit", 0):
-                raise self._failure(arguments, ran, is_first=place == 0)
+                raise self._failure(name, ran, folder, is_first=place == 0)
             passed.append(
                 {
-                    "command": shown(arguments),
+                    "command": name,
                     "exit_code": ran.code,
                     "duration_s": round(ran.duration_s, 3),
                     "output_bytes": ran.output_bytes,
-                    "output_end": _end_of(ran.output),
+                    "output_end": self._told(ran.output, folder)[-_TAIL_AT_MOST:],
                 }
             )
         await call.report_progress(len(self._commands), len(self._commands), None)
@@ -124,15 +128,20 @@ class Preflight:
         for command in tuple(self._running):
             command.end()
 
-    def _failure(self, arguments: Sequence[str], ran: Ran, *, is_first: bool) -> ToolError:
+    def _told(self, text: str, folder: str) -> str:
+        """Return a text as callers may see it. It is not cut yet: what is left of half a secret would not be known."""
+        text = redact_text(text)
+        return redact_paths(text, [folder]) if self._hides_paths else text
+
+    def _failure(self, name: str, ran: Ran, folder: str, *, is_first: bool) -> ToolError:
         if ran.end == "cancelled":
             return Unavailable(message="The server ended the preflight, because it is stopping.", effect="unknown")
         return PreflightFailed(
-            command=shown(arguments),
+            command=name,
             outcome=self._outcome(ran),
             exit_code=ran.code if ran.end == "exit" else None,
             duration_s=round(ran.duration_s, 3),
-            output_snippet=_end_of(ran.output),
+            output_snippet=self._told(ran.output, folder)[-_TAIL_AT_MOST:],
             effect="none" if is_first and ran.end == "not_started" else "unknown",
         )
 
@@ -164,8 +173,3 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _end_of(output: str) -> str:
-    """Return the last characters of an output, without secrets: cut first, a secret's beginning would give it away."""
-    return redact_text(output)[-_TAIL_AT_MOST:]

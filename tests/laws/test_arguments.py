@@ -171,6 +171,7 @@ def test_json_of_any_kind_gets_a_wellformed_answer(target: Target, runner: async
 
 @MANY
 @given(call=calls(odd_trees))
+@example(call=("plain", {":$ A": None}))
 def test_what_is_no_json_gets_a_wellformed_answer(target: Target, runner: asyncio.Runner, call: Any) -> None:
     name, params = call
     response = runner.run(answer(target, name, params))

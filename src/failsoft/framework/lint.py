@@ -32,7 +32,7 @@ _FORBIDDEN: tuple[tuple[str, re.Pattern[str]], ...] = (
         "command",
         re.compile(
             r"(?:^|[\s`(])(?:sudo|pip install|npm install|apt(?:-get)? install|export|chmod|kill)\s"
-            r"|(?:^|[.:(]\s*)\$\s+[a-z]",  # a prompt; a caller's own name in backticks may hold anything
+            r"|(?:^|[.:(]\s*)\$\s+[a-z]",  # a prompt
             re.IGNORECASE,
         ),
     ),
@@ -82,10 +82,11 @@ def _wording(failure: Failure, served: Sequence[str]) -> Iterator[tuple[str, str
         yield "cause", f"does not say what failed: {cause!r}"
     if len(message) > MESSAGE_AT_MOST:
         yield "length", f"{len(message)} characters; at most {MESSAGE_AT_MOST}"
+    callers_own = [f"{quote}{fault.path}{quote}" for fault in failure.violations for quote in "'`"]
     for text in (message, *failure.suggestions):
         elsewhere = text
-        for root in served:
-            elsewhere = elsewhere.replace(root, "")
+        for told_back in (*served, *callers_own):  # a caller's own names may be anything
+            elsewhere = elsewhere.replace(told_back, "")
         for rule, pattern in _FORBIDDEN:
             if pattern.search(elsewhere):
                 yield rule, f"names what a caller cannot use ({rule}): {text!r}"

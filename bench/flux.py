@@ -42,7 +42,9 @@ class Contest:
     """The same models here and there."""
 
     def __init__(self, models: list[str]) -> None:
-        runtime = Runtime(settings=Settings(flux_preload=tuple(models)), metrics=PrometheusRecorder())
+        runtime = Runtime(
+            settings=Settings(flux_preload=tuple(models), flux_keep_count=1_000), metrics=PrometheusRecorder()
+        )
         self.flux = Flux(runtime=runtime)
         self.hopper = Hop(self.flux)
         self.here = {name: cobra.io.load_model(name) for name in models}

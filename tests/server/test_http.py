@@ -152,6 +152,26 @@ async def test_with_the_token_both_are_reached_and_the_caller_has_a_name() -> No
             assert result["structuredContent"]["data"]["principal"] == "bearer"
 
 
+async def test_with_named_tokens_each_caller_has_their_own_name() -> None:
+    tool = polite(auth_token=TOKEN, auth_tokens="ada:correct-horse, ben:battery:staple,ada:next-horse")
+    holders = {"correct-horse": "ada", "next-horse": "ada", "battery:staple": "ben", TOKEN: "bearer"}
+    async with opened(asgi_app(tool)) as client:
+        for token, holder in holders.items():
+            result = result_of(await call(client, "facts", era=ERAS[0], authorization=f"Bearer {token}"))
+            assert result["structuredContent"]["data"]["principal"] == holder
+        for refused in ("ada", "correct-horse,ada", "ben:battery:staple", "staple"):
+            response = await call(client, "facts", era=ERAS[0], authorization=f"Bearer {refused}")
+            assert response.status_code == 401
+
+
+@pytest.mark.parametrize(
+    "tokens", ["correct-horse", ":correct-horse", "ada:short", "ada:correct-horse,ben:correct-horse"]
+)
+def test_named_tokens_that_say_nothing_clear_are_refused(tokens: str) -> None:
+    with pytest.raises(ConfigurationError, match="auth_tokens"):
+        Settings(auth_tokens=tokens)
+
+
 @pytest.mark.parametrize("route", PUBLIC)
 async def test_the_other_routes_need_no_token(route: str) -> None:
     async with opened(asgi_app(polite(auth_token=TOKEN))) as client:

@@ -16,6 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from failsoft.framework.command_lists import Commands
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.named_tokens import NamedTokens
 from failsoft.framework.text import bounded
 
 __all__ = ["DetailLevel", "Environment", "SettingRow", "Settings", "WireFormatName"]
@@ -140,6 +141,10 @@ class Settings(BaseSettings):
     log_json: bool = Field(default=True, description="Write logs as JSON lines.")
     auth_token: SecretStr | None = Field(
         default=None, min_length=8, description="Bearer token that callers over HTTP have to send."
+    )
+    auth_tokens: NamedTokens | None = Field(
+        default=None,
+        description="Bearer tokens of several callers, as alice:token,bob:token: each is a principal of that name.",
     )
     allowed_hosts: Names = Field(
         default=(), description="Host names that HTTP requests may be addressed to, separated by commas."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from loguru import logger
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
@@ -13,14 +13,15 @@ from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.transport_security import TransportSecuritySettings
-from pydantic import SecretStr
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.named_tokens import holders_by_token
+from failsoft.framework.settings import Settings
 
 __all__ = [
-    "StaticToken",
+    "StaticTokens",
     "authentication",
     "check_exposure",
     "chosen_verifier",
@@ -29,20 +30,29 @@ __all__ = [
 ]
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_ANYBODY = "bearer"
+"""The principal of everybody who holds the one token without a name."""
 _EVERYWHERE = frozenset({"", "0.0.0.0", "::", "[::]"})  # noqa: S104 - recognised here, never bound to by default
 
 
-class StaticToken:
-    """Accepts one token, compared in constant time: the verifier behind `FAILSOFT_AUTH_TOKEN`."""
+class StaticTokens:
+    """Accepts tokens that are known, compared in constant time: the verifier behind the settings.
 
-    def __init__(self, token: str) -> None:
-        self._token = token.encode()
+    Args:
+        holders: Token -> the principal who holds it.
+    """
+
+    def __init__(self, holders: Mapping[str, str]) -> None:
+        self._holders = [(token.encode(), holder) for token, holder in holders.items()]
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """Return the access of whoever presents the token, or None. HTTP hands headers over as latin-1."""
-        if secrets.compare_digest(token.encode("latin-1", errors="replace"), self._token):
-            return AccessToken(token=token, client_id="bearer", scopes=[])
-        return None
+        """Return the access of whoever presents a token, or None. HTTP hands headers over as latin-1."""
+        presented = token.encode("latin-1", errors="replace")
+        found = None
+        for known, holder in self._holders:  # all of them, so that the time taken tells nothing
+            if secrets.compare_digest(presented, known):
+                found = AccessToken(token=token, client_id=holder, scopes=[])
+        return found
 
 
 class _FailingClosed:
@@ -88,7 +98,7 @@ def check_exposure(host: str, *, has_token: bool, insecure: bool) -> None:
     if not insecure:
         raise ConfigurationError(
             issue=f"serving on {host or 'every address'} without a token would let anybody call the tools",
-            resolution="set FAILSOFT_AUTH_TOKEN, serve on 127.0.0.1, or say that it is meant (--insecure)",
+            resolution="set FAILSOFT_AUTH_TOKEN(S), serve on 127.0.0.1, or say that it is meant (--insecure)",
         )
     logger.warning("Serving on {} without a token: whoever reaches it can call every tool", host or "every address")
 
@@ -122,17 +132,20 @@ def _bracketed(host: str) -> str:
 
 
 def chosen_verifier(
-    given: TokenVerifier | None, token: SecretStr | None, *, auth: AuthSettings | None
+    given: TokenVerifier | None, settings: Settings, *, auth: AuthSettings | None
 ) -> TokenVerifier | None:
-    """Return the verifier that was given, else one for the token, else None.
+    """Return the verifier that was given, else one for the tokens of the settings, else None.
 
     Raises:
         CONFIG_ERROR: There are OAuth settings and nothing to verify a token with: the SDK would let everybody in.
     """
     if given is not None:
         return _FailingClosed(given)
-    if token is not None and token.get_secret_value():
-        return StaticToken(token.get_secret_value())
+    holders = {} if settings.auth_tokens is None else holders_by_token(settings.auth_tokens)
+    if settings.auth_token is not None and settings.auth_token.get_secret_value():
+        holders.setdefault(settings.auth_token.get_secret_value(), _ANYBODY)
+    if holders:
+        return StaticTokens(holders)
     if auth is not None:
         raise ConfigurationError(
             issue="OAuth settings without a token verifier protect nothing", resolution="pass token_verifier"

@@ -46,7 +46,7 @@ def asgi_app(
         instructions: What it tells clients about itself; by default what the docstrings of the toolsets say.
         host: Where it will listen, for the Host check.
         allowed_hosts: Further Host headers to accept; by default `FAILSOFT_ALLOWED_HOSTS`.
-        token_verifier: Checks bearer tokens on `/mcp` and `/metrics`; by default one for `FAILSOFT_AUTH_TOKEN`.
+        token_verifier: Checks bearer tokens on `/mcp` and `/metrics`; by default one for `FAILSOFT_AUTH_TOKEN(S)`.
         auth: OAuth settings of the SDK, for a protected resource; they go with a token verifier.
 
     Raises:
@@ -66,7 +66,7 @@ def build_app(
 ) -> Starlette:
     """Return the ASGI app of a server that is put together already. The arguments are those of `asgi_app`."""
     settings = assembly.settings
-    verifier = chosen_verifier(token_verifier, settings.auth_token, auth=auth)
+    verifier = chosen_verifier(token_verifier, settings, auth=auth)
     security = transport_security(host, settings.allowed_hosts if allowed_hosts is None else allowed_hosts)
     app = assembly.server.streamable_http_app(
         streamable_http_path=MCP_PATH,

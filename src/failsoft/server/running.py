@@ -42,7 +42,7 @@ def serve(  # noqa: PLR0913 - each one an operator may want to set, all but the 
         name: What the server calls itself; by default the name of its only toolset, else `failsoft`.
         instructions: What it tells clients about itself; by default what the docstrings of the toolsets say.
         allowed_hosts: Further Host headers to accept; by default `FAILSOFT_ALLOWED_HOSTS`.
-        token_verifier: Checks bearer tokens on `/mcp` and `/metrics`; by default one for `FAILSOFT_AUTH_TOKEN`.
+        token_verifier: Checks bearer tokens on `/mcp` and `/metrics`; by default one for `FAILSOFT_AUTH_TOKEN(S)`.
         auth: OAuth settings of the SDK, for a protected resource; they go with a token verifier.
         insecure: Serve beyond this machine without a token all the same.
         workers: Processes that share the port; at least 1.

@@ -126,6 +126,7 @@ def test_roles_come_from_the_settings(site: Site) -> None:
         {"workspace_roles": ("WINDSURF",)},
         {"workspace_roles": (":read",)},
         {"workspace_roles": ("WINDSURF:read+fly",)},
+        {"workspace_roles": ("ALMIGHTY:read+approve+write",)},
         {"workspace_principals": ("alice",)},
         {"workspace_principals": (":WINDSURF",)},
         {"workspace_principals": ("alice:SAILOR",)},

@@ -44,6 +44,9 @@ class Roles:
             if not name or not powers[name] <= set(_POWERS):
                 issue = "FAILSOFT_WORKSPACE_ROLES has an entry that is not of the form ROLE:power+power"
                 raise ConfigurationError(issue=issue, resolution=f"use the powers {_listed(_POWERS)}")
+            if powers[name] >= {"write", "approve"}:
+                issue = "FAILSOFT_WORKSPACE_ROLES lets one role both write and approve"
+                raise ConfigurationError(issue=issue, resolution="give the two powers to two roles")
         if not powers:
             issue = "FAILSOFT_WORKSPACE_ROLES names no role"
             raise ConfigurationError(issue=issue, resolution="name at least one role")

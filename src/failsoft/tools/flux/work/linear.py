@@ -139,6 +139,8 @@ class LinearProblem:
         return outcome, float(glpk.glp_get_obj_val(self._problem)) if outcome == "optimal" else math.nan
 
     def _solve(self) -> Outcome:
+        if time.monotonic() >= self._deadline:
+            raise SolverGaveUpError(0)
         options = glpk.glp_smcp()
         glpk.glp_init_smcp(options)
         options.msg_lev = glpk.GLP_MSG_OFF

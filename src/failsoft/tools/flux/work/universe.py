@@ -60,7 +60,7 @@ def shipped_universe() -> Network:
 def candidates(
     network: Network, universe: Network, medium: Mapping[str, tuple[float, float]], unknown: Iterable[str]
 ) -> dict[str, Reaction]:
-    """Return the reactions that a model may get: all that let nothing in but what the medium holds.
+    """Return the reactions that a model may get: all that let nothing in but what the medium holds, and force nothing.
 
     Args:
         network: The model.
@@ -71,7 +71,7 @@ def candidates(
     found = {
         name: item
         for name, item in universe.reactions.items()
-        if name not in network.reactions and not is_biomass(name) and name != universe.objective and not _lets_in(item)
+        if name not in network.reactions and not is_biomass(name) and name != universe.objective and _may_be_added(item)
     }
     for compound in unknown:
         exchange = universe.exchange_of(compound)
@@ -81,12 +81,14 @@ def candidates(
     return found
 
 
-def _lets_in(item: Reaction) -> bool:
-    """Return whether a reaction would feed the model: an exchange, or a sink that works both ways."""
+def _may_be_added(item: Reaction) -> bool:
+    """Return whether a reaction is a choice: one that has to carry flux is a demand, and one that feeds is a medium."""
+    if item.low > 0 or item.high < 0 or not item.coefficients:
+        return False
     if not item.is_boundary:
-        return not item.coefficients
+        return True
     (number,) = item.coefficients.values()
-    return item.low < 0 if number < 0 else item.high > 0
+    return item.low == 0 if number < 0 else item.high == 0
 
 
 def _metabolite(species: ET.Element) -> tuple[str, Metabolite]:

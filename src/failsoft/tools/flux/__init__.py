@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from failsoft.tools.flux.building_errors import (
+    EmptyProteinSequences,
+    InvalidProteinSequences,
+    InvalidTemplateName,
+    ModelSeedPyError,
+    RastUnavailable,
+)
 from failsoft.tools.flux.database_errors import (
     CompoundNotFound,
     DatabaseNotLoaded,
@@ -9,6 +16,12 @@ from failsoft.tools.flux.database_errors import (
     InvalidIdFormat,
     InvalidLimit,
     ReactionNotFound,
+)
+from failsoft.tools.flux.gapfill_errors import (
+    GapfillInfeasible,
+    InvalidTargetGrowth,
+    MaxComplexityExceeded,
+    TemplateNotLoaded,
 )
 from failsoft.tools.flux.media_errors import (
     BoundsOutOfOrder,
@@ -35,18 +48,27 @@ __all__ = [
     "CompoundNotInList",
     "DatabaseNotLoaded",
     "EmptyCompoundsList",
+    "EmptyProteinSequences",
     "EmptyQuery",
     "FbaInfeasible",
     "FbaUnbounded",
     "Flux",
+    "GapfillInfeasible",
     "InvalidBoundsFormat",
     "InvalidCompoundIds",
     "InvalidFluxThreshold",
     "InvalidIdFormat",
     "InvalidLimit",
+    "InvalidProteinSequences",
+    "InvalidTargetGrowth",
+    "InvalidTemplateName",
+    "MaxComplexityExceeded",
     "MediaNotFound",
     "ModelNotFound",
+    "ModelSeedPyError",
     "NegativeUptake",
     "ObjectiveNotFound",
+    "RastUnavailable",
     "ReactionNotFound",
+    "TemplateNotLoaded",
 ]

@@ -176,10 +176,7 @@ class Settings(BaseSettings):
         description="Seconds that a call waits for its audit entry: for other processes, and for the disk.",
     )
     edit_max_edits: int = Field(
-        default=1_000,
-        ge=1,
-        le=100_000,
-        description="Edits in one call of the edit toolset, those of all files together.",
+        default=1_000, ge=1, le=100_000, description="Edits in one call of the edit toolset, in all files together."
     )
     edit_max_file_bytes: int = Field(
         default=10_000_000, ge=1, description="Largest file in bytes, before or after, that the edit toolset changes."
@@ -213,9 +210,7 @@ class Settings(BaseSettings):
         default=10_000_000, ge=1, description="Largest file in bytes that the workspace toolset reads or writes."
     )
     workspace_reports: str = Field(
-        default="docs/reports",
-        min_length=1,
-        description="Folder of the failure reports of a workspace, relative to it.",
+        default="docs/reports", min_length=1, description="Folder of a workspace's failure reports, relative to it."
     )
     workspace_hard_links: bool = Field(
         default=False,

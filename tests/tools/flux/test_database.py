@@ -287,6 +287,13 @@ def test_a_place_that_is_not_there_is_database_not_loaded_and_is_not_made_up_for
         Database(tmp_path / "nowhere", cache_dir=tmp_path / "cache").facts()
 
 
+def test_a_cache_that_cannot_be_used_is_database_not_loaded(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("in the way")
+    with pytest.raises(DatabaseNotLoaded) as caught:
+        Database(small_tables(tmp_path / "tables"), cache_dir=tmp_path / "cache").facts()
+    assert "tables" not in caught.value.reason
+
+
 def test_a_failure_is_remembered_for_a_while(tmp_path: Path) -> None:
     database = Database(tmp_path / "tables", cache_dir=tmp_path / "cache")
     with pytest.raises(DatabaseNotLoaded):
@@ -354,12 +361,15 @@ def test_what_is_obsolete_comes_last(small: Database) -> None:
     assert found(small, "maltose") == ["cpd00179", "cpd01355"]
 
 
-@pytest.mark.parametrize(
-    "query", ['"', "'", "a AND", "*", "(", "NEAR(", "%", "_", "\\", "\x00", "ü", "x" * 10_000, "-"]
-)
-def test_no_query_breaks_the_search(small: Database, query: str) -> None:
-    small.search_compounds(query, 5)
-    small.search_reactions(query, 5)
+@pytest.mark.parametrize("query", ['"', "'", "a AND", "*", "(", "NEAR(", "%", "_", "\\", "ü", "x" * 10_000, "-"])
+def test_no_query_breaks_the_search(small: Database, query: str, tmp_path: Path) -> None:
+    small.facts()
+    (file,) = files_in(tmp_path / "cache")
+    before = file.stat()
+    for around in ("", "glucose", "\x00", "\ud800"):
+        small.search_compounds(around + query + around, 5)
+        small.search_reactions(around + query + around, 5)
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
 def test_a_search_that_finds_nothing_names_what_is_spelled_like_it(small: Database) -> None:

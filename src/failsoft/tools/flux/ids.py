@@ -36,7 +36,7 @@ def is_reaction_id(given: str) -> bool:
 
 def plain_compound_id(given: str) -> str | None:
     """Return the id that this is another spelling of, or None: `CPD27` and `EX_cpd00027_e0` are `cpd00027`."""
-    loose = _LOOSE_COMPOUND.fullmatch(given.strip())
+    loose = _LOOSE_COMPOUND.fullmatch(given[:_COMPARED_AT_MOST].strip())
     return None if loose is None else f"cpd{int(loose[1]):05}"
 
 

@@ -184,16 +184,15 @@ def _check_bounds(compounds: Sequence[str], custom_bounds: Any, faults: _Faults)
     pairs = {str(name): bounds_of(given) for name, given in custom_bounds.items()}
     for name, pair in pairs.items():
         if pair is None:
-            violation = Violation(
-                path=f"custom_bounds.{name}", reason="format", message=f"expected {expected}", expected=expected
-            )
+            violation = Violation(path=_place(name), reason="format", message=f"expected {expected}", expected=expected)
             faults.add(InvalidBoundsFormat(compound_id=bounded(name, _ECHOED_AT_MOST)), violation)
+    listed = set(compounds)
     for name in pairs:
-        if name not in compounds:
+        if name not in listed:
             plain = plain_compound_id(name)
-            is_misspelt = plain in compounds and plain not in pairs
+            is_misspelt = plain in listed and plain not in pairs
             violation = Violation(
-                path=f"custom_bounds.{name}",
+                path=_place(name),
                 reason="unexpected" if is_misspelt else "reference",
                 message="it is not in the list of compounds",
                 suggestion=plain if is_misspelt else None,
@@ -204,9 +203,13 @@ def _check_bounds(compounds: Sequence[str], custom_bounds: Any, faults: _Faults)
             faults.add(*_out_of_order(name, *pair))
 
 
+def _place(name: str) -> str:
+    return f"custom_bounds.{bounded(name, _ECHOED_AT_MOST)}"
+
+
 def _out_of_order(name: str, lower: float, upper: float) -> tuple[BoundsOutOfOrder, Violation]:
     violation = Violation(
-        path=f"custom_bounds.{name}",
+        path=_place(name),
         reason="value",
         message="expected the lower bound below the upper one",
         expected="lower < upper, or [0, 0]",

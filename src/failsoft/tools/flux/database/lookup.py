@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sqlite3
 import threading
@@ -16,7 +17,7 @@ from loguru import logger
 from failsoft.tools.flux.database.building import recognize
 from failsoft.tools.flux.database.entries import COMPOUND_ID, REACTION_ID, Compound, Reaction
 from failsoft.tools.flux.database.search import Kind, alike, search
-from failsoft.tools.flux.database.storage import Storage, is_damage, is_full
+from failsoft.tools.flux.database.storage import PlaceError, Storage, is_damage, is_full
 from failsoft.tools.flux.database.tables import find_tables
 from failsoft.tools.flux.database_errors import DatabaseNotLoaded
 
@@ -156,7 +157,7 @@ class Database:
         """
         for is_last in (False, True):
             storage = self._loaded()
-            inode = storage.inode()
+            stamp = storage.stamp()
             try:
                 with storage.connection() as connection:
                     return question(connection)
@@ -164,7 +165,7 @@ class Database:
                 if is_last or not is_damage(error):
                     raise _not_loaded(error) from error
                 logger.opt(exception=error).warning("The database of compounds is damaged and is built anew.")
-                self._discard(storage, inode)
+                self._discard(storage, stamp)
         raise AssertionError
 
     def _loaded(self) -> Storage:
@@ -177,7 +178,7 @@ class Database:
 
     def _load(self) -> Storage:
         if self._failed is not None and time.monotonic() < self._failed[0]:
-            raise self._failed[1]
+            raise copy.copy(self._failed[1])
         try:
             storage = Storage(find_tables(self._place), self._cache_dir)
             storage.ensure()
@@ -188,12 +189,12 @@ class Database:
         self._failed = None
         return storage
 
-    def _discard(self, storage: Storage, inode: int | None) -> None:
+    def _discard(self, storage: Storage, stamp: object) -> None:
         with self._turn:
             if self._storage is storage:
                 self._storage = None
         try:
-            storage.discard(inode)
+            storage.discard(stamp)
         except (OSError, LockTimeout) as error:
             raise _not_loaded(error) from error
 
@@ -203,11 +204,15 @@ def _not_loaded(error: BaseException) -> DatabaseNotLoaded:
         reason = "there is no room on the disk to keep it"
     elif isinstance(error, LockTimeout):
         reason = "another process is still building it"
-    elif isinstance(error, sqlite3.Error):
+    elif isinstance(error, (sqlite3.Error, PlaceError)):
         reason = "its file cannot be written or read"
     else:
         reason = "the tables that it is built from cannot be read"
-    return DatabaseNotLoaded(reason=reason, operator_hint=f"{_OPERATOR_HINT} What failed: {error}")
+    failed = error.__cause__ if isinstance(error, PlaceError) else error
+    return DatabaseNotLoaded(
+        reason=reason,
+        operator_hint=f"{_OPERATOR_HINT} What failed: {type(failed).__name__}: {failed}",
+    )
 
 
 def _compound(connection: sqlite3.Connection, number: int) -> Compound | None:

@@ -7,12 +7,15 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from rapidfuzz import fuzz, process
 
+from failsoft.framework.text import printable
 from failsoft.tools.flux.database.building import NAME, folded
 
 __all__ = ["Found", "Kind", "alike", "search"]
 
 Kind: TypeAlias = Literal["compounds", "reactions"]
 _TRIGRAM = 3
+_QUERY_AT_MOST = 300
+"""Characters of a query that count; no label that anybody searches for is longer."""
 _WORDS_AT_MOST = 12
 _LAST = "\U0010ffff"
 _NEAR_AT_MOST = 300
@@ -40,7 +43,7 @@ def search(connection: sqlite3.Connection, kind: Kind, query: str, limit: int) -
     A formula or an id of another database has to be given in full. Entries that are in use come before obsolete ones,
     short labels before long ones.
     """
-    wanted = folded(query)
+    wanted = _wanted(query)
     words = wanted.split(" ")[:_WORDS_AT_MOST]
     found = _search(connection, kind, wanted, words, limit)
     if not found.total:
@@ -52,7 +55,7 @@ def search(connection: sqlite3.Connection, kind: Kind, query: str, limit: int) -
 
 def alike(connection: sqlite3.Connection, kind: Kind, query: str, limit: int = 3) -> list[str]:
     """Return names that are spelled like the query, for one that found nothing."""
-    wanted = folded(query)
+    wanted = _wanted(query)
     parts = [wanted[start : start + _TRIGRAM] for start in range(max(0, len(wanted) - _TRIGRAM + 1))]
     parts = parts[:: 1 + len(parts) // _PARTS_AT_MOST]
     if not parts:
@@ -65,6 +68,11 @@ def alike(connection: sqlite3.Connection, kind: Kind, query: str, limit: int = 3
     labels = {folded(label): label for (label,) in rows}
     close = process.extract(wanted, list(labels), scorer=fuzz.ratio, score_cutoff=_ALIKE_ABOVE, limit=limit)
     return [labels[key] for key, _, _ in close]
+
+
+def _wanted(query: str) -> str:
+    """Return the query as labels are compared, without what SQLite cannot be given: nulls and halves of characters."""
+    return folded(printable(query[:_QUERY_AT_MOST]))
 
 
 def _search(connection: sqlite3.Connection, kind: Kind, wanted: str, words: list[str], limit: int) -> Found:

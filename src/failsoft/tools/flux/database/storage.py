@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout as LockTimeout
 
 from failsoft.tools.flux.database.building import SCHEMA_VERSION, ForeignFileError, fill, recognize
 from failsoft.tools.flux.database.tables import Tables
 
-__all__ = ["Storage", "is_damage", "is_full"]
+__all__ = ["PlaceError", "Storage", "is_damage", "is_full"]
 
 _BUILD_WAIT_S = 60.0
 """How long to wait for a process that is building the same file."""
@@ -24,6 +24,10 @@ _IDLE_AT_MOST = 8
 _DAMAGE = frozenset(
     {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 )
+
+
+class PlaceError(Exception):
+    """The folder of the database cannot be used; the cause says why."""
 
 
 class Storage:
@@ -69,29 +73,37 @@ class Storage:
 
         Raises:
             filelock.Timeout: That process takes longer than a minute.
-            sqlite3.Error, OSError: The file cannot be written.
+            PlaceError, sqlite3.Error, OSError: The file cannot be written.
             Exception: Anything, if the tables are not what they should be.
         """
         if self._is_good():
             return
-        self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(f"{self.file}.lock", timeout=_BUILD_WAIT_S):
+        lock = FileLock(f"{self.file}.lock", timeout=_BUILD_WAIT_S)
+        try:
+            self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            taken = lock.acquire()
+        except LockTimeout:
+            raise
+        except OSError as error:
+            raise PlaceError from error
+        with taken:
             if not self._is_good():
                 self._build()
 
-    def discard(self, broken: int | None) -> None:
+    def discard(self, broken: object) -> None:
         """Remove a damaged file, unless another thread or process has put a new one in its place already."""
         self.close()
         with FileLock(f"{self.file}.lock", timeout=_BUILD_WAIT_S), contextlib.suppress(FileNotFoundError):
-            if broken is None or broken == self.inode():
+            if broken is None or broken == self.stamp():
                 self.file.unlink()
 
-    def inode(self) -> int | None:
+    def stamp(self) -> tuple[int, int] | None:
         """Return what tells this file from one that has taken its place; None if there is none."""
         try:
-            return self.file.stat().st_ino
+            status = self.file.stat()
         except OSError:
             return None
+        return status.st_ino, status.st_mtime_ns  # the number alone may be given to the next file
 
     def close(self) -> None:
         """Close the connections: idle ones now, lent ones when they come back."""
@@ -151,6 +163,8 @@ def is_full(error: BaseException) -> bool:
     """Return whether the error says that there is no room on the disk."""
     import errno  # noqa: PLC0415 - only failures need it
 
+    if isinstance(error, PlaceError) and error.__cause__ is not None:
+        error = error.__cause__
     is_sqlite = isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL
     return is_sqlite or (isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT})
 

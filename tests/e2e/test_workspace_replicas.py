@@ -7,7 +7,7 @@ import itertools
 import json
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,18 +24,13 @@ from tests.server.processes import Served
 pytestmark = [pytest.mark.redis, pytest.mark.slow]
 
 PLANNER, WORKER = "ANTIGRAVITY", "WINDSURF"
+TOKENS = {name: f"the secret of {name}" for name in ("alice", "bob", "carol", "dora")}
 
 
 class ByCommand(Served):
     """`failsoft serve workspace`, as an operator starts it."""
 
     program = ("-m", "failsoft", "serve", "workspace")
-
-
-class WithTokens(Served):
-    """The same toolset from Python, with a verifier that knows several callers."""
-
-    program = (str(Path(__file__).with_name("serving_workspace.py")),)
 
 
 @dataclass(frozen=True)
@@ -105,41 +100,41 @@ class Replicas:
 
     def caller(self, name: str | None = None) -> Caller:
         """Return a caller of the first server with a workspace of the test's own."""
-        token = None if name is None else f"{name}:secret"
+        token = None if name is None else TOKENS[name]
         folder = self.root / f"project-{next(self.numbers)}"
         folder.mkdir()
         (folder / "a.md").write_text("one\n")
         return Caller(self.one, folder, token)
 
 
-def started(
-    tmp_path_factory: pytest.TempPathFactory, stack: ExitStack, kind: type[Served], *arguments: str, workers: list[str]
-) -> Replicas:
+@contextmanager
+def served(root: Path, **environment: str) -> Iterator[Replicas]:
     """Start both servers on one Redis."""
-    root = tmp_path_factory.mktemp("served")
-    store = RedisServer()
-    stack.callback(store.close)
-    told = [argument.replace("{root}", str(root)) for argument in arguments]
-    servers = [kind(*told, FAILSOFT_STATE_URL=store.url), kind(*told, *workers, FAILSOFT_STATE_URL=store.url)]
-    for server in servers:
-        stack.callback(server.close)
-    one, other = (server.wait_for("failsoft serves ").partition(" ")[0] for server in servers)
-    return Replicas(root, one, other, store, itertools.count())
+    with ExitStack() as stack:
+        store = RedisServer()
+        stack.callback(store.close)
+        http = ("--root", str(root), "--transport", "http", "--port", "0")
+        environment["FAILSOFT_STATE_URL"] = store.url
+        servers = [ByCommand(*http, **environment), ByCommand(*http, "--workers", "2", **environment)]
+        for server in servers:
+            stack.callback(server.close)
+        one, other = (server.wait_for("failsoft serves ").partition(" ")[0] for server in servers)
+        yield Replicas(root, one, other, store, itertools.count())
 
 
 @pytest.fixture(scope="module")
 def replicas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
     """Serve without tokens."""
-    http = ("--root", "{root}", "--transport", "http", "--port", "0")
-    with ExitStack() as stack:
-        yield started(tmp_path_factory, stack, ByCommand, *http, workers=["--workers", "2"])
+    with served(tmp_path_factory.mktemp("served")) as replicas:
+        yield replicas
 
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
-    """Serve to callers with tokens."""
-    with ExitStack() as stack:
-        yield started(tmp_path_factory, stack, WithTokens, "{root}", workers=["2"])
+    """Serve to callers with tokens of their own."""
+    tokens = ",".join(f"{name}:{token}" for name, token in TOKENS.items())
+    with served(tmp_path_factory.mktemp("served"), FAILSOFT_AUTH_TOKENS=tokens) as replicas:
+        yield replicas
 
 
 def test_a_session_that_began_on_one_server_works_and_ends_on_the_other(replicas: Replicas) -> None:
@@ -194,7 +189,7 @@ def test_workers_without_a_store_are_warned_of(tmp_path: Path) -> None:
 
 def test_who_calls_is_who_holds_the_token_on_every_server(guarded: Replicas) -> None:
     alice = guarded.caller("alice").begin(PLANNER)
-    bob = replace(alice, url=guarded.other, token="bob:secret", session=None)
+    bob = replace(alice, url=guarded.other, token=TOKENS["bob"], session=None)
     assert bob.at(guarded.one).code("begin_session", workspace_root="/", role=WORKER) == "OUTSIDE_WORKSPACE"
     worker = bob.begin(WORKER)
     for url in (guarded.one, *[guarded.other] * 3):
@@ -204,7 +199,7 @@ def test_who_calls_is_who_holds_the_token_on_every_server(guarded: Replicas) -> 
         assert replace(worker, url=url, session=None).code("read_file", path="a.md") == "SESSION_NOT_INITIALIZED"
         again = {"workspace_root": str(alice.folder), "role": PLANNER}
         assert replace(worker, url=url, session=None).code("begin_session", **again) == "ROLE_MISMATCH"
-    for headers in ({}, {"authorization": "Bearer mallory:guess"}):
+    for headers in ({}, {"authorization": "Bearer guessed"}):
         assert {httpx2.post(url, json={}, headers=headers).status_code for url in (guarded.one, guarded.other)} == {401}
 
 
@@ -212,8 +207,8 @@ def test_nobody_approves_a_plan_of_their_own_from_any_session_on_any_server(guar
     alice = guarded.caller("alice").begin(PLANNER)
     plan = alice.data("submit_plan", title="Write", files=["b.md"])["plan_hash"]
     again = replace(alice, url=guarded.other, session=None).begin(PLANNER)
-    bob = replace(again, token="bob:secret", session=None).begin(WORKER)
-    carol = replace(again, token="carol:secret", session=None).begin(PLANNER)
+    bob = replace(again, token=TOKENS["bob"], session=None).begin(WORKER)
+    carol = replace(again, token=TOKENS["carol"], session=None).begin(PLANNER)
     for caller in (alice, again, bob):
         assert caller.code("approve_plan", plan_hash=plan) == "UNAUTHORIZED_ACTION"
     assert bob.code("write_file", path="b.md", content="x\n", plan_hash=plan) == "PLAN_NOT_APPROVED"
@@ -230,7 +225,7 @@ def test_whoever_reads_the_store_finds_nothing_to_call_with(guarded: Replicas) -
     assert sum(b"workspace-session:" in key for key in kept) >= 20
     text = json.dumps([[repr(key), repr(value)] for key, value in kept.items()])
     assert not [one for one in sessions if one in text or one.replace("-", "") in text]
-    assert "dora:secret" not in text
+    assert TOKENS["dora"] not in text
 
 
 def everything(store: RedisServer) -> Iterator[tuple[bytes, Any]]:

@@ -46,8 +46,9 @@ class TestReplacing:
         written = replace(files, file, data)
 
         assert file.read_bytes() == data
+        now = files.read(str(file), bytes_at_most=LIMIT)
         assert written == Written(
-            path=str(file), changed=True, sha256=files.read(str(file), bytes_at_most=LIMIT).sha256, bytes=len(data)
+            path=str(file), changed=True, sha256=now.sha256, bytes=len(data), identity=now.identity
         )
         assert hidden(file.parent) == []
 

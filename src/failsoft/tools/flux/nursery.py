@@ -94,7 +94,9 @@ class Nursery:
     def end(self, worker: Worker) -> None:
         """Kill a worker at once, without waiting for it; `reap` it afterwards."""
         worker.channel.close()
-        if worker.generation == self.generation:  # the workers of another nursery have ended with it
+        process = self._process
+        is_ours = worker.generation == self.generation and process is not None and process.poll() is None
+        if is_ours:  # the workers of another nursery have ended with it, and their ids may be others' by now
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker.pid, signal.SIGKILL)
 

@@ -22,7 +22,6 @@ class Question:
         objective: The reaction to maximize; None for the model's own.
         threshold: Fluxes of at most that size are left out.
         limit: Fluxes that are returned, the largest first.
-        offset: Fluxes that are left out before those.
     """
 
     model_id: str
@@ -31,7 +30,6 @@ class Question:
     objective: str | None = None
     threshold: float = 1e-6
     limit: int = 100
-    offset: int = 0
 
     def again(self, **changed: Any) -> NextStep:
         """Return the same call with something changed."""

@@ -76,7 +76,7 @@ class FbaInfeasible(Infeasible):
     missing_uptakes: Public[list[dict[str, Any]] | None] = None
     contradictions: Public[list[dict[str, Any]] | None] = None
     blocked_precursors: Public[list[dict[str, Any]] | None] = None
-    causes: Public[list[str] | None] = None
+    unusable_compounds: Public[list[str] | None] = None
     code: ClassVar[str] = "FBA_INFEASIBLE"
     message: str = "No fluxes through '{objective}' are possible in the model '{model_id}' under these conditions."
     hints: ClassVar[tuple[str, ...]] = (

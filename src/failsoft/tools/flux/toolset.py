@@ -87,7 +87,7 @@ class Flux(BaseTool):
         cache_dir: Where the database of compounds is kept; by default in the user's cache folder.
 
     Raises:
-        CONFIG_ERROR: COBRApy is not installed: it comes with the extra `flux`.
+        CONFIG_ERROR: COBRApy is not installed (it comes with the extra `flux`), or a setting names no model.
     """
 
     name = "flux"
@@ -101,6 +101,12 @@ class Flux(BaseTool):
                 resolution="install the extra: pip install 'failsoft[flux]'",
             )
         settings = self.runtime.settings
+        unknown = [name for name in settings.flux_preload if name not in SHIPPED_MODELS]
+        if unknown:
+            raise ConfigurationError(
+                issue=f"FAILSOFT_FLUX_PRELOAD names {', '.join(unknown)}, which is no published model",
+                resolution=f"choose among {', '.join(SHIPPED_MODELS)}",
+            )
         self.workers = Workers(settings)
         self.database = Database(settings.flux_tables, cache_dir=cache_dir)
         self.builders = Builders(settings, TemplateData(settings.flux_templates))
@@ -255,7 +261,6 @@ class Flux(BaseTool):
         objective: Objective = None,
         flux_threshold: FluxThreshold = 1e-6,
         limit: FluxLimit = 100,
-        offset: Offset = 0,
     ) -> FbaResult:
         """Return how a model grows on a medium: the growth rate, the uptakes and secretions, and the largest fluxes."""
         model = await self.shelf.model(call, model_id)
@@ -267,7 +272,6 @@ class Flux(BaseTool):
             objective=objective,
             threshold=flux_threshold,
             limit=limit,
-            offset=offset,
         )
         answer = await compute(self.workers, call, "solving:run_fba", model.recipe, question)
         on_media = {} if media_id is None else {"media_id": media_id}

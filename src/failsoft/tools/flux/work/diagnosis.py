@@ -49,7 +49,9 @@ class _Causes:
     precursors: Sequence[Mapping[str, Any]] = ()
 
 
-def infeasible(model: cobra.Model, question: Question, names: tuple[str, ...], verdict: Verdict) -> FbaInfeasible:
+def infeasible(
+    model: cobra.Model, question: Question, names: tuple[str, ...], verdict: Verdict, *, unusable: Sequence[str] = ()
+) -> FbaInfeasible:
     """Return the error for a model through whose objective nothing flows, with the causes; call inside `with model:`.
 
     Args:
@@ -57,6 +59,7 @@ def infeasible(model: cobra.Model, question: Question, names: tuple[str, ...], v
         question: What was asked.
         names: The reactions that are optimized.
         verdict: How the solver ended.
+        unusable: Compounds of the medium that the model has no exchange for.
     """
     causes = _causes(model, names, is_feasible=verdict == "optimal")
     told = [exchange.described() for exchange in causes.missing]
@@ -72,6 +75,7 @@ def infeasible(model: cobra.Model, question: Question, names: tuple[str, ...], v
         missing_uptakes=told or None,
         contradictions=list(causes.contradictions) or None,
         blocked_precursors=list(causes.precursors) or None,
+        unusable_compounds=list(unusable[:_TOLD_AT_MOST]) or None,
         suggestions=_advice(question, causes),
         next_step=_next_step(question, causes),
     )

@@ -6,7 +6,6 @@ import collections
 import gzip
 import importlib
 import importlib.resources
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
@@ -65,11 +64,6 @@ def shipped(base: Step) -> cobra.Model:
     model = cast("cobra.Model", cobra.io.read_sbml_model(text))
     model.solver = "glpk"  # the one solver that is always there, so that every replica says the same
     return model
-
-
-def finite(value: float) -> float | None:
-    """Return a number as JSON can carry it: an infinite bound is null."""
-    return None if math.isinf(value) else value
 
 
 def _keep(digest: str, model: cobra.Model) -> None:

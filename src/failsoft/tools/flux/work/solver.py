@@ -35,19 +35,24 @@ _VERDICTS: Final[Mapping[str, Verdict]] = {
 }
 
 
-def solve(model: cobra.Model) -> Verdict:
+def solve(model: cobra.Model, *, twice: bool = False) -> Verdict:
     """Optimize a model as it stands, and return which of three ends it came to.
 
     What is neither is tried once more with the other way of presolving: most numerical trouble comes from the basis
     that an earlier problem left behind.
+
+    Args:
+        model: With its bounds and objective.
+        twice: Whether "no solution" is only believed if the other way of presolving says so too.
 
     Raises:
         COBRAPY_SOLVER_ERROR: Numerical trouble twice, or no time left.
     """
     configuration = model.solver.configuration
     status = _optimize(model, "auto")
-    if status not in _VERDICTS:
-        status = _optimize(model, _ALWAYS)
+    if status not in _VERDICTS or (twice and status != interface.OPTIMAL):
+        again = _optimize(model, _ALWAYS)
+        status = again if again in _VERDICTS else status
     verdict = _VERDICTS.get(status)
     if verdict is None:
         raise _failure(_TROUBLE, f"the solver's status is '{status}' with and without presolving")

@@ -59,12 +59,12 @@ def run_fba(recipe: Recipe, question: Question) -> dict[str, Any]:
             model.objective = question.objective
         if question.compounds is not None:
             unknown = apply_medium(model, question.compounds)
-        verdict = solve(model)
+        verdict = solve(model, twice=True)
         if verdict == "unbounded":
             raise unbounded(model, question, names)
         value = model.solver.objective.value if verdict == "optimal" else 0.0
         if abs(value) <= ZERO:
-            raise infeasible(model, question, names, verdict)
+            raise infeasible(model, question, names, verdict, unusable=unknown)
         answer = _Answer(value, fluxes_of(model))
         warnings = [*_unknown_compounds(unknown), *_implausible(model, names, answer), *oddities(model)]
         return {"result": _result(model, names, answer, question), "warnings": warnings}
@@ -104,8 +104,8 @@ def _result(model: cobra.Model, names: tuple[str, ...], answer: _Answer, questio
         if abs(flux) > max(question.threshold, ZERO):
             (uptakes if inward else secretions).append(exchange.described(flux=flux))
     active = [(name, flux) for name, flux in answer.fluxes.items() if abs(flux) > question.threshold]
-    active.sort(key=lambda item: (-abs(item[1]), item[0]))
-    shown = active[question.offset : question.offset + question.limit]
+    active.sort(key=lambda item: (-round(abs(item[1]), 6), item[0]))  # equal ones differ in the last digits
+    shown = active[: question.limit]
     result = {
         "objective": " + ".join(names),
         "objective_value": answer.value,

@@ -32,6 +32,9 @@ CREATE VIRTUAL TABLE {kind}_search USING fts5 (label, content = '{kind}_labels',
 _FACTS = "CREATE TABLE facts (name TEXT NOT NULL, compounds INTEGER NOT NULL, reactions INTEGER NOT NULL);"
 
 
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
 class ForeignFileError(sqlite3.DatabaseError):
     """The file is a database, but not one of ours, not of this version, or not complete."""
 
@@ -90,7 +93,7 @@ def _compound_row(entry: Compound) -> Row:
         "aliases": dict(entry.aliases),
     }
     labels = [*_labels(entry.name, entry.abbreviation, entry.aliases), (REFERENCE, entry.formula)]
-    return (int(entry.id[3:]), entry.name, entry.is_obsolete, json.dumps(facts)), labels
+    return (int(entry.id[3:]), entry.name, entry.is_obsolete, _as_json(facts)), labels
 
 
 def _reaction_row(entry: Reaction) -> Row:
@@ -106,7 +109,7 @@ def _reaction_row(entry: Reaction) -> Row:
     }
     numbers = [(REFERENCE, number) for number in entry.ec_numbers]
     labels = [*_labels(entry.name, entry.abbreviation, entry.aliases), *numbers]
-    return (int(entry.id[3:]), entry.name, entry.is_obsolete, json.dumps(facts)), labels
+    return (int(entry.id[3:]), entry.name, entry.is_obsolete, _as_json(facts)), labels
 
 
 def _labels(name: str, abbreviation: str, aliases: Aliases) -> Iterator[tuple[int, str]]:

@@ -13,6 +13,13 @@ __all__ = ["read_compounds", "read_reactions"]
 _NOTHING = frozenset({"", "null", None})
 _SOURCES = frozenset({"Name", "BiGG", "KEGG", "MetaCyc", "ChEBI", "MetaNetX"})
 """Whose aliases are kept. The others are single models and mirrors of MetaCyc: twice the size, and nothing new."""
+_COLUMNS = frozenset(
+    {
+        *("id", "name", "abbreviation", "formula", "charge", "mass", "is_obsolete", "linked_compound", "aliases"),
+        *("equation", "definition", "reversibility", "is_transport", "ec_numbers", "linked_reaction"),
+    }
+)
+"""What is read; half of the text is about other things."""
 Row = Mapping[str, Any]
 
 
@@ -74,8 +81,12 @@ def _rows(text: str, *, is_json: bool) -> Iterator[Row]:
     # Not the csv module: names have quotation marks in them, and no field has a tab or a line end.
     lines = iter(text.split("\n"))
     names = next(lines).rstrip("\r").split("\t")
+    wanted = [(place, name) for place, name in enumerate(names) if name in _COLUMNS]
+    width = len(names)
     for line in lines:
-        yield dict(zip(names, line.rstrip("\r").split("\t"), strict=False))
+        cells = line.rstrip("\r").split("\t")
+        if len(cells) == width:
+            yield {name: cells[place] for place, name in wanted}
 
 
 def _require(count: int) -> None:
@@ -122,6 +133,6 @@ def _aliases(row: Row) -> Aliases:
     found: dict[str, tuple[str, ...]] = {}
     for item in _listed(row, "aliases", "|"):
         source, _, names = item.partition(": ")
-        if names and source in _SOURCES:
+        if source in _SOURCES and names:
             found[source] = tuple(dict.fromkeys(name.strip() for name in names.split("; ") if name.strip()))
     return found

@@ -1,4 +1,4 @@
-"""Two servers over HTTP, one with two workers, and a Redis between them: sessions, plans and locks are shared."""
+"""Two servers over HTTP, also with several workers, and a Redis between them: sessions, plans and locks are shared."""
 
 from __future__ import annotations
 
@@ -108,14 +108,14 @@ class Replicas:
 
 
 @contextmanager
-def served(root: Path, **environment: str) -> Iterator[Replicas]:
+def served(root: Path, *, workers: int, **environment: str) -> Iterator[Replicas]:
     """Start both servers on one Redis."""
     with ExitStack() as stack:
         store = RedisServer()
         stack.callback(store.close)
         http = ("--root", str(root), "--transport", "http", "--port", "0")
         environment["FAILSOFT_STATE_URL"] = store.url
-        servers = [ByCommand(*http, **environment), ByCommand(*http, "--workers", "2", **environment)]
+        servers = [ByCommand(*http, **environment), ByCommand(*http, "--workers", str(workers), **environment)]
         for server in servers:
             stack.callback(server.close)
         one, other = (server.wait_for("failsoft serves ").partition(" ")[0] for server in servers)
@@ -125,7 +125,7 @@ def served(root: Path, **environment: str) -> Iterator[Replicas]:
 @pytest.fixture(scope="module")
 def replicas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
     """Serve without tokens."""
-    with served(tmp_path_factory.mktemp("served")) as replicas:
+    with served(tmp_path_factory.mktemp("served"), workers=2) as replicas:
         yield replicas
 
 
@@ -133,7 +133,7 @@ def replicas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
     """Serve to callers with tokens of their own."""
     tokens = ",".join(f"{name}:{token}" for name, token in TOKENS.items())
-    with served(tmp_path_factory.mktemp("served"), FAILSOFT_AUTH_TOKENS=tokens) as replicas:
+    with served(tmp_path_factory.mktemp("served"), workers=1, FAILSOFT_AUTH_TOKENS=tokens) as replicas:
         yield replicas
 
 
@@ -179,12 +179,15 @@ def test_a_session_that_is_locked_here_is_locked_there_until_either_has_reported
 
 
 def test_workers_without_a_store_are_warned_of(tmp_path: Path) -> None:
-    server = ByCommand("--root", str(tmp_path), "--transport", "http", "--port", "0", "--workers", "2")
-    try:
-        server.wait_for("failsoft serves ")
-        assert any("FAILSOFT_STATE_URL" in line for line in server.errors)
-    finally:
-        server.close()
+    gone = str(tmp_path / "gone/log.jsonl")  # it does not even start, so the test need not wait for workers
+    http = ("--root", str(tmp_path), "--transport", "http", "--port", "0")
+    for workers, is_told in (("2", True), ("1", False)):
+        server = ByCommand(*http, "--workers", workers, FAILSOFT_AUDIT_PATH=gone)
+        try:
+            assert server.wait() != 0
+            assert any("FAILSOFT_STATE_URL" in line for line in server.errors) is is_told
+        finally:
+            server.close()
 
 
 def test_who_calls_is_who_holds_the_token_on_every_server(guarded: Replicas) -> None:
@@ -192,7 +195,7 @@ def test_who_calls_is_who_holds_the_token_on_every_server(guarded: Replicas) -> 
     bob = replace(alice, url=guarded.other, token=TOKENS["bob"], session=None)
     assert bob.at(guarded.one).code("begin_session", workspace_root="/", role=WORKER) == "OUTSIDE_WORKSPACE"
     worker = bob.begin(WORKER)
-    for url in (guarded.one, *[guarded.other] * 3):
+    for url in (guarded.one, guarded.other):
         assert (
             replace(worker, url=url, session=alice.session).code("read_file", path="a.md") == "INSUFFICIENT_PERMISSIONS"
         )

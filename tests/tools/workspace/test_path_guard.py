@@ -46,7 +46,9 @@ WITH_A_PATH: dict[str, dict[str, Callable[[str], dict[str, Any]]]] = {
 }
 """Every operation that takes a path, or makes one of what it takes, with the arguments that a path is put into."""
 NO_FILES = {"submit_plan", "begin_session", "write_failure_report"}
-"""Those that read or write no file of the caller's naming; a part of the paths will do for them in a short run."""
+"""Those that read or write no file of the caller's naming. Without the thorough profile a quarter of the paths has to
+do for them, and more than 500 for the others.
+"""
 WITHOUT = {"end_session", "approve_plan", "list_plans", "run_preflight", "read_audit_log"}
 
 
@@ -116,8 +118,8 @@ def test_no_path_leads_out(trap: Trap, said: list[str], operation: str, way: str
     tool = tool_in(trap)
     if operation not in tool.operations:
         pytest.skip(f"there is no {operation}")
-    step = 3 if operation in NO_FILES and not THOROUGH else 1
-    paths = [path for family in hostile_paths(trap).values() for path in family][::step]
+    step = 1 if THOROUGH else 4 if operation in NO_FILES else 2
+    paths = [path for family in hostile_paths(trap).values() for path in family][len(way) % step :: step]
     before = trap.state()
     session = worker(trap, tool, operation)
     params = [WITH_A_PATH[operation][way](path) for path in paths]
@@ -151,7 +153,8 @@ def expected_of(operation: str, told: list[dict[str, Any]], trap: Trap) -> None:
     if operation == "begin_session":
         assert all(Path(found["workspace_root"]).is_relative_to(trap.served) for found in data)
     if operation in {"read_file", "list_files", "write_file", "apply_patch"}:
+        assert len(told) > 500
         assert codes["OUTSIDE_WORKSPACE"] > 150
-        assert codes["PATH_TRAVERSAL_BLOCKED"] > 100
+        assert codes["PATH_TRAVERSAL_BLOCKED"] > 50
         assert "UNKNOWN_TOOL_FAILURE" not in codes
         assert {answer.get("effect", "none") for answer in told if not answer.get("success")} == {"none"}

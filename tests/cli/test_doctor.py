@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib.metadata import requires
 
 import pytest
@@ -52,6 +53,13 @@ def test_the_way_of_a_call_is_shown_for_every_operation(run):
     assert toolsets["docs"]["operations"].keys() == {"get_documentation", "list_documents", "search_documents"}
     for chain in (*toolsets["docs"]["operations"].values(), *toolsets["library"]["operations"].values()):
         assert (chain[0], chain[-1]) == ("observe", "handler")
+
+
+def test_a_toolset_whose_extra_is_left_out_is_remarked_on_and_nothing_is_broken(inside, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cobra", None)
+    ran = inside("doctor", "--json")
+    assert ran.code == ExitCode.OK
+    assert ("warning", "toolset flux") in [(remark["severity"], remark["about"]) for remark in ran.json["remarks"]]
 
 
 def test_a_bad_setting_is_broken_and_the_rest_is_still_shown(inside):

@@ -167,7 +167,8 @@ def _toolsets(found: Checkup, app: str | None, root: Sequence[Path] | None) -> l
         try:
             rows += [_described(found, tool, package, root) for tool in tool_source([name], None, root)()]
         except ToolError as error:
-            found.broken(f"toolset {name}", error.message)
+            is_left_out = "extra" in (error.details or {})  # nobody who does not want a toolset has to install it
+            (found.warn if is_left_out else found.broken)(f"toolset {name}", error.message)
             rows.append({"name": name, "package": package, "operations": {}, "error": error.message})
     if app is not None:
         try:

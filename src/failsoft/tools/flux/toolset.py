@@ -99,6 +99,7 @@ class Flux(BaseTool):
             raise ConfigurationError(
                 issue="the flux toolset needs COBRApy, which is not installed",
                 resolution="install the extra: pip install 'failsoft[flux]'",
+                details={"extra": "flux"},
             )
         settings = self.runtime.settings
         unknown = [name for name in settings.flux_preload if name not in SHIPPED_MODELS]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["FUNCTIONS", "proteins_of_textbook", "small_carveme", "small_pyfba"]
+__all__ = ["FUNCTIONS", "proteins_of_textbook", "small_carveme", "small_modelseedpy", "small_pyfba"]
 
 _LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 
@@ -141,4 +141,76 @@ def small_pyfba(folder: Path) -> Path:
     (database / "Annotations/Complexes.tsv").write_text("\n".join([head, *complexes]) + "\n")
     (folder / "PyFBA/metabolism").mkdir()
     (folder / "PyFBA/metabolism/biomass.py").write_text(_BIOMASS)
+    return folder
+
+
+def small_modelseedpy(folder: Path) -> Path:
+    """Write a template as ModelSEEDpy has them into a folder: sugar comes in and becomes alanine."""
+
+    def species(name: str) -> dict[str, Any]:
+        compound, _, place = name.partition("_")
+        refs = {"templatecompartment_ref": f"~/compartments/id/{place}", "templatecompound_ref": f"~/x/id/{compound}"}
+        return {"id": name, "charge": 0, "maxuptake": 100, **refs}
+
+    def reaction(name: str, number: int, complex_: str, **coefficients: float) -> dict[str, Any]:
+        parts = [
+            {"templatecompcompound_ref": f"~/x/id/{key}", "coefficient": value} for key, value in coefficients.items()
+        ]
+        costs = dict.fromkeys(("base_cost", "reverse_penalty", "forward_penalty"), 1)
+        facts = {
+            "type": "conditional",
+            "direction": ">",
+            "GapfillDirection": "=",
+            "reaction_ref": f"~/x/id/{name[:-2]}",
+        }
+        refs = {"templateReactionReagents": parts, "templatecomplex_refs": [f"~/x/id/{complex_}"]}
+        return {"id": name, "name": f"step {number}", **facts, **costs, **refs}
+
+    energy = dict.fromkeys(("deltaG", "deltaGErr", "isCofactor", "defaultCharge"), 0)
+    part = {"templatecompcompound_ref": "~/x/id/cpd00035_c", "class": "cofactor", "coefficient": -1}
+    content = {
+        "id": "GramNegative",
+        "name": "GramNegTiny",
+        "domain": "Bacteria",
+        "type": "GenomeScale",
+        "__VERSION__": 1,
+        "biochemistry_ref": "1/1/1",
+        "compartments": [{"id": item, "name": item, "aliases": [], "hierarchy": 0, "pH": 7} for item in "ce"],
+        "compounds": [
+            {"id": item, "formula": "C3", "name": item, "abbreviation": item, "mass": 1, "aliases": [], **energy}
+            for item in ("cpd00027", "cpd00035")
+        ],
+        "compcompounds": [species(item) for item in ("cpd00027_e", "cpd00027_c", "cpd00035_c")],
+        "roles": [
+            {"id": f"ftr{place}", "name": _ROLES[f"ftr{place}"], "features": [], "source": "x", "aliases": []}
+            for place in (1, 3)
+        ],
+        "complexes": [
+            {
+                "id": f"cpx{place}",
+                "name": "x",
+                "source": "x",
+                "reference": "",
+                "confidence": 1,
+                "complexroles": [{"templaterole_ref": f"~/x/id/ftr{place}", "triggering": 1, "optional_role": 0}],
+            }
+            for place in (1, 3)
+        ],
+        "reactions": [
+            reaction("rxn00001_c", 1, "cpx1", cpd00027_e=-1, cpd00027_c=1),
+            reaction("rxn00003_c", 2, "cpx3", cpd00027_c=-1, cpd00035_c=2),
+        ],
+        "biomasses": [
+            {
+                "id": "bio1",
+                "name": "biomass",
+                "type": "growth",
+                "cofactor": 1,
+                "templateBiomassComponents": [
+                    {**part, "coefficient_type": "EXACT", "linked_compound_refs": [], "link_coefficients": []}
+                ],
+            }
+        ],
+    }
+    (folder / "GramNegative.json").write_text(json.dumps(content))
     return folder

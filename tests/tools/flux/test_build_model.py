@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from failsoft.tools.flux import Flux
 from failsoft.tools.flux.work.diamond import search
 from tests.tools.flux.lab import Lab, is_running, until
 from tests.tools.flux.rast_server import rast_server
-from tests.tools.flux.small_data import FUNCTIONS, proteins_of_textbook, small_carveme, small_pyfba
+from tests.tools.flux.small_data import FUNCTIONS, proteins_of_textbook, small_carveme, small_modelseedpy, small_pyfba
 
 SOUND = {"b0002": "MRVLKFGGTSVANAERFLRVADILESNARQGQVATVLSAPAKITNHLVAM"}
 
@@ -227,6 +229,20 @@ def test_modelseedpy_that_fails_says_at_what(lab: Lab) -> None:
         ("import modelseedpy", "ModuleNotFoundError"),
         ("MSTemplateBuilder.from_dict", "ValueError"),
     }
+
+
+def test_modelseedpy_builds_from_a_template_that_it_is_given(lab: Lab, tmp_path: Path) -> None:
+    python = os.environ.get("FLUX_MODELSEEDPY_PYTHON", "")
+    if not python and find_spec("modelseedpy") is None:
+        pytest.skip("ModelSEEDpy is not installed (nor is FLUX_MODELSEEDPY_PYTHON a Python that has it)")
+    settings = {"flux_builder": "modelseedpy", "flux_modelseedpy_templates": small_modelseedpy(tmp_path)}
+    tool = lab.tool(**settings, **({"flux_modelseedpy_python": Path(python)} if python else {}))
+    functions = {**FUNCTIONS, "fig|1.1.peg.1": "Glucose taker"}  # it compares roles with their EC numbers
+    built = build(lab, tool, dict.fromkeys(functions, "MKV"), functions=functions)
+    assert (built["source"], built["objective"]) == ("modelseedpy", "bio1")
+    exported = lab.call(tool, "export_model_json", {"model_id": built["model_id"], "section": "reactions"})
+    rules = {item["id"]: item["gene_reaction_rule"] for item in exported["model"]["reactions"]}
+    assert (rules["rxn00001_c0"], rules["rxn00003_c0"]) == ("fig_1.1.peg.1", "fig_1.1.peg.3")
 
 
 def test_a_python_that_does_not_exist_is_an_error_of_modelseedpy(lab: Lab, tmp_path: Path) -> None:

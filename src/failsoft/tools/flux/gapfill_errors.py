@@ -31,7 +31,7 @@ class GapfillInfeasible(Infeasible):
     blocked_precursors: Public[tuple[dict[str, Any], ...] | None] = None
     missing_nutrients: Public[tuple[dict[str, Any], ...] | None] = None
     code: ClassVar[str] = "GAPFILL_INFEASIBLE"
-    message: str = "No reactions of the universe let '{model_id}' grow at {target_growth:g} on '{media_id}'."
+    message: str = "No reactions of the universe let '{model_id}' grow at {target_growth} on '{media_id}'."
     hints: ClassVar[tuple[str, ...]] = (
         "Verify that the medium has a source of carbon (glucose, acetate, ...), nitrogen, phosphorus and sulfur",
         "Check the compounds of the medium with get_compound_name",

@@ -15,6 +15,8 @@ from failsoft.tools.flux.work.diamond import die_with_parent
 from failsoft.tools.flux.work.drafts import draft
 from failsoft.tools.flux.work.network import Metabolite, Network, Reaction
 from failsoft.tools.flux.work.progress import progress
+from failsoft.tools.flux.work.rules import gene_ids
+from failsoft.tools.flux.work.template import split_roles
 
 __all__ = ["build"]
 
@@ -45,9 +47,10 @@ def build(
         MODELSEEDPY_ERROR: It raised something, or ended without a word.
     """
     progress(0, 2, "Building with ModelSEEDpy")
+    genes = gene_ids(sequences)
     order = {
-        "sequences": dict(sequences),
-        "functions": {protein: [function] for protein, function in functions.items()},
+        "sequences": {genes[protein]: sequence for protein, sequence in sequences.items()},
+        "functions": {genes[protein]: split_roles(function) for protein, function in functions.items()},
         "template": template,
         "templates": templates,
     }

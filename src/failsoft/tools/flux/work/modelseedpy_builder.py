@@ -39,8 +39,8 @@ def build(order: dict[str, Any], at: Callable[[str], None]) -> Any:
             feature.add_ontology_term("RAST", role)
         features.append(feature)
     genome.add_features(features)
-    at("MSBuilder.build_base_model")
-    model = seed.MSBuilder(genome, template).build_base_model("draft", annotate_with_rast=False)
+    at("MSBuilder.build")
+    model = seed.MSBuilder(genome, template).build("draft", annotate_with_rast=False)
     return import_module("cobra.io").model_to_dict(model)
 
 

@@ -21,7 +21,7 @@ from failsoft.tools.flux.work.tables import (
     template_universe,
 )
 
-__all__ = ["build"]
+__all__ = ["build", "split_roles"]
 
 _WITHOUT_GENES = frozenset({"spontaneous", "universal"})
 _BETWEEN_ROLES = re.compile(r"\s+/\s+|\s+@\s+|\s*;\s+")
@@ -41,7 +41,7 @@ def build(functions: Mapping[str, str], template: str, name: str, data: str) -> 
     progress(0, 3, "Looking up the roles")
     by_role: dict[str, list[str]] = defaultdict(list)
     for protein, function in functions.items():
-        for role in roles_of(function):
+        for role in _plain_roles(function):
             by_role[role].append(genes[protein])
     present = _present(complexes_of_roles(folder), by_role)
     progress(1, 3, "Reading the template")
@@ -57,10 +57,13 @@ def build(functions: Mapping[str, str], template: str, name: str, data: str) -> 
     }
 
 
-def roles_of(function: str) -> list[str]:
+def split_roles(function: str) -> list[str]:
     """Return the roles in a function: several are written with ` / `, ` @ ` or `; `, and a comment after `#`."""
-    plain = (plain_role(part) for part in _BETWEEN_ROLES.split(function.partition("#")[0]))
-    return [role for role in plain if role]
+    return [part.strip() for part in _BETWEEN_ROLES.split(function.partition("#")[0]) if part.strip()]
+
+
+def _plain_roles(function: str) -> list[str]:
+    return [role for role in map(plain_role, split_roles(function)) if role]
 
 
 def _present(

@@ -95,7 +95,7 @@ class InvalidBoundsFormat(InvalidArgument):
         'INVALID_BOUNDS_FORMAT'
     """
 
-    compound_id: Public[str] = ""
+    compound_id: Public[str | None] = None
     code: ClassVar[str] = "INVALID_BOUNDS_FORMAT"
     message: str = "The bounds of '{compound_id}' are not of the form [lower, upper]."
     hints: ClassVar[tuple[str, ...]] = (

@@ -83,6 +83,7 @@ class FbaInfeasible(Infeasible):
         "Verify that the medium has sources of carbon, nitrogen, phosphorus and sulfur",
         "Check that bounds of exchange reactions are not too tight",
         "Fill the gaps of the model with gapfill_model if that was not done",
+        "Look with export_model_json at the exchange reactions and at what the biomass reaction consumes",
     )
     since: ClassVar[str] = "0.1.0"
 

@@ -16,6 +16,7 @@ from failsoft.framework.errors import NextStep
 from failsoft.tools.flux.question import Question
 from failsoft.tools.flux.solving_errors import FbaInfeasible, FbaUnbounded
 from failsoft.tools.flux.work.exchanges import Exchange, surroundings_of
+from failsoft.tools.flux.work.facts import is_biomass
 from failsoft.tools.flux.work.progress import remaining_s
 from failsoft.tools.flux.work.solver import ZERO, Verdict, fluxes_of, solve
 
@@ -47,6 +48,7 @@ class _Causes:
     missing: Sequence[Exchange] = ()
     contradictions: Sequence[Mapping[str, Any]] = ()
     precursors: Sequence[Mapping[str, Any]] = ()
+    shut: Sequence[str] = ()
 
 
 def infeasible(
@@ -104,6 +106,9 @@ def unbounded(model: cobra.Model, question: Question, names: tuple[str, ...]) ->
 
 def _causes(model: cobra.Model, names: tuple[str, ...], *, is_feasible: bool) -> _Causes:
     """Find the causes from the outside in: what is not fed, then what is demanded in vain, then what is not made."""
+    shut = [name for name in names if model.reactions.get_by_id(name).bounds == (0, 0)]
+    if is_feasible and len(shut) == len(names):
+        return _Causes(shut=shut)  # no food and no other reaction opens those
     around = surroundings_of(model).exchanges
     closed = [exchange for exchange in around if _uptake(model, exchange) <= ZERO]
     with model:
@@ -259,6 +264,8 @@ def _message(question: Question, names: tuple[str, ...], causes: _Causes) -> str
     elif causes.precursors:
         listed = ", ".join(str(item["name"]) for item in causes.precursors)
         why = f": even with every uptake open it cannot make {listed}"
+    elif causes.shut:
+        why = f": the bounds [0, 0] block {', '.join(causes.shut)}"
     return f"Nothing flows through '{' + '.join(names)}' in the model '{question.model_id}' {where}{why}."
 
 
@@ -272,6 +279,8 @@ def _advice(question: Question, causes: _Causes) -> list[str]:
         return [f"Allow the missing uptakes with {how}, then call run_fba again"]
     if causes.contradictions:
         return ["Relax the demanded flows with modify_model, then call run_fba again"]
+    if causes.shut:
+        return ["Give the objective other bounds with modify_model if it is meant to flow, or take another objective"]
     return ["Add the missing reactions with gapfill_model, or take another objective"]
 
 
@@ -300,7 +309,9 @@ def _next_step(question: Question, causes: _Causes) -> NextStep | None:
             if item not in added and bounds[0] < bounds[1]
         }
         return NextStep("build_media", {"compounds": compounds, "custom_bounds": custom})
-    if causes.precursors and question.media_id is not None:
+    # For any other objective gapfilling does nothing: it fills what growth lacks.
+    is_growth = question.objective is None or is_biomass(question.objective)
+    if causes.precursors and question.media_id is not None and is_growth:
         return NextStep("gapfill_model", {"model_id": question.model_id, "media_id": question.media_id})
     return None
 

@@ -86,6 +86,17 @@ class TestDisks:
         assert files(site.project) == {"a.md": "one\n"}
 
 
+def test_what_an_operator_mounts_within_a_workspace_is_a_part_of_it(site: Site, mount: Mount, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/a.md").write_text("one\n")
+    (site.project / "data").mkdir()
+    mount(site.project / "data", "--bind", tmp_path / "data")
+    tool = working(site)
+    assert site.call(tool, "read_file", {"path": "data/a.md"})["data"]["content"] == "one\n"
+    assert site.call(tool, "apply_patch", {"path": "data/a.md", "patch": PATCH})["success"]
+    assert files(tmp_path / "data") == {"a.md": "two\n"}
+
+
 @as_root
 class TestRights:
     @pytest.fixture

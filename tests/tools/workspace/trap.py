@@ -14,11 +14,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["CANARY", "INSIDE", "Trap"]
+__all__ = ["CANARY", "INSIDE", "LONG_AGO_NS", "Trap"]
 
 CANARY = "c4n4ry-7f3b"
 INSIDE = "inside\n"
 LONG_AGO_NS = 1_000_000_000
+"""When everything outside was read for the last time."""
 
 
 @dataclass(frozen=True)

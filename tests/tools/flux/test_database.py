@@ -121,6 +121,14 @@ def test_the_shipped_models_name_the_common_compounds(shipped: Database) -> None
     assert shipped.facts().total_compounds > 1_000
 
 
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [("water", "cpd00001"), ("oxygen", "cpd00007"), ("carbon dioxide", "cpd00011"), ("ammonia", "cpd00013")],
+)
+def test_the_shipped_models_are_searched_by_common_names(shipped: Database, query: str, first: str) -> None:
+    assert shipped.search_compounds(query, 5).entries[0][0].id == first
+
+
 def test_an_installed_distribution_is_found_and_not_imported(tmp_path: Path) -> None:
     tables = small_tables(tmp_path / "site" / "dnngior" / "files")
     (tables.parent / "__init__.py").write_text("raise RuntimeError")

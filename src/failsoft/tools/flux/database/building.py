@@ -12,7 +12,7 @@ from failsoft.tools.flux.database.tables import Tables
 
 __all__ = ["NAME", "SCHEMA_VERSION", "ForeignFileError", "fill", "folded", "recognize"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """To be raised with every change in what a file holds: its name has it, so that a file of before is not taken."""
 _APPLICATION_ID = 0x66736462
 """`fsdb` in ASCII: tells our file from another program's."""

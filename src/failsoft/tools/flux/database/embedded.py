@@ -29,6 +29,16 @@ _SOURCES = {
     "metanetx.chemical": "MetaNetX",
     "metanetx.reaction": "MetaNetX",
 }
+_ALSO_CALLED = {
+    "cpd00001": "Water",
+    "cpd00007": "Oxygen",
+    "cpd00011": "Carbon dioxide",
+    "cpd00013": "Ammonia",
+    "cpd00067": "Proton",
+    "cpd00149": "Cobalt",
+    "cpd10515": "Iron (Fe2+)",
+}
+"""What people look for by another name than the models give it: theirs is a formula, or odd."""
 _COMPOUND, _REACTION, _EC = "seed.compound", "seed.reaction", "ec-code"
 
 
@@ -107,7 +117,10 @@ def _take_species(element: ET.Element, species: dict[str, _Species], found: _Fou
             mass=None,
             is_obsolete=False,
             linked=(),
-            aliases={_SOURCES[source]: tuple(names) for source, names in own.items() if source in _SOURCES},
+            aliases={
+                **{_SOURCES[source]: tuple(names) for source, names in own.items() if source in _SOURCES},
+                **({"Name": (_ALSO_CALLED[item],)} if item in _ALSO_CALLED else {}),
+            },
         )
 
 

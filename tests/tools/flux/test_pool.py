@@ -160,8 +160,8 @@ async def test_a_large_answer_comes_whole(runs: Runs) -> None:
 
 
 async def test_above_the_queue_calls_are_refused_and_told_to_come_back(tmp_path: Path) -> None:
-    """One worker that is replaced after each task, and nobody may wait: what the limits say is what happens."""
-    workers = Workers(Settings(flux_workers=1, flux_queue=0, flux_worker_tasks=1, flux_preload=()))
+    """And a worker that has had more memory than it may is replaced after its task."""
+    workers = Workers(Settings(flux_workers=1, flux_queue=0, flux_worker_bytes=100_000_000, flux_preload=()))
     runs = Runs(workers)
     try:
         first, second = [(await runs.run(task="identity")).data for _ in range(2)]
@@ -179,9 +179,11 @@ async def test_above_the_queue_calls_are_refused_and_told_to_come_back(tmp_path:
 
 async def test_what_workers_print_never_reaches_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
     """Where a client reads the protocol. And a nursery that is killed is started anew, workers and all."""
-    workers = Workers(Settings(flux_workers=1, flux_preload=()))
+    workers = Workers(Settings(flux_workers=1, flux_worker_tasks=2, flux_preload=()))
     runs = Runs(workers)
     try:
+        first, second, third = [(await runs.run(task="identity")).data for _ in range(3)]
+        assert first == second != third
         assert (await runs.run(task="shout")).data == "done"
         assert workers._nursery._process is not None
         kill(workers._nursery._process.pid)

@@ -66,6 +66,11 @@ BROKEN = {
     "a call by its raw name": ("x.r#unwrap()", [("unwrap", 1)]),
     "its other forms": ('x.unwrap_err(); y.expect_err("m");', [("unwrap", 1), ("expect", 1)]),
     "by the path": ('x.map(Option::unwrap); Result::<u8, E>::expect(x, "m")', [("unwrap", 1), ("expect", 1)]),
+    "by the path of a type in brackets": (
+        'x.map(<Option<u8>>::unwrap); <std::result::Result<u8, E>>::expect(x, "m")',
+        [("unwrap", 1), ("expect", 1)],
+    ),
+    "by another name of the type": ("use Option as O;\nO::unwrap(x); T::<u8>::unwrap_err(x)", [("unwrap", 2)] * 2),
     "unwrap of self": ("self.unwrap()", [("unwrap", 1)]),
     "expect of something in self": ('self.x.expect("m")', [("expect", 1)]),
     "not only in tests": ("#[cfg(any(test, unix))]\nfn f() { x.unwrap() }", [("unwrap", 2)]),
@@ -96,6 +101,11 @@ def test_what_is_no_code_or_belongs_to_tests_is_left_alone(text: str) -> None:
 @pytest.mark.parametrize(("text", "expected"), BROKEN.values(), ids=BROKEN)
 def test_what_breaks_a_rule_is_found_on_its_line(text: str, expected: list[tuple[str, int]]) -> None:
     assert found(text) == expected
+
+
+@pytest.mark.parametrize("path", ["src/lib.RS", "src/lib.Rs"])
+def test_the_ending_of_a_file_counts_in_any_case(path: str) -> None:
+    assert found("unsafe fn f() {}", path) == [("unsafe", 1)]
 
 
 @pytest.mark.parametrize("path", ["tests/it.rs", "crates/a/tests/sub/b.rs", "src/parser/tests.rs"])

@@ -16,7 +16,10 @@ _UNSAFE = re.compile(r"(?<!r#)\bunsafe\b")
 _PANICKING = re.compile(
     r"""
       \.\s*(?:r\#)?(?P<method>unwrap|expect|unwrap_err|expect_err)\s*\(
-    | \b(?:Option|Result)\s*::\s*(?:<[^<>;{}]{0,200}>\s*::\s*)?(?:r\#)?(?P<path>unwrap|expect|unwrap_err|expect_err)\b
+    | (?:\b(?:Option|Result)\s*::\s*(?:<[^<>;{}]{0,200}>\s*::\s*)?
+        |<\s*(?:[\w:]{1,60}::\s*)?(?:Option|Result)\b[^;{}()]{0,200}>\s*::\s*)
+      (?:r\#)?(?P<path>expect|expect_err)\b
+    | ::\s*(?:r\#)?(?P<any>unwrap|unwrap_err)\b(?!\s*::)    # of whatever type: one of the two may go by another name
     """,
     re.VERBOSE,
 )
@@ -39,7 +42,7 @@ class RustPolicy:
 
     def findings(self, path: str, text: str) -> Iterator[Finding]:
         """Yield each place, in the order of the rules."""
-        if not path.endswith(".rs"):
+        if not path.lower().endswith(".rs"):
             return
         code, lines = code_of(text), Lines(text)
         for found in _UNSAFE.finditer(code):
@@ -60,11 +63,12 @@ class RustPolicy:
 
 def _panicking(code: str) -> Iterator[tuple[int, str]]:
     for found in _PANICKING.finditer(code):
-        rule = "unwrap" if (found["method"] or found["path"]).startswith("unwrap") else "expect"
+        kind = found.lastgroup or ""
+        rule = "unwrap" if found[kind].startswith("unwrap") else "expect"
         # Parsers have an `expect` of their own; an Option or a Result is hardly ever `self`.
-        if rule == "expect" and found["method"] is not None and _is_called_on_self(code, found.start()):
+        if rule == "expect" and kind == "method" and _is_called_on_self(code, found.start()):
             continue
-        yield found.start("method") if found["method"] else found.start("path"), rule
+        yield found.start(kind), rule
 
 
 def _is_called_on_self(code: str, dot: int) -> bool:

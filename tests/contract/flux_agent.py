@@ -54,13 +54,10 @@ class Agent:
             GaveUpError: A failure names no step, or the step leads to the same failure again.
         """
         met: set[str] = set()
-        for _ in range(_TURNS_AT_MOST):
-            answer = self.call(tool, arguments)
-            if answer["success"]:
-                return answer, arguments
+        while not (answer := self.call(tool, arguments))["success"]:
             step = answer.get("next_step")
             seen = json.dumps([answer["error_code"], answer["details"]], sort_keys=True)
-            if step is None or seen in met:
+            if step is None or seen in met or len(met) == _TURNS_AT_MOST:
                 raise GaveUpError(answer)
             met.add(seen)
             if step["tool"] == tool:
@@ -70,7 +67,7 @@ class Agent:
             if not found["success"]:
                 raise GaveUpError(found)
             arguments = taken_over(arguments, answer, found)
-        raise GaveUpError(answer)
+        return answer, arguments
 
     def suggested(self, failure: Answer) -> list[str]:
         """Return the tools of this server that the suggestions name, in their order."""

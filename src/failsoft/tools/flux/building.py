@@ -140,6 +140,7 @@ class Builders:
             missing=missing,
             loaded_templates=loaded,
             operator_hint=hint,
+            effect="none",
             next_step=None if loaded else NextStep("load_model", {"name": "iJO1366"}),
         )
 

@@ -103,7 +103,7 @@ class ModelSeedPyError(UpstreamError):
     library: Public[str] = "ModelSEEDpy"
     operation: Public[str]
     exception_type: Public[str]
-    exception_message: str = ""
+    exception_message: Public[str] = ""
     template_requested: Public[str | None] = None
     code: ClassVar[str] = "MODELSEEDPY_ERROR"
     message: str = "ModelSEEDpy failed at {operation} ({exception_type})."

@@ -19,6 +19,17 @@ from failsoft.tools.flux.shelf_steps import LISTED
 
 __all__ = ["MediaRecord", "ModelRecord", "Shelf"]
 
+_FIRST_MODEL = NextStep("load_model", {"name": "textbook"})
+_FIRST_MEDIUM = NextStep(
+    "build_media",
+    # Glucose, oxygen, water, salts: what Escherichia coli needs.
+    {
+        "compounds": [
+            f"cpd{number:05}" for number in (27, 7, 1, 9, 13, 48, 67, 205, 99, 254, 63, 10515, 30, 34, 58, 149)
+        ]
+    },
+)
+"""What to begin with: to list what there is would lead a caller who has nothing yet nowhere."""
 _TOLD_AT_MOST = 20
 """Ids that an error names."""
 
@@ -109,7 +120,7 @@ class Shelf:
         """Return the error for a model that is not there."""
         known = [record.model_id for record in await self.models(call)]
         error = ModelNotFound(requested_id=model_id, available_models=known[-_TOLD_AT_MOST:], num_available=len(known))
-        _guide(error, "model_id", model_id, known, call, NextStep("list_models"))
+        _guide(error, "model_id", model_id, known, call, NextStep("list_models") if known else _FIRST_MODEL)
         return error
 
     async def add_media(self, call: CallContext, compounds: Mapping[str, tuple[float, float]]) -> MediaRecord:
@@ -128,7 +139,7 @@ class Shelf:
             return _media(media_id, kept)
         known = [record.media_id for record in await self.media_of(call)]
         error = MediaNotFound(requested_id=media_id, available_media=known[-_TOLD_AT_MOST:], num_available=len(known))
-        _guide(error, "media_id", media_id, known, call, NextStep("list_media"))
+        _guide(error, "media_id", media_id, known, call, NextStep("list_media") if known else _FIRST_MEDIUM)
         raise error
 
     async def media_of(self, call: CallContext) -> list[MediaRecord]:

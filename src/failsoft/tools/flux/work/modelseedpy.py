@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from failsoft.framework.redaction import redact_paths
+from failsoft.framework.text import bounded
 from failsoft.tools.flux.building_errors import ModelSeedPyError
 from failsoft.tools.flux.work.diamond import die_with_parent
 from failsoft.tools.flux.work.drafts import draft
@@ -21,6 +24,9 @@ from failsoft.tools.flux.work.template import split_roles
 __all__ = ["build"]
 
 _PROGRAM = Path(__file__).with_name("modelseedpy_builder.py")
+_RESIDUES = re.compile(r"[A-Z*]{12,}")
+"""What may be a part of a protein."""
+_TOLD_AT_MOST = 300
 
 
 def build(
@@ -59,11 +65,16 @@ def build(
         raise ModelSeedPyError(
             operation=str(said.get("operation", "start")),
             exception_type=str(said.get("exception_type", "Exception")),
-            exception_message=str(said.get("exception_message", "")),
+            exception_message=_told(str(said.get("exception_message", ""))),
             template_requested=template,
         )
     progress(1, 2, "Making the draft")
     return {"base": draft(_network(said["model"]), source="modelseedpy", template=template, name=name)}
+
+
+def _told(text: str) -> str:
+    """Return what a library said as a caller may read it: without places on this server, and without sequences."""
+    return bounded(_RESIDUES.sub("<sequence>", redact_paths(text)), _TOLD_AT_MOST)
 
 
 def _run(order: Mapping[str, Any], python: str, limit_s: float) -> dict[str, Any]:

@@ -202,6 +202,7 @@ def test_its_operator_is_told_the_canonical_envelope_and_an_exit_code(
     assert (envelope["error_code"], envelope["session_id"]) == ("SELF_AUDIT_FAILURE", None)
     assert "audit log" in envelope["human_message"]
     assert "SELF_AUDIT_FAILURE: " in ran.stderr
+    assert "--host" not in ran.stderr  # the system refused a file, and no address
 
 
 @pytest.mark.parametrize(
@@ -218,6 +219,15 @@ def test_a_setting_that_cannot_be_used_is_told_likewise(tmp_path: Path, variable
     (envelope,) = [json.loads(line) for line in ran.stderr.splitlines() if line.startswith('{"error_code"')]
     assert envelope["error_code"] == "BOOTSTRAP_FAILURE"
     assert variable in envelope["human_message"]
+
+
+@pytest.mark.parametrize("root", ["gone", "file"])
+def test_a_folder_that_is_none_is_told_likewise(tmp_path: Path, root: str) -> None:
+    (tmp_path / "file").touch()
+    ran = served(tmp_path, "serve", "workspace", "--root", root)
+    assert ran.returncode == ExitCode.NOT_STARTED
+    (envelope,) = [json.loads(line) for line in ran.stderr.splitlines() if line.startswith('{"error_code"')]
+    assert (envelope["error_code"], envelope["cause"]["code"]) == ("BOOTSTRAP_FAILURE", "CONFIG_ERROR")
 
 
 @pytest.mark.parametrize(("root", "severity", "code"), [(("--root", "."), "error", 1), ((), "warning", 0)])

@@ -12,7 +12,7 @@ import typer
 from failsoft.cli.exits import ExitCode
 from failsoft.cli.faults import report
 from failsoft.cli.options import App, Root
-from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors import BootstrapFailure, ConfigurationError, SelfAuditFailure
 
 __all__ = ["serve"]
 
@@ -67,7 +67,7 @@ def serve(  # noqa: PLR0913 - what an operator may set
         )
     except ConfigurationError as error:
         # The address is taken or is not ours: nothing is wrong with the configuration, and another one may do.
-        if not isinstance(error.__cause__, OSError):
+        if isinstance(error, (BootstrapFailure, SelfAuditFailure)) or not isinstance(error.__cause__, OSError):
             raise
         is_taken = error.__cause__.errno in {errno.EADDRINUSE, errno.EACCES}
         other = "--port 0" if is_taken else "--host 127.0.0.1"

@@ -51,15 +51,18 @@ def tool_source(
 
     Raises:
         CONFIG_ERROR: A toolset does not exist, or the folder does not; the closest name is told.
+        BOOTSTRAP_FAILURE: The folder does not, and one of the toolsets is governed.
     """
     known = find_toolsets()
     for name in toolsets:
         if name not in known:
             raise _unknown(name, list(known), command)
+    source = ToolSource(tuple(dict.fromkeys(toolsets)), app or "", tuple(root or ()))
     for folder in root or ():
         if not folder.is_dir():
-            raise ConfigurationError(issue=f"--root {folder} is no folder", resolution="make it, or name another")
-    return ToolSource(tuple(dict.fromkeys(toolsets)), app or "", tuple(root or ()))
+            error = ConfigurationError(issue=f"--root {folder} is no folder", resolution="make it, or name another")
+            raise not_set_up(error) if source.is_governed else error
+    return source
 
 
 def tools_for(operation: str, toolset: str | None, app: str | None, root: Sequence[Path] | None) -> list[BaseTool]:
@@ -106,7 +109,7 @@ def _installed(root: Sequence[Path] | None) -> list[BaseTool]:
         try:
             tools += tool_source([name], None, root)()
         except ToolError as error:
-            reason = error
+            reason = reason or error
     if tools:
         return tools
     raise reason or ConfigurationError(issue="no toolset is installed", resolution="name an application with --app")

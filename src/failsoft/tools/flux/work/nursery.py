@@ -51,13 +51,20 @@ def main(control_fd: int, options: Mapping[str, Any]) -> None:
     _load(options)
     gc.collect()
     gc.freeze()  # or the first collection in a worker would copy every page that it shares with the others
-    while True:
-        data, passed, _, _ = socket.recv_fds(control, _REQUEST.size, 1)
-        if len(data) < _REQUEST.size:
-            return
-        request, pid = _REQUEST.unpack(data)
-        answer = _fork(control, passed[0]) if request == FORK else _reap(pid)
-        control.sendall(ANSWER.pack(answer))
+    with contextlib.suppress(ConnectionError):  # a server that was killed with something unread
+        while _serve(control):
+            pass
+
+
+def _serve(control: socket.socket) -> bool:
+    """Do what is asked for next; return whether there is still somebody who asks."""
+    data, passed, _, _ = socket.recv_fds(control, _REQUEST.size, 1)
+    if len(data) < _REQUEST.size:
+        return False
+    request, pid = _REQUEST.unpack(data)
+    answer = _fork(control, passed[0]) if request == FORK else _reap(pid)
+    control.sendall(ANSWER.pack(answer))
+    return True
 
 
 def _load(options: Mapping[str, Any]) -> None:

@@ -69,9 +69,10 @@ class Idempotency:
     Every operation that is not read-only has it, for callers that send `_meta["dev.failsoft/idempotency-key"]`; listed
     among the strategies it has other options. Without a key it costs a look into `_meta`.
 
-    A key belongs to one caller and one operation. A repetition waits for a first call that is still under way. Failures
-    are outcomes as well, but for those that changed nothing: they free the key. Where the first call never told its
-    outcome, the work is not done again, unless the operation is declared idempotent.
+    A key belongs to one caller and one operation and, where there are sessions, to one session. A repetition waits for
+    a first call that is still under way. Failures are outcomes as well, but for those that changed nothing: they free
+    the key. Where the first call never told its outcome, the work is not done again, unless the operation is declared
+    idempotent.
 
     Args:
         ttl_s: See `IdempotencyOptions`.
@@ -272,6 +273,7 @@ def _replay(text: str, call: CallContext) -> Any:
     for warning in outcome.warnings:
         call.warn(warning)
     call.attempt, call.left_behind = outcome.attempts, outcome.effect  # the first call's, of which this is an answer
+    call.audit(replayed=True)
     _announce(call, "replayed")
     if outcome.error is not None:
         note_recovery(call, Idempotency.name, "failed")

@@ -30,8 +30,12 @@ def checked_key(key: Any) -> str:
 
 
 def state_key(call: CallContext, key: str) -> str:
-    """Return the name under which a key of this caller for this operation is kept: nobody meets another's."""
-    told = json.dumps([call.tool, call.operation, call.principal, key])
+    """Return the name under which a key of this caller for this operation is kept: nobody meets another's.
+
+    Where the call has a session, the key is the session's: another one, or none, has no part in what it did.
+    """
+    session = [] if call.governance is None else [call.governance.session_id]
+    told = json.dumps([call.tool, call.operation, call.principal, key, *session])
     return f"idempotency:{call.tool}.{call.operation}:{hashlib.sha256(told.encode()).hexdigest()}"
 
 

@@ -1,25 +1,36 @@
 # --8<-- [start:program]
 import asyncio
+from typing import Any
 
 from failsoft.tools.flux import Flux
 
-WITHOUT_NITROGEN = ["cpd00027", "cpd00007", "cpd00001", "cpd00009", "cpd00067"]
+MEDIUM = ["cpd27", "cpd00007", "cpd00001", "cpd00009", "cpd00067"]  # glucose is mistyped, and nitrogen is missing
 
 
 async def main() -> None:
     tool = Flux()
-    model = (await tool.load_model(name="textbook")).data["model_id"]
-    medium = (await tool.build_media(compounds=WITHOUT_NITROGEN, default_uptake=10.0)).data["media_id"]
 
-    refused = (await tool.run_fba(model_id=model, media_id=medium)).to_dict()
-    print(refused["error_code"], refused["details"]["missing_uptakes"])
+    async def reach(name: str, /, **arguments: Any) -> dict[str, Any]:
+        """Call a tool until it succeeds, doing whatever its failures say."""
+        while not (answer := await tool.execute_with_error_handling(name, arguments)).success:
+            failure = answer.to_dict()
+            step = failure["next_step"]
+            print(f"{name}: {failure['error_code']}, so {step['tool']}")
+            if step["tool"] == name:
+                arguments = step["arguments"]
+            else:
+                found = await reach(step["tool"], **step["arguments"])
+                arguments |= {key: found[key] for key in arguments.keys() & found.keys()}
+        return arguments | answer.data
 
-    step = refused["next_step"]
-    print(step["tool"], step["arguments"]["compounds"])
-    richer = (await tool.execute_with_error_handling(step["tool"], step["arguments"])).data["media_id"]
+    model = await reach("load_model", name="textbok")
+    gappy = await reach("modify_model", model_id=model["model_id"], remove_reactions=["G6PDH2r", "RPI", "RPE"])
+    medium = await reach("build_media", compounds=MEDIUM, default_uptake=10.0)
+    grown = await reach("run_fba", model_id=gappy["model_id"], media_id=medium["media_id"])
 
-    grown = await tool.run_fba(model_id=model, media_id=richer)
-    print(f"{grown.data['growth_rate']:.3f} per hour, eating {[item['name'] for item in grown.data['uptakes']]}")
+    print("grows:", grown["growth_rate"] > 0.3, "eating:", [item["name"] for item in grown["uptakes"]])
+    models = (await tool.list_models()).data["models"]
+    print("models:", [(item["name"], item["num_reactions"]) for item in models])
     await tool.shutdown()
 
 

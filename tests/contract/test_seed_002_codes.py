@@ -338,7 +338,7 @@ def lines() -> Iterator[list[dict[str, Any]]]:
     """What is logged."""
     found: list[dict[str, Any]] = []
     logger.enable("failsoft")
-    sink = logger.add(lambda message: found.append(dict(message.record["extra"])), level="DEBUG")  # type: ignore[attr-defined]
+    sink = logger.add(lambda message: found.append(dict(message.record["extra"])), level="DEBUG")
     yield found
     logger.remove(sink)
     logger.disable("failsoft")
@@ -527,14 +527,15 @@ UNAVAILABLE = {"TEMPLATE_NOT_LOADED", "RAST_UNAVAILABLE"}
 @pytest.mark.parametrize("tool", SEED)
 def test_strange_arguments_are_told_what_is_wrong_with_them_and_are_never_a_crash(case: Case, tool: str) -> None:
     model_id, media_id = case.model(), case.medium()
-    sound: Answer = {
+    sounds: dict[str, Answer] = {
         "build_media": {"compounds": ["cpd00027"]},
         "build_model": {"protein_sequences": {"a": PROTEIN}, "template": "GramNegative"},
         "gapfill_model": {"model_id": model_id, "media_id": media_id},
         "run_fba": {"model_id": model_id},
         "get_compound_name": {"compound_id": "cpd00027"},
         "get_reaction_name": {"reaction_id": "rxn00148"},
-    }.get(tool, {"query": "atp"})
+    }
+    sound = sounds.get(tool, {"query": "atp"})
     schema = case.tool.operations[tool].input_schema
     for name in [*schema["properties"], "surplus"]:
         for value in STRANGE:

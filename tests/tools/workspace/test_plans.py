@@ -154,6 +154,20 @@ def test_nothing_is_written_before_a_plan_is_approved(site: Site, tool: Workspac
     assert write(site, tool, "docs/a.md", session_id=worker)["success"]
 
 
+@pytest.mark.parametrize("named", [{}, {"plan_hash": "0" * 64}])
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [("../a.md", "PATH_TRAVERSAL_BLOCKED"), ("", "INVALID_PATH"), ("/etc/hostname", "OUTSIDE_WORKSPACE")],
+)
+def test_a_path_that_no_plan_could_cover_is_told_before_the_plan(
+    site: Site, tool: Workspace, path: str, code: str, named: dict[str, Any]
+) -> None:
+    site.begin(tool)
+    assert told(write(site, tool, path, **named)) == (code, "none")
+    patch = {"path": path, "patch": "@@ -0,0 +1 @@\n+x\n", **named}
+    assert told(site.call(tool, "apply_patch", patch)) == (code, "none")
+
+
 def test_a_write_goes_by_the_plan_that_it_names(site: Site, tool: Workspace) -> None:
     docs, source = site.allow(tool, "docs/**"), site.allow(tool, "src/**")
     site.begin(tool)

@@ -18,7 +18,7 @@ from uuid import uuid4
 from failsoft.framework.audit.sealing import canonical
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.context import LOCAL_PRINCIPAL, CallContext
-from failsoft.framework.errors import NextStep
+from failsoft.framework.errors import NextStep, ToolError
 from failsoft.framework.governance import CONTEXT_KEY
 from failsoft.framework.state_port import StateStore
 from failsoft.framework.violations import summarize
@@ -35,7 +35,7 @@ from failsoft.tools.workspace.results import PlanFacts
 from failsoft.tools.workspace.session_errors import UnauthorizedAction
 from failsoft.tools.workspace.sessions import Session
 
-__all__ = ["Plan", "Plans", "author_of", "named_by", "scope_of"]
+__all__ = ["Plan", "Plans", "author_of", "named_by", "refusing", "scope_of"]
 
 PLANS_AT_MOST = 200
 """Plans that are listed for one workspace; of more the newest."""
@@ -124,6 +124,15 @@ def scope_of(plans: Sequence[Plan], found: Callable[[Plan], None], session: Sess
             next_step=_look(session),
             effect="none",
         )
+
+    return guard
+
+
+def refusing(error: ToolError) -> Callable[[str, str], None]:
+    """Return the guard of a write that has no plan to go by: a path that no plan could cover is told before that."""
+
+    def guard(path: str, real_path: str) -> None:  # noqa: ARG001 - a guard is given both
+        raise error
 
     return guard
 

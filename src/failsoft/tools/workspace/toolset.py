@@ -47,7 +47,8 @@ from failsoft.tools.workspace.desk import Desk, Guard
 from failsoft.tools.workspace.file_errors import FileAlreadyExists
 from failsoft.tools.workspace.gate import Gate
 from failsoft.tools.workspace.patch_errors import PatchApplyFailed
-from failsoft.tools.workspace.plans import Plan, Plans, named_by, scope_of
+from failsoft.tools.workspace.plan_errors import PlanNotApproved, PlanNotFound
+from failsoft.tools.workspace.plans import Plan, Plans, named_by, refusing, scope_of
 from failsoft.tools.workspace.policies import PolicyCheck, load_policies
 from failsoft.tools.workspace.policy_errors import PreflightFailed
 from failsoft.tools.workspace.preflight import Preflight, PreflightResult
@@ -289,7 +290,10 @@ class Workspace(BaseTool):
         def found(plan: Plan) -> None:
             call.governance = replace(session.governance, plan_hash=plan.plan_hash)
 
-        plans = await self._plans.in_force(session, named_by(call, plan_hash), found)
+        try:
+            plans = await self._plans.in_force(session, named_by(call, plan_hash), found)
+        except (PlanNotApproved, PlanNotFound) as error:
+            return self._desk_of(call, session, guard=refusing(error))
         return self._desk_of(call, session, guard=scope_of(plans, found, session))
 
     def _desk_of(self, call: CallContext, session: Session, **guard: Guard) -> Desk:

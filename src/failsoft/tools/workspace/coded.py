@@ -14,7 +14,7 @@ from failsoft.tools.workspace.file_errors import FileAlreadyExists, FileReadFail
 from failsoft.tools.workspace.path_errors import InvalidPath, OutsideWorkspace, PathNotFound, PathTraversalBlocked
 from failsoft.tools.workspace.session_errors import SessionInitializationFailed
 
-__all__ = ["Doing", "coded_file", "coded_root"]
+__all__ = ["Doing", "changed", "coded_file", "coded_root"]
 
 Doing: TypeAlias = Literal["read", "list", "write"]
 
@@ -88,7 +88,7 @@ def _file_error(fault: files.FileFault, doing: Doing) -> ToolError:  # noqa: PLR
         case files.TooLarge():
             return FileTooLarge(file_path=fault.path, size_bytes=fault.size_bytes, limit_bytes=fault.limit_bytes)
         case files.ChangedOnDisk():
-            return HashMismatch(file_path=fault.path)
+            return changed(fault.path)
         case files.LockTimeout():
             return LockTimeout(file_path=fault.path, waited_s=round(fault.waited_s, 1))
         case files.GivenUp():
@@ -106,6 +106,16 @@ def _disk_error(fault: files.DiskFault, doing: Doing) -> ToolError:
         return invalid_path("path", "length", "it has a name that is longer than the file system takes")
     kind = FileWriteFailed if doing == "write" else FileReadFailed
     return kind(reason=os.strerror(fault.errno).lower())
+
+
+def changed(path: str | None, *, expected_hash: str | None = None, actual_hash: str | None = None) -> HashMismatch:
+    """Return the error for a file that is not the one that the caller has read."""
+    return HashMismatch(
+        message="The file has changed since it was read, so nothing was written.",
+        file_path=path,
+        expected_hash=expected_hash,
+        actual_hash=actual_hash,
+    )
 
 
 def misspelt(fault: files.BadSpelling, parameter: str) -> ToolError:

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from failsoft.framework.errors import ToolError
 from failsoft.framework.threads import is_given_up
-from failsoft.tools.edit.errors import FileTooLarge, HashMismatch, InvalidEncoding
+from failsoft.tools.edit.errors import FileTooLarge, InvalidEncoding
 from failsoft.tools.files import FileFault, Files, NotARegularFile, Written, destination, listed, name_within
-from failsoft.tools.workspace.coded import Doing, coded_file
+from failsoft.tools.workspace.coded import Doing, changed, coded_file
 from failsoft.tools.workspace.patch_errors import PatchInvalid
 from failsoft.tools.workspace.patch_reading import read_patch
 from failsoft.tools.workspace.plan_errors import PlanNotApproved
@@ -139,7 +139,7 @@ class Desk:
             self._judge_place(path, work.real_path(path))
             before = work.read(path, bytes_at_most=self._bytes_at_most)
             if expected_hash not in {None, before.sha256}:
-                raise HashMismatch(file_path=path, expected_hash=expected_hash, actual_hash=before.sha256)
+                raise changed(path, expected_hash=expected_hash, actual_hash=before.sha256)
             data = becomes(before.data)
             self._require_size(path, data)
             self._judge(path, work.real_path(path), data, before.data)

@@ -170,6 +170,17 @@ def test_damage_done_while_a_writer_is_there_is_noticed_by_the_next_one(path: Pa
     assert not verify(path).is_whole
 
 
+@pytest.mark.parametrize("is_known", [True, False], ids=["its own writer", "another writer"])
+def test_who_meets_damage_is_told_the_last_entry_before_it(path: Path, is_known: bool) -> None:
+    file = log_file(path)
+    file.append([fact(1), fact(2), fact(3)], seconds())
+    with path.open("ab") as stream:
+        stream.write(b"rubbish\n")
+    with pytest.raises(NotWritten) as caught:
+        (file if is_known else log_file(path)).append([fact(4)], seconds())
+    assert "after entry 3 " in caught.value.reason
+
+
 def test_the_log_works_again_once_somebody_has_mended_it(path: Path) -> None:
     write(path, 1, 2, 3)
     whole = path.read_bytes()

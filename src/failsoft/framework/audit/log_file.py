@@ -166,7 +166,7 @@ class LogFile:
             if torn:
                 self._mend(fd, scan, torn)
         except BadLine as bad:
-            raise NotWritten(_damaged(f"after {scan.lines} good lines {bad}")) from None
+            raise NotWritten(_damaged(f"after entry {(scan.head or BEGINNING).seq} {bad}")) from None
         if scan.witness is not None and (scan.head or BEGINNING).seq < scan.witness.seq:
             if scan.lines:
                 raise NotWritten(_damaged(f"entries after {scan.head} were cut off"))

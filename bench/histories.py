@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["FEW", "MANY", "Case", "cases", "fetch"]
+__all__ = ["FEW", "MANY", "Case", "cases", "fetch", "fetch_all"]
 
 MANY = (
     ("django", "4.2", "5.0"),
@@ -61,6 +61,13 @@ def fetch(package: str, version: str) -> Path:
     return next(folder.glob("*.whl"))
 
 
+def fetch_all(pairs: Sequence[tuple[str, str, str]]) -> None:
+    """Fetch what `cases` reads."""
+    for package, old, new in pairs:
+        fetch(package, old)
+        fetch(package, new)
+
+
 def cases(pairs: Sequence[tuple[str, str, str]]) -> Iterator[Case]:
     """Yield a case for each text file that differs between two releases."""
     for package, old, new in pairs:
@@ -101,9 +108,3 @@ def _edits(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
             if sought and text.find(sought, text.find(sought) + 1) < 0:
                 yield sought, "".join([*head, *new[j1:j2], *tail])
                 break
-
-
-if __name__ == "__main__":  # only fetch: what the tests run on
-    for named, first, second in FEW:
-        fetch(named, first)
-        fetch(named, second)

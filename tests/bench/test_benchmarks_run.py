@@ -96,7 +96,7 @@ def test_real_edits_come_out_byte_for_byte_and_broken_ones_are_refused() -> None
     """Run on two small packages, where somebody has fetched them."""
     cache = Path.home() / ".cache"
     if not any((cache / "failsoft-bench" / "wheels").glob("werkzeug-*/*.whl")):
-        pytest.skip("the packages are not there (python bench/histories.py fetches them)")
+        pytest.skip("the packages are not there (`fetch_all(FEW)` in bench/histories.py fetches them)")
     table = _run("edit_histories.py", "--quick", "--json", XDG_CACHE_HOME=str(cache))
     figures = {one["name"]: one["value"] for one in json.loads(table.splitlines()[-1])["figures"]}
     assert figures["answered wrongly"] == 0

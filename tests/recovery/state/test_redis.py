@@ -74,16 +74,30 @@ def fail() -> Any:
 def test_a_circuit_opened_in_one_replica_is_open_in_the_other_at_its_next_call(redis_server: RedisServer) -> None:
     async def main() -> None:
         async with replicas(redis_server) as runtimes:
-            breaker = {"min_calls": 3, "open_s": 0.5}
+            breaker = {"min_calls": 3, "open_s": 1.0}
             one, other = (protected(CircuitBreaker(**breaker), runtime=runtime) for runtime in runtimes)
+            refused = asyncio.Semaphore(0)
+
+            async def once_all_others_are_refused() -> str:
+                for _ in range(199):
+                    await refused.acquire()
+                return "well again"
+
+            async def code_of(tool: Protected) -> str:
+                code = await tool.code()
+                refused.release()
+                return code
+
             assert await other.code() == "ok"
             one.work = fail
             assert [await one.code() for _ in range(5)][-1] == "CIRCUIT_OPEN"
             assert await other.code() == "CIRCUIT_OPEN"
-            other.work = one.work = lambda: asyncio.sleep(0.2, "well again")
-            await asyncio.sleep(0.6)
-            everybody = [tool.code() for tool in (one, other) for _ in range(100)]
-            assert await codes(everybody) == ["CIRCUIT_OPEN"] * 199 + ["ok"]
+            other.work = one.work = once_all_others_are_refused
+            await asyncio.sleep(1.1)
+            everybody = [code_of(tool) for tool in (one, other) for _ in range(100)]
+            async with asyncio.timeout(30):
+                assert await codes(everybody) == ["CIRCUIT_OPEN"] * 199 + ["ok"]
+            other.work = one.work = lambda: asyncio.sleep(0, "well")
             assert [await one.code(), await other.code()] == ["ok", "ok"]
 
     asyncio.run(main())

@@ -515,6 +515,13 @@ def test_whoever_begins_with_nothing_is_led_to_a_model_and_to_a_medium(case: Cas
     assert grown["growth_rate"] > 0.1
 
 
+@pytest.mark.parametrize("objective", ["bio1", "growth", "BIOMASS"])
+def test_whoever_asks_for_growth_by_another_name_is_led_to_the_biomass_reaction(case: Case, objective: str) -> None:
+    error = case.call("run_fba", model_id=case.model(), objective=objective)
+    assert error["error_code"] == "OBJECTIVE_NOT_FOUND"
+    assert case.call(error["next_step"]["tool"], **error["next_step"]["arguments"])["growth_rate"] > 0.8
+
+
 STRANGE: list[Any] = [
     *(None, True, 5, -1, 1e308, 0.5, "", "x", "\0", "\ud800", "ü" * 200_000, "[]", [], [None], [[]], ["x"] * 5_000),
     *({}, {"": None}, {"x": [None, None]}, {"x": {"x": {}}}, {"success": False}),

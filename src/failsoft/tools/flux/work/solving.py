@@ -85,6 +85,9 @@ def _objective(model: cobra.Model, question: Question) -> tuple[str, ...]:
         )
     if question.objective not in model.reactions:
         closest = similar(question.objective, model.reactions)
+        if is_biomass(question.objective):  # every source of models has its own name for growth
+            growth = [*filter(is_biomass, closest), *biomass_reactions(model)]
+            closest = list(dict.fromkeys([*growth, *closest]))[:_NAMED_AT_MOST]
         raise ObjectiveNotFound(
             model_id=question.model_id,
             objective=question.objective,

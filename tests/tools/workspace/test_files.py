@@ -248,3 +248,50 @@ def test_what_was_written_is_on_record_without_its_content(site: Site, working: 
     assert (entry["event"], entry["operation"], entry["role"]) == ("success", "write_file", WORKER)
     assert entry["facts"] == {"path": "a.md", "created": True, "sha256": hashed("confidential words")}
     assert "confidential" not in log
+
+
+LONG = "".join(f"line {number} of a long file\n" for number in range(1, 40_001))
+
+
+def test_a_file_too_large_for_one_answer_is_read_line_by_line_as_the_next_step_says(
+    site: Site, working: Workspace
+) -> None:
+    (site.project / "long.txt").write_text(LONG)
+    answer = read(site, working, "long.txt", session_id=site.begin(working))
+    assert answer["error_code"] == "RESULT_TOO_LARGE"
+    arguments, parts = answer["next_step"]["arguments"], []
+    while True:
+        data = site.call(working, "read_file", arguments)["data"]
+        assert (data["sha256"], data["total_lines"]) == (hashed(LONG), 40_000)
+        parts.append(data["content"])
+        if "next_line" not in data:
+            break
+        arguments = {**arguments, "first_line": data["next_line"]}
+    assert "".join(parts) == LONG
+    assert len(parts) > 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "content", "next_line"),
+    [
+        ({"line_limit": 2}, "a\nb\r\n", 3),
+        ({"first_line": 2, "line_limit": 1}, "b\r\n", 3),
+        ({"first_line": 3}, "c\x0cd", None),
+        ({"first_line": 4}, "", None),
+    ],
+)
+def test_lines_are_returned_as_they_stand(
+    site: Site, working: Workspace, asked: dict[str, int], content: str, next_line: int | None
+) -> None:
+    (site.project / "few.txt").write_bytes(b"a\nb\r\nc\x0cd")
+    data = read(site, working, "few.txt", **asked)["data"]
+    assert (data["content"], data.get("next_line"), data["total_lines"]) == (content, next_line, 3)
+
+
+def test_a_line_too_large_for_any_answer_is_stepped_over(site: Site, working: Workspace) -> None:
+    (site.project / "wide.txt").write_text("x" * 700_000 + "\nend\n")
+    answer = read(site, working, "wide.txt")
+    assert (answer["error_code"], answer["next_step"]["arguments"]["line_limit"]) == ("RESULT_TOO_LARGE", 1)
+    answer = site.call(working, "read_file", answer["next_step"]["arguments"])
+    assert answer["error_code"] == "RESULT_TOO_LARGE"
+    assert site.call(working, "read_file", answer["next_step"]["arguments"])["data"]["content"] == "end\n"

@@ -149,7 +149,9 @@ def test_nobody_locks_or_reports_for_somebody_else(site: Site) -> None:
     named = {"session_id": site.begin(tool, principal="alice")}
     assert code_of(site.call(tool, "break_it", named, principal="bob")) == "INSUFFICIENT_PERMISSIONS"
     assert site.call(tool, "list_files", named, principal="alice")["success"]
-    site.call(tool, "break_it", named, principal="alice")
+    broke = site.call(tool, "break_it", named, principal="alice")
+    assert broke["next_step"]["tool"] == "write_failure_report"
+    assert broke["next_step"]["arguments"]["session_id"] == named["session_id"]
     answer = site.call(tool, "write_failure_report", {**REPORT, **named}, principal="bob")
     assert code_of(answer) == "INSUFFICIENT_PERMISSIONS"
     assert code_of(site.call(tool, "list_files", named, principal="alice")) == "SESSION_LOCKED"

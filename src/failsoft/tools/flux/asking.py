@@ -14,11 +14,9 @@ from failsoft.tools.flux.model_errors import ModelNotFound
 from failsoft.tools.flux.pool import Workers
 from failsoft.tools.flux.recipes import SHIPPED_MODELS
 
-__all__ = ["answer_bytes", "compute", "modification", "require_known"]
+__all__ = ["compute", "modification", "require_known"]
 
 _WORK = "failsoft.tools.flux.work"
-_ENVELOPE_BYTES = 4_000
-"""What an answer has around its data."""
 
 
 async def compute(workers: Workers, call: CallContext, task: str, *arguments: Any) -> Any:
@@ -42,12 +40,6 @@ async def compute(workers: Workers, call: CallContext, task: str, *arguments: An
         for warning in answer.get("warnings", ()):
             call.warn(warning)
     return answer
-
-
-def answer_bytes(call: CallContext) -> int | None:
-    """Return how many bytes of JSON the data of an answer may take: it is sent as text and as structure."""
-    limit = call.scope.max_response_bytes
-    return None if limit is None else max(1_000, (limit - _ENVELOPE_BYTES) // 2)
 
 
 def modification(

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
+from failsoft.framework.answer_room import answer_room
 from failsoft.framework.context import CallContext
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.operation import operation
@@ -32,7 +33,7 @@ from failsoft.tools.flux.arguments import (
     ShippedName,
     UsedMediaId,
 )
-from failsoft.tools.flux.asking import answer_bytes, compute, modification, require_known
+from failsoft.tools.flux.asking import compute, modification, require_known
 from failsoft.tools.flux.building import Builders, Wanted
 from failsoft.tools.flux.building_arguments import (
     Functions,
@@ -289,7 +290,7 @@ class Flux(BaseTool):
     ) -> ExportedModel:
         """Return a model as cobra's JSON: whole if it fits, else page by page with section, offset and limit."""
         model = await self.shelf.model(call, model_id)
-        arguments = model.recipe, model_id, section, offset, limit, answer_bytes(call)
+        arguments = model.recipe, model_id, section, offset, limit, answer_room(call)
         exported = await compute(self.workers, call, "exporting:export", *arguments)
         return cast("ExportedModel", {"model_id": model_id, **exported})
 

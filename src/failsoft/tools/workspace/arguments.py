@@ -11,7 +11,9 @@ __all__ = [
     "Content",
     "ExpectedHash",
     "FilePath",
+    "FirstLine",
     "FolderPath",
+    "LineLimit",
     "PatchHash",
     "PatchText",
     "PlanBody",
@@ -61,6 +63,10 @@ FilePath = Annotated[
 ]
 FolderPath = Annotated[
     str, Field(max_length=4096, description="Path of a folder, relative to the workspace; by default all of it")
+]
+FirstLine = Annotated[int, Field(ge=1, description="The first line to return, from 1")]
+LineLimit = Annotated[
+    int | None, Field(ge=1, description="Lines to return at most, for a file that is too large for one answer")
 ]
 Content = Annotated[str, Field(description="The whole new content of the file")]
 ExpectedHash = Annotated[

@@ -19,7 +19,7 @@ from failsoft.tools.files import FileFault, Roots
 from failsoft.tools.workspace.coded import coded_file
 from failsoft.tools.workspace.invariants import WORKSPACE_ROOT_UNCHANGED, violated
 from failsoft.tools.workspace.root_identity import is_same_root, root_identity
-from failsoft.tools.workspace.sessions import Session, Sessions
+from failsoft.tools.workspace.sessions import Session, Sessions, report_step
 
 __all__ = ["Gate"]
 
@@ -74,6 +74,10 @@ class Gate:
         token = _found.set(session)
         try:
             return await proceed(call)
+        except InvariantViolation as error:
+            if session is not None and error.next_step is None:
+                error.next_step = report_step(session.session_id, str(error.invariant_id))
+            raise
         finally:
             _found.reset(token)
 

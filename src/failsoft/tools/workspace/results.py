@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -42,12 +42,18 @@ class EndedSession(TypedDict):
 
 
 class FileContent(TypedDict):
-    """A text file; pass `sha256` as `expected_hash` to replace it."""
+    """A text file, or lines of one; pass `sha256`, which is the whole file's, as `expected_hash` to replace it.
+
+    Where lines were asked for, `next_line` is the first one after them, left out at the end.
+    """
 
     path: str
     content: str
     bytes: int
     sha256: str
+    first_line: NotRequired[int]
+    next_line: NotRequired[int]
+    total_lines: NotRequired[int]
 
 
 class FileEntry(TypedDict):

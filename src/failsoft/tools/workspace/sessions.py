@@ -18,7 +18,7 @@ from failsoft.tools.workspace.session_errors import (
     SessionNotInitialized,
 )
 
-__all__ = ["Session", "Sessions"]
+__all__ = ["Session", "Sessions", "report_step"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,9 +157,7 @@ class Sessions:
         cause = await self.lock_cause(session)
         if cause is None:
             return
-        told = f"The call that failed with the error id {cause.error_id} found that {cause.invariant_id} does not hold."
-        report = {"title": f"{cause.invariant_id} did not hold", "body": told, "session_id": session.session_id}
-        step = NextStep("write_failure_report", report)
+        step = report_step(session.session_id, cause.invariant_id, f" with the error id {cause.error_id}")
         raise SessionLocked(cause_error_id=cause.error_id, violated=cause.invariant_id, next_step=step, effect="none")
 
     async def end(self, session: Session) -> None:
@@ -177,6 +175,19 @@ class Sessions:
         if current is not None and current != role:
             raise RoleMismatch(current_role=current, role=role, effect="none")
         await self._store.put(key, role, self._lifetime_s)
+
+
+def report_step(session_id: str, invariant_id: str, which: str = "") -> NextStep:
+    """Return the call that writes the least report there is on an invariant that did not hold.
+
+    Args:
+        session_id: Whose report it is.
+        invariant_id: The invariant.
+        which: Words for the call that found out.
+    """
+    told = f"The call that failed{which} found that {invariant_id} does not hold."
+    report = {"title": f"{invariant_id} did not hold", "body": told, "session_id": session_id}
+    return NextStep("write_failure_report", report)
 
 
 def _key(kind: str, name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from loguru import logger
 
+from failsoft.framework.answer_room import answer_room
 from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.context import LOCAL_PRINCIPAL, CallContext
 from failsoft.framework.errors import ConfigurationError, NextStep, ToolError
@@ -26,7 +27,9 @@ from failsoft.tools.workspace.arguments import (
     Content,
     ExpectedHash,
     FilePath,
+    FirstLine,
     FolderPath,
+    LineLimit,
     PatchHash,
     PatchText,
     PlanBody,
@@ -44,6 +47,7 @@ from failsoft.tools.workspace.arguments import (
 from failsoft.tools.workspace.audit_reading import read_entries
 from failsoft.tools.workspace.coded import coded_root
 from failsoft.tools.workspace.desk import Desk, Guard
+from failsoft.tools.workspace.excerpt import excerpt
 from failsoft.tools.workspace.file_errors import FileAlreadyExists
 from failsoft.tools.workspace.gate import Gate
 from failsoft.tools.workspace.patch_errors import PatchApplyFailed
@@ -180,10 +184,24 @@ class Workspace(BaseTool):
         return await self.runtime.threads.run(lambda: read_entries(log, session, limit))
 
     @operation(read_only=True, open_world=False, title="Read a file")
-    async def read_file(self, call: CallContext, path: FilePath, session_id: SessionId = None) -> FileContent:
-        """Return a text file of the workspace, and its sha256."""
+    async def read_file(
+        self,
+        call: CallContext,
+        path: FilePath,
+        first_line: FirstLine = 1,
+        line_limit: LineLimit = None,
+        session_id: SessionId = None,
+    ) -> FileContent:
+        """Return a text file of the workspace, or some of its lines, and the sha256 of the whole file."""
         desk = await self._desk(call, session_id, "read")
-        return await self.runtime.threads.run(lambda: desk.read(path))
+        room = answer_room(call)
+        session = {} if session_id is None else {"session_id": session_id}
+
+        def read() -> FileContent:
+            whole = desk.read(path)
+            return excerpt(whole, first_line=first_line, line_limit=line_limit, bytes_at_most=room, session=session)
+
+        return await self.runtime.threads.run(read)
 
     @operation(read_only=True, open_world=False, title="List a folder")
     async def list_files(self, call: CallContext, path: FolderPath = ".", session_id: SessionId = None) -> FileList:

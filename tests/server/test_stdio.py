@@ -69,7 +69,7 @@ class Wire:
         assert self.server.process.stdin is not None
         self.server.process.stdin.close()
 
-    def answer(self, number: int) -> dict[str, Any]:
+    def answer(self, number: int | str) -> dict[str, Any]:
         """Return the message that answers this request."""
         while number not in self._early:
             line = self._lines.get(timeout=BOUND_S)
@@ -126,11 +126,14 @@ def test_lines_that_are_no_messages_are_dropped_and_the_next_call_is_answered(wi
         assert wire.result(number)["data"] == 2 * number
 
 
-def test_a_line_above_the_limit_is_dropped_whole(served: Callable[..., Served]) -> None:
+def test_a_line_above_the_limit_is_not_read_and_a_request_so_long_is_refused(served: Callable[..., Served]) -> None:
     wire = Wire(served("stdio", FAILSOFT_MAX_REQUEST_BYTES="2000"))
-    wire.send(*HELLO, b" " * 100_000, call(1, "find", name="x" * 5_000), call(2, "double", number=2))
+    long = call(1, "find", name="x" * 5_000)
+    wire.send(*HELLO, b" " * 100_000, long, call(2, "double", number=2), dict(reversed({**long, "id": "last"}.items())))
     wire.answer(0)
     assert wire.result(2)["data"] == 4
+    for request_id in (1, "last"):
+        assert wire.answer(request_id)["error"]["code"] == -32600
 
 
 def test_calls_in_flight_are_answered_when_the_input_ends(served: Callable[..., Served]) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO
 
 from loguru import logger
+
+from failsoft.server.overlong import EDGE_BYTES
 
 __all__ = ["Lines"]
 
@@ -21,10 +24,14 @@ class Lines:
     Args:
         source: The stream; it is read until it ends, or until `end` is called.
         max_line_bytes: Longer lines are dropped, the line break included.
+        on_dropped: Is given both ends of such a line, in the thread that reads.
     """
 
-    def __init__(self, source: BinaryIO, *, max_line_bytes: int) -> None:
+    def __init__(
+        self, source: BinaryIO, *, max_line_bytes: int, on_dropped: Callable[[bytes, bytes], None] | None = None
+    ) -> None:
         self._source = source
+        self._on_dropped = on_dropped
         self._max_line_bytes = max_line_bytes
         self._loop = asyncio.get_running_loop()
         self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -63,8 +70,12 @@ class Lines:
 
     def _skip_rest_of(self, line: bytes) -> None:
         logger.warning("A line of more than {} bytes was dropped", self._max_line_bytes)
+        head, tail = line[:EDGE_BYTES], line[-EDGE_BYTES:]
         while line and not line.endswith(b"\n"):
             line = self._source.readline(65_536)
+            tail = (tail + line)[-EDGE_BYTES:]
+        if self._on_dropped is not None:
+            self._on_dropped(head, tail)
 
     def _pass_on(self, line: bytes | None) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody listens any more

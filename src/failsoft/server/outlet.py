@@ -25,7 +25,7 @@ class Outlet:
     def __init__(self, target: BinaryIO | RawIOBase) -> None:
         self._target = target
         self._loop = asyncio.get_running_loop()
-        self._pieces: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] = queue.SimpleQueue()
+        self._pieces: queue.SimpleQueue[tuple[bytes, asyncio.Future[None] | None]] = queue.SimpleQueue()
         threading.Thread(target=self._write, name="failsoft-stdout", daemon=True).start()
 
     async def write(self, text: str) -> None:
@@ -37,6 +37,10 @@ class Outlet:
         written: asyncio.Future[None] = self._loop.create_future()
         self._pieces.put((text.encode(), written))
         await written
+
+    def put(self, text: str) -> None:
+        """Have the text written in its turn, from any thread, and do not wait for it."""
+        self._pieces.put((text.encode(), None))
 
     async def flush(self) -> None:
         """Do nothing: what was written is not kept back."""
@@ -50,6 +54,8 @@ class Outlet:
             except (OSError, ValueError) as raised:
                 logger.debug("Writing the output ended with {}", type(raised).__name__)
                 error = raised
+            if written is None:
+                continue
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 self._loop.call_soon_threadsafe(_settle, written, error)
 

@@ -19,6 +19,7 @@ from failsoft.framework.errors import ConfigurationError
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.lines import Lines
 from failsoft.server.outlet import Outlet
+from failsoft.server.overlong import refusal
 from failsoft.server.owed import Owed, Reader, Writer
 
 __all__ = ["serve_stdio"]
@@ -38,14 +39,21 @@ async def serve_stdio(server: Server[Any], lifecycle: Lifecycle, *, grace_s: flo
         server: The low-level server.
         lifecycle: Its lifecycle.
         grace_s: How long calls in flight may go on, in seconds.
-        max_line_bytes: Longer lines are dropped, as malformed ones are.
+        max_line_bytes: Longer lines are not read; a request among them is refused with -32600.
 
     Raises:
         CONFIG_ERROR: One of the standard streams is closed.
         INIT_ERROR: A toolset failed to start.
     """
     with _own_streams() as (source, target), _signals() as signalled, anyio.CancelScope() as whole:
-        lines, outlet = Lines(source, max_line_bytes=max_line_bytes), Outlet(target)
+        outlet = Outlet(target)
+
+        def refuse(head: bytes, tail: bytes) -> None:
+            answer = refusal(head, tail, max_line_bytes)
+            if answer is not None:
+                outlet.put(answer)
+
+        lines = Lines(source, max_line_bytes=max_line_bytes, on_dropped=refuse)
         owed = Owed(lifecycle)
         try:
             # The SDK only iterates over what it is given as standard input, and only writes to the output.

@@ -79,9 +79,10 @@ def test_all_unknown_ids_are_named_at_once_each_with_the_closest(lab: Lab, tool:
         },
     )
     assert (error["error_code"], error["effect"]) == ("INVALID_PARAM", "none")
-    named = {item["path"]: item["suggestion"] for item in error["violations"]}
+    named = {item["path"]: item.get("suggestion") for item in error["violations"]}
     assert named.keys() == {"remove_reactions.1", "knock_out_genes.0", "bounds.EX_glc_e", "objective"}
     assert (named["bounds.EX_glc_e"], named["objective"]) == ("EX_glc__D_e", "Biomass_Ecoli_core")
+    assert named["knock_out_genes.0"] is None, "no gene is spelled anything like it"
 
 
 @pytest.mark.parametrize(

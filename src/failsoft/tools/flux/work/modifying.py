@@ -7,7 +7,7 @@ from typing import Any
 
 import cobra
 import cobra.manipulation
-from rapidfuzz import process
+from rapidfuzz import fuzz, process
 
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.violations import Violation
@@ -17,6 +17,8 @@ from failsoft.tools.flux.work.models import model_of
 
 __all__ = ["check_and_describe", "modify", "similar"]
 
+_BEGINNING_AT_LEAST = 3
+"""Characters from which on a name counts as the beginning of an id."""
 _SIMILAR_AT_MOST = 5
 
 
@@ -66,8 +68,13 @@ def modify(model: cobra.Model, step: Step) -> None:
 
 def similar(name: str, known: cobra.DictList) -> list[str]:
     """Return ids of the model that are spelled like one that it does not have, the closest first."""
-    found = process.extract(name, [item.id for item in known], limit=_SIMILAR_AT_MOST, score_cutoff=50)
-    return [match for match, _, _ in found]
+    ids = [item.id for item in known]
+    plain = name.casefold()
+    begun = [own for own in ids if len(plain) >= _BEGINNING_AT_LEAST and own.casefold().startswith(plain)]
+    found = process.extract(
+        plain, ids, scorer=fuzz.ratio, processor=str.casefold, limit=_SIMILAR_AT_MOST, score_cutoff=60
+    )
+    return list(dict.fromkeys([*(match for match, _, _ in found), *begun]))[:_SIMILAR_AT_MOST]
 
 
 def _unknown(parameter: str, given: Any, known: cobra.DictList, kind: str) -> list[Violation]:

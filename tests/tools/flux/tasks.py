@@ -56,7 +56,7 @@ def refuse() -> None:
 
 
 def crash() -> None:
-    raise ArithmeticError("the secret is 42")
+    raise ArithmeticError("the secret is swordfish")
 
 
 def unreadable() -> object:

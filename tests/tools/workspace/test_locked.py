@@ -127,10 +127,10 @@ def test_other_sessions_go_on(site: Site) -> None:
     tool = broken(site)
     other = site.begin(tool, "ANTIGRAVITY")
     first = site.begin(tool)
+    beside = site.begin(tool)
     site.call(tool, "break_it", {"session_id": first})
     assert site.call(tool, "list_files", {"session_id": other})["success"]
-    site.begin(tool)
-    assert site.call(tool, "list_files")["success"]
+    assert site.call(tool, "list_files", {"session_id": beside})["success"]
     assert code_of(site.call(tool, "list_files", {"session_id": first})) == "SESSION_LOCKED"
 
 
@@ -155,6 +155,30 @@ def test_nobody_locks_or_reports_for_somebody_else(site: Site) -> None:
     answer = site.call(tool, "write_failure_report", {**REPORT, **named}, principal="bob")
     assert code_of(answer) == "INSUFFICIENT_PERMISSIONS"
     assert code_of(site.call(tool, "list_files", named, principal="alice")) == "SESSION_LOCKED"
+
+
+def test_nobody_gets_round_a_lock_by_beginning_another_session(site: Site) -> None:
+    tool = broken(site)
+    session = site.begin(tool)
+    site.call(tool, "break_it", {"session_id": session})
+    begin = {"workspace_root": str(site.project), "role": "WINDSURF"}
+    refused = site.call(tool, "begin_session", begin)
+    assert (refused["error_code"], refused["effect"]) == ("SESSION_LOCKED", "none")
+    assert refused["next_step"]["arguments"]["session_id"] == session
+    site.begin(tool, "ANTIGRAVITY")
+    site.begin(tool, root=site.root)
+    assert site.call(tool, "write_failure_report", refused["next_step"]["arguments"])["success"]
+    assert site.call(tool, "begin_session", begin)["success"]
+
+
+def test_who_has_a_name_is_known_again_and_who_has_none_is_not(site: Site) -> None:
+    tool = broken(site)
+    for principal, code in (("alice", "SESSION_LOCKED"), (None, None)):
+        named = {"session_id": site.begin(tool, principal=principal)}
+        site.call(tool, "break_it", named, principal=principal)
+        begin = {"workspace_root": str(site.project), "role": "WINDSURF"}
+        assert site.call(tool, "begin_session", begin, principal=principal).get("error_code") == code
+    assert site.call(tool, "begin_session", begin, principal="bob")["success"]
 
 
 def test_a_call_without_a_session_locks_nothing(site: Site) -> None:

@@ -60,6 +60,8 @@ class Sessions:
         self._first_step = first_step
         self._locks = SessionLocks(store, lifetime_s=lifetime_s)
         self._last: str | None = None
+        self._locked_here: dict[str, str] = {}
+        """The only client's locked sessions, so that it can be told which one it owes a report on."""
 
     async def begin(
         self, call: CallContext, *, role: str, workspace_root: str, root_identity: str, is_bound: bool
@@ -75,9 +77,12 @@ class Sessions:
 
         Raises:
             ROLE_MISMATCH: The caller has another role there.
+            SESSION_LOCKED: The caller owes a report on a session in that role there: nobody gets round it by beginning
+                another. Callers without a name, over HTTP without tokens, are not known again.
         """
         if is_bound and call.principal is not None:
             await self._bind(call.principal, role, workspace_root)
+        await self._require_nothing_owed(call, role, workspace_root)
         # A UUID of version 4 has 122 random bits of the operating system: nobody guesses one.
         session = Session(
             session_id=str(uuid.uuid4()),
@@ -138,7 +143,15 @@ class Sessions:
 
     async def lock(self, session_id: str, *, error_id: str, invariant_id: str) -> None:
         """Lock a session because of a failure: from now on it does nothing, on any replica, until that is reported."""
-        await self._locks.lock(_key("lock", session_id), error_id=error_id, invariant_id=invariant_id)
+        key = _key("lock", session_id)
+        await self._locks.lock(key, error_id=error_id, invariant_id=invariant_id)
+        kept = await self._store.get(_key("session", session_id))
+        if kept is None or kept["principal"] is None:
+            return
+        owed = _owed_key(kept["principal"], kept["role"], kept["workspace_root"])
+        await self._store.put(owed, key, self._lifetime_s)
+        if kept["principal"] == LOCAL_PRINCIPAL:
+            self._locked_here[key] = session_id
 
     async def lock_cause(self, session: Session) -> LockCause | None:
         """Return why a session is locked; None if it is not."""
@@ -146,7 +159,11 @@ class Sessions:
 
     async def unlock(self, session: Session, known: LockCause) -> bool:
         """Let a session work again and return True, unless something else happened since the cause was asked for."""
-        return await self._locks.unlock(_key("lock", session.session_id), known)
+        key = _key("lock", session.session_id)
+        is_unlocked = await self._locks.unlock(key, known)
+        if is_unlocked:
+            self._locked_here.pop(key, None)
+        return is_unlocked
 
     async def require_unlocked(self, session: Session) -> None:
         """Raise if the session is locked.
@@ -157,8 +174,28 @@ class Sessions:
         cause = await self.lock_cause(session)
         if cause is None:
             return
-        step = report_step(session.session_id, cause.invariant_id, f" with the error id {cause.error_id}")
+        step = report_step(session.session_id, cause.invariant_id, _found_by(cause))
         raise SessionLocked(cause_error_id=cause.error_id, violated=cause.invariant_id, next_step=step, effect="none")
+
+    async def _require_nothing_owed(self, call: CallContext, role: str, workspace_root: str) -> None:
+        if call.principal is None:
+            return
+        lock_key = await self._store.get(_owed_key(call.principal, role, workspace_root))
+        cause = None if lock_key is None else await self._locks.cause(lock_key)
+        if cause is None:
+            return
+        session_id = self._locked_here.get(lock_key)
+        step = None if session_id is None else report_step(session_id, cause.invariant_id, _found_by(cause))
+        raise SessionLocked(
+            message=(
+                f"Your session in this workspace is locked: {cause.invariant_id} did not hold (error id "
+                f"{cause.error_id}). Report on that under its session_id before you begin another one."
+            ),
+            cause_error_id=cause.error_id,
+            violated=cause.invariant_id,
+            next_step=step,
+            effect="none",
+        )
 
     async def end(self, session: Session) -> None:
         """Forget a session: from now on no call belongs to it, on any replica."""
@@ -188,6 +225,14 @@ def report_step(session_id: str, invariant_id: str, which: str = "") -> NextStep
     told = f"The call that failed{which} found that {invariant_id} does not hold."
     report = {"title": f"{invariant_id} did not hold", "body": told, "session_id": session_id}
     return NextStep("write_failure_report", report)
+
+
+def _found_by(cause: LockCause) -> str:
+    return f" with the error id {cause.error_id}"
+
+
+def _owed_key(principal: str, role: str, workspace_root: str) -> str:
+    return _key("owed", f"{principal}\0{role}\0{workspace_root}")
 
 
 def _key(kind: str, name: str) -> str:

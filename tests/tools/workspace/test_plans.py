@@ -390,9 +390,9 @@ def test_a_plan_that_its_author_approved_is_an_invariant_violation(site: Site) -
     tool = site.tool(state=state)
     plan_hash = site.allow(tool, "docs/**")
     state.replace("approval", {"approver": state.kept("plan")[1]["author"]})
-    for named in ({}, {"plan_hash": plan_hash}):
-        site.begin(tool)
-        answer = write(site, tool, "docs/a.md", **named)
+    sessions = [site.begin(tool) for _ in range(2)]
+    for session_id, named in zip(sessions, ({}, {"plan_hash": plan_hash}), strict=True):
+        answer = write(site, tool, "docs/a.md", session_id=session_id, **named)
         assert (*told(answer), answer["invariant_id"]) == ("INVARIANT_VIOLATION", "none", "AUTHOR_IS_NOT_APPROVER")
     assert list(site.project.iterdir()) == []
 

@@ -60,7 +60,7 @@ def index_figures(root: Path, cache: Path) -> list[Figure]:
 
 
 def _timed(name: str, root: Path, cache: Path) -> Figure:
-    index = Docs(root, cache_dir=cache).index
+    index = Docs(root, cache_dir=cache).projects.implicit.index
     began = time.perf_counter()
     index.ask(lambda _: None)
     taken = time.perf_counter() - began
@@ -96,7 +96,7 @@ def measure(*, rounds: int, documents: int) -> list[Figure]:
         found = index_figures(root, cache)
         tool = Docs(root, cache_dir=cache)
         found += asyncio.run(call_figures(tool, rounds))
-        tool.index.close()
+        tool.projects.close()
         return found
 
 

@@ -15,9 +15,10 @@ import cobra
 import cobra.io
 from measure import Figure, figure, interleave, options, report
 
-from failsoft import BaseTool, CallContext, Runtime, Settings, operation
+from failsoft import BaseTool, CallContext, Runtime, operation
 from failsoft.metrics import PrometheusRecorder
 from failsoft.tools.flux import Flux
+from failsoft.tools.flux.settings import FluxSettings
 
 ROUNDS, QUICK_ROUNDS = 60, 3
 CLIENTS, CALLS_EACH = 20, 10
@@ -35,17 +36,15 @@ class Hop(BaseTool):
     @operation(read_only=True)
     async def hop(self, call: CallContext) -> int:
         """Return the process id of a worker."""
-        return int(await self.workers.run(call, "failsoft.tools.flux.work.serving:worker_id"))
+        return int(await self.workers.run(call, "os:getpid"))
 
 
 class Contest:
     """The same models here and there."""
 
     def __init__(self, models: list[str]) -> None:
-        runtime = Runtime(
-            settings=Settings(flux_preload=tuple(models), flux_keep_count=1_000), metrics=PrometheusRecorder()
-        )
-        self.flux = Flux(runtime=runtime)
+        runtime = Runtime(metrics=PrometheusRecorder())
+        self.flux = Flux(runtime=runtime, settings=FluxSettings(preload=tuple(models), keep_count=1_000))
         self.hopper = Hop(self.flux)
         self.here = {name: cobra.io.load_model(name) for name in models}
         self.there: dict[str, str] = {}
@@ -111,7 +110,8 @@ async def checked(tool: BaseTool, name: str, given: dict[str, Any]) -> Any:
     """Return the data of an answer that has to be a success."""
     response = await tool.execute_with_error_handling(name, given)
     if not response.success:
-        raise SystemExit(response.to_dict()["message"])
+        msg = f"{name}: {response.error.code}: {response.error.message}"
+        raise SystemExit(msg)
     return response.data
 
 

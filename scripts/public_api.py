@@ -18,14 +18,20 @@ from failsoft import ToolError
 RECORD = Path(__file__).resolve().parents[1] / "docs" / "reference" / "public-api.txt"
 MODULES = (
     "failsoft",
+    "failsoft.errors",
+    "failsoft.events",
     "failsoft.recovery",
     "failsoft.metrics",
     "failsoft.testing",
+    "failsoft.client",
+    "failsoft.adapters.mcpserver",
+    "failsoft.adapters.fastmcp",
     "failsoft.tools.docs",
     "failsoft.tools.edit",
     "failsoft.tools.flux",
     "failsoft.tools.workspace",
 )
+STUB = Path(__file__).resolve().parents[1] / "src" / "failsoft" / "__init__.pyi"
 PLAIN = (int, float, str, bool, tuple, type(None))
 """Types of defaults that are written out; others are only said to be there."""
 
@@ -33,6 +39,30 @@ PLAIN = (int, float, str, bool, tuple, type(None))
 def describe() -> str:
     """Return the whole record."""
     return "\n".join(line for module in MODULES for line in _module(module)) + "\n"
+
+
+def groups(module: str) -> dict[str, list[str]]:
+    """Return the names of a public module by what one wants to do; under "" those of a module without groups."""
+    loaded = importlib.import_module(module)
+    face = getattr(loaded, "_FACE", {})
+    found = {title: sorted(" ".join(homes.values()).split(), key=str.lower) for title, homes in face.items()}
+    return found or {"": sorted(loaded.__all__, key=str.lower)}
+
+
+def stub() -> str:
+    """Return the stub of the package for type checkers: an import of each public name from its home."""
+    import failsoft
+
+    homes: dict[str, set[str]] = {}
+    for group in failsoft._FACE.values():  # type: ignore[attr-defined]  # noqa: SLF001 - private to all but its stub
+        for module, names in group.items():
+            homes.setdefault(module, set()).update(names.split())
+    lines = ["# Made by scripts/reference.py from `_FACE` in __init__.py.", ""]
+    lines.append("from failsoft._version import __version__ as __version__")
+    for module, imported in sorted(homes.items()):
+        listed = [f"    {name} as {name}," for name in sorted(imported)]
+        lines += [f"from {module} import (", *listed, ")"]
+    return "\n".join(lines) + "\n"
 
 
 def _module(name: str) -> Iterator[str]:

@@ -7,6 +7,9 @@ here. So do the examples on all pages, the schemas in docs/schemas, and the reco
 from __future__ import annotations
 
 import argparse
+import ast
+import functools
+import importlib
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -16,22 +19,34 @@ from typing import Any
 import page_examples
 import public_api
 import strategy_pages
+import typescript_types
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 ERROR_PAGES = "errors/"
 
 
 def settings() -> Iterator[str]:
-    """Yield a row for each setting: variable, values, default, meaning."""
+    """Yield a table of the framework's settings, then one for each toolset of failsoft: variable, values, default."""
+    from importlib.metadata import distribution
+
     from failsoft import Settings
 
+    yield from _settings_table(Settings)
+    for point in distribution("failsoft").entry_points.select(group="failsoft.toolsets"):
+        if declared := getattr(point.load(), "Settings", None):
+            yield from ("", f"## Toolset {point.name}", "")
+            yield from _settings_table(declared)
+
+
+def _settings_table(model: Any) -> Iterator[str]:
     yield from ("| variable | values | default | meaning |", "|---|---|---|---|")
-    schema = Settings.model_json_schema(by_alias=False)["properties"]
-    for name, field in Settings.model_fields.items():
+    schema = model.model_json_schema(by_alias=False)["properties"]
+    for name, variables in model.variables().items():
+        field = model.model_fields[name]
         default = "" if field.default in (None, "", ()) else f"`{str(field.default).lower()}`"
         if isinstance(field.default, (str, tuple)) and field.default:
             default = f"`{field.default if isinstance(field.default, str) else ','.join(field.default)}`"
-        yield f"| `FAILSOFT_{name.upper()}` | {_values(schema[name])} | {default} | {field.description} |"
+        yield f"| `{variables[0]}` | {_values(schema[name])} | {default} | {field.description} |"
 
 
 def _values(schema: dict[str, Any]) -> str:
@@ -51,25 +66,65 @@ def _values(schema: dict[str, Any]) -> str:
 
 def names() -> Iterator[str]:
     """Yield a section for each public module, and a row for each of its names."""
-    import importlib
+    for module in public_api.MODULES:
+        loaded = importlib.import_module(module)
+        yield from (f"## `{module}`", "")
+        for title, group in public_api.groups(module).items():
+            yield from ([f"### {title.capitalize()}", ""] if title else [])
+            yield from ("| name | what it is |", "|---|---|")
+            yield from (_name_row(name, getattr(loaded, name)) for name in group)
+            yield ""
+
+
+def _name_row(name: str, value: Any) -> str:
     import inspect
 
+    where = _author_pages().get(id(value))
+    shown = f"[`{name}`]({where})" if where else f"`{name}`"
+    documented = inspect.isclass(value) or inspect.isfunction(value)
+    text = (inspect.getdoc(value) or "") if documented else ""
+    code = getattr(value, "code", "")
+    page = f"[`{code}`]({ERROR_PAGES}{code}.md): " if code and isinstance(code, str) else ""
+    return f"| {shown} | {page}{text.splitlines()[0] if text else _plain(name)} |"
+
+
+@functools.cache
+def _author_pages() -> dict[int, str]:
+    """Return the place of each object that a page for authors shows: id -> link from the reference folder."""
+    found = {}
+    for page in sorted((DOCS / "reference" / "api").glob("*.md")):
+        for path in re.findall(r"^::: (\S+)", page.read_text(), re.MULTILINE):
+            module, _, name = path.rpartition(".")
+            found[id(getattr(importlib.import_module(module), name))] = f"api/{page.name}#{path}"
+    return found
+
+
+def not_on_a_page() -> list[str]:
+    """Return the public names, error classes apart, that no page for authors shows."""
+    from failsoft import ToolError
+
+    missing = []
     for module in public_api.MODULES:
-        yield from (f"## `{module}`", "", "| name | what it is |", "|---|---|")
         loaded = importlib.import_module(module)
-        for name in sorted(loaded.__all__, key=str.lower):
+        for name in sorted(set(loaded.__all__) - {"__version__"}):
             value = getattr(loaded, name)
-            documented = inspect.isclass(value) or inspect.isfunction(value)
-            text = (inspect.getdoc(value) or "") if documented else ""
-            code = getattr(value, "code", "")
-            page = f"[`{code}`]({ERROR_PAGES}{code}.md): " if code and isinstance(code, str) else ""
-            yield f"| `{name}` | {page}{text.splitlines()[0] if text else _plain(name)} |"
-        yield ""
+            is_error = isinstance(value, type) and issubclass(value, ToolError)
+            if not is_error and id(value) not in _author_pages():
+                missing.append(f"{module}.{name}")
+    return missing
 
 
 def _plain(name: str) -> str:
     """Return what a name is that can have no docstring of its own."""
     return {
+        "Actor": "Who has to act: the caller, an operator, the author, a person.",
+        "CircuitStateName": "The state of a circuit: `closed`, `open` or `half_open`.",
+        "Effect": "Whether a failed call changed anything: `none`, `unknown` or `applied`.",
+        "Event": "Any of the events.",
+        "IdempotencyVerdict": "What a repeated call met: `replayed`, `conflict`, `in_progress` or `lost`.",
+        "Listener": "A function that takes one event.",
+        "RetryWhen": "When a call may be repeated: `after_fix`, `after_delay` or `never`.",
+        "NOT_DONE": "Returned by an effect's probe if the work was not done.",
         "Phase": "How far the work of a failed call got: `not_sent`, `may_have_happened` or `happened`.",
         "Proceed": "What a middleware awaits to go on with the call: `await proceed(call)`.",
         "Public": "Marks a field of an error that every caller may see: `path: Public[str]`.",
@@ -105,7 +160,10 @@ def _group(group: Any, path: str) -> Iterator[str]:
 
 def _command(command: Any, path: str) -> Iterator[str]:
     text = (command.help or "").split("\f")[0].strip()
+    text, _, examples = text.partition("\n\n\b\nExamples:\n")
     yield from (f"## `{path}`", "", text, "")
+    if examples:
+        yield from ("```sh", *(line.strip() for line in examples.splitlines()), "```", "")
     rows = [row for parameter in command.params if (row := _parameter(parameter))]
     if rows:
         yield from ("| argument or option | default | meaning |", "|---|---|---|", *rows, "")
@@ -158,7 +216,20 @@ def _keys(schema: dict[str, Any], prefix: str = "") -> Iterator[str]:
             yield f"**`{prefix}{key}`**" if key in schema.get("required", ()) else f"`{prefix}{key}`"
 
 
+def tree() -> Iterator[str]:
+    """Yield the packages of failsoft as a tree, each with the first line of its docstring."""
+    source = DOCS.parent / "src" / "failsoft"
+    packages = sorted(init.parent for init in source.rglob("__init__.py"))
+    yield "```text"
+    for package in packages:
+        depth = len(package.relative_to(source).parts)
+        docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
+        yield f"{'  ' * depth + package.name + '/':<26} {docstring.splitlines()[0]}"
+    yield "```"
+
+
 PARTS: dict[str, Callable[[], Iterator[str]]] = {
+    "tree": tree,
     "settings": settings,
     "names": names,
     "exit codes": exit_codes,
@@ -173,10 +244,12 @@ def written() -> dict[Path, str]:
     """Return what every generated or partly generated file should hold."""
     from failsoft.framework.wire import schema_files
 
-    files = {public_api.RECORD: public_api.describe()}
-    files |= {DOCS / "schemas" / name: text for name, text in schema_files().items()}
+    files = {public_api.RECORD: public_api.describe(), public_api.STUB: public_api.stub()}
+    schemas = schema_files()
+    files |= {DOCS / "schemas" / name: text for name, text in schemas.items()}
+    files[typescript_types.TARGET] = typescript_types.types(schemas)
     files |= {DOCS / "reference" / "strategies" / name: text for name, text in strategy_pages.pages().items()}
-    for page in sorted((DOCS / "reference").glob("*.md")):
+    for page in sorted([*(DOCS / "reference").glob("*.md"), *(DOCS / "explanation" / "adr").glob("0001-*.md")]):
         files[page] = _PART.sub(
             lambda part: f"{part[1]}{chr(10).join(PARTS[part['name']]()).strip()}\n{part[3]}", page.read_text()
         )
@@ -190,17 +263,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is out of date")
     only_check = parser.parse_args().check
+    missing = not_on_a_page()
+    for name in missing:
+        print(f"no page for authors shows {name}: add `::: {name}` to one of docs/reference/api")
     files = written()
     stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
     if only_check:
         for path in stale:
             print(f"{path.relative_to(DOCS.parent)} is out of date: run scripts/reference.py")
-        return 1 if stale else 0
+        return 1 if stale or missing else 0
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(files[path])
         print(f"wrote {path.relative_to(DOCS.parent)}")
-    return 0
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":

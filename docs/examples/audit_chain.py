@@ -1,11 +1,13 @@
 # --8<-- [start:program]
 import asyncio
-import hashlib
+import hmac
 import json
 import tempfile
 from pathlib import Path
 
 from failsoft import AuditLog, BaseTool, NotFound, Runtime, operation
+
+KEY = b"a key of at least sixteen bytes"
 
 
 class Shop(BaseTool):
@@ -18,21 +20,21 @@ class Shop(BaseTool):
 
 
 async def main() -> None:
-    path = Path(tempfile.mkdtemp()) / "audit-log.jsonl"
-    log = AuditLog(path)
+    folder = Path(tempfile.mkdtemp())
+    log = AuditLog(folder / "audit-log.jsonl", key=KEY, head_path=folder / "head")
     shop = Shop(runtime=Runtime(audit=log))
     for item in ("aple", "pera"):
         response = await shop.price(item=item)
     log.close()
 
     before = "0" * 64
-    for line in path.read_text().splitlines():
+    for line in log.path.read_text().splitlines():
         entry = json.loads(line)
-        told = entry.pop("hash")
+        noted = entry.pop("hash")
         text = json.dumps(entry, sort_keys=True, separators=(",", ":"))
-        assert hashlib.sha256(text.encode()).hexdigest() == told
+        assert hmac.digest(KEY, text.encode(), "sha256").hex() == noted
         assert entry["prev"] == before
-        before = told
+        before = noted
     print(entry["seq"], entry["code"], entry["error_id"] == response.error.error_id)
 
 

@@ -84,7 +84,7 @@ async def main() -> None:
         # --8<-- [start:plan]
         await planner.begin("ANTIGRAVITY")
         plan = await planner.call("submit_plan", title="Tea costs more", files=["menu.txt"], body="2.20 from now on.")
-        await planner.call("approve_plan", plan_hash=plan["plan_hash"])  # nobody approves a plan of their own
+        await planner.call("approve_plan", plan_hash=plan["plan_hash"])  # an author cannot approve their own plan
         # --8<-- [end:plan]
 
         # --8<-- [start:approve]
@@ -120,8 +120,12 @@ async def main() -> None:
 
         # --8<-- [start:report]
         step = locked["next_step"]
-        told = {**step["arguments"], "title": "The folder was replaced", "body": "Put back by hand. Nothing is lost."}
-        report = await worker.call(step["tool"], **told)
+        report_arguments = {
+            **step["arguments"],
+            "title": "The folder was replaced",
+            "body": "Put back by hand. Nothing is lost.",
+        }
+        report = await worker.call(step["tool"], **report_arguments)
         print("write_failure_report:", report["path"])
         print("locked by", report["error_id"] == broken["error_id"], "locked now", report["locked"])
 

@@ -23,9 +23,9 @@ class Shop(BaseTool):
 # --8<-- [end:tool]
 
 # --8<-- [start:client]
-import asyncio  # noqa: E402 - each part of the page shows what it needs
+import asyncio
 
-from failsoft.testing import connected  # noqa: E402 - the same
+from failsoft.testing import connected
 
 
 async def main() -> None:

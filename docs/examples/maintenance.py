@@ -1,13 +1,14 @@
 import asyncio
 from typing import Any
 
-from failsoft import BaseTool, CallContext, Middleware, Proceed, Runtime, Unavailable, operation
+from failsoft import BaseTool, Middleware, Proceed, Runtime, Unavailable, operation
+from failsoft.recovery import Call
 
 # --8<-- [start:middleware]
 CLOSED = {"restock"}
 
 
-async def closing_time(call: CallContext, proceed: Proceed) -> Any:
+async def closing_time(call: Call, proceed: Proceed) -> Any:
     """Refuse what the evening shift may not do; let everything else pass."""
     if call.operation in CLOSED:
         raise Unavailable(message="The stock room is closed.", retry_after_seconds=3600.0)

@@ -1,7 +1,8 @@
 import asyncio
 import json
 
-from failsoft import BaseTool, CallContext, RecoveryManager, RecoveryResult, ToolError, Unavailable, operation
+from failsoft import BaseTool, RecoveryManager, RecoveryResult, ToolError, Unavailable, operation
+from failsoft.recovery import Call
 
 # --8<-- [start:strategy]
 NEAREST = {"Oslo": "Drammen"}
@@ -12,7 +13,7 @@ class NearestStation:
 
     name = "nearest_station"
 
-    async def attempt(self, error: ToolError, call: CallContext) -> RecoveryResult | None:
+    async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:
         silent = call.arguments["station"]
         nearest = NEAREST.get(silent)
         if nearest is None:

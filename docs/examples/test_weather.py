@@ -1,7 +1,8 @@
+# --8<-- [start:setup]
 import pytest
 
-from failsoft import AttemptEvent, BaseTool, Retry, Runtime, Unavailable, operation
-from failsoft.testing import CapturedEvents, Delay, FaultScript, Hang, InstantClock, connected
+from failsoft import AttemptEvent, BaseTool, RateLimited, Retry, Runtime, Unavailable, operation
+from failsoft.testing import CapturedEvents, Delay, FaultScript, Hang, InstantClock, connected, fails_with, http_error
 
 
 class Weather(BaseTool):
@@ -18,6 +19,9 @@ def weather(failsoft_runtime: Runtime) -> Weather:
     return Weather(runtime=failsoft_runtime)
 
 
+# --8<-- [end:setup]
+
+
 # --8<-- [start:clock]
 def test_a_service_that_hangs_ends_at_the_limit(failsoft_clock: InstantClock, weather: Weather) -> None:
     with FaultScript(Hang()).replaces(weather.temperature):
@@ -28,6 +32,17 @@ def test_a_service_that_hangs_ends_at_the_limit(failsoft_clock: InstantClock, we
 
 
 # --8<-- [end:clock]
+
+
+# --8<-- [start:failure]
+def test_a_service_that_stays_busy_is_reported(failsoft_clock: InstantClock, weather: Weather) -> None:
+    with FaultScript(http_error(429, retry_after=2)).replaces(weather.temperature) as script:
+        response = failsoft_clock.run(weather.execute_with_error_handling("temperature", {"city": "Oslo"}))
+    fails_with(response, RateLimited, next_step="temperature", effect="none")
+    assert len(script.calls) == 3
+
+
+# --8<-- [end:failure]
 
 
 # --8<-- [start:script]

@@ -6,7 +6,7 @@ from failsoft import BaseTool, Public, Unavailable, operation
 
 # --8<-- [start:library]
 class PrinterJam(Exception):
-    """Raised by somebody else's driver."""
+    """Raised by a third-party driver."""
 
     def __init__(self, tray: int) -> None:
         super().__init__(f"jam at 0x7f in tray {tray}")
@@ -21,7 +21,7 @@ class PrinterJammed(Unavailable):
     """Paper is stuck in the printer.
 
     Raised when: the driver reports a jam.
-    Caller: call again once the wait is over; if it stays, tell the person you work for.
+    Caller: call again once the wait is over; if it persists, inform the user.
     Operator: clear the tray that the answer names.
     Example:
         >>> code_of(PrinterJammed(tray=2))

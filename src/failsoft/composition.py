@@ -1,24 +1,24 @@
-"""The composition root: the only module that knows recovery and metrics and wires them into the default runtime."""
+"""Composition root: wires recovery, metrics, alerts and state into the default runtime."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from failsoft.framework.runtime import Parts, default_runtime, use_parts
+from failsoft.framework.tool.runtime import Parts, default_runtime, use_parts
 
 if TYPE_CHECKING:
-    from failsoft.framework.alerts import AlertDispatcher
-    from failsoft.framework.events import Events
-    from failsoft.framework.ports import Recorder
-    from failsoft.framework.recovery_port import RecoveryConfiguration, RecoveryEngine
-    from failsoft.framework.settings import Settings
-    from failsoft.framework.state_port import StateStore
+    from failsoft.framework.call.ports import Recorder
+    from failsoft.framework.call.recovery_port import RecoveryConfigurationPort, RecoveryEngine
+    from failsoft.framework.observability.alerts import AlertDispatcher
+    from failsoft.framework.services.events import Events
+    from failsoft.framework.services.settings import Settings
+    from failsoft.framework.services.state import StateStore
 
 __all__ = ["default_runtime", "install"]
 
 
 def install() -> None:
-    """Make the default parts ours. Nothing heavy is loaded before a runtime is really made."""
+    """Register the default parts. Nothing heavy is imported before the first runtime is made."""
     use_parts(Parts(metrics=_metrics, recovery=_recovery, alerts=_alerts, state=_state, configuration=_configuration))
 
 
@@ -34,22 +34,24 @@ def _recovery(settings: Settings) -> RecoveryEngine:  # noqa: ARG001 - one signa
     return RecoveryManager.default()
 
 
-def _configuration(settings: Settings) -> RecoveryConfiguration | None:
+def _configuration(settings: Settings) -> RecoveryConfigurationPort | None:
     if settings.recovery_file is None and not settings.recovery:
         return None
-    from failsoft.recovery.configuration_file import read_configuration  # noqa: PLC0415 - for those who have one
+    from failsoft.recovery.configuration.toml_file import read_configuration  # noqa: PLC0415 - only where a file or table is set
 
     return read_configuration(settings.recovery_file, settings.recovery)
 
 
 def _alerts(settings: Settings) -> AlertDispatcher:
-    from failsoft.framework.alerts import AlertDispatcher  # noqa: PLC0415 - with the first tool
+    from failsoft.framework.observability.alerts import AlertDispatcher  # noqa: PLC0415 - with the first tool
 
     return AlertDispatcher.from_settings(settings)
 
 
 def _state(settings: Settings, events: Events) -> StateStore:
+    from failsoft.framework.services.records import Quota  # noqa: PLC0415 - with the first tool
     from failsoft.recovery.state import open_state  # noqa: PLC0415 - with the first tool
 
     url = None if settings.state_url is None else settings.state_url.get_secret_value()
-    return open_state(url, events, prefix=settings.state_prefix, limit_s=settings.state_timeout_s)
+    quota = Quota(settings.state_quota_records, settings.state_quota_bytes)
+    return open_state(url, events, prefix=settings.state_prefix, limit_s=settings.state_timeout_s, quota=quota)

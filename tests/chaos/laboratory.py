@@ -53,7 +53,7 @@ def full_manager(*more: Any, reads: bool, room: int = 3, patience: int = 20) -> 
         Retry(attempts=3, base_s=0.5),
         RetryBudget(ratio=0.5, floor=50),
         CircuitBreaker(min_calls=patience, failure_ratio=0.8, open_s=5),
-        Bulkhead(room, wait_s=2.0),
+        Bulkhead(room, wait_s=2.0, queue=1_000),
         AttemptTimeout(4.0),
     )
     if reads:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from failsoft.cli.commands import run as run_inside
+from failsoft.cli.app import run as run_inside
 
 LIBRARY = '''
 from failsoft import BaseTool, NotFound, Public, operation
@@ -68,6 +68,19 @@ class Stuck(BaseTool):
 
     async def startup(self) -> None:
         raise RuntimeError("no fuel")
+
+
+class Crashing(BaseTool):
+    """A toolset with a bug."""
+
+    @operation(read_only=True)
+    async def peek(self, title: str) -> int:
+        """Look up a title, and print what a debugging author prints."""
+        import os
+
+        print("looking for", title)
+        os.system("echo a child process prints as well")
+        return BOOKS[title]
 
 
 number = 5

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,11 +14,14 @@ __all__ = ["serving"]
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def serving(
+    folder: Path, *arguments: str, env: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run `failsoft serve` on a free port, and yield the URL that it announces, and the process."""
     with subprocess.Popen(
         [sys.executable, "-m", "failsoft", "serve", *arguments, "--transport", "http", "--port", "0"],
         cwd=folder,
+        env={**os.environ, **(env or {})},
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

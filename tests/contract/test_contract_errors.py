@@ -124,10 +124,12 @@ def test_where_a_builtin_fits_they_are_one(entry: type[ToolError], builtin: type
 # Making one.
 
 
-def test_fields_are_keyword_only() -> None:
+@pytest.mark.usefixtures("failsoft_reports")
+def test_fields_are_keyword_only_and_the_message_may_be_positional() -> None:
+    assert DocumentNotFound("There is no shelf 3.").message == "There is no shelf 3."
     with pytest.raises(TypeError):
-        DocumentNotFound("a.md")  # type: ignore[call-arg]
-    with pytest.raises(TypeError):
+        DocumentNotFound("a.md", "b.md")
+    with pytest.raises(TypeError, match="folder"):
         DocumentNotFound(folder="a")
     assert DocumentNotFound(path="a.md").path == "a.md"
 
@@ -159,9 +161,9 @@ def test_every_error_takes_the_arguments_of_the_contract(name: str) -> None:
 
 def test_a_declared_class_writes_its_own_sentence_and_hints() -> None:
     error = TillJammed(till="north")
-    assert str(error) == "The till 'north' does not open."
+    assert str(error) == 'The till "north" does not open.'
     assert error.public() == {"till": "north"}
-    assert error.rendered_hints() == ("Use the till beside north",)
+    assert error.rendered_hints() == ('Use the till beside "north"',)
     assert (error.category, error.http_status) == ("internal", 500)
 
 

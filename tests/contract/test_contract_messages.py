@@ -50,7 +50,7 @@ class Bank(BaseTool):
         """Close: twice is the same as once."""
         raise self.error
 
-    @operation(recovery=[])
+    @operation(recovery=[], verify_with="balance")
     async def transfer(self, account: str) -> int:
         """Move money: twice is not the same as once."""
         raise self.error
@@ -200,8 +200,10 @@ async def test_the_message_names_every_field_and_stays_readable() -> None:
     surplus = {f"surplus_{number}": number for number in range(9)}
     response = await Bank(RuntimeError()).execute_with_error_handling("login", {"kind": 5, **surplus})
     assert response.error is not None
-    for name in ("user", "kind", *surplus):
-        assert f"'{name}'" in response.error.message
+    for name in ("user", "kind", "surplus_0"):
+        assert f"`{name}`" in response.error.message
+    assert "and 8 more" in response.error.message
+    assert {item.path for item in response.error.violations} == {"user", "kind", *surplus}
     response = await Bank(RuntimeError()).execute_with_error_handling("login", {f"x{n}": n for n in range(500)})
     assert response.error is not None
     assert len(response.error.message) <= 1_200

@@ -30,7 +30,7 @@ ERROR_KEYS = {
     *("message", "code", "category", "tool", "operation", "retry", "effect", "stop_reason", "suggestions", "next_step"),
     *("details", "violations", "error_id", "timestamp"),
 }
-REQUIRED = ERROR_KEYS - {"suggestions", "next_step", "details", "violations"}
+REQUIRED = ERROR_KEYS - {"stop_reason", "suggestions", "next_step", "details", "violations"}
 
 
 class ShelfEmpty(NotFound):

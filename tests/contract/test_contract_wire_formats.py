@@ -164,8 +164,8 @@ async def test_the_other_formats_name_every_field_in_the_message(wire_format: st
     wire = await wire_of(wire_format, {"kind": 5, "surplus": 1})
     told = wire["error"] if wire_format == "tool_response" else wire
     message = told.get("message") or told.get("detail") or told["human_message"]
-    assert "'kind'" in message
-    assert "'surplus'" in message
+    assert "`kind`" in message
+    assert "`surplus`" in message
     assert "expected string" in message
 
 
@@ -177,7 +177,7 @@ async def test_problem_has_the_members_of_the_rfc_and_the_extensions() -> None:
     assert wire["type"] == "https://example.org/errors/DOC_NOT_FOUND"
     assert wire["title"] == "There is no document at the path."
     assert wire["status"] == 404
-    assert wire["detail"].startswith("Document not found: a.md")
+    assert wire["detail"].startswith('Document not found: "a.md".')
     assert wire["error_id"] in wire["instance"]
     assert wire["code"] == "DOC_NOT_FOUND"
     assert wire["retry"] == {"when": "after_fix"}
@@ -221,8 +221,16 @@ async def test_auto_is_the_toolsets_own_format() -> None:
 def test_a_format_that_does_not_exist_is_an_error_that_names_the_variable(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    class Own(BaseTool):
+        """Fails."""
+
+        @operation(read_only=True)
+        async def fail(self) -> int:
+            """Fail."""
+            raise NotFound
+
     monkeypatch.setenv("FAILSOFT_WIRE_FORMAT", name)
     with pytest.raises(ToolError) as caught:
-        Runtime()
+        Own(runtime=Runtime())
     assert caught.value.code == "CONFIG_ERROR"
     assert "FAILSOFT_WIRE_FORMAT" in str(caught.value)

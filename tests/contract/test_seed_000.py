@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 from failsoft import BaseTool, NotImplementedTool, operation
-from failsoft.framework.catalogue import lookup
+from failsoft.framework.errors.catalogue import lookup
 from failsoft.tools.edit import Edit
 from tests.contract.surroundings import runtime
 

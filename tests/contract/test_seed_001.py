@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import errno
 import json
 import re
@@ -29,9 +30,9 @@ from failsoft import (
     operation,
 )
 from failsoft.framework.audit.reading import entries
-from failsoft.framework.catalogue import lookup
-from failsoft.framework.context import CallScope
+from failsoft.framework.call.call import CallScope
 from failsoft.framework.errors import CatalogueError
+from failsoft.framework.errors.catalogue import lookup
 from tests.contract.surroundings import runtime
 from tests.laws.hostile import odd_trees
 
@@ -346,3 +347,15 @@ def test_every_failure_is_on_record_before_it_is_told(tmp_path: Path) -> None:
         assert entry[name] == wire[name]
         assert entry[name] is not None
     assert entry["cause"] == {"name": "ValueError", "message": "x", "code": None}
+
+
+def test_every_factory_takes_the_name_of_the_tool_as_the_seed_shows() -> None:
+    made = [
+        SystemErrorFactory.from_unknown(ValueError("x"), error_code="FILE_READ_FAILED", tool_name="read_file"),
+        SystemErrorFactory.invariant_violation("MANDATORY_DIAGNOSTICS", tool_name="read_file"),
+        SystemErrorFactory.tool_failure("INVALID_PATH", tool_name="read_file", role="WINDSURF"),
+        SystemErrorFactory.startup_failure("BOOTSTRAP_FAILURE", tool_name="read_file"),
+    ]
+    for error in made:
+        assert SystemErrorFactory.to_envelope(copy.deepcopy(error))["tool_name"] == "read_file"
+    assert SystemErrorFactory.to_envelope(made[2])["role"] == "WINDSURF"

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from failsoft import Middleware, Runtime, Settings, operation
-from failsoft.framework.catalogue import lookup
-from failsoft.framework.context import LOCAL_PRINCIPAL, CallScope
+from failsoft.framework.call.call import LOCAL_PRINCIPAL, CallScope
+from failsoft.framework.errors.catalogue import lookup
 from failsoft.testing import connected
 from failsoft.tools.workspace import Workspace
 from tests.tools.workspace.site import Site

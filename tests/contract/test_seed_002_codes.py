@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from failsoft import CallContext, Runtime, Settings, ToolError, operation
+from failsoft import CallContext, Runtime, ToolError, operation
 from failsoft.tools import flux
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.pool import Workers
-from failsoft.tools.flux.recipes import Recipe
+from failsoft.tools.flux.models.recipes import Recipe
+from failsoft.tools.flux.settings import FluxSettings
+from failsoft.tools.flux.workers.pool import Workers
 from tests.contract.flux_agent import Agent
+from tests.tools.chosen import chosen
 from tests.tools.flux.data import small_tables
 from tests.tools.flux.lab import AEROBIC, Lab
 from tests.tools.flux.small_data import FUNCTIONS, small_pyfba
@@ -99,7 +101,7 @@ class Stocked(Flux):
     @operation(open_world=False, destructive=False)
     async def shelve(self, call: CallContext, base: dict[str, Any]) -> dict[str, str]:
         """Keep a model that is made of this."""
-        return {"model_id": (await self.shelf.add_model(call, Recipe(base), {})).model_id}
+        return {"model_id": (await self.models.add_model(call, Recipe(base), {})).model_id}
 
 
 class Case:
@@ -119,8 +121,8 @@ class Case:
 
     def use(self, **settings: Any) -> None:
         """Serve with these settings from now on, and with an empty shelf."""
-        chosen = {"flux_templates": (str(self._folder),), **settings}
-        self.tool = Stocked(runtime=Runtime(settings=Settings(**chosen)), cache_dir=settings.get("cache"))
+        general, own = chosen(Stocked, {"flux_templates": (str(self._folder),), **settings})
+        self.tool = Stocked(runtime=Runtime(settings=general), settings=own)
         self.tool.workers = self._lab.workers
 
     def call(self, tool: str, /, **arguments: Any) -> Answer:
@@ -130,7 +132,7 @@ class Case:
     def without_database(self) -> None:
         """Serve with tables that are no tables."""
         tables = small_tables(self._scratch / "tables", compounds="no table", reactions="no table")
-        self.tool = Stocked(runtime=Runtime(settings=Settings(flux_tables=tables)), cache_dir=self._scratch / "cache")
+        self.tool = Stocked(settings=FluxSettings(tables=tables), cache_dir=self._scratch / "cache")
 
     def model(self, **changes: Any) -> str:
         """Return the id of a published model, with changes."""
@@ -157,7 +159,7 @@ class Case:
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    workers = Workers(Settings(flux_workers=1))
+    workers = Workers(FluxSettings(workers=1))
     yield Lab(workers)
     workers.close()
 
@@ -255,7 +257,7 @@ def modelseedpy_error(case: Case) -> Answer:
 
 def solver_error(case: Case) -> Answer:
     """Numbers that no solver can hold."""
-    from failsoft.tools.flux.work.drafts import packed  # noqa: PLC0415 - it loads cobra
+    from failsoft.tools.flux.work.networks.drafts import packed  # noqa: PLC0415 - it loads cobra
 
     content = {
         "metabolites": {"a_c": {"compartment": "c"}, "b_c": {"compartment": "c"}},
@@ -327,10 +329,12 @@ def test_every_code_of_the_seed_has_a_trigger_and_no_other_has() -> None:
     assert set(TRIGGERS) == {(tool, code) for tool, codes in SEED.items() for code in codes}
 
 
-def test_the_toolset_has_the_errors_of_the_seed_and_no_others() -> None:
+def test_the_toolset_has_the_errors_of_the_seed_and_those_of_files() -> None:
     classes = [getattr(flux, name) for name in flux.__all__]
     found = {item.code for item in classes if isinstance(item, type) and issubclass(item, ToolError)}
-    assert found == {code for codes in SEED.values() for code in codes}
+    seed = {code for codes in SEED.values() for code in codes}
+    assert found - seed == {"INPUT_FILE_NOT_FOUND", "INVALID_INPUT_FILE"}
+    assert seed <= found
 
 
 @pytest.fixture
@@ -515,6 +519,11 @@ def test_whoever_begins_with_nothing_is_led_to_a_model_and_to_a_medium(case: Cas
     assert grown["growth_rate"] > 0.1
 
 
+def test_a_near_name_of_a_predefined_medium_leads_to_the_list(case: Case) -> None:
+    error = case.call("run_fba", model_id=case.model(), media_id="minimal")
+    assert (error["error_code"], error["next_step"]) == ("MEDIA_NOT_FOUND", {"tool": "list_media", "arguments": {}})
+
+
 @pytest.mark.parametrize("objective", ["bio1", "growth", "BIOMASS"])
 def test_whoever_asks_for_growth_by_another_name_is_led_to_the_biomass_reaction(case: Case, objective: str) -> None:
     error = case.call("run_fba", model_id=case.model(), objective=objective)
@@ -550,6 +559,6 @@ def test_strange_arguments_are_told_what_is_wrong_with_them_and_are_never_a_cras
             if not answer["success"]:
                 assert answer["error_type"] != "server_error" or answer["error_code"] in UNAVAILABLE, answer
                 assert len(str(answer)) < 20_000
-    for name in schema["required"]:
+    for name in schema.get("required", ()):
         missing = case.call(tool, **{key: value for key, value in sound.items() if key != name})
         assert [(item["path"], item["reason"]) for item in missing["violations"]] == [(name, "missing")]

@@ -128,7 +128,7 @@ def test_an_exception_is_mapped_to_the_code_of_the_seed(exception: BaseException
 
 def test_a_domain_exception_keeps_its_message_and_its_facts() -> None:
     response = factory.from_exception(DocumentNotFound(path="a.md"))
-    assert response.message.startswith("Document not found: a.md")
+    assert response.message.startswith('Document not found: "a.md".')
     assert response.details == {"path": "a.md"}
 
 

@@ -81,13 +81,13 @@ class Shop(BaseTool):
 @pytest.mark.parametrize(
     ("error", "code", "status", "recoverable", "message"),
     [
-        (DocumentNotFound(path="a.md"), "DOC_NOT_FOUND", 404, True, "Document not found: a.md"),
+        (DocumentNotFound(path="a.md"), "DOC_NOT_FOUND", 404, True, 'Document not found: "a.md".'),
         (
             InvalidParameter(param="path", expected="string"),
             "INVALID_PARAM",
             400,
             True,
-            "Invalid parameter 'path': expected string",
+            "Invalid parameter `path`: expected string",
         ),
         (DocumentLoadError(path="a.md", reason="no"), "DOC_LOAD_ERROR", 500, False, "Failed to load document"),
         (SearchError(query="(", reason="no"), "SEARCH_ERROR", 500, True, "Search failed: no"),
@@ -118,7 +118,7 @@ def test_an_error_can_be_written_as_json() -> None:
     assert told.pop("timestamp")
     assert told == {
         "name": "DocumentNotFound",
-        "message": "Document not found: a.md.",
+        "message": 'Document not found: "a.md".',
         "code": "DOC_NOT_FOUND",
         "category": "not_found",
         "status_code": 404,
@@ -136,7 +136,7 @@ async def test_the_handler_answers_a_typed_error_in_the_seeds_shape() -> None:
     assert wire["success"] is False
     assert wire["error"]["code"] == "DOC_NOT_FOUND"
     assert (wire["error"]["tool"], wire["error"]["operation"]) == ("docs", "get_documentation")
-    assert wire["error"]["message"].startswith("Document not found: a.md")
+    assert wire["error"]["message"].startswith('Document not found: "a.md".')
 
 
 async def test_an_unknown_exception_is_unknown_error_without_its_text() -> None:
@@ -166,11 +166,11 @@ async def test_a_missing_file_is_told_from_its_errno(tmp_path: Path) -> None:
     [
         (
             DocumentNotFound(path="a.md", suggestions=["a.mdx", "b.md"]),
-            ["Check if the path is correct", "Use the search function to find the document", "Did you mean: a.mdx?"],
+            ["Did you mean: a.mdx?", "Did you mean: b.md?"],
         ),
         (
             InvalidParameter(param="path", expected="string"),
-            ["Provide a valid string", "Check the parameter documentation"],
+            ["Provide a valid string"],
         ),
         (
             SearchError(query="(", reason="no"),
@@ -237,7 +237,7 @@ async def test_it_should_handle_document_not_found_errors_gracefully(docs: Docs)
     assert result.success is False
     assert result.error is not None
     assert result.error.code == "DOC_NOT_FOUND"
-    assert "Use the search function to find the document" in result.error.suggestions
+    assert "Use the search function to find the document" in result.error.hints
 
 
 async def test_it_should_validate_parameters_before_execution(docs: Docs) -> None:
@@ -336,7 +336,7 @@ def test_the_seeds_critical_codes_are_critical(entry: type[ToolError]) -> None:
 
 
 async def test_a_critical_failure_is_alerted_in_the_log(log: io.StringIO) -> None:
-    from failsoft.framework.alerts import AlertDispatcher, LogSink  # noqa: PLC0415 - only here
+    from failsoft.framework.observability.alerts import AlertDispatcher, LogSink  # noqa: PLC0415 - only here
 
     alerts = AlertDispatcher([LogSink()])
     shop = Shop(runtime=Runtime(alerts=alerts))

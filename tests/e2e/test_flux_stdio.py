@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -26,8 +27,9 @@ HELLO = {
 
 
 @pytest.mark.anyio
-async def test_a_client_that_follows_next_steps_alone_comes_to_growth() -> None:
-    server = StdioServerParameters(command=sys.executable, args=COMMAND, env=dict(os.environ))
+async def test_a_client_that_follows_next_steps_alone_comes_to_growth(tmp_path: Path) -> None:
+    env = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}  # models outlive their server
+    server = StdioServerParameters(command=sys.executable, args=COMMAND, env=env)
     async with Client(server) as client:
         schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
 

@@ -203,7 +203,7 @@ def test_hostile_requests_are_answered_and_counted(target: Target) -> None:
                     judge.response(shot, answer)
 
         each_is_answered()
-    assert sum(judge.answered.values()) > REQUESTS // 2
+    assert sum(judge.answered.values()) > REQUESTS // 3
     _healthy(url, judge)
     assert_all_counted(before, _settled(url), judge)
     assert target.faults() == []

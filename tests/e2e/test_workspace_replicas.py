@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
-import json
+import re
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,8 @@ pytestmark = [pytest.mark.redis, pytest.mark.slow]
 
 PLANNER, WORKER = "ANTIGRAVITY", "WINDSURF"
 TOKENS = {name: f"the secret of {name}" for name in ("alice", "bob", "carol", "dora")}
+PATIENT = {"FAILSOFT_STATE_TIMEOUT_S": "10"}
+"""A busy machine is no store that is out of reach."""
 
 
 class ByCommand(Served):
@@ -114,7 +117,7 @@ def served(root: Path, *, workers: int, **environment: str) -> Iterator[Replicas
         store = RedisServer()
         stack.callback(store.close)
         http = ("--root", str(root), "--transport", "http", "--port", "0")
-        environment["FAILSOFT_STATE_URL"] = store.url
+        environment |= {"FAILSOFT_STATE_URL": store.url, **PATIENT}
         servers = [ByCommand(*http, **environment), ByCommand(*http, "--workers", str(workers), **environment)]
         for server in servers:
             stack.callback(server.close)
@@ -133,7 +136,7 @@ def replicas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
     """Serve to callers with tokens of their own."""
     tokens = ",".join(f"{name}:{token}" for name, token in TOKENS.items())
-    with served(tmp_path_factory.mktemp("served"), workers=1, FAILSOFT_AUTH_TOKENS=tokens) as replicas:
+    with served(tmp_path_factory.mktemp("served"), workers=2, FAILSOFT_AUTH_TOKENS=tokens) as replicas:
         yield replicas
 
 
@@ -147,18 +150,30 @@ def test_a_session_that_began_on_one_server_works_and_ends_on_the_other(replicas
     assert {caller.code("read_file", path="a.md") for caller in (here, there)} == {"SESSION_NOT_INITIALIZED"}
 
 
-def test_a_plan_is_submitted_here_approved_there_and_used_on_both(replicas: Replicas) -> None:
-    author = replicas.caller().begin(PLANNER)
-    approver = replace(author, url=replicas.other, session=None).begin(PLANNER)
-    worker = replace(author, session=None).begin(WORKER)
+def test_a_plan_is_submitted_here_approved_there_and_used_on_both(guarded: Replicas) -> None:
+    author = guarded.caller("alice").begin(PLANNER)
+    approver = replace(author, url=guarded.other, token=TOKENS["carol"], session=None).begin(PLANNER)
+    worker = replace(author, token=TOKENS["bob"], session=None).begin(WORKER)
     plan = author.data("submit_plan", title="Write", files=["docs/**"])["plan_hash"]
-    assert worker.at(replicas.other).code("write_file", path="docs/a.md", content="x") == "PLAN_NOT_APPROVED"
-    assert author.at(replicas.other).code("approve_plan", plan_hash=plan) == "UNAUTHORIZED_ACTION"
+    assert worker.at(guarded.other).code("write_file", path="docs/a.md", content="x") == "PLAN_NOT_APPROVED"
+    assert author.at(guarded.other).code("approve_plan", plan_hash=plan) == "UNAUTHORIZED_ACTION"
     approver.data("approve_plan", plan_hash=plan)
     assert [one["approved"] for one in author.data("list_plans")["plans"]] == [True]
-    for number, url in enumerate([replicas.one, *[replicas.other] * 4]):
+    for number, url in enumerate([guarded.one, *[guarded.other] * 4]):
         assert worker.at(url).data("write_file", path=f"docs/{number}.md", content="x\n")["created"]
         assert worker.at(url).code("write_file", path=f"src/{number}.md", content="x\n") == "PLAN_SCOPE_VIOLATION"
+
+
+def test_without_tokens_no_session_on_any_server_approves_a_plan(replicas: Replicas) -> None:
+    author = replicas.caller().begin(PLANNER)
+    worker = replace(author, session=None).begin(WORKER)
+    plan = author.data("submit_plan", title="Write", files=["docs/**"])["plan_hash"]
+    for url in (replicas.one, replicas.other):
+        for approver in (author.at(url), replace(author, url=url, session=None).begin(PLANNER)):
+            assert approver.code("approve_plan", plan_hash=plan) == "UNAUTHORIZED_ACTION"
+        assert [one["approved"] for one in author.at(url).data("list_plans")["plans"]] == [False]
+        refused = {"path": "docs/a.md", "content": "x", "plan_hash": plan}
+        assert worker.at(url).code("write_file", **refused) == "PLAN_NOT_APPROVED"
 
 
 def test_a_session_that_is_locked_here_is_locked_there_until_either_has_reported(replicas: Replicas) -> None:
@@ -178,16 +193,41 @@ def test_a_session_that_is_locked_here_is_locked_there_until_either_has_reported
         assert {entry["name"] for entry in caller.data("list_files")["entries"]} == {"a.md", "docs"}
 
 
+def test_workers_without_a_named_store_share_the_file_in_the_state_folder(tmp_path: Path) -> None:
+    (folder := tmp_path / "project").mkdir()
+    (folder / "a.md").write_text("one\n")
+    http = ("--root", str(folder), "--transport", "http", "--port", "0", "--workers", "2")
+    server = ByCommand(*http, XDG_STATE_HOME=str(tmp_path / "state"), FAILSOFT_STATE_URL="", **PATIENT)
+    try:
+        url = server.wait_for("failsoft serves ").partition(" ")[0]
+        caller = Caller(url, folder).begin(PLANNER)
+        for _ in range(8):  # whichever worker answers
+            assert caller.data("read_file", path="a.md")["content"] == "one\n"
+    finally:
+        server.close()
+    assert (tmp_path / "state/failsoft/state.sqlite").is_file()
+    assert not [line for line in server.errors if "FAILSOFT_STATE_URL" in line]
+
+
 def test_workers_without_a_store_are_warned_of(tmp_path: Path) -> None:
     gone = str(tmp_path / "gone/log.jsonl")  # it does not even start, so the test need not wait for workers
     http = ("--root", str(tmp_path), "--transport", "http", "--port", "0")
-    for workers, is_told in (("2", True), ("1", False)):
-        server = ByCommand(*http, "--workers", workers, FAILSOFT_AUDIT_PATH=gone)
+    memory = {"FAILSOFT_STATE_URL": "memory:", "FAILSOFT_AUDIT_PATH": gone}
+    for workers, without_store, is_logged, is_refused in (
+        ("2", "warn", True, False),
+        ("2", "refuse", False, True),
+        ("1", "warn", False, False),
+        ("1", "refuse", False, False),
+    ):
+        server = ByCommand(*http, "--workers", workers, **memory, FAILSOFT_STATE_WITHOUT_STORE=without_store)
         try:
             assert server.wait() != 0
-            assert any("FAILSOFT_STATE_URL" in line for line in server.errors) is is_told
         finally:
             server.close()
+        named = [line for line in server.errors if "FAILSOFT_STATE_URL" in line]
+        assert any('"level":"ERROR"' in line for line in named) is is_logged, server.errors
+        assert any("CONFIG_ERROR" in line for line in server.errors) is is_refused, server.errors
+        assert bool(named) is (is_logged or is_refused)
 
 
 def test_who_calls_is_who_holds_the_token_on_every_server(guarded: Replicas) -> None:
@@ -221,18 +261,43 @@ def test_nobody_approves_a_plan_of_their_own_from_any_session_on_any_server(guar
 
 def test_whoever_reads_the_store_finds_nothing_to_call_with(guarded: Replicas) -> None:
     callers = [guarded.caller("dora").begin(PLANNER) for _ in range(20)]
+    callers[0].data("submit_plan", title="Write", files=["b.md"])
     sessions = {str(caller.session) for caller in callers}
     assert len(sessions) == 20
     assert {(uuid.UUID(one).version, uuid.UUID(one).variant) for one in sessions} == {(4, uuid.RFC_4122)}
-    kept = dict(everything(guarded.store))
-    assert sum(b"workspace-session:" in key for key in kept) >= 20
-    text = json.dumps([[repr(key), repr(value)] for key, value in kept.items()])
-    assert not [one for one in sessions if one in text or one.replace("-", "") in text]
+    text = everything(guarded.store)
+    assert_hidden(sessions, text)
     assert TOKENS["dora"] not in text
+    for kept in kept_sessions(text):  # what names a session in the store names none in a call
+        assert replace(callers[0], session=kept).code("read_file", path="a.md") == "SESSION_NOT_INITIALIZED"
 
 
-def everything(store: RedisServer) -> Iterator[tuple[bytes, Any]]:
-    """Yield all keys of a Redis with their values, whatever their types."""
+def test_without_tokens_the_store_reveals_no_session_either(replicas: Replicas) -> None:
+    callers = [replicas.caller().begin(PLANNER) for _ in range(3)]
+    callers[0].data("submit_plan", title="Write", files=["b.md"])  # its author is the session
+    text = everything(replicas.store)
+    assert_hidden({str(caller.session) for caller in callers}, text)
+    for kept in kept_sessions(text):
+        assert replace(callers[0], session=kept).code("read_file", path="a.md") == "SESSION_NOT_INITIALIZED"
+
+
+def assert_hidden(sessions: set[str], text: str) -> None:
+    """Assert that a store keeps each of these sessions, under the hash of its id and nowhere by the id itself."""
+    assert {hashlib.sha256(one.encode()).hexdigest() for one in sessions} <= kept_sessions(text)
+    assert not [one for one in sessions if one in text or one.replace("-", "") in text]
+
+
+def kept_sessions(text: str) -> set[str]:
+    """Return what names the sessions that a store keeps."""
+    return set(re.findall(r"/workspace/[0-9a-f]{16}/session:([0-9a-f]+)", text))
+
+
+def everything(store: RedisServer) -> str:
+    """Return all keys of a Redis with their values, not in its own format: that compresses long ones."""
+    read: dict[bytes, Callable[[Any, bytes], Any]] = {
+        b"string": redis.Redis.get,
+        b"hash": redis.Redis.hgetall,
+        b"zset": lambda client, key: client.zrange(key, 0, -1, withscores=True),
+    }
     with redis.Redis.from_url(store.url) as client:
-        for key in client.scan_iter():
-            yield key, client.dump(key)
+        return "\n".join(repr((key, read[client.type(key)](client, key))) for key in client.scan_iter())

@@ -55,8 +55,9 @@ class Grounds:
         (self.root / "outside.md").symlink_to(folder / "secret" / "plan.md")
 
     def hides(self, told: str) -> bool:
-        """Return whether nothing of ours is in what a caller was told."""
-        ours = (str(self.root), self.root.name, TOKEN, SECRET, "Traceback", 'File "', "site-packages")
+        """Return whether nothing of ours is in what a caller was told but the root, which the schemas name."""
+        told = told.replace(str(self.root), "")
+        ours = (str(self.root.parent), TOKEN, SECRET, "Traceback", 'File "', "site-packages")
         return not any(secret in told for secret in (*ours, str(Path.home()) + "/"))
 
 

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from failsoft import BaseTool, CallContext, Fault, ToolError, operation
 from failsoft.framework.errors import InvalidArgument
-from failsoft.framework.threads import ThreadPool, is_given_up
+from failsoft.framework.services.threads import ThreadPool, is_given_up
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio

@@ -16,9 +16,9 @@ from hypothesis.strategies import SearchStrategy
 from pydantic import BaseModel, Field
 
 from failsoft import BaseTool, operation
-from failsoft.framework.context import CallScope
-from failsoft.framework.json_safe import json_safe
-from failsoft.framework.lint import lint_failure
+from failsoft.framework.call.call import CallScope
+from failsoft.framework.safe.json_safe import json_safe
+from failsoft.framework.tool.lint import lint_failure
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 from tests.laws.hostile import arguments, json_trees, odd_trees

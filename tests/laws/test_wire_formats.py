@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from failsoft import BaseTool, NextStep, ToolError, ToolResponse, Violation, operation
-from failsoft.framework.catalogue import entries
-from failsoft.framework.context import CallScope
-from failsoft.framework.failure import Failure
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.call.call import CallScope
+from failsoft.framework.errors.catalogue import entries
 from failsoft.framework.wire import format_names
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
@@ -136,7 +136,10 @@ def same_facts(name: str, wire: dict[str, Any], failure: Failure) -> None:
     if name == "edit_envelope":
         assert body["retryable"] is failure.recoverable
         assert body["recovery_hints"][: len(failure.suggestions)] == list(failure.suggestions)
-    elif name in {"system_error", "coded_error"}:
+    elif name == "coded_error":
+        assert body["suggestions"][: len(failure.suggestions)] == list(failure.suggestions)
+        assert body["suggestions"]
+    elif name == "system_error":
         assert body.get("suggestions", []) == list(failure.suggestions)
     elif name != "error_response":
         assert body["retry"] == failure.retry.to_dict()

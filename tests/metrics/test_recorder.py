@@ -15,7 +15,7 @@ from prometheus_client.openmetrics import exposition
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.events import BudgetEvent, CircuitEvent, StateStoreEvent
+from failsoft.framework.services.events import BudgetEvent, CircuitEvent, StateStoreEvent
 from failsoft.metrics import PrometheusRecorder, render
 from failsoft.metrics.children import Children, make_families
 from failsoft.metrics.definitions import ATTEMPTS, BUILD_INFO, CALLS, DEFINITIONS, DURATION, OTHER
@@ -79,6 +79,11 @@ def test_the_names_and_labels_are_those_of_the_contract() -> None:
         "mcp_circuit_state": ("dependency", "state"),
         "mcp_circuit_transitions_total": ("dependency", "to"),
         "mcp_retry_budget_tokens": ("dependency",),
+        "mcp_bulkhead_running": ("dependency",),
+        "mcp_bulkhead_waiting": ("dependency",),
+        "mcp_concurrency_limit": ("dependency",),
+        "mcp_hedges_running": ("dependency",),
+        "mcp_idempotency_leases": ("dependency",),
         "mcp_state_store_unavailable": (),
         "mcp_state_store_losses_total": (),
         "mcp_build_info": ("version", "python"),

@@ -89,7 +89,7 @@ def test_workers_add_up_and_a_dead_one_leaves_the_live_gauges(tmp_path: Path) ->
     assert seen["mcp_tool_inflight", frozenset(CALL.items())] == 2
     assert seen["mcp_circuit_state", frozenset({"dependency": "cache", "state": "open"}.items())] == 2
     assert seen["mcp_circuit_transitions_total", frozenset({"dependency": "cache", "to": "open"}.items())] == 2
-    assert seen["mcp_retry_budget_tokens", frozenset({"dependency": "cache"}.items())] == 8
+    assert seen["mcp_retry_budget_tokens", frozenset({"dependency": "cache"}.items())] == 4  # they share it
     assert [count for (name, _), count in seen.items() if name == "mcp_build_info"] == [1]
 
     seen = scraped(tmp_path, str(workers[0].pid))

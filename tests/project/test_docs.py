@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from typing import Any
 
 import pytest
 import yaml
+
+from failsoft.framework.call.chain import PLACES
 
 BLOCK = re.compile(
     r"(?:^<!-- (?P<example>examples/[^\s:]+)(?::\w+)? -->\n)?"
@@ -31,6 +34,7 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.add_multi_constructor("tag:yaml.org,2002:python/name:", lambda _loader, suffix, _node: suffix)
+_Loader.add_constructor("!ENV", lambda _loader, _node: None)
 
 
 def _pages(root: Path) -> list[Path]:
@@ -80,6 +84,15 @@ def test_the_readme_shows_the_example_that_is_run(root: Path) -> None:
     assert len([line for line in shown.splitlines() if line]) <= EXAMPLE_LINES_AT_MOST
 
 
+def test_the_answers_in_the_readme_are_those_that_the_example_prints(root: Path) -> None:
+    printed = (root / "docs/examples/before_after.out").read_text()
+    blocks = {found["language"]: found["body"] for found in BLOCK.finditer((root / "README.md").read_text())}
+    before, after = re.findall(r"^# (?:MCP SDK|failsoft)\n(.*?)(?=^# |\Z)", printed, re.DOTALL | re.MULTILINE)
+    assert blocks["text"] == before
+    error = re.sub(r'"execution_time_ms": .*', '"execution_time_ms": 0', after)
+    assert json.loads(f"{{{blocks['json']}}}").items() <= json.loads(error)["error"].items()
+
+
 @pytest.mark.parametrize("ending", ["failsoft demo", "pytest -n 2"])
 def test_the_readme_has_one_line_that_starts_from_python_and_pip_alone(root: Path, ending: str) -> None:
     lines = [line for line in (root / "README.md").read_text().splitlines() if line.startswith("python3 -m venv")]
@@ -119,3 +132,17 @@ def test_an_example_is_written_into_its_page(root: Path, tmp_path: Path, page: s
         check=False,
     )
     assert (ran.stdout, ran.stderr) == (written, "")
+
+
+def test_the_page_on_middleware_lists_the_places_of_the_chain_in_their_order(root: Path) -> None:
+    page = (root / "docs" / "how-to" / "write-a-middleware.md").read_text()
+    listed = page.split("Outermost first: ")[1].split(". ")[0]
+    assert tuple(re.findall(r"`(\w+)`", listed)) == PLACES
+
+
+def test_previews_show_a_card_of_the_usual_size(root: Path) -> None:
+    template = (root / "docs" / "overrides" / "main.html").read_text()
+    (card,) = re.findall(r"assets/\S+\.png", template)
+    header = (root / "docs" / card).read_bytes()[:24]
+    assert header[1:4] == b"PNG"
+    assert (int.from_bytes(header[16:20]), int.from_bytes(header[20:24])) == (1200, 630)

@@ -67,6 +67,17 @@ def test_every_silenced_lint_rule_is_named_and_has_a_reason(tracked: list[Path])
     assert bare == []
 
 
+def test_every_ignored_type_error_in_the_source_is_named_and_has_a_reason(root: Path) -> None:
+    ignored = re.compile(r"# type: ignore(?!\[[a-z-]+(, [a-z-]+)*\]  # \S)")
+    bare = [
+        f"{path.relative_to(root)}:{number}"
+        for path in (root / "src").rglob("*.py")
+        for number, line in enumerate(_text(path).splitlines(), 1)
+        if ignored.search(line)
+    ]
+    assert bare == []
+
+
 def test_every_ignored_lint_rule_has_a_reason_beside_it(root: Path) -> None:
     text = (root / "pyproject.toml").read_text()
     ruff = text[text.index("[tool.ruff.lint]") : text.index("[tool.ruff.lint.pydocstyle]")]

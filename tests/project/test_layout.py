@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import grimp
@@ -16,6 +18,7 @@ LONG_ON_PURPOSE = {
     "tests/contract/test_seed_002_codes.py": "a table of triggers, and what makes each of them happen",
     "tests/framework/normalize/test_zoo.py": "a table of exceptions",
 }
+MODULES_AT_MOST = 14
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
 
 
@@ -27,6 +30,30 @@ def test_no_source_file_is_longer_than_one_idea(root: Path) -> None:
         if (lines := len(path.read_text().splitlines())) > limit
     }
     assert long.keys() == LONG_ON_PURPOSE.keys()
+
+
+def test_no_folder_holds_more_than_fourteen_modules(root: Path) -> None:
+    counted = Counter(path.parent for path in (root / "src" / "failsoft").rglob("*.py") if path.name != "__init__.py")
+    assert {str(folder.relative_to(root)): count for folder, count in counted.items() if count > MODULES_AT_MOST} == {}
+
+
+def test_tests_mirror_the_rooms_by_name(root: Path) -> None:
+    """A folder of tests of an area is a package of that area, so that the tests of a room are found by its name."""
+    areas = [path for path in (root / "src" / "failsoft").iterdir() if (path / "__init__.py").exists()]
+    tested = {
+        path.relative_to(root / "tests") for area in areas for path in (root / "tests" / area.name).rglob("test_*.py")
+    }
+    folders = {path.parent for path in tested}
+    assert {
+        str(folder) for folder in folders if not (root / "src" / "failsoft" / folder / "__init__.py").exists()
+    } == set()
+
+
+def test_every_package_says_what_it_holds_and_the_tree_of_the_layout_shows_it(root: Path) -> None:
+    source = root / "src" / "failsoft"
+    page = (root / "docs/explanation/adr/0001-layout-and-call-path.md").read_text()
+    drawn = re.findall(r"^ *(\w+)/ +\S", page.split("```")[1], re.MULTILINE)
+    assert drawn == [init.parent.name for init in sorted(source.rglob("__init__.py"), key=lambda init: init.parent)]
 
 
 def test_every_module_is_named_for_what_it_holds(root: Path) -> None:

@@ -20,3 +20,7 @@ def test_the_face_is_sorted_and_every_name_leads_somewhere() -> None:
     assert list(failsoft.__all__) == sorted(failsoft.__all__)
     assert [name for name in failsoft.__all__ if not hasattr(failsoft, name)] == []
     assert set(failsoft.__all__) <= set(dir(failsoft))
+
+
+def test_at_most_a_hundred_names_are_at_the_top() -> None:
+    assert len(failsoft.__all__) <= 100

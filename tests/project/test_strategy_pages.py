@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import failsoft.recovery
-from failsoft.recovery.adaptive_concurrency import AdaptiveConcurrency
-from failsoft.recovery.configurable import CONFIGURABLE
-from failsoft.recovery.configuration_file import read_configuration
+from failsoft.recovery.configuration.configurable import CONFIGURABLE
+from failsoft.recovery.configuration.toml_file import read_configuration
+from failsoft.recovery.strategies.adaptive_concurrency import AdaptiveConcurrency
 
 NAMES = sorted(CONFIGURABLE)
 

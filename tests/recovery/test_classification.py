@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, RecoveryManager, Retry, ToolError, operation
+from failsoft.framework.answer.stop_reason import STOP_REASONS
 from failsoft.framework.errors import categories
-from failsoft.framework.stop_reason import STOP_REASONS
 from failsoft.recovery import Situation, verdict
 from tests.framework.recording import quiet_runtime
 

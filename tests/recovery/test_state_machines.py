@@ -10,12 +10,24 @@ from typing import Any
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from failsoft.framework.events import CircuitEvent, Event, Events
-from failsoft.framework.state_port import LocalState
-from failsoft.recovery.circuit import Admission, Circuit, CircuitOptions
-from failsoft.recovery.retry_budget import REFILL_S, Ledger, RetryBudgetOptions
+from failsoft.framework.services.events import CircuitEvent, Event, Events
+from failsoft.framework.services.state import LocalState
+from failsoft.recovery.strategies.circuit_breaker.circuit import Circuit, CircuitAdmission, CircuitOptions
+from failsoft.recovery.strategies.retry_budget import REFILL_S, Ledger, RetryBudgetOptions
 
 WINDOW_S, OPEN_S, LEASE_S, MIN_CALLS, RATIO = 10.0, 30.0, 60.0, 4, 0.5
+
+
+def is_evidence(bad: int, calls: int, z: float = 1.6448536269514722) -> bool:
+    """Return whether the rate is at least RATIO at this z-score: the roots of Wilson's equation, found by halving."""
+    if bad == calls:
+        return True
+    low, high, rate = 0.0, bad / calls, bad / calls
+    for _ in range(60):
+        middle = (low + high) / 2
+        spread = z * math.sqrt(middle * (1 - middle) / calls)
+        low, high = (middle, high) if rate - middle > spread else (low, middle)
+    return high >= RATIO
 
 
 class BreakerMachine(RuleBasedStateMachine):
@@ -28,21 +40,22 @@ class BreakerMachine(RuleBasedStateMachine):
         events = Events()
         self.announced: list[Event] = []
         events.subscribe(self.announced.append, CircuitEvent)
-        options = CircuitOptions(None, RATIO, MIN_CALLS, WINDOW_S, OPEN_S, 1.0)
+        options = CircuitOptions(None, RATIO, MIN_CALLS, WINDOW_S, OPEN_S, 4 * OPEN_S, 1.0, RATIO)
         self.circuit = Circuit(LocalState(lambda: self.now), "breaker:x", "x", options, events)
         self.state = "closed"
         self.until = 0.0
         self.outcomes: list[tuple[float, str]] = []
-        self.probe: Admission | None = None
-        self.stale: list[Admission] = []
+        self.probe: CircuitAdmission | None = None
+        self.stale: list[CircuitAdmission] = []
+        self.break_s = OPEN_S
 
     def teardown(self) -> None:
         self.loop.close()
 
-    def admit(self) -> Admission:
+    def admit(self) -> CircuitAdmission:
         return self.loop.run_until_complete(self.circuit.admit(LEASE_S))
 
-    def end(self, admission: Admission, *, failed: bool = False, slow: bool = False) -> None:
+    def end(self, admission: CircuitAdmission, *, failed: bool = False, slow: bool = False) -> None:
         self.loop.run_until_complete(self.circuit.ended(admission, failed=failed, slow=slow))
 
     def note(self, kind: str) -> None:
@@ -50,14 +63,23 @@ class BreakerMachine(RuleBasedStateMachine):
         self.outcomes.append((self.now, kind))
         span = WINDOW_S / 10
         oldest = math.floor(self.now / span) - 10
-        counted = [kind for at, kind in self.outcomes if math.floor(at / span) > oldest]
-        bad = max(counted.count("failed"), counted.count("slow"))
-        if kind != "ok" and len(counted) >= MIN_CALLS and bad >= RATIO * len(counted):
+        slots = [(math.floor(at / span), kind) for at, kind in self.outcomes if math.floor(at / span) > oldest]
+        counted = [kind for _, kind in slots]
+        newest = slots[max(len(slots) - 20, 0)][0]  # whole slots, with at least 20 calls
+        recent = [kind for slot, kind in slots if slot >= newest]
+        is_bad = is_evidence(max(counted.count("failed"), counted.count("slow")), len(counted))
+        is_bad = is_bad or is_evidence(max(recent.count("failed"), recent.count("slow")), len(recent), 3.3)
+        if kind != "ok" and len(counted) >= MIN_CALLS and is_bad:
+            self.break_s = OPEN_S
             self.change("open", self.now + OPEN_S)
+
+    def break_again(self) -> None:
+        self.break_s = min(4 * OPEN_S, 2 * self.break_s)
+        self.change("open", self.now + self.break_s)
 
     def change(self, state: str, until: float = 0.0) -> None:
         if self.state == "closed":
-            self.stale.append(Admission(self.circuit.era - 1))
+            self.stale.append(CircuitAdmission(self.circuit.era - 1))
         self.state, self.until, self.outcomes, self.probe = state, until, [], None
 
     @rule(seconds=st.one_of(st.floats(0, 100), st.sampled_from([0.5, 1.0, WINDOW_S, OPEN_S, LEASE_S])))
@@ -65,7 +87,7 @@ class BreakerMachine(RuleBasedStateMachine):
         self.now += seconds
 
     @precondition(lambda self: self.state == "closed")
-    @rule(times=st.integers(1, 6))
+    @rule(times=st.one_of(st.integers(1, 6), st.just(25)))
     def succeed(self, times: int) -> None:
         for _ in range(times):
             assert self.circuit.passes
@@ -73,10 +95,12 @@ class BreakerMachine(RuleBasedStateMachine):
             self.note("ok")
 
     @precondition(lambda self: self.state == "closed")
-    @rule(kind=st.sampled_from(["failed", "slow"]))
-    def fail(self, kind: str) -> None:
-        self.end(self.circuit.current, failed=kind == "failed", slow=kind == "slow")
-        self.note(kind)
+    @rule(kind=st.sampled_from(["failed", "slow"]), times=st.sampled_from([1, 1, 1, 25]))
+    def fail(self, kind: str, times: int) -> None:
+        for _ in range(times):
+            if self.state == "closed":
+                self.end(self.circuit.current, failed=kind == "failed", slow=kind == "slow")
+                self.note(kind)
 
     @precondition(lambda self: self.state != "closed")
     @rule()
@@ -102,10 +126,10 @@ class BreakerMachine(RuleBasedStateMachine):
             self.until, self.probe = self.now, None
         elif outcome == "timed out":
             self.circuit.gave_up(probe, failed=True)
-            self.change("open", self.now + OPEN_S)
+            self.break_again()
         else:
             self.end(probe, failed=outcome == "failed", slow=outcome == "slow")
-            self.change("closed") if outcome == "ok" else self.change("open", self.now + OPEN_S)
+            self.change("closed") if outcome == "ok" else self.break_again()
 
     @precondition(lambda self: self.stale)
     @rule(data=st.data(), failed=st.booleans())

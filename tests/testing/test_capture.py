@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failsoft.framework.events import BudgetEvent, Events, StateStoreEvent
+from failsoft.framework.services.events import BudgetEvent, Events, StateStoreEvent
 from failsoft.testing import CapturedEvents, fresh_runtime
 
 TOKENS = BudgetEvent(dependency="billing", tokens=9.0)

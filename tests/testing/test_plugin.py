@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from failsoft import BaseTool, Runtime, Unavailable, operation
-from failsoft.framework.events import StateStoreEvent
+from failsoft.framework.services.events import StateStoreEvent
 from failsoft.testing import CapturedEvents, InstantClock
 
 BOUND_S = 60
@@ -63,3 +63,61 @@ def test_a_suite_that_does_not_use_it_does_not_even_load_failsoft(tmp_path: Path
     command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=BOUND_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+SUITE = """
+import asyncio
+from failsoft import BaseTool, operation
+from failsoft.framework.diagnostics.reports import report_mistake
+
+
+class Tools(BaseTool):
+    '''Tools.'''
+
+    @operation(read_only=True)
+    async def crash(self) -> int:
+        '''Crash.'''
+        return {"a": 1}["b"]
+
+
+def call():
+    return asyncio.run(Tools().execute_with_error_handling("crash", {}))
+
+
+def test_crash():
+    assert call().success
+
+
+def test_expected_crash():
+    assert not call().success
+
+
+def test_mistake():
+    report_mistake("NotFound has no field 'titel'")
+
+
+def test_handled_mistake(failsoft_reports):
+    report_mistake("NotFound has no field 'titel'")
+    assert [report.kind for report in failsoft_reports] == ["mistake"]
+"""
+
+
+def run_suite(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    (folder / "test_theirs.py").write_text(SUITE)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", *options, "."]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=BOUND_S, check=False)
+
+
+def test_a_crash_is_in_the_report_of_the_test_that_failed_by_it(tmp_path: Path) -> None:
+    out = run_suite(tmp_path, "-k", "crash").stdout
+    assert "1 failed, 1 passed" in out
+    assert out.count("failsoft: crash") == 1
+    assert "KeyError: 'b'" in out
+
+
+def test_a_mistake_fails_its_test_unless_the_test_or_the_settings_take_it(tmp_path: Path) -> None:
+    out = run_suite(tmp_path, "-k", "mistake").stdout
+    assert "1 failed, 1 passed" in out
+    assert "NotFound has no field 'titel'" in out
+    (tmp_path / "pytest.ini").write_text("[pytest]\nfailsoft_mistakes = report\n")
+    assert "2 passed" in run_suite(tmp_path, "-k", "mistake").stdout

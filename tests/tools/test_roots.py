@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, NotFound
-from failsoft.framework.redaction import PATH
+from failsoft.framework.safe.redaction import PATH
 from failsoft.tools.docs import Docs
 from failsoft.tools.edit import Edit
 

@@ -6,7 +6,23 @@ from typing import Any, assert_type
 
 from pydantic import BaseModel
 
-from failsoft import AttemptEvent, BaseTool, CallContext, RecoveryManager, ToolResponse, operation
+from failsoft import (
+    AttemptEvent,
+    BaseTool,
+    CallContext,
+    Failed,
+    Failure,
+    Fallback,
+    NextStep,
+    NotFound,
+    Public,
+    RecoveryManager,
+    Success,
+    ToolError,
+    ToolResponse,
+    Unavailable,
+    operation,
+)
 
 
 class Book(BaseModel):
@@ -81,7 +97,15 @@ async def check() -> None:
     """The answers, and their data, have the type that the handler declares."""
     library = Library()
     found = await library.get_book(title="Dune")
-    assert_type(found, ToolResponse[Book])
+    assert_type(found, Success[Book] | Failed)
+    response: ToolResponse[Book] = found
+    assert_type(response.unwrap(), Book)
+    if found.success is True:
+        assert_type(found.data, Book)
+    else:
+        assert_type(found.error, Failure)
+    if isinstance(found, Failed):
+        assert_type(found.error, Failure)
     assert_type(found.data, Book | None)
     assert_type((await library.get_book("Dune")).data, Book | None)
     assert_type((await library.shelve(title="Dune", shelf=2)).data, list[str] | None)
@@ -94,7 +118,7 @@ async def check() -> None:
     assert_type((await library.lend_last(title="Dune")).data, int | None)
     described: dict[str, Any] | None = (await library.describe_book(title="Dune")).data
     assert_type(described, dict[str, Any] | None)
-    assert_type(await library.search(title="Dune"), ToolResponse[Any])
+    assert_type(await library.search(title="Dune"), Success[Any] | Failed)
     assert_type(await library.execute_with_error_handling("get_book", {"title": "Dune"}), ToolResponse[Any])
     if found.error is not None:
         assert_type(found.error.code, str)
@@ -120,3 +144,39 @@ async def refuse() -> None:
     await library.look_up(title=1)  # type: ignore[call-overload]
     await library.lend(name="Dune")  # type: ignore[call-overload]
     await library.count(1)  # type: ignore[call-arg]
+
+
+class ShelfNotFound(NotFound):
+    """An error with a field that is required and one that is not."""
+
+    number: Public[int]
+    room: Public[str] = "the hall"
+
+
+def make_errors() -> None:
+    """Fields and keywords of errors are known; what is missing, misspelt or of another type does not type-check."""
+    NotFound("There is no shelf 3.")
+    NotFound(message="There is no shelf 3.", suggestions=["2"], next_step={"tool": "list_shelves"})
+    found = ShelfNotFound(number=3, suggestions=["2"], effect="none", details={"shelf": 3})
+    assert_type(found.number, int)
+    assert_type(found.suggestions, tuple[str, ...])
+    assert_type(found.next_step, NextStep | None)
+    ShelfNotFound("There is no shelf 3.", number=3)
+    ShelfNotFound()  # type: ignore[call-arg]
+    ShelfNotFound(numbr=3)  # type: ignore[call-arg]
+    ShelfNotFound(number="three")  # type: ignore[arg-type]
+    ShelfNotFound(number=3, effect="nothing")  # type: ignore[arg-type]
+
+
+async def cached(title: str, error: ToolError) -> Book:
+    """A substitute that takes an argument and the error."""
+    return Book(title=f"{title} {error.code}")
+
+
+FALLBACKS = [
+    Fallback(cached),
+    Fallback(lambda: "none", on=Unavailable),
+    Fallback(lambda error: error.code, reserve_s=0.5),
+    Fallback(lambda title, error: f"{title} {error.code}", on=(Unavailable,)),
+    Fallback(Library.shelve.function),
+]

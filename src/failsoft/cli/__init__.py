@@ -1,8 +1,8 @@
-"""The command `failsoft`: one file per command."""
+"""The command `failsoft`; each command is one file in `commands`."""
 
 from __future__ import annotations
 
-from failsoft.cli.commands import app, run
+from failsoft.cli.app import app, run
 
 __all__ = ["app", "main"]
 

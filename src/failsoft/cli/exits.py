@@ -18,7 +18,7 @@ __all__ = ["ExitCode", "exit_code_of", "exit_codes_text"]
 
 
 class ExitCode(IntEnum):
-    """What a shell or a CI job is told. The numbers never change their meaning."""
+    """Exit codes of the command. The numbers never change their meaning."""
 
     OK = 0
     FAILED = 1
@@ -43,7 +43,7 @@ _MEANINGS = {
     ExitCode.NOT_STARTED: "the server could not start: the address is taken, a toolset failed, or its self-audit did",
     ExitCode.DEFECT: "failsoft itself is broken",
     ExitCode.INTERRUPTED: "you ended it with Ctrl-C",
-    ExitCode.READER_LEFT: "whoever read the output left before its end",
+    ExitCode.READER_LEFT: "the reader of the output closed the pipe early",
 }
 
 

@@ -1,4 +1,4 @@
-"""How the command line fails: a code, a sentence, what was meant, what to type next. Never a traceback."""
+"""Error reports of the command line: code, message, closest match and next command, without a traceback."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import typer
 
 from failsoft.cli.exits import ExitCode, exit_code_of
-from failsoft.framework.canonical import SystemErrorFactory
+from failsoft.framework.diagnostics.tracebacks import author_line
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import (
     BootstrapFailure,
@@ -22,11 +22,12 @@ from failsoft.framework.errors import (
     UnknownError,
 )
 from failsoft.framework.normalize import normalize
+from failsoft.framework.standalone.system_error import SystemErrorFactory
 from failsoft.framework.text import bounded
 
 __all__ = ["missing", "report", "typed", "usage"]
 
-# What typer raises for a bad command line; of its family only this one descendant is public.
+# The base class of typer's errors for bad command lines; only this subclass is public.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 _LISTED_AT_MOST = 12
@@ -34,19 +35,19 @@ _SHOW_STACK = ("FAILSOFT_DEBUG_STACK", "DEBUG_STACK")
 
 
 def usage(*, message: str, hint: str = "") -> InvalidParameter:
-    """Return the error for a command line that cannot be understood; `hint` is a command that would be."""
+    """Return the error for an invalid command line; `hint` is a valid command."""
     return InvalidParameter(message=message, operator_hint=hint)
 
 
 def missing(*, kind: str, name: str, known: Sequence[str], command: str, listing: str = "") -> NotFound:
-    """Return the error for a name that leads nowhere, with the closest one that does.
+    """Return the error for an unknown name, with the closest known one.
 
     Args:
-        kind: What it names, in words (`error code`).
+        kind: What the name is (`error code`).
         name: The name, as typed.
-        known: The names that there are.
-        command: What to type, with `{}` for the closest name.
-        listing: What to type to see the names, where none is close.
+        known: The known names.
+        command: The command to suggest, with `{}` for the closest name.
+        listing: The command that lists the names, if none is close.
     """
     closest = closest_name(name, known)
     message = f"There is no {kind} '{bounded(name)}'"
@@ -61,27 +62,27 @@ def missing(*, kind: str, name: str, known: Sequence[str], command: str, listing
 
 
 def typed(error: BaseException) -> ToolError:
-    """Return the error of the catalogue for whatever ended a command.
+    """Return the typed error for an exception that ended a command.
 
-    Its text, which no caller of a tool would be told, is for the person who typed the command.
+    The exception's text is shown, unlike in responses to callers of tools, since the reader typed the command.
     """
     if isinstance(error, ToolError):
         return error
     if isinstance(error, _UsageError):
         return _misused(error)
     found = normalize(error)
-    told = f"{type(error).__name__}: {bounded(str(error))}"
+    cause = f"{type(error).__name__}: {bounded(str(error))}"
     if isinstance(found, UnknownError):
-        found.message = f"The command failed unexpectedly ({told})."
+        found.message = f"The command failed unexpectedly ({cause})."
         found.operator_hint = f"set {_SHOW_STACK[0]}=true to see where, and report it"
     else:
-        found.message = f"{found.message.rstrip('.')} ({told})."
+        found.message = f"{found.message.rstrip('.')} ({cause})."
         found.operator_hint = ""
     return found
 
 
 def report(error: ToolError, *, code: ExitCode | None = None) -> ExitCode:
-    """Tell the error on standard error, and return the exit code that goes with it."""
+    """Print the error on standard error, and return its exit code."""
     lines = [f"{error.code}: {error.message}"]
     lines += [f"  cause: {cause}" for cause in _cause(error)]
     lines += [f"  next: {hint}" for hint in _next(error)]
@@ -95,7 +96,7 @@ def report(error: ToolError, *, code: ExitCode | None = None) -> ExitCode:
 
 
 def _misused(error: Exception) -> ToolError:
-    """Return the parser's complaint as ours; the command it belongs to says where its help is."""
+    """Return the typed error for an error of the command line parser, with the command that shows the help."""
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "failsoft")
     text = error.format_message() if hasattr(error, "format_message") else str(error)
@@ -108,12 +109,15 @@ def _misused(error: Exception) -> ToolError:
 
 
 def _cause(error: ToolError) -> Iterator[str]:
-    """Yield what the error came from, unless its message says so already."""
+    """Yield the causes of the error that its message does not contain."""
     cause = error.__cause__
+    while isinstance(cause, BaseExceptionGroup) and len(cause.exceptions) == 1:
+        cause = cause.exceptions[0]
     if cause is not None and not any(
         text and text in error.message for text in (str(cause), getattr(cause, "strerror", ""))
     ):
-        yield f"{type(cause).__name__}: {bounded(str(cause))}"
+        place = author_line(cause)
+        yield f"{type(cause).__name__}: {bounded(str(cause))}" + (f" ({place})" if place else "")
 
 
 def _next(error: ToolError) -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""The call path: errors, chain, context, response. Imports none of its siblings and owns the protocols."""
+"""The call path: errors, chain, context, response. Imports no sibling package; defines the protocols they implement."""

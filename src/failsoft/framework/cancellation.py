@@ -1,4 +1,4 @@
-"""Telling a real cancellation from an exception that merely has its type (measured: mcp-facts, Containment)."""
+"""Distinguishes a real cancellation from a stray `CancelledError`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ["is_real_cancellation"]
 
 
 def is_real_cancellation(error: BaseException) -> bool:
-    """Return whether somebody outside really cancelled the running call.
+    """Return whether the running call was really cancelled from outside.
 
-    A handler may raise `CancelledError` by itself, or get one from a task of its own that was cancelled: those are
-    failures like any other. asyncio counts requests on the task; anyio cancels through its scopes, which show as an
-    effective deadline in the past without end.
+    A `CancelledError` that a handler raises itself, or that comes from a task that it started, is an ordinary failure.
+    asyncio counts cancellation requests on the task; anyio cancels through its scopes, which show as an effective
+    deadline of minus infinity.
     """
     if not issubclass(type(error), asyncio.CancelledError):  # isinstance would ask `error.__class__`, which may raise
         return False

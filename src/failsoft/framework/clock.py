@@ -1,4 +1,4 @@
-"""The present moment: as the wire formats write it, and as the event loop counts it."""
+"""The current time, for the wire formats and on the event loop's clock."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["loop_time", "utc_timestamp"]
 
 
 def loop_time() -> float:
-    """Return the event loop's time in seconds, which deadlines are on; outside of a loop what a plain one would say.
+    """Return the event loop's time in seconds, which deadlines use; without a running loop, the monotonic time.
 
-    The time of a loop of tests may jump, so what is compared with a deadline must not ask `time.monotonic`.
+    In tests the loop's time may jump, so code that compares times with a deadline must not use `time.monotonic`.
     """
     loop = asyncio._get_running_loop()  # noqa: SLF001 - documented, and no exception where there is none
     return time.monotonic() if loop is None else loop.time()
 
 
-def utc_timestamp() -> str:
-    """Return now in UTC as ISO 8601 with milliseconds and `Z`."""
-    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1_000)
+def utc_timestamp(*, after_s: float = 0.0) -> str:
+    """Return now, or `after_s` seconds from now, in UTC as ISO 8601 with milliseconds and `Z`."""
+    seconds, milliseconds = divmod(time.time_ns() // 1_000_000 + int(after_s * 1_000), 1_000)
     return f"{_to_the_second(seconds)}.{milliseconds:03}Z"
 
 
-@lru_cache(maxsize=1)  # failures come in bursts: their common second is put into words once
+@lru_cache(maxsize=1)  # failures come in bursts: the text of a second is cached
 def _to_the_second(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

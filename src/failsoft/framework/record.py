@@ -1,4 +1,4 @@
-"""`record`: a dataclass that nobody may change, without paying for the lock."""
+"""`record`: a dataclass that type checkers treat as frozen, without the cost at run time."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def record(cls: type[T]) -> type[T]:
-    """Return the class as a dataclass with keyword-only fields, which type checkers hold to be frozen.
+    """Return the class as a dataclass with keyword-only fields, which type checkers treat as frozen.
 
-    At run time nothing guards them: `frozen=True` sets every field by a function call, and that came to a tenth of a
-    failed call. It is for the records that every such call makes.
+    The fields are not protected at run time: `frozen=True` sets every field with a function call, which took a tenth
+    of a failed call. Use it for records that every failed call creates.
     """
-    return dataclass(kw_only=True, unsafe_hash=True)(cls)  # with slots it could not be pickled by every protocol
+    return dataclass(kw_only=True, unsafe_hash=True)(cls)  # with slots, some pickle protocols would not work

@@ -1,4 +1,4 @@
-"""Metrics: what is counted as data, the recorder, and the exposition."""
+"""Prometheus metrics: definitions, recorder, exposition."""
 
 from failsoft.metrics.exposition import forget_worker, render, scrape
 from failsoft.metrics.recorder import PrometheusRecorder

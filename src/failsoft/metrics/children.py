@@ -1,4 +1,4 @@
-"""Counting in one worker among several: prometheus-client's own children, whose values live in shared files."""
+"""Per-operation metrics with several workers: children of prometheus-client, with values in shared files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from failsoft.framework.ports import AttemptResult, Outcome, RecoveryOutcome
+from failsoft.framework.call.ports import AttemptResult, Outcome, RecoveryOutcome
 from failsoft.metrics.definitions import (
     ATTEMPTS,
     CALLS,
@@ -36,7 +36,7 @@ def make_families(registry: CollectorRegistry | None) -> Families:
 
 @cache
 def shared_families() -> Families:
-    """Return the metrics of this process; a second set would write over the numbers of the first in the same files."""
+    """Return the metrics of this process; a second set would overwrite the values of the first in the same files."""
     return make_families(None)
 
 
@@ -49,13 +49,13 @@ def _make(item: MetricDefinition, registry: CollectorRegistry | None) -> Any:
 
 
 class Children:
-    """The children of one operation, kept. Counting never raises: a full disk must not fail calls.
+    """The cached children of one operation. Counting never raises: a full disk must not fail calls.
 
     Args:
         families: The metrics.
         tool: The first label.
         operation: The second label.
-        limit: Distinct codes, and distinct strategies, that are told apart.
+        limit: Distinct codes, and distinct strategies, with a series of their own.
     """
 
     def __init__(self, families: Families, tool: str, operation: str, limit: int) -> None:
@@ -76,7 +76,7 @@ class Children:
             self._inflight.inc()
 
     def finished(self, outcome: Outcome, duration_s: float) -> None:
-        """Count a call as over, with its outcome and its duration in seconds."""
+        """Count a finished call, with its outcome and its duration in seconds."""
         with suppress(Exception):
             self._inflight.dec()
             self._calls[outcome].inc()
@@ -88,7 +88,7 @@ class Children:
             self._attempts[result].inc()
 
     def failed(self, category: str, code: str) -> None:
-        """Count an error that the caller was told."""
+        """Count an error that was returned to the caller."""
         with suppress(Exception):
             self._count(ERRORS, self._codes, category, code)
 

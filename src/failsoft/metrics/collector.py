@@ -1,4 +1,4 @@
-"""The slots of all operations and dependencies, as the metric families that a registry asks for."""
+"""A Prometheus collector over the slots of all operations and dependencies."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Sources = Sequence[Callable[[MetricDefinition], Iterator[Row]]]
 
 
 class SlotCollector(Collector):
-    """Shows slots to a registry.
+    """Exposes slots to a registry.
 
     Args:
-        take: Returns what yields the samples of every slot, all slots as they are at the moment of the scrape.
+        take: Returns functions that yield the samples of every slot, from a snapshot at the time of the scrape.
     """
 
     def __init__(self, take: Callable[[], Sources]) -> None:
@@ -33,21 +33,21 @@ class SlotCollector(Collector):
         return [_family(item, sources) for item in DEFINITIONS]
 
     def describe(self) -> Iterable[Metric]:
-        """Return the families without numbers: a registry asks for their names when it takes the collector."""
+        """Return the families without samples: a registry reads their names when the collector is registered."""
         return [_family(item, ()) for item in DEFINITIONS]
 
 
 def _family(definition: MetricDefinition, sources: Sources) -> Metric:
     name = definition.name.removesuffix("_total") if definition.kind == "counter" else definition.name
     family = Metric(name, definition.help, definition.kind)
-    family.samples = _Samples(name, definition, sources)  # type: ignore[assignment]
+    family.samples = _Samples(name, definition, sources)  # type: ignore[assignment]  # an iterable is enough for the exposition
     return family
 
 
 class _Samples(Sequence[Sample]):
-    """The samples of a family, made while they are read.
+    """The samples of a family, generated while they are read.
 
-    A list of 30,000 of them sets off the garbage collector, which stops every thread for longer than a call takes.
+    A list of 30,000 samples would trigger the garbage collector, which stops every thread for longer than a call takes.
     """
 
     def __init__(self, name: str, definition: MetricDefinition, sources: Sources) -> None:

@@ -1,10 +1,12 @@
-"""Every metric as data: the recorder, the exposition, the reference page and the dashboards are made from this."""
+"""The metrics as data, for the recorder, the exposition, the reference page and dashboards."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from failsoft.framework.services.events import LoadGauge
 
 __all__ = [
     "ATTEMPTS",
@@ -16,6 +18,7 @@ __all__ = [
     "DURATION",
     "ERRORS",
     "INFLIGHT",
+    "LOADS",
     "OTHER",
     "RECOVERIES",
     "RETRY_BUDGET",
@@ -28,7 +31,7 @@ __all__ = [
 Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
 
 OTHER = "__other__"
-"""The label value of everything beyond a limit, so that no caller can make the server's memory grow."""
+"""The label value of everything beyond a limit, so that callers cannot make the server's memory grow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,14 +39,14 @@ class MetricDefinition:
     """One metric family.
 
     Args:
-        name: As it is exposed; a counter's ends in `_total`.
-        kind: What Prometheus calls its type.
+        name: The exposed name; that of a counter ends in `_total`.
+        kind: Its Prometheus type.
         help: What it counts, with the unit.
         labels: Its labels, all of them bounded.
-        values: Labels whose values are known beforehand. Their series exist from the start, at zero: otherwise the
-            first failure of a kind shows no rate.
+        values: Labels whose values are known in advance. Their series exist from the start, at zero: otherwise the
+            first failure of a kind would show no rate.
         buckets: Upper bounds of a histogram, without the infinite one.
-        across_workers: How prometheus-client puts a gauge together from several processes.
+        across_workers: How prometheus-client combines a gauge of several processes.
     """
 
     name: str
@@ -52,7 +55,7 @@ class MetricDefinition:
     labels: tuple[str, ...]
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     buckets: tuple[float, ...] = ()
-    across_workers: Literal["livesum", "livemax"] = "livesum"
+    across_workers: Literal["livesum", "livemax", "livemostrecent"] = "livesum"
 
 
 _CALL = ("tool", "operation")
@@ -61,22 +64,22 @@ _STATES = ("closed", "open", "half_open")
 CALLS = MetricDefinition(
     "mcp_tool_calls_total",
     "counter",
-    "Calls by outcome: ok, recovered, degraded, error, rejected (the handler never ran) or cancelled.",
+    "Calls by outcome: ok, replayed, recovered, degraded, error, rejected (the handler never ran) or cancelled.",
     (*_CALL, "outcome"),
-    values={"outcome": ("ok", "recovered", "degraded", "error", "rejected", "cancelled")},
+    values={"outcome": ("ok", "replayed", "recovered", "degraded", "error", "rejected", "cancelled")},
 )
 DURATION = MetricDefinition(
     "mcp_tool_call_duration_seconds",
     "histogram",
     "How long calls took, whatever their outcome.",
     _CALL,
-    # The convention for MCP from 0.01 to 300 seconds, and three finer ones for answers from memory.
+    # The conventional buckets for MCP from 0.01 to 300 seconds, and three smaller ones for responses from memory.
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0),
 )
 ERRORS = MetricDefinition(
     "mcp_tool_errors_total",
     "counter",
-    "Errors that callers were told, bad arguments included.",
+    "Errors returned to callers, bad arguments included.",
     (*_CALL, "category", "code"),
 )
 ATTEMPTS = MetricDefinition(
@@ -108,8 +111,21 @@ CIRCUIT_TRANSITIONS = MetricDefinition(
     values={"to": _STATES},
 )
 RETRY_BUDGET = MetricDefinition(
-    "mcp_retry_budget_tokens", "gauge", "Retries that a dependency's budget still allows.", ("dependency",)
+    "mcp_retry_budget_tokens",
+    "gauge",
+    "Retries that a dependency's budget still allows.",
+    ("dependency",),
+    across_workers="livemostrecent",  # workers share their budgets, so a sum would count a budget several times
 )
+_LOADS: dict[LoadGauge, str] = {
+    "bulkhead_running": "Runs that hold a place of a dependency's bulkhead.",
+    "bulkhead_waiting": "Calls that wait for a place of a dependency's bulkhead.",
+    "concurrency_limit": "The limit that AdaptiveConcurrency has found for a dependency.",
+    "hedges_running": "Extra runs of Hedge that are running.",
+    "idempotency_leases": "Calls with an idempotency key that are running here.",
+}
+LOADS = {name: MetricDefinition(f"mcp_{name}", "gauge", text, ("dependency",)) for name, text in _LOADS.items()}
+"""The metric of each gauge of a `LoadEvent`."""
 STATE_STORE_UNAVAILABLE = MetricDefinition(
     "mcp_state_store_unavailable", "gauge", "1 while the shared state store is lost and calls use local state.", ()
 )
@@ -130,8 +146,9 @@ DEFINITIONS = (
     CIRCUIT_STATE,
     CIRCUIT_TRANSITIONS,
     RETRY_BUDGET,
+    *LOADS.values(),
     STATE_STORE_UNAVAILABLE,
     STATE_STORE_LOSSES,
     BUILD_INFO,
 )
-"""All of them, in the order of the exposition."""
+"""All metrics, in the order of the exposition."""

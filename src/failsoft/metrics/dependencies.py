@@ -1,4 +1,4 @@
-"""What is known of a dependency: the state of its circuit breaker and its retry budget. Told rarely, so kept simply."""
+"""Metrics of a dependency: the state of its circuit breaker, its retry budget, and the load on its strategies."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from contextlib import suppress
 from threading import Lock
 from typing import Any
 
-from failsoft.metrics.definitions import CIRCUIT_STATE, CIRCUIT_TRANSITIONS, RETRY_BUDGET, MetricDefinition
+from failsoft.framework.services.events import LoadGauge
+from failsoft.metrics.definitions import CIRCUIT_STATE, CIRCUIT_TRANSITIONS, LOADS, RETRY_BUDGET, MetricDefinition
 from failsoft.metrics.slots import Row
 
 __all__ = ["DependencyChildren", "DependencySlots"]
 
 
 class DependencySlots:
-    """What is known of one dependency: the state of its breaker, and what its retry budget allows."""
+    """The metric values of one dependency."""
 
-    __slots__ = ("_lock", "_name", "_state", "_tokens", "_transitions")
+    __slots__ = ("_loads", "_lock", "_name", "_state", "_tokens", "_transitions")
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._state: str | None = None
         self._tokens: float | None = None
+        self._loads: dict[MetricDefinition, float] = {}
         self._transitions = dict.fromkeys(CIRCUIT_TRANSITIONS.values["to"], 0)
         self._lock = Lock()
 
@@ -36,12 +38,18 @@ class DependencySlots:
         """Note how many retries the budget allows."""
         self._tokens = tokens
 
+    def load(self, gauge: LoadGauge, value: float) -> None:
+        """Set the value of a gauge."""
+        self._loads[LOADS[gauge]] = value
+
     def rows(self, item: MetricDefinition) -> Iterator[Row]:
         """Yield the samples of one metric; of what was never noted there are none."""
         with self._lock:
             now, transitions, tokens = self._state, self._transitions.copy(), self._tokens
         if item is RETRY_BUDGET and tokens is not None:
             yield "", (self._name,), tokens
+        elif item in self._loads:
+            yield "", (self._name,), self._loads[item]
         elif item is CIRCUIT_STATE and now is not None:
             yield from (("", (self._name, state), float(state == now)) for state in transitions)
         elif item is CIRCUIT_TRANSITIONS and now is not None:
@@ -74,3 +82,8 @@ class DependencyChildren:
         """Note how many retries the budget allows."""
         with suppress(Exception):
             self._families[RETRY_BUDGET].labels(self._name).set(tokens)
+
+    def load(self, gauge: LoadGauge, value: float) -> None:
+        """Set the value of a gauge."""
+        with suppress(Exception):
+            self._families[LOADS[gauge]].labels(self._name).set(value)

@@ -1,4 +1,4 @@
-"""The exposition: what a scrape gets, in the format it asks for, rendered off the event loop."""
+"""The Prometheus exposition, in the format that a scrape asks for, rendered off the event loop."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ __all__ = ["forget_worker", "render", "scrape"]
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 _ACCEPT_AT_MOST = 1_000
 _PAUSE_AFTER = 100
-"""Samples; rendering them takes about a millisecond."""
+"""Samples between two pauses; rendering them takes about a millisecond."""
 _PAUSE_S = 0.0005
 _KINDS = frozenset({"application/openmetrics-text", "text/plain"})
 
 
 class _Collects(Protocol):
-    """A registry, as far as it is read."""
+    """The part of a registry that is used."""
 
     def collect(self) -> Iterable[Metric]:
         """Return the families."""
@@ -35,22 +35,26 @@ class _Collects(Protocol):
 def render(recorder: PrometheusRecorder, accept: str | None = None) -> tuple[bytes, str]:
     """Return the exposition and its content type, OpenMetrics if the `Accept` header prefers it.
 
+    Args:
+        recorder: The recorder, such as `runtime.metrics`.
+        accept: The `Accept` header of the request; None for the Prometheus text format.
+
     With several workers (`PROMETHEUS_MULTIPROC_DIR`) the values of all of them are added up from their files.
     """
     return _rendered(recorder.registry, accept)
 
 
 async def scrape(recorder: PrometheusRecorder, accept: str | None = None) -> tuple[bytes, str]:
-    """Return what `render` does, made in a worker thread that pauses often, so that calls go on meanwhile."""
+    """Return what `render` returns for the `recorder` and the `accept` header, from a thread that yields to calls."""
     return await asyncio.to_thread(lambda: _rendered(_Unhurried(recorder.registry), accept))
 
 
 def forget_worker(pid: int) -> None:
-    """Take a worker process that ended out of the live gauges; its counts stay."""
+    """Remove the worker process `pid`, which has ended, from the live gauges; its counts stay."""
     if is_multiprocess():
         from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - only once a worker has died
 
-        mark_process_dead(pid, os.environ["PROMETHEUS_MULTIPROC_DIR"])  # type: ignore[no-untyped-call]
+        mark_process_dead(pid, os.environ["PROMETHEUS_MULTIPROC_DIR"])  # type: ignore[no-untyped-call]  # prometheus_client has no types here
 
 
 def _rendered(registry: _Collects, accept: str | None) -> tuple[bytes, str]:
@@ -59,15 +63,15 @@ def _rendered(registry: _Collects, accept: str | None) -> tuple[bytes, str]:
     try:
         encode, content_type = choose_encoder(_preferred(accept or ""))
         return encode(registry), content_type
-    except (ValueError, TypeError):  # a version or an escaping that nobody knows
+    except (ValueError, TypeError):  # an unknown version or escaping
         return generate_latest(registry), PLAIN
 
 
 class _Unhurried:
-    """A registry whose samples are handed out with pauses.
+    """A registry that pauses between samples.
 
-    A thread that only computes gives the interpreter away every 5 ms, and the event loop asks for it several times in
-    one call: during a scrape of a thousand operations every call would take 10 to 30 ms longer.
+    A thread that only computes releases the GIL every 5 ms, and the event loop needs it several times per call: during
+    a scrape of a thousand operations every call would take 10 to 30 ms longer.
     """
 
     def __init__(self, registry: _Collects) -> None:
@@ -77,7 +81,7 @@ class _Unhurried:
         """Yield the families."""
         for family in self._registry.collect():
             unhurried = copy.copy(family)
-            unhurried.samples = _Pausing(family.samples)  # type: ignore[assignment]
+            unhurried.samples = _Pausing(family.samples)  # type: ignore[assignment]  # an iterable is enough for the exposition
             yield unhurried
 
 
@@ -93,7 +97,7 @@ class _Pausing:
 
 
 def _preferred(accept: str) -> str:
-    """Return the best offer we can serve, by its `q`: prometheus-client takes the first one that it likes."""
+    """Return the best supported media type by its `q`; prometheus-client takes the first supported one."""
     best, best_weight = "", 0.0
     for offer in accept[:_ACCEPT_AT_MOST].split(","):
         kind, *parameters = (part.strip() for part in offer.split(";"))

@@ -1,4 +1,4 @@
-"""Values of labels: short, printable, and no more of them than a limit."""
+"""Label values: short, printable, bounded in number."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LABEL_AT_MOST = 128
 
 
 def label(value: str) -> str:
-    """Return the value as a label: one line that can be encoded, of at most 128 characters."""
+    """Return the value as a label: one line of at most 128 characters that can be encoded."""
     return bounded(value, _LABEL_AT_MOST)
 
 
 class Admission(Generic[K]):
-    """Lets the first `limit` distinct keys in; every later one becomes `other`. Not thread-safe by itself."""
+    """Accepts the first `limit` distinct keys; every later one becomes `other`. Not thread-safe by itself."""
 
     __slots__ = ("_admitted", "_limit", "_other")
 

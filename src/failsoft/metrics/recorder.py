@@ -1,4 +1,4 @@
-"""`PrometheusRecorder`: gives every operation its own numbers, and shows them all on a registry."""
+"""`PrometheusRecorder`: metrics per operation, exposed by one registry."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from failsoft._version import __version__
+from failsoft.framework.call.ports import OperationMetrics
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.events import BudgetEvent, CircuitEvent, Event, StateStoreEvent
-from failsoft.framework.ports import OperationMetrics
+from failsoft.framework.services.events import BudgetEvent, CircuitEvent, Event, LoadEvent, StateStoreEvent
 from failsoft.metrics.definitions import BUILD_INFO, OTHER, MetricDefinition
 from failsoft.metrics.dependencies import DependencyChildren, DependencySlots
 from failsoft.metrics.labels import Admission, label
@@ -37,23 +37,23 @@ def is_multiprocess() -> bool:
 class PrometheusRecorder:
     """The recorder of a runtime: exact, thread-safe, bounded; it never raises into a call.
 
-    Calls are counted through `bind`; what is told of dependencies and of the state store comes as events.
+    Calls are counted through `bind`; dependencies and the state store are counted from events.
 
-    prometheus-client is loaded when the registry is first asked for, unless several workers share their numbers
-    through it (`PROMETHEUS_MULTIPROC_DIR`).
+    prometheus-client is loaded when the registry is first used, unless several workers share their values through it
+    (`PROMETHEUS_MULTIPROC_DIR`).
 
     Args:
-        registry: Where the families are registered; a registry of its own by default, so that nothing of the process
-            shows through and two runtimes do not meet.
+        registry: Where the families are registered; by default a separate registry, so that runtimes do not share
+            metrics with each other or with the process.
         label_limit: Operations, and dependencies, that get labels of their own; further ones share `__other__`.
-        code_limit: Codes, and strategies, that are told apart within one operation.
+        code_limit: Codes, and strategies, with a series of their own within one operation.
 
     Raises:
-        CONFIG_ERROR: Workers should share their numbers and cannot.
+        CONFIG_ERROR: Workers cannot share their values.
     """
 
-    listens_to = (CircuitEvent, BudgetEvent, StateStoreEvent)
-    """What `on_event` is for; events of other kinds need not be made for it."""
+    listens_to = (CircuitEvent, BudgetEvent, LoadEvent, StateStoreEvent)
+    """The events that `on_event` handles; others need not be created for it."""
 
     def __init__(
         self, registry: CollectorRegistry | None = None, *, label_limit: int = 1_000, code_limit: int = 100
@@ -75,7 +75,7 @@ class PrometheusRecorder:
 
     @property
     def registry(self) -> CollectorRegistry:
-        """The registry that shows the numbers; with several workers, those of all of them."""
+        """The registry with the values; with several workers, those of all of them."""
         with self._lock:
             if self._registry is None:
                 from prometheus_client import CollectorRegistry  # noqa: PLC0415 - 60 ms, for those who scrape
@@ -93,11 +93,13 @@ class PrometheusRecorder:
             return bound
 
     def on_event(self, event: Event) -> None:
-        """Note what happened to a dependency, or to the state store."""
+        """Record an event of a dependency or of the state store."""
         if isinstance(event, CircuitEvent):
             self.circuit_state(event.dependency, event.state)
         elif isinstance(event, BudgetEvent):
             self.retry_budget(event.dependency, event.tokens)
+        elif isinstance(event, LoadEvent):
+            self._dependency(event.dependency).load(event.gauge, event.value)
         elif isinstance(event, StateStoreEvent):
             self._store.note(is_available=event.available)
 
@@ -110,6 +112,8 @@ class PrometheusRecorder:
         self._dependency(dependency).allow(tokens)
 
     def _dependency(self, name: str) -> DependencySlots | DependencyChildren:
+        if (known := self._dependencies.get(name)) is not None:  # a name that is its own label
+            return known
         with self._lock:
             key = self._names(label(name))
             known = self._dependencies.get(key)
@@ -134,7 +138,7 @@ class PrometheusRecorder:
         if self._shared:
             from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415 - as above
 
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # prometheus_client has no types here
         else:
             from failsoft.metrics.collector import SlotCollector  # noqa: PLC0415 - as above
 
@@ -167,7 +171,7 @@ def _build_rows(item: MetricDefinition) -> Iterator[Row]:
 
 
 def _check_sharing() -> None:
-    """Refuse what would lose numbers in silence: no folder, or a prometheus-client that was loaded without it."""
+    """Reject configurations that would lose values: no folder, or a prometheus-client that was loaded without it."""
     if not Path(os.environ[_FOLDER]).is_dir():
         raise ConfigurationError(
             issue=f"{_FOLDER} is not a folder", resolution="create an empty folder for it before the workers start"

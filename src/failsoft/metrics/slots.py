@@ -1,7 +1,7 @@
-"""Counting within one process: plain numbers under one lock per operation, made into families at the scrape.
+"""Per-operation metrics of one process: plain values with one lock, converted to families at the scrape.
 
-A call takes three short locks in place of five chains of methods: less than a third of the time of prometheus-client's
-children. What is exposed is the same, byte for byte, and a test holds it to that.
+A call takes three short locks instead of five chains of methods: less than a third of the time of prometheus-client's
+children. A test compares the exposition with theirs byte for byte.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import accumulate
 from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 
-from failsoft.framework.ports import AttemptResult, Outcome, RecoveryOutcome
+from failsoft.framework.call.ports import AttemptResult, Outcome, RecoveryOutcome
 from failsoft.metrics.definitions import (
     ATTEMPTS,
     CALLS,
@@ -36,7 +36,7 @@ _LE = (*(str(bound) for bound in _BOUNDS), "+Inf")
 
 
 class Numbers(NamedTuple):
-    """What the slots of one operation held at one moment; `buckets` are not cumulative, the last one is open."""
+    """A snapshot of the slots of one operation; `buckets` are not cumulative, the last one has no upper bound."""
 
     labels: Pair
     inflight: int
@@ -61,12 +61,12 @@ class Numbers(NamedTuple):
 
 
 class Slots:
-    """The numbers of one operation. Threads may share them; no count is lost, and counting never raises.
+    """The metric values of one operation. Thread-safe and exact; counting never raises.
 
     Args:
         tool: The first label.
         operation: The second label.
-        limit: Distinct codes, and distinct strategies, that are told apart.
+        limit: Distinct codes, and distinct strategies, with a series of their own.
     """
 
     never_raises = True
@@ -89,7 +89,7 @@ class Slots:
     def __init__(self, tool: str, operation: str, limit: int) -> None:
         self.labels = (tool, operation)
         lock = Lock()
-        # Bound once: `with lock` looks both methods up every time, which makes the call a quarter dearer.
+        # Bound once: `with lock` looks both methods up every time, which makes a call a quarter more expensive.
         self._acquire: Callable[[], bool] = lock.acquire
         self._release: Callable[[], None] = lock.release
         self._inflight = 0
@@ -118,7 +118,7 @@ class Slots:
             self._calls[outcome] += 1
             self._buckets[bisect_left(_BOUNDS, duration_s)] += 1
             self._seconds += duration_s
-        except Exception:  # noqa: BLE001, S110 - an outcome that nobody knows is not counted; the call goes on
+        except Exception:  # noqa: BLE001, S110 - an unknown outcome is not counted; the call goes on
             pass
         finally:
             self._release()
@@ -134,7 +134,7 @@ class Slots:
             self._release()
 
     def failed(self, category: str, code: str) -> None:
-        """Count an error that the caller was told."""
+        """Count an error that was returned to the caller."""
         self._count(self._errors, self._codes, category, code)
 
     def recovery(self, strategy: str, result: RecoveryOutcome) -> None:
@@ -142,7 +142,7 @@ class Slots:
         self._count(self._recoveries, self._strategies, strategy, result)
 
     def numbers(self) -> Numbers:
-        """Return copies of the numbers, all of one moment."""
+        """Return a consistent copy of the values."""
         self._acquire()
         try:
             return Numbers(

@@ -1,4 +1,4 @@
-"""What is known of the shared state store: whether it is lost, and how often it was. Zeros where there is none."""
+"""Metrics of the shared state store: whether it is unavailable, and how often it became so; zeros without one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["StateStoreChildren", "StateStoreSlots"]
 
 
 class StateStoreSlots:
-    """The numbers of one process."""
+    """The values of one process."""
 
     __slots__ = ("_is_available", "_losses")
 

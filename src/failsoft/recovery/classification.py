@@ -1,13 +1,13 @@
-"""Whether a failed call may run again, decided before any policy: one pure function over facts, no strategy in it."""
+"""Decides whether a failed call may run again: a pure function over facts, independent of any strategy."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from failsoft.framework.context import CallContext
+from failsoft.framework.answer.stop_reason import StopReason
+from failsoft.framework.call.call import Call
 from failsoft.framework.errors import CircuitOpen, RetryWhen, ToolError
-from failsoft.framework.stop_reason import StopReason
 
 __all__ = ["Phase", "Situation", "phase_of", "situation_of", "verdict"]
 
@@ -19,13 +19,13 @@ _PHASES: dict[str, Phase] = {"none": "not_sent", "unknown": "may_have_happened",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What is known when a run of a handler has failed.
+    """Facts known when a run of a handler has failed.
 
     Args:
         category: The category of the error.
-        retry: What its class says about a repeat; only `after_delay` is cured by waiting.
+        retry: When the error class allows a retry; only `after_delay` errors are transient.
         phase: How far the work got.
-        is_repeatable: Whether the operation is read-only or idempotent. One that says nothing about itself is not.
+        is_repeatable: Whether the operation is declared read-only or idempotent.
         attempts_left: Further runs that the strategy may make.
         wait_s: The pause before the next run, in seconds.
         patience_s: The longest pause that the strategy makes, in seconds.
@@ -45,8 +45,12 @@ class Situation:
 def verdict(situation: Situation, *, has_budget: bool = True) -> StopReason | None:
     """Return why the call must not run again, or None if it may.
 
-    The reasons that no option can change come first, so that the one that is told is the deepest. The budget is the
-    last, because asking it costs a token.
+    Reasons that no option can change come first, so that the most fundamental one is reported. The budget comes last,
+    because checking it costs a token.
+
+    Args:
+        situation: What is known about the failed call.
+        has_budget: Whether the retry budget has a token.
 
     >>> lost = Situation(category="timeout", retry="after_delay", phase="may_have_happened", is_repeatable=False)
     >>> verdict(lost)
@@ -65,8 +69,8 @@ def verdict(situation: Situation, *, has_budget: bool = True) -> StopReason | No
     return next((reason for reason, holds in found.items() if holds), None)
 
 
-def phase_of(error: ToolError, call: CallContext) -> Phase:
-    """Return how far the work got; a read-only operation has none that could be done twice."""
+def phase_of(error: ToolError, call: Call) -> Phase:
+    """Return how far the work got; always `not_sent` for a read-only operation, which is safe to run twice."""
     if call.read_only or call.attempt == 0:
         return "not_sent"
     return _PHASES[call.worst_effect(error)]
@@ -74,7 +78,7 @@ def phase_of(error: ToolError, call: CallContext) -> Phase:
 
 def situation_of(
     error: ToolError,
-    call: CallContext,
+    call: Call,
     *,
     attempts_left: int = 1,
     wait_s: float = 0.0,

@@ -1,38 +1,34 @@
-"""Which strategies cannot stand together in one operation; refused when the toolset is made, with the reason."""
+"""Rejects conflicting strategies of one operation when the toolset is constructed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from failsoft.framework.call.ports import CalledOperation
+from failsoft.framework.call.recovery_port import strategy_name
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.ports import CalledOperation
-from failsoft.framework.recovery_port import strategy_name
-from failsoft.recovery.attempt_timeout import AttemptTimeout
-from failsoft.recovery.hedge import Hedge
-from failsoft.recovery.retry import Retry
+from failsoft.recovery.facts import facts_of
+from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout
+from failsoft.recovery.strategies.hedge import Hedge
+from failsoft.recovery.strategies.retry import Retry
 
-__all__ = ["check_combination", "check_retries"]
-
-_ONE = frozenset(
-    {"attempt_timeout", "chaos", "hedge", "idempotency", "repair_arguments", "retry_budget", "stale_cache"}
-)
-_ONE_FOR_A_DEPENDENCY = frozenset({"bulkhead", "circuit_breaker"})
+__all__ = ["check_combination", "check_retries", "check_shared", "shared_by_dependency"]
 
 
 def check_combination(strategies: Iterable[Any], bound: CalledOperation) -> None:
-    """Refuse strategies of one operation that contradict each other.
+    """Reject conflicting strategies of one operation.
 
     Raises:
-        CONFIG_ERROR: Two of a kind of which there can be one, two for one dependency, or one that never gets its turn.
+        CONFIG_ERROR: A duplicate strategy, two for the same dependency, or one that would never take effect.
     """
     listed = list(strategies)
     seen: set[tuple[str, str | None]] = set()
     for strategy in listed:
-        name = strategy_name(strategy)
-        if name not in _ONE | _ONE_FOR_A_DEPENDENCY:
+        name, facts = strategy_name(strategy), facts_of(strategy)
+        if facts is None or facts.single_for is None:
             continue
-        dependency = strategy.options.dependency if name in _ONE_FOR_A_DEPENDENCY else None
+        dependency = strategy.options.dependency if facts.single_for == "dependency" else None
         if (name, dependency) in seen:
             where = f" for the dependency '{dependency}'" if dependency else ""
             issue = f"'{bound.name}' has two strategies '{name}'{where}, and it is not clear which one counts"
@@ -42,7 +38,7 @@ def check_combination(strategies: Iterable[Any], bound: CalledOperation) -> None
 
 
 def _check_turns(strategies: Iterable[Any], bound: CalledOperation) -> None:
-    """Refuse a hedge that would start when the run beside it has been ended already."""
+    """Reject a hedge whose delay exceeds the attempt's time limit."""
     limit = next((item.options.seconds for item in strategies if isinstance(item, AttemptTimeout)), None)
     delay = next((item.options.delay_s for item in strategies if isinstance(item, Hedge)), None)
     if limit is not None and delay is not None and delay >= limit:
@@ -53,13 +49,41 @@ def _check_turns(strategies: Iterable[Any], bound: CalledOperation) -> None:
 
 
 def check_retries(strategies: Iterable[Any], error: str, bound: CalledOperation) -> None:
-    """Refuse two `Retry` for one class of errors.
+    """Reject two `Retry` for one error class.
 
     Raises:
-        CONFIG_ERROR: The second would go on where the first has given up, so that their attempts add up.
+        CONFIG_ERROR: The second would continue where the first gave up, so their attempts would add up.
     """
     if len([item for item in strategies if isinstance(item, Retry)]) > 1:
         raise ConfigurationError(
             issue=f"'{bound.name}' has two Retry for {error}, and the second would go on where the first gives up",
             resolution="keep one",
         )
+
+
+def shared_by_dependency(strategies: Iterable[Any]) -> Mapping[tuple[str, str], Any]:
+    """Return the options of the strategies for a dependency, by the strategy's name and the dependency."""
+    with_options: list[tuple[str, Any]] = [(strategy_name(item), getattr(item, "options", None)) for item in strategies]
+    return {(name, item.dependency): item for name, item in with_options if getattr(item, "dependency", None)}
+
+
+def check_shared(operations: Iterable[CalledOperation]) -> None:
+    """Refuse circuit breakers of one dependency with different options: they are one circuit.
+
+    Raises:
+        CONFIG_ERROR: With both operations and the options in which they differ.
+    """
+    first: dict[str, tuple[CalledOperation, Any]] = {}
+    for bound in operations:
+        for (name, dependency), options in shared_by_dependency(bound.in_force).items():
+            if name != "circuit_breaker":
+                continue
+            other, known = first.setdefault(dependency, (bound, options))
+            if known != options:
+                differing = [field for field in known.__slots__ if getattr(known, field) != getattr(options, field)]
+                places = [f"'{item.tool_name}.{item.name}'" for item in (other, bound)]
+                raise ConfigurationError(
+                    issue=f"the circuit breakers of the dependency '{dependency}' in {' and '.join(places)} are one "
+                    f"circuit and have different options: {', '.join(differing)}",
+                    resolution="give them the same options, or other names of dependencies",
+                )

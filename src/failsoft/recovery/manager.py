@@ -8,9 +8,19 @@ from typing import Any, Self, cast
 
 from loguru import logger
 
+from failsoft.framework.answer.receipt import RecoveryReceipt
+from failsoft.framework.answer.stop_reason import StopReason
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.chain import Link
+from failsoft.framework.call.ports import CalledOperation
+from failsoft.framework.call.recovery_port import (
+    PlacedStrategy,
+    RecoveryResult,
+    RecoveryStrategy,
+    RuledResult,
+    strategy_name,
+)
 from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.chain import Link
-from failsoft.framework.context import CallContext
 from failsoft.framework.errors import (
     BadOutput,
     DatabaseError,
@@ -22,18 +32,14 @@ from failsoft.framework.errors import (
     Unavailable,
     UpstreamError,
 )
-from failsoft.framework.ports import CalledOperation
-from failsoft.framework.receipt import RecoveryReceipt
-from failsoft.framework.recovery_port import PlacedStrategy, RecoveryResult, RecoveryStrategy, strategy_name
-from failsoft.framework.stop_reason import StopReason
 from failsoft.framework.text import bounded
-from failsoft.recovery.alternate_paths import AlternatePaths
 from failsoft.recovery.classification import situation_of, verdict
 from failsoft.recovery.combinations import check_combination, check_retries
-from failsoft.recovery.idempotency import Idempotency
 from failsoft.recovery.noting import note_recovery
-from failsoft.recovery.retry import Retry
-from failsoft.recovery.retry_budget import RetryBudget
+from failsoft.recovery.strategies.alternate_paths.strategy import AlternatePaths
+from failsoft.recovery.strategies.idempotency.strategy import Idempotency
+from failsoft.recovery.strategies.retry import Retry
+from failsoft.recovery.strategies.retry_budget import RetryBudget
 
 __all__ = ["RecoveryManager"]
 
@@ -41,15 +47,15 @@ __all__ = ["RecoveryManager"]
 class RecoveryManager:
     """Strategies per error class, looked up along the class's MRO, the most specific class first.
 
-    A manager holds what it is given and what is registered; `RecoveryManager.default()` is what a runtime gets.
+    A new manager holds only the strategies passed in; `RecoveryManager.default()` is the one a runtime uses.
 
     Args:
-        strategies: One strategy, or several in their order, for each error class.
+        strategies: One strategy, or several in order, for each error class.
 
     Raises:
         TypeError: As with `register`.
 
-    Example:
+    Examples:
         >>> manager = RecoveryManager({Unavailable: Retry(attempts=5)})
         >>> manager.register(DocumentNotFound, AlternatePaths("path"))
         >>> manager.describe()
@@ -69,7 +75,7 @@ class RecoveryManager:
     def default(cls) -> Self:
         """Return the manager of the default runtime.
 
-        Alternate paths for documents, and retries for what waiting cures, within one budget for each toolset.
+        It tries alternate paths for missing documents and retries transient errors, within one budget per toolset.
         """
         manager = cls()
         manager.register(DocumentNotFound, AlternatePaths())
@@ -80,10 +86,10 @@ class RecoveryManager:
         return manager
 
     def register(self, error: type[ToolError], *strategies: RecoveryStrategy) -> None:
-        """Add strategies for an error class and everything below it, after those it has.
+        """Add strategies for an error class and its subclasses, after the registered ones.
 
         Raises:
-            TypeError: One of them is no strategy: it needs `async def attempt(error, call)`.
+            TypeError: A strategy lacks `async def attempt(error, call)`.
         """
         for strategy in strategies:
             if isinstance(strategy, type) or not isinstance(strategy, RecoveryStrategy):
@@ -93,10 +99,10 @@ class RecoveryManager:
         self._found.clear()
 
     def add(self, *strategies: RecoveryStrategy | PlacedStrategy) -> None:
-        """Add strategies for every call: those with a place in the chain, and those for any error.
+        """Add strategies for every call: those that wrap the call, and those that react to any error.
 
         Raises:
-            TypeError: One of them is neither.
+            TypeError: A strategy is neither.
         """
         for strategy in strategies:
             is_placed = not isinstance(strategy, type) and isinstance(strategy, PlacedStrategy)
@@ -107,16 +113,16 @@ class RecoveryManager:
 
     @property
     def strategies(self) -> tuple[Any, ...]:
-        """Every strategy that it holds, each once."""
+        """All registered strategies, without duplicates."""
         listed = [*self._placed, *(strategy for listed in self._table.values() for strategy in listed)]
         return tuple({id(strategy): strategy for strategy in listed}.values())
 
     def reconfigured(self, change: Callable[[Any], Any | None], added: Sequence[Any]) -> Self:
-        """Return a manager like this one.
+        """Return a changed copy of this manager.
 
         Args:
-            change: Returns what takes a strategy's place: itself, another one, or None.
-            added: Strategies for every call.
+            change: Returns the replacement for a strategy; None removes it.
+            added: Further strategies for every call.
         """
         made = {id(strategy): change(strategy) for strategy in self.strategies}
         twin = copy.copy(self)
@@ -133,35 +139,44 @@ class RecoveryManager:
         self._found = {}
 
     def with_strategies(self, strategies: Sequence[RecoveryStrategy | PlacedStrategy]) -> RecoveryManager:
-        """Return a manager that has just these, for every error: what `@operation(recovery=[...])` sets."""
+        """Return a manager with only these strategies, for every error: what `@operation(recovery=[...])` sets.
+
+        The current retry budget is kept unless the list contains one.
+        """
         if isinstance(strategies, (str, RecoveryStrategy, PlacedStrategy)):
             msg = f"recovery takes a list of strategies: recovery=[{bounded(repr(strategies))}]"
             raise TypeError(msg)
         own = RecoveryManager()
         own.add(*strategies)
+        if not any(isinstance(strategy, RetryBudget) for strategy in own._placed):
+            own.add(*(strategy for strategy in self._placed if isinstance(strategy, RetryBudget)))
         return own
 
     def links(self, bound: CalledOperation) -> list[Link]:
-        """Return the links of the strategies that stand in the chain, for one operation.
+        """Return the links of the strategies that wrap the calls of one operation.
 
-        Callers may send idempotency keys whatever strategies there are.
+        Idempotency keys are always supported, whether or not `Idempotency` is listed.
 
         Raises:
-            CONFIG_ERROR: Strategies that cannot stand together, or not in this operation; the message says why.
+            CONFIG_ERROR: The strategies conflict, or do not suit this operation; the message says why.
         """
         check_combination(self._placed, bound)
         for error in self._table:
             check_retries(self.strategies_for(error), error.__name__, bound)
-        bound.budget = None  # a budget among the strategies sets it; after a reload there may be none
+        bound.marks_effects = bound.derives_keys = False  # set by the link of `Idempotency`
+        attempts = [item.options.attempts for item in self.strategies if isinstance(item, Retry)]
+        bound.most_runs = max(attempts, default=None)
+        bound.budget = None  # set again by `RetryBudget.links`; a reload may have removed it
+        bound.in_force = self.strategies
         has_keys = any(isinstance(strategy, Idempotency) for strategy in self._placed)
         placed = self._placed if has_keys else [Idempotency(), *self._placed]
         return [link for strategy in placed for link in strategy.links(bound)]
 
     def strategies_for(self, error: type[ToolError]) -> tuple[RecoveryStrategy, ...]:
-        """Return the strategies for an error class in the order in which they are tried, each once."""
+        """Return the strategies for an error class in the order in which they are tried, without duplicates."""
         found = self._found.get(error)
         if found is None:
-            # By identity: a strategy may be a dataclass, which has no hash.
+            # By identity: a strategy may be a dataclass, which is not hashable.
             listed = {id(strategy): strategy for kind in error.__mro__ for strategy in self._table.get(kind, ())}
             found = self._found[error] = tuple(listed.values())
         return found
@@ -171,16 +186,16 @@ class RecoveryManager:
         strategies = [strategy for listed in self._table.values() for strategy in listed]
         return list(dict.fromkeys(map(strategy_name, strategies)))
 
-    async def recover(self, error: ToolError, call: CallContext) -> Any:
+    async def recover(self, error: ToolError, call: Call) -> Any:
         """Return a value in place of the error and note the receipt on the call.
 
         Raises:
-            ToolError: No strategy had anything to offer: the error itself, or the better one that a strategy raised.
-                Why the handler was not run again is then noted on the call.
+            ToolError: No strategy succeeded: the error itself, or a more specific one that a strategy raised. The
+                reason why the handler was not run again is noted on the call.
         """
         arguments = call.arguments
         for strategy in self.strategies_for(type(error)):
-            call.error, call.arguments = error, arguments  # the strategy before may have tried others
+            call.error, call.arguments = error, arguments  # the previous strategy may have changed them
             name = strategy_name(strategy)
             try:
                 result = await strategy.attempt(error, call)
@@ -195,7 +210,7 @@ class RecoveryManager:
                     _report_broken(strategy, raised)
                 continue
             finally:
-                call.refused = None  # its traceback leads back to this call
+                call.refused = None  # its traceback refers to this call
             note_recovery(call, name, "skipped" if receipt is None else "recovered", error)
             if receipt is not None:
                 call.recovered(receipt)
@@ -205,35 +220,37 @@ class RecoveryManager:
         try:
             raise error
         finally:
-            del error  # its traceback holds this frame: only the garbage collector could part the two
+            del error  # its traceback holds this frame: a reference cycle
 
 
-def _why_not_again(error: ToolError, call: CallContext) -> StopReason:
-    """Return why nothing was run again, where no strategy has said so."""
+def _why_not_again(error: ToolError, call: Call) -> StopReason:
+    """Return why the handler was not run again if no strategy has set a reason."""
     reason = verdict(situation_of(error, call))
     if call.attempt == 0 and reason != "circuit_open":
         return "rejected"
     return reason or "no_strategy"
 
 
-def _accepted(strategy: RecoveryStrategy, result: RecoveryResult, call: CallContext) -> tuple[Any, RecoveryReceipt]:
-    """Return what a strategy found, held to what the operation promises, and the receipt for it."""
+def _accepted(strategy: RecoveryStrategy, result: RecoveryResult, call: Call) -> tuple[Any, RecoveryReceipt]:
+    """Return a strategy's value, conformed to the operation's result type, and its receipt."""
     try:
         value = call.bound.result.conform(result.value)
     except BadOutput as error:
         msg = f"the strategy '{strategy_name(strategy)}' found a value that does not fit the operation"
         raise TypeError(msg) from error
     message, changed = bounded(str(result.message)), dict(result.changed)
-    return value, RecoveryReceipt(strategy_name(strategy), message, call.attempt, changed, bool(result.degraded))
+    rule = bounded(str(result.rule), 64) if isinstance(result, RuledResult) else ""
+    receipt = RecoveryReceipt(strategy_name(strategy), message, call.attempt, changed, bool(result.degraded), rule)
+    return value, receipt
 
 
 def _report_broken(strategy: RecoveryStrategy, raised: BaseException) -> None:
-    """Log a strategy that broke: the caller keeps the first error, which says more than the strategy's own."""
+    """Log a strategy that raised: the caller gets the original error, which is more useful."""
     logger.opt(exception=raised).error("A recovery strategy failed", strategy=strategy_name(strategy))
 
 
 def _what_is_missing(strategy: object) -> str:
-    """Return the likely mistake of somebody who gave this for a strategy that answers errors."""
+    """Return why an object is not a recovery strategy."""
     if isinstance(strategy, type):
         return f"it is a class; make one, {strategy.__name__}(...)"
     if isinstance(strategy, PlacedStrategy):

@@ -1,24 +1,24 @@
-"""One place where a strategy at work is counted, logged and announced."""
+"""Counts, logs and publishes each use of a recovery strategy, and the load on it."""
 
 from __future__ import annotations
 
-from failsoft.framework import logs
-from failsoft.framework.context import CallContext
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.ports import CalledOperation, RecoveryOutcome
 from failsoft.framework.errors import ToolError
-from failsoft.framework.events import RecoveryEvent
-from failsoft.framework.ports import RecoveryOutcome
+from failsoft.framework.observability import logs
+from failsoft.framework.services.events import Events, LoadEvent, LoadGauge, RecoveryEvent
 
-__all__ = ["note_recovery"]
+__all__ = ["Gauge", "note_recovery"]
 
 
-def note_recovery(call: CallContext, strategy: str, result: RecoveryOutcome, error: ToolError | None = None) -> None:
-    """Count, log and announce that a strategy was tried on an error.
+def note_recovery(call: Call, strategy: str, result: RecoveryOutcome, error: ToolError | None = None) -> None:
+    """Count, log and publish that a strategy was tried on an error.
 
     Args:
         call: The call.
         strategy: The strategy's name.
-        result: What came of it. One that had nothing to offer is not logged.
-        error: What it was tried on; None for a run that was only slow, which is no event.
+        result: The outcome. `skipped` is not logged.
+        error: The error; None for a run that was only slow, for which no event is published.
     """
     bound = call.bound
     bound.metrics.recovery(strategy, result)
@@ -36,3 +36,39 @@ def note_recovery(call: CallContext, strategy: str, result: RecoveryOutcome, err
         attempt=call.attempt,
     )
     bound.events.publish(event)
+
+
+class Gauge:
+    """A number about a strategy, published as `LoadEvent` when it changes.
+
+    Args:
+        name: Which gauge.
+        dependency: The dependency, else `<toolset>.<operation>`.
+        events: Where it is published.
+    """
+
+    __slots__ = ("_dependency", "_events", "_name", "value")
+
+    def __init__(self, name: LoadGauge, dependency: str, events: Events) -> None:
+        self._name: LoadGauge = name
+        self._dependency = dependency
+        self._events = events
+        self.value = 0
+
+    @classmethod
+    def of(cls, name: LoadGauge, bound: CalledOperation) -> Gauge:
+        """Return the gauge of an operation, the same one after its strategies were linked anew."""
+        operation = f"{bound.tool_name}.{bound.name}"
+        store = bound.state.private_to(bound.tool)
+        return store.companion(f"{name}:{operation}", lambda: cls(name, operation, bound.events))
+
+    def set(self, value: int) -> None:
+        """Set the value."""
+        if value != self.value:
+            self.value = value
+            if self._events.wants(LoadEvent):
+                self._events.publish(LoadEvent(gauge=self._name, dependency=self._dependency, value=value))
+
+    def add(self, amount: int) -> None:
+        """Add to the value."""
+        self.set(self.value + amount)

@@ -1,9 +1,12 @@
-"""A server put together: tools, their box, their lifecycle, and the SDK's server that offers them."""
+"""Assembles a server: its tools, their toolbox and lifecycle, and the SDK's server."""
 
 from __future__ import annotations
 
-import inspect
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import metadata
+from importlib.metadata import PackageNotFoundError
 from typing import Any
 
 from loguru import logger
@@ -11,12 +14,13 @@ from mcp.server import Server
 
 from failsoft._version import __version__
 from failsoft.framework.normalize import load_rules
-from failsoft.framework.settings import Settings
-from failsoft.framework.tool import BaseTool
-from failsoft.framework.toolbox import Toolbox
-from failsoft.server.lifecycle import Lifecycle
-from failsoft.server.protocol import ToolProtocol
+from failsoft.framework.services.settings import Settings
+from failsoft.framework.tool.base import BaseTool
+from failsoft.framework.tool.toolbox import Toolbox
+from failsoft.server.lifecycle.lifecycle import Lifecycle
+from failsoft.server.protocol.tools import ToolProtocol
 from failsoft.server.registry import Tools, as_tools
+from failsoft.server.start_checks import check_dependencies, warn_of_misspelt_variables
 
 __all__ = ["Assembly", "assemble", "mcp_server"]
 
@@ -25,7 +29,7 @@ _SHUTDOWN_LIMIT_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """One server and everything that belongs to it."""
+    """A server with its tools, toolbox and lifecycle."""
 
     name: str
     version: str
@@ -36,13 +40,16 @@ class Assembly:
     server: Server[Any]
 
 
-def assemble(tools: Tools, *, name: str | None = None, instructions: str | None = None) -> Assembly:
+def assemble(
+    tools: Tools, *, name: str | None = None, version: str | None = None, instructions: str | None = None
+) -> Assembly:
     """Return a server for these tools.
 
     Args:
         tools: Toolsets, or what makes them.
         name: What the server calls itself; by default the name of its only toolset, else `failsoft`.
-        instructions: What it tells clients about itself; by default what the docstrings of the toolsets say.
+        version: The version that it reports; by default that of the package that the tools are from.
+        instructions: What it tells clients about itself; by default the `introduction` of each toolset.
 
     Raises:
         CONFIG_ERROR: Two tools have one name, or something given is no toolset.
@@ -53,36 +60,54 @@ def assemble(tools: Tools, *, name: str | None = None, instructions: str | None 
     for tool in made:
         if tool.runtime.configuration is not None:
             tool.runtime.configuration.check_tools([other.name for other in made])
+    check_dependencies(made)
     _warn_of_stacks(made)
-    load_rules()  # a package of somebody else's is imported now, and not while the first failing call waits
+    warn_of_misspelt_variables(made)
+    load_rules()  # imports third-party packages now and not during the first failing call
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     protocol = ToolProtocol(toolbox, lifecycle, max_response_bytes=settings.max_response_bytes)
     name = name or (made[0].name if len(made) == 1 else "failsoft")
-    server = protocol.server(name, version=__version__, instructions=instructions or _introduced(made))
-    return Assembly(name, __version__, made, toolbox, lifecycle, settings, server)
+    for tool in made:
+        tool.server_name = name
+    version = version or _version_of(made)
+    server = protocol.server(name, version=version, instructions=instructions or _introduced(made))
+    return Assembly(name, version, made, toolbox, lifecycle, settings, server)
 
 
-def mcp_server(tools: Tools, *, name: str | None = None, instructions: str | None = None) -> Server[Any]:
+def mcp_server(
+    tools: Tools, *, name: str | None = None, version: str | None = None, instructions: str | None = None
+) -> Server[Any]:
     """Return a low-level server of the `mcp` SDK that offers these tools, for any transport of yours.
 
     Args:
         tools: Toolsets, their classes, or a function that returns either.
         name: What the server calls itself; by default the name of its only toolset, else `failsoft`.
-        instructions: What it tells clients about itself; by default what the docstrings of the toolsets say.
+        version: The version that it reports; by default that of the package that the tools are from.
+        instructions: What it tells clients about itself; by default the `introduction` of each toolset.
 
     Raises:
         CONFIG_ERROR: Two tools have one name, or something given is no toolset.
     """
-    return assemble(tools, name=name, instructions=instructions).server
+    return assemble(tools, name=name, version=version, instructions=instructions).server
+
+
+def _version_of(tools: tuple[BaseTool, ...]) -> str:
+    """Return the version of the package that all tools are from; failsoft's if they are from several or from none."""
+    packages = {type(tool).__module__.partition(".")[0] for tool in tools}
+    package = packages.pop() if len(packages) == 1 else "failsoft"
+    declared = getattr(sys.modules.get(package), "__version__", None)
+    with suppress(PackageNotFoundError):
+        return str(declared or metadata.version(package))
+    return __version__
 
 
 def _warn_of_stacks(tools: tuple[BaseTool, ...]) -> None:
-    """Say in the log that callers see stack traces: in production that is a decision, and easily a forgotten one."""
+    """Log a warning that callers see stack traces, which is rarely intended in production."""
     every = [tool.runtime.settings for tool in tools]
     if any(settings.debug_stack and settings.environment == "production" for settings in every):
         logger.warning("Callers are sent stack traces in production: FAILSOFT_DEBUG_STACK is set")
 
 
 def _introduced(tools: tuple[BaseTool, ...]) -> str | None:
-    described = [(tool.name, inspect.cleandoc(type(tool).__doc__ or "")) for tool in tools]
+    described = [(tool.name, tool.introduction()) for tool in tools]
     return "\n".join(f"{name}: {text}" for name, text in described if text) or None

@@ -1,4 +1,4 @@
-"""Where tools come from: toolsets by name through entry points, anything else as `module:attribute`."""
+"""Look-up of tools: toolsets by name through entry points, anything else as `module:attribute`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeAlias
 
-from failsoft.framework.canonical import SystemErrorFactory
+from failsoft.framework.diagnostics.tracebacks import author_line
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import BootstrapFailure, ConfigurationError, ToolError
+from failsoft.framework.standalone.system_error import SystemErrorFactory
 from failsoft.framework.text import bounded
-from failsoft.framework.tool import BaseTool
+from failsoft.framework.tool.base import BaseTool
 
 __all__ = [
     "ENTRY_POINT_GROUP",
@@ -33,32 +35,34 @@ __all__ = [
 ENTRY_POINT_GROUP = "failsoft.toolsets"
 
 Tools: TypeAlias = BaseTool | type[BaseTool] | Iterable[BaseTool | type[BaseTool]] | Callable[[], Any]
-"""What may be served: a toolset, its class, several of either, or a function that returns any of these."""
+"""What can be served: a toolset, its class, several of either, or a function that returns any of these."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSource:
-    """Makes tools from names alone, so that another process can make the same ones.
+    """Makes tools from names; picklable, so that worker processes can make the same tools.
 
     Args:
         toolsets: Names under the entry-point group `failsoft.toolsets`.
-        app: `module:attribute`, or empty.
-        root: The folder, or the folders, that toolsets work in; each one's own default if left out.
+        app: `module:attribute`, or `module` alone, or empty.
+        root: The folder or folders that toolsets work in; by default each toolset's own.
+        folder: Where the application's module is found; by default the current folder.
     """
 
     toolsets: tuple[str, ...] = ()
     app: str = ""
     root: Path | tuple[Path, ...] | None = None
+    folder: Path | None = None
 
     def __call__(self) -> list[BaseTool]:
         """Return the tools, named toolsets first.
 
         Raises:
-            CONFIG_ERROR: A name leads nowhere, or there is none.
+            CONFIG_ERROR: A name does not exist, or none is given.
         """
         tools = [load_toolset(name, root=self.root) for name in self.toolsets]
         if self.app:
-            tools += load_app(self.app)
+            tools += load_app(self.app, folder=self.folder)
         if not tools:
             raise ConfigurationError(
                 issue=f"there is nothing to serve; the toolsets are {_listed(find_toolsets())}",
@@ -68,15 +72,15 @@ class ToolSource:
 
     @property
     def is_governed(self) -> bool:
-        """Whether one of the named toolsets is; that can be told before any is made."""
+        """Whether one of the named toolsets is governed; none is instantiated for this."""
         known = find_toolsets()
-        with suppress(Exception):  # making them says better what is wrong
+        with suppress(Exception):  # instantiating them reports the error better
             return any(getattr(known[name].load(), "governed", False) for name in self.toolsets)
         return False
 
 
 def find_toolsets() -> dict[str, EntryPoint]:
-    """Return the installed toolsets by name, sorted; the first one found keeps a name that two packages claim."""
+    """Return the installed toolsets by name, sorted; if two packages use a name, the first one found keeps it."""
     found: dict[str, EntryPoint] = {}
     for entry_point in entry_points(group=ENTRY_POINT_GROUP):
         found.setdefault(entry_point.name, entry_point)
@@ -88,11 +92,11 @@ def load_toolset(name: str, *, root: Path | tuple[Path, ...] | None = None) -> B
 
     Args:
         name: Its name under the entry-point group `failsoft.toolsets`.
-        root: Given to a class whose `__init__` takes a `root`; other toolsets work where they like. Several folders are
-            given to a class that says `takes_several_roots = True`.
+        root: Passed to classes whose `__init__` has a `root` parameter; ignored by others. Several folders are passed
+            to classes with `takes_several_roots = True`.
 
     Raises:
-        CONFIG_ERROR: There is none, or it cannot be loaded; the message names those that there are. Or it works in one
+        CONFIG_ERROR: It does not exist or cannot be loaded; the message lists the installed ones. Or it works in one
             folder, and several are given.
     """
     known = find_toolsets()
@@ -101,9 +105,9 @@ def load_toolset(name: str, *, root: Path | tuple[Path, ...] | None = None) -> B
     try:
         loaded: Any = known[name].load()
     except Exception as error:
-        raise ConfigurationError(issue=f"the toolset '{name}' cannot be loaded ({_told(error)})") from error
+        raise ConfigurationError(issue=f"the toolset '{name}' cannot be loaded ({_described(error)})") from error
     folders = (root,) if isinstance(root, Path) else root or ()
-    if folders and isinstance(loaded, type) and "root" in inspect.signature(loaded.__init__).parameters:  # type: ignore[misc]
+    if folders and isinstance(loaded, type) and "root" in inspect.signature(loaded.__init__).parameters:  # type: ignore[misc]  # __init__ of the class itself
         takes_several = getattr(loaded, "takes_several_roots", False)
         if len(folders) > 1 and not takes_several:
             raise ConfigurationError(issue=f"the toolset '{name}' works in one folder, and {len(folders)} are given")
@@ -111,17 +115,22 @@ def load_toolset(name: str, *, root: Path | tuple[Path, ...] | None = None) -> B
     return as_tools(loaded, origin=f"the toolset '{name}'")[0]
 
 
-def load_app(spec: str) -> list[BaseTool]:
-    """Return the tools that `module:attribute` names; the current folder is searched too.
+def load_app(spec: str, *, folder: Path | None = None) -> list[BaseTool]:
+    """Return the tools that `module:attribute` names, or the only toolset of a `module`.
+
+    Args:
+        spec: `module:attribute`, or `module` alone.
+        folder: Searched for the module besides the installed packages; by default the current folder.
 
     Raises:
-        CONFIG_ERROR: The module or the attribute does not exist, or it is nothing that can be served.
+        CONFIG_ERROR: The module or the attribute does not exist or cannot be served; the message names the file and
+            line of a failed import.
     """
-    module_name, _, attribute = spec.partition(":")
-    if not module_name or not attribute:
+    module_name, colon, attribute = spec.partition(":")
+    if not module_name or (colon and not attribute):
         raise ConfigurationError(issue=f"'{bounded(spec)}' is not of the form module:attribute")
-    here = str(Path.cwd())
-    if here not in sys.path and "" not in sys.path:
+    here = str(folder or Path.cwd())
+    if here not in sys.path and (folder is not None or "" not in sys.path):
         sys.path.insert(0, here)
     try:
         found: Any = importlib.import_module(module_name)
@@ -131,7 +140,9 @@ def load_app(spec: str) -> list[BaseTool]:
             resolution=_how_to_find(module_name, attribute),
         ) from error
     except Exception as error:
-        raise ConfigurationError(issue=f"importing '{bounded(module_name)}' failed ({_told(error)})") from error
+        raise ConfigurationError(issue=f"importing '{bounded(module_name)}' failed ({_described(error)})") from error
+    if not colon:
+        return [_only_toolset(found, module_name)]
     for part in attribute.split("."):
         try:
             found = getattr(found, part)
@@ -144,23 +155,42 @@ def load_app(spec: str) -> list[BaseTool]:
     return as_tools(found, origin=f"'{bounded(spec)}'")
 
 
+def _only_toolset(module: ModuleType, name: str) -> BaseTool:
+    """Return the only toolset of a module: an instance, else a class that the module defines."""
+    values = {attribute: value for attribute, value in vars(module).items() if not attribute.startswith("_")}
+    found: dict[str, Any] = {attribute: value for attribute, value in values.items() if isinstance(value, BaseTool)}
+    made = {type(value) for value in found.values()}
+    for attribute, value in values.items():
+        is_own = isinstance(value, type) and issubclass(value, BaseTool) and value.__module__ == module.__name__
+        if is_own and value not in made and value._declared:  # noqa: SLF001 - a base without operations is no toolset
+            found[attribute] = value
+    if len(found) == 1:
+        return _as_tool(next(iter(found.values())), f"'{name}'")
+    named = ", ".join(f"{name}:{attribute}" for attribute in found)
+    raise ConfigurationError(
+        issue=f"'{bounded(name)}' has {'several toolsets' if found else 'no toolset'}",
+        resolution=f"name one: {bounded(named)}" if found else "name what makes the tools, as module:attribute",
+    )
+
+
 def _how_to_find(module_name: str, attribute: str) -> str:
-    """Return what to do about a module that is not found: often the name of its file was given."""
+    """Return a hint for a module that is not found; often a file name was given."""
     file = Path(module_name)
     if file.suffix == ".py" or len(file.parts) > 1:
-        return f"in the folder of that file, say {file.name.removesuffix('.py')}:{attribute}"
+        name = file.name.removesuffix(".py")
+        return f"in the folder of that file, say {name}:{attribute}" if attribute else f"in its folder, say {name}"
     return "go to the folder that holds it, or install it"
 
 
 def as_tools(value: Tools | Any, *, origin: str = "what was given") -> list[BaseTool]:
-    """Return the toolsets that a value stands for, made where only their class is given.
+    """Return the toolsets of a value; classes are instantiated.
 
     Args:
         value: See `Tools`.
         origin: What error messages call the value.
 
     Raises:
-        CONFIG_ERROR: It stands for none, or for something else; the message says what was found.
+        CONFIG_ERROR: It has no toolset, or is something else; the message says what was found.
     """
     found: Any = value
     if not isinstance(found, (BaseTool, type)) and callable(found):
@@ -192,7 +222,7 @@ def _made(maker: Callable[[], Any], origin: str) -> Any:
             raise
         raise not_set_up(error) from error
     except Exception as error:
-        raise ConfigurationError(issue=f"{origin} cannot be made ({_told(error)})") from error
+        raise ConfigurationError(issue=f"{origin} cannot be made ({_described(error)})") from error
     if inspect.iscoroutine(made):
         made.close()
         raise ConfigurationError(issue=f"{origin} is an async function; tools are made by a plain one")
@@ -200,7 +230,7 @@ def _made(maker: Callable[[], Any], origin: str) -> Any:
 
 
 def not_set_up(error: ToolError) -> ToolError:
-    """Return the failure of a governed toolset that cannot be made, with what its operator can do about it."""
+    """Return the failure of a governed toolset that cannot be instantiated, with a hint for the operator."""
     sentence = f"The server could not be set up: {error.message}"
     failure = SystemErrorFactory.startup_failure(BootstrapFailure.code, human_message=sentence, cause=error)
     failure.operator_hint = error.operator_hint or getattr(error, "resolution", None) or ""
@@ -211,5 +241,6 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {bounded(str(error))}"
+def _described(error: Exception) -> str:
+    place = author_line(error)
+    return f"{type(error).__name__}: {bounded(str(error))}" + (f", {place}" if place else "")

@@ -1,4 +1,4 @@
-"""`serve`: run a server until it is told to end, or until its only client leaves."""
+"""`serve`: runs a server until a signal, or until its only client disconnects."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from mcp.server.auth.settings import AuthSettings
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.server.assembly import assemble
+from failsoft.server.lifecycle.draining import stop_watching
 from failsoft.server.registry import Tools
 
 __all__ = ["serve"]
 
 
-def serve(  # noqa: PLR0913 - each one an operator may want to set, all but the first by name
+def serve(  # noqa: PLR0913 - options of an operator, keyword-only except the first
     tools: Tools,
     *,
     transport: Literal["stdio", "http"] = "stdio",
     host: str = "127.0.0.1",
     port: int = 8321,
     name: str | None = None,
+    version: str | None = None,
     instructions: str | None = None,
     allowed_hosts: Sequence[str] | None = None,
     token_verifier: TokenVerifier | None = None,
@@ -31,53 +33,58 @@ def serve(  # noqa: PLR0913 - each one an operator may want to set, all but the 
     workers: int = 1,
     on_ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve these tools, and return when the server has ended: by a signal, or because its only client has left.
+    """Serve these tools until a signal, or until the only client disconnects (stdio).
 
     Args:
-        tools: Toolsets, their classes, or a function that returns either. With several workers, something that another
-            process can make again: classes, a module's function, or a `ToolSource`.
-        transport: `stdio` for one client on our standard streams, or `http`.
+        tools: Toolsets, their classes, or a function that returns either. With several workers it must be picklable:
+            classes, a module-level function, or a `ToolSource`.
+        transport: `stdio` for one client on the standard streams, or `http`.
         host: Where to listen.
-        port: The port, or 0 for one that is free.
+        port: The port, or 0 for a free one.
         name: What the server calls itself; by default the name of its only toolset, else `failsoft`.
-        instructions: What it tells clients about itself; by default what the docstrings of the toolsets say.
+        version: The version that it reports; by default that of the package that the tools are from.
+        instructions: What it tells clients about itself; by default the `introduction` of each toolset.
         allowed_hosts: Further Host headers to accept; by default `FAILSOFT_ALLOWED_HOSTS`.
         token_verifier: Checks bearer tokens on `/mcp` and `/metrics`; by default one for `FAILSOFT_AUTH_TOKEN(S)`.
         auth: OAuth settings of the SDK, for a protected resource; they go with a token verifier.
-        insecure: Serve beyond this machine without a token all the same.
+        insecure: Allow serving beyond this machine without a token.
         workers: Processes that share the port; at least 1.
         on_ready: Called with the server's URL once it answers; over HTTP only.
 
     Raises:
         CONFIG_ERROR: Two tools have one name, something given is no toolset, the address cannot be used, or the server
-            would be open to everybody.
+            would be exposed without a token.
         INIT_ERROR: A toolset failed to start.
     """
     if transport not in ("stdio", "http"):
         raise ConfigurationError(issue=f"there is no transport '{transport}'; there are stdio and http")
     if transport == "stdio":
-        _serve_stdio(tools, name, instructions)
+        try:
+            _serve_stdio(tools, name, version, instructions)
+        finally:
+            stop_watching()
         return
-    # The web server is loaded by those who serve HTTP only.
-    from failsoft.server.app_factory import AppFactory  # noqa: PLC0415 - a stdio server needs no web server
-    from failsoft.server.web import serve_http  # noqa: PLC0415 - a stdio server needs no web server
+    # uvicorn is imported for HTTP only.
+    from failsoft.server.http.process.app_factory import AppFactory  # noqa: PLC0415 - a stdio server needs no web server
+    from failsoft.server.http.process.serve import serve_http  # noqa: PLC0415 - a stdio server needs no web server
 
     factory = AppFactory(
         tools=tools,
         name=name,
+        version=version,
         instructions=instructions,
         host=host,
         allowed_hosts=allowed_hosts,
         token_verifier=token_verifier,
         auth=auth,
     )
-    serve_http(factory, port=port, insecure=insecure, workers=workers, on_ready=on_ready or _tell_nobody)
+    serve_http(factory, port=port, insecure=insecure, workers=workers, on_ready=on_ready or _ignore_url)
 
 
-def _serve_stdio(tools: Tools, name: str | None, instructions: str | None) -> None:
-    from failsoft.server.stdio import serve_stdio  # noqa: PLC0415 - with its transport only
+def _serve_stdio(tools: Tools, name: str | None, version: str | None, instructions: str | None) -> None:
+    from failsoft.server.stdio.serve import serve_stdio  # noqa: PLC0415 - with its transport only
 
-    assembly = assemble(tools, name=name, instructions=instructions)
+    assembly = assemble(tools, name=name, version=version, instructions=instructions)
     settings = assembly.settings
 
     async def run() -> None:
@@ -91,5 +98,5 @@ def _serve_stdio(tools: Tools, name: str | None, instructions: str | None) -> No
     asyncio.run(run())
 
 
-def _tell_nobody(_url: str) -> None:
+def _ignore_url(_url: str) -> None:
     return

@@ -1,13 +1,15 @@
-"""What tests of tools need: time that does not have to be waited for, faults on order, events, and a client.
+"""Testing kit: a clock that jumps instead of waiting, scripted faults, captured events, and a client.
 
-The pytest plugin that comes with failsoft has fixtures for them. Nothing here needs pytest.
+The pytest plugin of failsoft provides fixtures for them. Nothing here needs pytest.
 """
 
 from __future__ import annotations
 
+from failsoft.framework.diagnostics.reports import Report, watch_reports
 from failsoft.testing.capture import CapturedEvents
 from failsoft.testing.client import connected
 from failsoft.testing.clock import InstantClock, InstantLoop
+from failsoft.testing.failures import fails_with, http_error
 from failsoft.testing.faults import Delay, FaultScript, Hang
 from failsoft.testing.surroundings import fresh_runtime
 
@@ -18,6 +20,10 @@ __all__ = [
     "Hang",
     "InstantClock",
     "InstantLoop",
+    "Report",
     "connected",
+    "fails_with",
     "fresh_runtime",
+    "http_error",
+    "watch_reports",
 ]

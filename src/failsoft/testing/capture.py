@@ -1,12 +1,12 @@
-"""`CapturedEvents`: the events of a runtime, kept in the order in which they came."""
+"""`CapturedEvents`: records the events of a runtime in order."""
 
 from __future__ import annotations
 
 from types import TracebackType
 from typing import Self, TypeVar
 
-from failsoft.framework.events import Event, Events
-from failsoft.framework.runtime import Runtime
+from failsoft.framework.services.events import Event, Events
+from failsoft.framework.tool.runtime import Runtime
 
 __all__ = ["CapturedEvents"]
 
@@ -14,15 +14,15 @@ E = TypeVar("E", bound=Event)
 
 
 class CapturedEvents:
-    """Listens to a runtime's events while a `with` block lasts, and keeps them.
+    """Records a runtime's events while a `with` block lasts.
 
     Args:
         source: A runtime, or its `events`.
         kinds: The kinds to keep; none for all.
 
-    Example:
+    Examples:
         >>> from failsoft import Runtime
-        >>> from failsoft.framework.events import BudgetEvent
+        >>> from failsoft.framework.services.events import BudgetEvent
         >>> runtime = Runtime()
         >>> with CapturedEvents(runtime) as captured:
         ...     runtime.events.publish(BudgetEvent(dependency="billing", tokens=9.0))
@@ -34,14 +34,14 @@ class CapturedEvents:
         self._events = source.events if isinstance(source, Runtime) else source
         self._kinds = kinds
         self.all: list[Event] = []
-        """Everything that came, in its order."""
+        """All recorded events, in order."""
 
     def of(self, kind: type[E]) -> list[E]:
-        """Return the events of one kind, in their order."""
+        """Return the events of one kind, in order."""
         return [event for event in self.all if isinstance(event, kind)]
 
     def clear(self) -> None:
-        """Forget what came so far."""
+        """Discard the events recorded so far."""
         self.all.clear()
 
     def __enter__(self) -> Self:

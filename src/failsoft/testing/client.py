@@ -1,4 +1,4 @@
-"""`connected`: the SDK's own client on the real server, without a port or a process."""
+"""`connected`: the SDK's client, connected in memory to a real server."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["connected"]
 
 @asynccontextmanager
 async def connected(tools: Tools, *, mode: str = "auto", **options: Any) -> AsyncIterator[Client]:
-    """Hold an MCP client connected to a server for these tools, in memory, for as long as the block lasts.
+    """Yield an MCP client that is connected in memory to a server for these tools.
 
-    Every call passes the protocol, the server and the chain, as one over stdio or HTTP does.
+    Calls go through the protocol, the server and the chain, as over stdio or HTTP.
 
     Args:
         tools: Toolsets, their classes, or a function that returns either.
         mode: `auto`, `legacy` (a session, with the handshake of 2025), or a version of the protocol.
-        options: Others of the SDK's `mcp.Client`.
+        options: Further options of the SDK's `mcp.Client`.
     """
     from mcp import Client  # noqa: PLC0415 - half a second that tests of tools alone need not pay
 

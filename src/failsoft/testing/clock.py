@@ -13,27 +13,27 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar, TypeVarTuple, Unpack
 
-from failsoft.framework.threads import pools
+from failsoft.framework.services.threads import pools
 
 __all__ = ["InstantClock", "InstantLoop"]
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 _START_S = 1_000.0
-"""Where a clock begins: not at 0, which code would take for false."""
+"""Start of the clock; not 0, which code may treat as false."""
 
 
 class InstantClock:
-    """The time of tests that must not wait: pauses, time-outs and times to live pass at once, in their order.
+    """A clock for tests: pauses, time-outs and times to live pass at once, in order.
 
     Nothing is patched. The loop's `time()` jumps to its next timer when nothing else is left to do, so `asyncio.sleep`,
-    `asyncio.timeout`, anyio and everything that asks the loop for the time agree. While a thread works for the loop, or
-    a connection is open, real time passes: nobody can know when those will answer.
+    `asyncio.timeout`, anyio and all code that uses the loop's time agree. While a thread works for the loop, or a
+    connection is open, real time passes, since it is unknown when those will finish.
 
     Args:
-        start_s: What the loop's clock says at first, in seconds.
+        start_s: The loop's time at the start, in seconds.
 
-    Example:
+    Examples:
         >>> clock = InstantClock()
         >>> clock.run(asyncio.sleep(3600, "an hour later"))
         'an hour later'
@@ -44,9 +44,9 @@ class InstantClock:
     def __init__(self, start_s: float = _START_S) -> None:
         self.start_s = start_s
         self.now_s = start_s
-        """What the loop's clock says, in seconds."""
+        """The loop's time, in seconds."""
         self.jumps: list[float] = []
-        """How far each jump went, in seconds: the pauses of the code under test."""
+        """The length of each jump, in seconds: the pauses of the code under test."""
         self._held = 0
         self._runner: asyncio.Runner | None = None
 
@@ -57,22 +57,22 @@ class InstantClock:
 
     @property
     def anyio_backend(self) -> tuple[str, dict[str, Any]]:
-        """What a fixture `anyio_backend` returns for tests that anyio's plugin runs."""
+        """The value of an `anyio_backend` fixture for tests that anyio's plugin runs."""
         return "asyncio", {"loop_factory": self.loop_factory}
 
     @property
     def is_held(self) -> bool:
-        """Whether somebody holds the clock: it does not jump then."""
+        """Whether the clock is held, so that it does not jump."""
         return self._held > 0
 
     def loop_factory(self) -> InstantLoop:
-        """Return a new event loop that goes by this clock: `asyncio.Runner(loop_factory=clock.loop_factory)`."""
+        """Return a new event loop with this clock: `asyncio.Runner(loop_factory=clock.loop_factory)`."""
         return InstantLoop(self)
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on a loop that goes by this clock and return its value.
+        """Run a coroutine on a loop with this clock and return its value.
 
-        Inside `with clock:` all runs share one loop, so that what one has begun the next can go on with.
+        Inside `with clock:` all runs share one loop, so that tasks and resources outlive a single run.
         """
         if self._runner is not None:
             return self._runner.run(main)
@@ -87,13 +87,13 @@ class InstantClock:
         self.now_s += seconds
 
     def jump(self, seconds: float) -> None:
-        """Go to the next timer: what the loop does."""
+        """Advance to the next timer; called by the loop."""
         self.advance(seconds)
         self.jumps.append(seconds)
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Let real time pass while something works that the loop cannot know of, such as a thread of your own."""
+        """Let real time pass during work that the loop does not know of, such as a thread of your own."""
         self._held += 1
         try:
             yield
@@ -113,7 +113,7 @@ class InstantClock:
 
 
 class InstantLoop(asyncio.SelectorEventLoop):
-    """An event loop that goes by an `InstantClock`."""
+    """An event loop whose time is that of `clock`, an `InstantClock`, which makes it: `clock.run(...)`."""
 
     def __init__(self, clock: InstantClock) -> None:
         self.clock = clock
@@ -124,23 +124,23 @@ class InstantLoop(asyncio.SelectorEventLoop):
         super().__init__(selector)
         self._always_open = frozenset(
             key.fd for key in selector.get_map().values()
-        )  # the pipe through which threads wake a loop
+        )  # the self-pipe, by which threads wake the loop
 
     def time(self) -> float:
-        """Return what the clock says."""
+        """Return the clock's time."""
         return self.clock.now_s
 
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
     ) -> asyncio.Future[T]:
-        """Run a function in a thread, as any loop does, and keep the clock from jumping meanwhile."""
+        """Run a function in a thread; the clock does not jump meanwhile."""
         future = super().run_in_executor(executor, func, *args)
         self._jobs += 1
         future.add_done_callback(self._job_done)
         return future
 
     async def shutdown_default_executor(self, *args: Any) -> None:
-        """Join the threads, as any loop does; the limit on that is one of real time."""
+        """Join the threads; the time limit is in real time."""
         with self.clock.hold():
             await super().shutdown_default_executor(*args)
 
@@ -148,21 +148,21 @@ class InstantLoop(asyncio.SelectorEventLoop):
         self._jobs -= 1
 
     def _is_busy(self, selector: selectors.BaseSelector) -> bool:
-        """Return whether something outside of the loop may wake it."""
+        """Return whether something outside the loop may wake it."""
         if self.clock.is_held or self._jobs or any(pool.waiting for pool in pools) or self._anyio_works():
             return True
         opened = {key.fd for key in selector.get_map().values()} - self._always_open
         return any(not _only_listens(descriptor) for descriptor in opened)
 
     def _anyio_works(self) -> bool:
-        """Return whether a thread of anyio works. Its limiter is found from within a task only: one is sent to ask."""
+        """Return whether a thread of anyio is working. Its limiter is only accessible in a task, so one is started."""
         if "anyio" not in sys.modules:
             return False
         if self._limiter is not None:
             return bool(self._limiter.borrowed_tokens)
         if not self._asking:
             self._asking = True
-            self.call_soon_threadsafe(self._send)  # it also ends the wait that is about to begin
+            self.call_soon_threadsafe(self._send)  # also wakes the selector
         return True
 
     def _send(self) -> None:
@@ -175,10 +175,10 @@ class InstantLoop(asyncio.SelectorEventLoop):
 
 
 class _JumpingSelector(selectors.DefaultSelector):
-    """Waits for no timer: if there is nothing to read or write and nobody is busy, the clock jumps.
+    """Makes the clock jump instead of waiting for a timer, if no I/O is ready and no thread is busy.
 
-    Real waits for one and the same timer are added up, so that it fires after its time at the latest, whatever else
-    keeps waking the loop.
+    Real waits for the same timer are added up, so that it fires on time at the latest, even if other events keep waking
+    the loop.
     """
 
     def __init__(self, clock: InstantClock, is_busy: Callable[[selectors.BaseSelector], bool]) -> None:
@@ -189,7 +189,7 @@ class _JumpingSelector(selectors.DefaultSelector):
         self._waited_for = 0.0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Return what is ready; `timeout` is how long the loop would wait for its next timer, in seconds."""
+        """Return the ready descriptors; `timeout` is the time until the loop's next timer, in seconds."""
         ready = super().select(0)
         if ready or (timeout is not None and timeout <= 0):
             return ready
@@ -215,7 +215,7 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 
 def _only_listens(descriptor: int) -> bool:
-    """Return whether a descriptor is a socket that waits for connections: nothing is under way on it."""
+    """Return whether a descriptor is a listening socket, which has no I/O in progress."""
     try:
         listener = socket.socket(fileno=descriptor)
     except OSError:

@@ -1,4 +1,4 @@
-"""`FaultScript`: what a handler does run by run, written down as a list."""
+"""`FaultScript`: a scripted sequence of outcomes in place of a handler."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from failsoft.framework.operation import BoundOperation
+from failsoft.framework.tool.bound_operation import BoundOperation
 
 __all__ = ["Delay", "FaultScript", "Hang"]
 
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """An outcome that takes its time.
+    """A delayed outcome.
 
     Args:
-        seconds: How long, on the event loop's clock.
-        then: The outcome after that: a value, an exception, another delay.
+        seconds: The delay, on the event loop's clock.
+        then: The outcome after it: a value, an exception, another delay.
     """
 
     seconds: float
@@ -28,19 +28,19 @@ class Delay:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """An outcome that never comes: the run waits until somebody cancels it."""
+    """An outcome that never comes: the run waits until it is cancelled."""
 
 
 class FaultScript:
-    """Plays outcomes in the place of a handler, one a run; the last one is played for every run after it.
+    """Plays outcomes in place of a handler, one per run; the last one repeats.
 
     An exception (an instance or a class) is raised, a `Delay` waited for, a `Hang` never ends, and anything else is
     returned.
 
     Args:
-        outcomes: One for each run, at least one.
+        outcomes: One per run, at least one.
 
-    Example:
+    Examples:
         >>> from failsoft import BaseTool, Unavailable, operation
         >>> from failsoft.testing import InstantClock
         >>> class Stock(BaseTool):
@@ -77,7 +77,7 @@ class FaultScript:
 
     @contextmanager
     def replaces(self, operation: Any) -> Iterator[FaultScript]:
-        """Play in the place of an operation's handler, whoever calls it: a client too.
+        """Replace an operation's handler while the block lasts, for calls of clients too.
 
         Args:
             operation: One of a toolset, such as `tool.get_book`.

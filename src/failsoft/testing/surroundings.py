@@ -1,11 +1,11 @@
-"""`fresh_runtime`: surroundings that nothing else has a part in."""
+"""`fresh_runtime`: an isolated runtime for a test."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from failsoft.framework.runtime import Runtime
-from failsoft.framework.settings import Settings
+from failsoft.framework.services.settings import Settings
+from failsoft.framework.tool.runtime import Runtime
 from failsoft.metrics import PrometheusRecorder
 from failsoft.recovery import RecoveryManager
 
@@ -13,11 +13,11 @@ __all__ = ["fresh_runtime"]
 
 
 def fresh_runtime(*, settings: Settings | None = None, **parts: Any) -> Runtime:
-    """Return a runtime like the default one, with state, strategies and metrics that no other test has touched.
+    """Return a runtime like the default one, with its own state, strategies and metrics.
 
     Args:
         settings: By default read from the environment.
-        parts: Others of `Runtime`, in the place of fresh ones.
+        parts: Arguments of `Runtime` that replace the fresh parts.
     """
     settings = settings or Settings.load()
     parts.setdefault("recovery", RecoveryManager.default())

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from failsoft.framework.audit.head_file import HeadFile
 from failsoft.framework.audit.log_file import LogFile
+from failsoft.framework.audit.places import default_head, key_from
 from failsoft.framework.audit.sealing import Seal
-from failsoft.framework.audit.verify import default_head
 
 __all__ = ["fact", "log_file", "on_disk", "seconds", "write"]
 
 
 def log_file(path: Path, *, key: bytes | None = None, max_bytes: int = 1 << 24) -> LogFile:
-    """Return a log with its head beside it."""
-    seal = Seal(key)
+    """Return a log, by default with the key and the head in the user's state folder."""
+    seal = Seal(key if key is not None else partial(key_from, None))
     return LogFile(path, seal=seal, head=HeadFile(default_head(path), seal), max_bytes=max_bytes)
 
 

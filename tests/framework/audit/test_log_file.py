@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from failsoft.framework.audit.locking import NotWritten
+from failsoft.framework.audit.places import default_head
 from failsoft.framework.audit.reading import entries, find, tail
 from failsoft.framework.audit.segments import segments
-from failsoft.framework.audit.verify import default_head, verify
+from failsoft.framework.audit.verify import verify
 from tests.framework.audit.parts import fact, log_file, on_disk, seconds, write
 
 KEY = b"a key of sixteen"
@@ -149,12 +150,12 @@ def test_a_damaged_log_is_refused_and_left_as_it_is(path: Path, what: str) -> No
     assert found.broken.line == line
 
 
-def test_a_log_that_begins_later_is_told_so(path: Path) -> None:
+def test_a_log_that_begins_later_without_a_checkpoint_is_broken(path: Path) -> None:
     write(path, 1, 2, 3)
     _without(path, 0)
     found = verify(path)
-    assert found.is_whole
-    assert (found.first, found.entries, len(found.remarks)) == (2, 2, 1)
+    assert not found.is_whole
+    assert (found.first, found.entries) == (2, 2)
 
 
 @pytest.mark.parametrize("what", ["a word changed", "the last entry cut off", "all but the first cut off"])
@@ -230,13 +231,23 @@ def test_a_log_rewritten_from_its_beginning_does_not_fit_the_head(path: Path) ->
         write(path, 4)
 
 
-def test_without_a_head_the_verdict_says_what_it_cannot_know(path: Path) -> None:
+def test_a_log_without_its_head_is_broken_unless_its_end_is_known_from_elsewhere(path: Path) -> None:
     write(path, 1, 2)
     default_head(path).unlink()
     found = verify(path)
-    assert found.is_whole
-    assert len(found.remarks) == 1
-    assert verify(path, head=found.last).remarks == []
+    assert not found.is_whole
+    assert verify(path, head=found.last).is_whole
+
+
+def test_a_head_that_was_removed_is_not_forgotten_when_a_writer_makes_a_new_one(path: Path) -> None:
+    write(path, 1, 2, 3)
+    path.write_bytes(path.read_bytes().partition(b"\n")[0] + b"\n")
+    default_head(path).unlink()
+    write(path, 4)
+    assert [entry.get("event") for entry in on_disk(path)] == [None, "head_missing", None]
+    assert not verify(path).is_whole
+    log_file(path).archive(seconds(), lost=verify(path).last)
+    assert verify(path).is_whole
 
 
 def test_a_head_that_cannot_be_kept_does_not_cost_the_entry(path: Path) -> None:
@@ -292,7 +303,7 @@ def test_a_file_put_aside_that_is_missing_or_changed_shows(path: Path) -> None:
     second.write_bytes(kept)
     assert verify(path).is_whole
     first.unlink()
-    assert verify(path).remarks
+    assert not verify(path).is_whole
 
 
 def test_a_writer_killed_between_putting_aside_and_beginning_anew_loses_nothing(path: Path) -> None:
@@ -312,8 +323,7 @@ def test_a_log_that_was_moved_away_goes_on_from_its_head(path: Path, tmp_path: P
     assert [entry["seq"] for entry in on_disk(path)] == [3]
     assert on_disk(path)[0]["prev"] == on_disk(tmp_path / "archive.jsonl")[-1]["hash"]
     found = verify(path)
-    assert found.is_whole
-    assert found.first == 3
+    assert (found.is_whole, found.first) == (False, 3)
 
 
 def test_a_log_that_was_emptied_is_missed(path: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_program_that_fails_and_one_that_is_not_there():
     os.close(reader)
     os.close(writer)
     assert hanging.code == "TIMEOUT"
-    assert fault(subprocess.run, ["no such program"]).code == "NOT_FOUND"
+    assert fault(subprocess.run, ["no such program"]).code == "CONFIG_ERROR"
 
 
 def closed_port() -> int:

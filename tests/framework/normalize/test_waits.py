@@ -7,8 +7,8 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft.framework.normalize.http_status import STATUSES, from_status
-from failsoft.framework.normalize.retry_after import parse_wait, reset_wait, retry_after
+from failsoft.framework.normalize.libraries.http_status import STATUSES, from_status
+from failsoft.framework.normalize.libraries.retry_after import parse_wait, reset_wait, retry_after
 
 NOW = 1_800_000_000.0
 

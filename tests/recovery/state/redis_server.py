@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -39,10 +40,21 @@ class RedisServer:
         self.socket.unlink(missing_ok=True)
         self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until = time.monotonic() + PATIENCE_S
-        while not self.socket.exists():
+        while not self._answers():
             assert self._process.poll() is None, "redis-server did not start"
             assert time.monotonic() < until, "redis-server takes too long to start"
             time.sleep(0.005)
+
+    def _answers(self) -> bool:
+        """Return whether it answers a PING: the socket is there before the server accepts connections."""
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(1.0)
+            try:
+                client.connect(str(self.socket))
+                client.sendall(b"PING\r\n")
+                return client.recv(7) in {b"+PONG\r\n", b"-NOAUTH"}
+            except OSError:
+                return False
 
     def kill(self) -> None:
         """End it at once, as a crash or the kernel would."""

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, Runtime, operation
-from failsoft.framework.state_port import Changed, LocalState, State, Transition
-from failsoft.server.lifecycle import Lifecycle
+from failsoft.framework.services.state import Changed, LocalState, State, Transition
+from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.testing import InstantClock, fresh_runtime
 
 

@@ -17,22 +17,24 @@ from hypothesis import given, settings, strategies as st
 import failsoft.recovery
 import failsoft.tools.flux
 import failsoft.tools.workspace
-from failsoft.framework.state_port import Transition
-from failsoft.recovery.circuit_steps import ADMIT, FORCE, PEEK, REPORT
-from failsoft.recovery.rate_steps import TAKE
-from failsoft.recovery.retry_budget import WITHDRAW
+from failsoft.framework.services.state import Transition
 from failsoft.recovery.state.lua import SEED, argument, as_answer, script
-from failsoft.tools.flux.shelf_steps import LISTED
-from failsoft.tools.workspace.locks import LOCK, LOOK, UNLOCK
-from failsoft.tools.workspace.plan_index import LIST
+from failsoft.recovery.strategies.circuit_breaker.steps import ADMIT, FORCE, PEEK, REPORT
+from failsoft.recovery.strategies.rate_limit.steps import TAKE
+from failsoft.recovery.strategies.retry_budget import WITHDRAW
+from failsoft.tools.flux.models.steps import LISTED
+from failsoft.tools.workspace.sessions.locks import LOCK, LOOK, UNLOCK
+from failsoft.tools.workspace.sessions.name_list import LIST
 from tests.recovery.state.redis_server import RedisServer
 
 pytestmark = pytest.mark.redis
 
 small = st.integers(0, 6)
+many = st.one_of(small, st.integers(10, 40))
 tokens = st.sampled_from(["", "a", "a", "b"])
 spans = st.sampled_from([0.1, 1.0, 10.0, 33.3])
-options = st.tuples(st.sampled_from([0.1, 0.5, 1.0]), st.integers(1, 5), spans, spans)
+ratios = st.sampled_from([0.1, 0.5, 1.0])
+options = st.tuples(ratios, ratios, st.sampled_from([0.0, 1.6448536269514715]), st.integers(1, 5), spans, spans, spans)
 pauses = st.one_of(st.floats(0, 100, allow_subnormal=False), st.sampled_from([0.0, 1.0, 10.0, 1e-6, 7e-4, 7e-3, 7e-2]))
 
 HISTORIES: dict[str, Any] = {
@@ -41,14 +43,14 @@ HISTORIES: dict[str, Any] = {
             st.tuples(
                 pauses,
                 st.one_of(
-                    st.tuples(st.just(ADMIT), tokens, spans, small, st.just(chosen[2]), st.just(chosen[3])),
+                    st.tuples(st.just(ADMIT), tokens, spans, small, st.just(chosen[4]), st.just(chosen[5])),
                     st.tuples(
-                        st.just(REPORT), tokens, st.sampled_from([0, 0, 0, -1]), st.just(0.0), small, small, small
+                        st.just(REPORT), tokens, st.sampled_from([0, 0, 0, -1]), st.just(0.0), many, small, small
                     ).map(lambda step: (*step, *chosen)),
                     st.tuples(st.just(FORCE), st.sampled_from(["open", "closed"]), st.integers(0, 1)).map(
-                        lambda step: (*step, *chosen[2:])
+                        lambda step: (*step, *chosen[4:6])
                     ),
-                    st.just((PEEK, *chosen[2:])),
+                    st.just((PEEK, *chosen[4:6])),
                 ),
             ),
             max_size=12,
@@ -106,7 +108,7 @@ HISTORIES: dict[str, Any] = {
 
 
 NOW = 1_732_233_600.123456
-CIRCUIT = {"name": "half_open", "era": 2, "until": NOW + 5.5, "probe": "a", "held": 0, "window": []}
+CIRCUIT = {"name": "half_open", "era": 2, "until": NOW + 5.5, "break_s": 3.0, "probe": "a", "held": 0, "window": []}
 BEGINNINGS: dict[str, list[Any]] = {
     "circuit": [None, CIRCUIT, {**CIRCUIT, "probe": ""}, {**CIRCUIT, "name": "open", "probe": ""}],
     "budget": [None],
@@ -201,7 +203,7 @@ def test_every_transition_of_the_package_is_held_to_its_other_rendering() -> Non
     assert {name.split(".")[0] for name in declared()} <= {*HISTORIES, *HELD_ELSEWHERE}
 
 
-HELD_ELSEWHERE = {"idempotency"}
+HELD_ELSEWHERE = {"key"}
 """Kinds whose own tests hold them to their Lua."""
 
 

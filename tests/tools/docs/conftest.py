@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from failsoft.tools.docs.guard import DocumentRoot
-from failsoft.tools.docs.index import DocumentIndex
+from failsoft.tools.docs.documents.guard import DocumentRoot
+from failsoft.tools.docs.postgres.database import PostgresDatabase
+from failsoft.tools.docs.search.index import DocumentIndex
+from tests.contract.surroundings import runtime
 from tests.tools.docs.parts import Ticking, Write
+from tests.tools.docs.postgres_server import PostgresServer
 
 
 @pytest.fixture
@@ -40,9 +44,43 @@ def root(tree: Path) -> DocumentRoot:
     return DocumentRoot(tree)
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Return a running PostgreSQL server."""
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> str:
+    """Return the address of an empty database."""
+    name = f"t{uuid.uuid4().hex}"
+    postgres.create(name)
+    return postgres.url_of(name)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest) -> str | None:
+    """Return the setting for each of the databases in turn."""
+    if request.param == "sqlite":
+        return None
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.url  # each folder of documents has a schema of its own
+
+
 @pytest.fixture
 def index(root: DocumentRoot, tmp_path: Path) -> Iterator[DocumentIndex]:
     """Return an index that looks at the disk again for each question."""
     made = DocumentIndex(root, cache_dir=tmp_path / "cache", clock=Ticking())
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def either_index(root: DocumentRoot, tmp_path: Path, database_url: str | None) -> Iterator[DocumentIndex]:
+    """Return an index in each of the databases."""
+    database = PostgresDatabase(database_url, runtime()) if database_url else None
+    made = DocumentIndex(root, cache_dir=tmp_path / "cache", clock=Ticking(), database=database)
     yield made
     made.close()

@@ -16,9 +16,9 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from failsoft.framework.context import CallScope
+from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.call.call import CallScope
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.response import ToolResponse
 from failsoft.tools.docs import Docs
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
 from tests.tools.docs.parts import Write
@@ -37,7 +37,7 @@ def docs(tree: Path, tmp_path: Path, write: Write) -> Iterator[Docs]:
     )
     made = Docs(tree, cache_dir=tmp_path / "cache")
     yield made
-    made.index.close()
+    made.projects.close()
 
 
 def call(docs: Docs, operation: str, /, **params: Any) -> ToolResponse[Any]:
@@ -64,6 +64,7 @@ class TestGet:
                     "content": "# Intro\n\nFirst steps.",
                     "front_matter": {"title": "Introduction", "type": "guide"},
                     "sha256": hashlib.sha256((tree / "guide/intro.mdx").read_bytes()).hexdigest(),
+                    "links": [],
                 }
             ]
         }
@@ -101,7 +102,7 @@ class TestGet:
         assert any("guide/retries.md" in suggestion for suggestion in error["suggestions"])
         step = error["next_step"]
         found = call(docs, step["tool"], **step["arguments"])
-        assert [hit["path"] for hit in found.data["results"]] == ["guide/retries.md"]
+        assert found.data["results"][0]["path"] == "guide/retries.md"
 
     def test_a_path_that_is_only_spelled_wrong_leads_to_the_right_call(self, docs: Docs) -> None:
         error = failure(docs, "get_documentation", path="/guide/retries.md")
@@ -144,15 +145,25 @@ class TestGet:
         assert any("reference/errors.md" in suggestion for suggestion in error["suggestions"])
         assert error["next_step"] == {"tool": "list_documents", "arguments": {"prefix": "reference/"}}
 
-    def test_a_document_that_no_answer_can_hold_is_refused_with_a_search(self, docs: Docs, write: Write) -> None:
-        write({"guide/change-log.md": "x" * 6000})
+    def test_a_document_that_no_answer_can_hold_comes_in_pages(self, docs: Docs, write: Write) -> None:
+        text = "".join(f"line {number}\n" for number in range(1000)) + "x" * 6000
+        write({"guide/change-log.md": text})
         scope = CallScope(max_response_bytes=10_000)
+        read: list[str] = []
+        cursor: dict[str, str] = {}
+        while True:
+            response = asyncio.run(
+                docs.operations["get_documentation"].call({"path": "guide/change-log.md", **cursor}, scope)  # type: ignore[arg-type]
+            )
+            assert response.success
+            read.append(response.data["documents"][0]["content"])
+            if "next_cursor" not in response.data:
+                break
+            cursor = {"cursor": response.data["next_cursor"]}
 
-        response = asyncio.run(docs.operations["get_documentation"].call({"path": "guide/change-log.md"}, scope))  # type: ignore[arg-type]
-
-        error = response.to_dict()["error"]
-        assert error["code"] == "RESULT_TOO_LARGE"
-        assert error["next_step"] == {"tool": "search_documents", "arguments": {"query": "change log"}}
+        assert len(read) >= 6
+        assert "".join(read) == text
+        assert all(page.endswith("\n") for page in read[:3])
 
     def test_a_document_above_the_limit_is_a_load_error(self, tree: Path, write: Write) -> None:
         write({"long.md": "x" * 101})
@@ -182,7 +193,7 @@ class TestList:
     def test_an_unknown_type_is_refused_with_the_known_ones(self, docs: Docs) -> None:
         error = failure(docs, "list_documents", doc_type="guides")
 
-        assert error["code"] == "INVALID_PARAM"
+        assert error["code"] == "INVALID_DOC_TYPE"
         violation = error["violations"][0]
         assert (violation["path"], violation["reason"], violation["suggestion"]) == ("doc_type", "reference", "guide")
         assert set(violation["allowed"]) == {"document", "guide", "reference"}
@@ -222,14 +233,15 @@ class TestSearch:
         ]
 
     def test_a_mode_that_does_not_exist_is_refused_with_the_ones_that_do(self, docs: Docs) -> None:
-        violation = failure(docs, "search_documents", query="retry", mode="semantic")["violations"][0]
+        violation = failure(docs, "search_documents", query="retry", mode="fuzzy")["violations"][0]
 
-        assert (violation["path"], violation["reason"], violation["allowed"]) == ("mode", "enum", ["lexical"])
+        assert (violation["path"], violation["reason"]) == ("mode", "enum")
+        assert violation["allowed"] == ["lexical", "semantic", "hybrid"]
 
     def test_broken_syntax_is_searched_as_plain_words_and_says_so(self, docs: Docs) -> None:
         response = call(docs, "search_documents", query='"retry budget (')
 
-        assert [hit["path"] for hit in response.data["results"]] == ["guide/retries.md"]
+        assert response.data["results"][0]["path"] == "guide/retries.md"
         receipt = response.to_dict()["metadata"]["recovery"]
         assert (receipt["strategy"], receipt["changed"]) == ("plain_words", {"query": "retry budget"})
 
@@ -253,12 +265,11 @@ class TestSearch:
 class TestToolset:
     """The toolset as a whole."""
 
-    def test_nothing_it_does_changes_anything(self, docs: Docs) -> None:
-        assert {name: bound.annotations["readOnlyHint"] for name, bound in docs.operations.items()} == {
-            "get_documentation": True,
-            "list_documents": True,
-            "search_documents": True,
-        }
+    def test_only_a_promotion_and_an_activation_change_anything(self, docs: Docs) -> None:
+        changing = {name for name, bound in docs.operations.items() if not bound.annotations["readOnlyHint"]}
+
+        assert changing == {"activate_project", "promote_document"}
+        assert all(docs.operations[name].annotations["destructiveHint"] is False for name in changing)
 
     def test_a_root_that_is_no_folder_is_a_configuration_error(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigurationError) as caught:
@@ -280,7 +291,7 @@ class TestToolset:
         def broken(_: object) -> None:
             raise ConfigurationError(issue="injected")
 
-        monkeypatch.setattr(docs.index, "ask", broken)
+        monkeypatch.setattr(docs.projects.implicit.index, "ask", broken)
 
         assert call(docs, "get_documentation", path="guide/intro.md").success
         assert failure(docs, "get_documentation", path="gone.md")["code"] == "DOC_NOT_FOUND"
@@ -295,7 +306,7 @@ class TestToolset:
 
         assert (len(first.metadata.warnings), len(second.metadata.warnings)) == (1, 0)
         assert first.data == second.data
-        docs.index.close()
+        docs.projects.close()
 
     def test_startup_warms_the_index_and_shutdown_closes_it(self, docs: Docs) -> None:
         async def live() -> ToolResponse[Any]:
@@ -340,7 +351,13 @@ class TestToolset:
 
         jsonschema.validate(answer, docs.operations[operation].output_schema())
         if not response.success:
-            assert answer["error"]["code"] in {"INVALID_PARAM", "DOC_NOT_FOUND", "SEARCH_ERROR"}
+            assert answer["error"]["code"] in {
+                "INVALID_PARAM",
+                "INVALID_DOC_TYPE",
+                "DOC_NOT_FOUND",
+                "SEARCH_ERROR",
+                "PROJECT_NOT_ACTIVATED",
+            }
 
 
 class TestDemo:
@@ -350,7 +367,7 @@ class TestDemo:
     def demo(self, tmp_path: Path) -> Iterator[Docs]:
         made = Docs(Path(str(files("failsoft.tools.docs") / "demo")), cache_dir=tmp_path / "cache")
         yield made
-        made.index.close()
+        made.projects.close()
 
     def test_every_demo_document_is_read_without_a_warning(self, demo: Docs) -> None:
         listed = call(demo, "list_documents", limit=100).data["documents"]

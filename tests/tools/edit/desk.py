@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from failsoft import Runtime, Settings
-from failsoft.framework.context import CallScope
+from failsoft import Runtime
+from failsoft.framework.call.call import CallScope
 from failsoft.tools.edit import Edit
 from tests.framework.wellformed import check_wellformed
+from tests.tools.chosen import chosen
 
 __all__ = ["Desk", "change"]
 
@@ -29,7 +30,8 @@ class Desk:
 
     def tool(self, **settings: Any) -> Edit:
         """Return a toolset with these settings."""
-        return Edit(self.root, runtime=Runtime(settings=Settings(**settings)), state_folder=self.state)
+        general, own = chosen(Edit, settings)
+        return Edit(self.root, runtime=Runtime(settings=general), settings=own, state_folder=self.state)
 
     def file(self, name: str = "a.txt", content: str | bytes = "one\ntwo\nthree\n") -> Path:
         """Write a file and return it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft.tools.edit.engine import Edited, Stuck, TextEdit, apply_edits, as_crlf, is_crlf
+from failsoft.tools.edit.engine import Edited, Stuck, TextEdit, TextTooLong, apply_edits, as_crlf, is_crlf
 
 
 def made(text: str, *edits: TextEdit) -> str:
@@ -45,7 +45,7 @@ def test_what_no_edit_names_stays_as_it_is(text: str, old: str, new: str) -> Non
     result = apply_edits(text, [TextEdit(old, new, replace_all=True)])
     if isinstance(result, Edited) and not is_crlf(text):
         assert result.text == text.replace(old, new)
-        assert result.replacements == text.count(old)
+        assert result.replacements == (0 if old == new else text.count(old))
 
 
 @given(lines=st.lists(st.text("ab", max_size=3), max_size=6), edits=edits)
@@ -116,3 +116,13 @@ def test_a_file_of_mixed_endings_is_taken_literally() -> None:
 @pytest.mark.parametrize("text", ["\ufeffone\n", "one", "one\n", "\n\none\n\n", "one\x00\x0c\u2028"])
 def test_mark_and_ends_stay(text: str) -> None:
     assert made(text, TextEdit("one", "two")) == text.replace("one", "two")
+
+
+@pytest.mark.parametrize("replace_all", [True, False])
+def test_a_text_that_would_grow_beyond_its_limit_is_not_made(*, replace_all: bool) -> None:
+    text = "a" * 1_000 if replace_all else "ab"
+    edit = TextEdit("a", "b" * 100_000_000 if not replace_all else "b" * 1_000_000, replace_all=replace_all)
+    with pytest.raises(TextTooLong) as raised:
+        apply_edits(text, [edit], length_at_most=10_000_000)
+    assert raised.value.length >= 100_000_001
+    assert isinstance(apply_edits(text, [TextEdit("a", "", replace_all=True)], length_at_most=1), Edited)

@@ -33,7 +33,9 @@ def test_a_success_says_what_became_of_the_file(desk: Desk) -> None:
     assert wire == {
         "success": True,
         "file_path": str(file),
+        "dry_run": False,
         "edits_applied": 2,
+        "edits": [{"edit_index": 0, "occurrences_replaced": 1}, {"edit_index": 1, "occurrences_replaced": 3}],
         "replacements": 4,
         "bytes_before": 14,
         "bytes_after": 12,
@@ -94,7 +96,8 @@ def test_an_edit_that_changes_nothing_is_not_written(desk: Desk) -> None:
     file = desk.file()
     before = file.stat()
     wire = desk.edit(file, change("two", "two"), backup=True)
-    assert (wire["success"], wire["replacements"]) == (True, 1)
+    assert (wire["success"], wire["replacements"]) == (True, 0)
+    assert wire["edits"] == [{"edit_index": 0, "occurrences_replaced": 0}]
     assert "backup_path" not in wire
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
@@ -113,6 +116,81 @@ def test_endings_and_byte_order_mark_stay(desk: Desk, before: bytes, after: byte
     file = desk.file(content=before)
     assert desk.edit(file, change("two", "2\n2"))["success"]
     assert file.read_bytes() == after
+
+
+def test_the_new_content_is_returned_on_request(desk: Desk) -> None:
+    one, two = desk.file("one"), desk.file("two", b"a\r\ntwo\r\n")
+    assert "content" not in desk.edit(one, change("one", "1"))
+    wire = desk.edit(one, change("two", "2"), include_content=True, dry_run=True)
+    assert (wire["dry_run"], wire["content"]) == (True, "1\n2\nthree\n")
+    wire = desk.edit_files((one, [change("two", "2")]), (two, [change("a\ntwo", "2\n3")]), include_content=True)
+    assert [entry["content"] for entry in wire["files"]] == ["1\n2\nthree\n", "2\r\n3\r\n"]
+    assert two.read_bytes() == b"2\r\n3\r\n"
+
+
+def test_a_content_that_is_too_long_for_the_answer_is_left_out_with_a_warning(desk: Desk) -> None:
+    file = desk.file(content="two" + "\n" * 600_000)
+    wire = desk.edit(file, change("two", "2"), include_content=True)
+    assert wire["success"]
+    assert "content" not in wire
+    assert len(wire["metadata"]["warnings"]) == 1
+
+
+def test_every_failure_of_a_batch_is_reported_with_its_file(desk: Desk) -> None:
+    one, two = desk.file("one"), desk.file("two", b"\xe4")
+    gone, also_gone = desk.root / "gone" / "a.txt", desk.root / "tow"
+    wire = desk.edit_files(
+        (gone, [change("a", "b")]),
+        (one, [change("two", "2"), change("four", "4"), change("three", "3"), change("five", "5")]),
+        (two, [change("a", "b")]),
+        (also_gone, [change("a", "b")]),
+    )
+    assert (wire["error_code"], wire["file_index"], wire["effect"]) == ("FILE_NOT_FOUND", 0, "none")
+    assert wire["context"]["failures"] == [
+        {"file_index": 0, "file_path": str(gone), "error_code": "FILE_NOT_FOUND"},
+        {"file_index": 1, "file_path": str(one), "error_code": "MATCH_NOT_FOUND", "edit_index": 1},
+        {"file_index": 1, "file_path": str(one), "error_code": "MATCH_NOT_FOUND", "edit_index": 3},
+        {"file_index": 2, "file_path": str(two), "error_code": "INVALID_ENCODING"},
+        {"file_index": 3, "file_path": str(also_gone), "error_code": "FILE_NOT_FOUND"},
+    ]
+    assert [(item["file_index"], item["edit_index"], item["status"]) for item in wire["edit_status"]] == [
+        (1, 1, "failed"),
+        (1, 2, "skipped"),
+        (1, 3, "skipped"),
+    ]
+    assert all(json.dumps(str(path)) in wire["message"] for path in (gone, one, two, also_gone))
+    assert one.read_text() == TEXT
+
+
+def test_a_later_edit_that_a_failed_one_may_have_enabled_is_not_called_a_failure(desk: Desk) -> None:
+    wire = desk.edit(desk.file(), change("four", "4\nfive"), change("five", "5"), change("one", "1"))
+    assert (wire["edit_index"], "failures" in wire.get("context", {})) == (0, False)
+
+
+def test_a_missing_file_is_named_with_the_closest_ones(desk: Desk) -> None:
+    menu = desk.file("menu.txt")
+    wire = desk.edit(desk.root / "meu.txt", change("a", "b"))
+    assert (wire["error_code"], wire["retryable"]) == ("FILE_NOT_FOUND", True)
+    assert str(menu) in wire["recovery_hints"]
+    assert json.dumps(str(menu)) in wire["message"]
+
+
+def test_a_refusal_outside_the_root_names_the_root(desk: Desk, tmp_path: Path) -> None:
+    message = desk.edit(tmp_path / "x.txt", change("a", "b"))["message"]
+    assert json.dumps(str(desk.root)) in message
+    assert "Nothing was changed." in message
+
+
+def test_the_folder_of_the_server_is_closed_at_any_depth(desk: Desk) -> None:
+    file = desk.file("a/.failsoft/plans/x.json", "two")
+    assert desk.edit(file, change("two", "2"))["error_code"] == "PERMISSION_DENIED"
+    assert file.read_text() == "two"
+
+
+def test_a_list_of_edits_beyond_all_bounds_is_refused_before_its_items_are_read(desk: Desk) -> None:
+    wire = desk.call("multi_edit", {"file_path": str(desk.file()), "edits": [{"a": 1}] * 20_000})
+    assert wire["success"] is False
+    assert [violation["path"] for violation in wire["violations"]] == ["edits"]
 
 
 def test_mode_and_link_stay(desk: Desk) -> None:
@@ -351,13 +429,6 @@ def test_what_files_and_edits_hold_is_never_logged(desk: Desk) -> None:
     assert "canary" not in stream.getvalue()
 
 
-def test_a_secret_in_the_context_is_taken_out(desk: Desk) -> None:
-    file = desk.file(content='name = "a"\npassword = "correct horse battery"\n')
-    wire = desk.edit(file, change("nothing of the kind", "x"))
-    assert wire["context"]["snippet"].startswith('name = "a"\npassword = ')
-    assert "horse" not in json.dumps(wire)
-
-
 def test_progress_is_reported_for_each_file(desk: Desk) -> None:
     files = [(desk.file(f"{number}.txt"), [change("two", "2")]) for number in range(3)]
     seen: list[tuple[float, float | None]] = []
@@ -416,3 +487,11 @@ def test_what_a_crash_left_half_done_is_taken_up_at_the_start(desk: Desk) -> Non
     assert [json.loads(line)["outcome"] for line in stream.getvalue().splitlines() if "outcome" in line] == ["forward"]
     assert len({file.read_text() for file in files}) == 1
     assert sorted(path.name for path in desk.root.iterdir()) == ["0.txt", "1.txt", "2.txt"]
+
+
+def test_what_an_agent_has_to_copy_is_sent_as_it_is(desk: Desk) -> None:
+    text = 'if token == "(":\n    password = "hunter2"\n    api_key: "sk-proj-abcdefghijklmnop1234"\n'
+    answer = desk.edit(desk.file("lexer.py", text), change('if token = "("', ""))
+    shown = json.dumps(answer["context"])
+    assert "<redacted>" not in shown
+    assert all(json.dumps(line)[1:-1] in shown for line in text.splitlines())

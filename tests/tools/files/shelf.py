@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from failsoft.tools.files import Files, Roots, Written
-from failsoft.tools.files.locks import GiveUp, never
+from failsoft.tools.files.transactions.locks import GiveUp, never
 
 OLD, NEW = "old ", "new "
 LIMIT = 10_000_000

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from failsoft import Settings
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.pool import Workers
+from failsoft.tools.flux.settings import FluxSettings
+from failsoft.tools.flux.workers.pool import Workers
 from tests.tools.flux.lab import Lab
 
 
 @pytest.fixture(scope="session")
 def workers() -> Iterator[Workers]:
     pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
-    made = Workers(Settings(flux_workers=2))
+    made = Workers(FluxSettings(workers=2))
     yield made
     made.close()
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from failsoft import Runtime, Settings
-from failsoft.framework.context import LOCAL_PRINCIPAL, CallScope
-from failsoft.framework.state_port import StateStore
+from failsoft import Runtime
+from failsoft.framework.call.call import LOCAL_PRINCIPAL, CallScope
+from failsoft.framework.services.state import StateStore
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.pool import Workers
+from failsoft.tools.flux.workers.pool import Workers
 from tests.framework.wellformed import check_wellformed
+from tests.tools.chosen import chosen
 
 __all__ = ["AEROBIC", "Lab", "children", "until"]
 
@@ -31,7 +32,8 @@ class Lab:
 
     def tool(self, *, state: StateStore | None = None, workers: Workers | None = None, **settings: Any) -> Flux:
         """Return a toolset with these settings; the settings of the workers are their own."""
-        tool = Flux(runtime=Runtime(settings=Settings(**settings), state=state))
+        general, own = chosen(Flux, settings)
+        tool = Flux(runtime=Runtime(settings=general, state=state), settings=own)
         tool.workers = workers or self.workers
         return tool
 
@@ -97,8 +99,8 @@ def is_running(process_id: int) -> bool:
 
 def workers_of(workers: Workers) -> list[int]:
     """Return the process ids of the workers that run."""
-    nursery = workers._nursery._process
-    return [] if nursery is None else [item for item in children(nursery.pid) if is_running(item)]
+    fork_server = workers._fork_server._process
+    return [] if fork_server is None else [item for item in children(fork_server.pid) if is_running(item)]
 
 
 def kill(process_id: int) -> None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from failsoft import Runtime, Settings
 from failsoft.framework.errors import ConfigurationError
 from failsoft.tools.flux import Flux
+from failsoft.tools.flux.settings import FluxSettings
 
 HEAVY = {"cobra", "optlang", "swiglpk", "numpy", "pandas", "sympy"}
 IN_THE_SERVER = f"""
 import asyncio, sys
+from failsoft.tools.flux.settings import FluxSettings
 from failsoft.tools.flux import Flux
 
 async def main():
@@ -44,5 +46,11 @@ def test_without_cobra_the_toolset_says_which_extra_brings_it(monkeypatch: pytes
 
 def test_a_model_that_cannot_be_loaded_in_advance_is_refused_at_the_start() -> None:
     with pytest.raises(ConfigurationError) as refused:
-        Flux(runtime=Runtime(settings=Settings(flux_preload=("textbok",))))
+        Flux(settings=FluxSettings(preload=("textbok",)))
     assert "textbok" in refused.value.message
+
+
+def test_tables_that_are_not_there_are_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        Flux(settings=FluxSettings(tables=tmp_path))
+    assert "FAILSOFT_FLUX_TABLES" in refused.value.message

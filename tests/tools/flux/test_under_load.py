@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from failsoft import Settings
 from failsoft.server import mcp_server
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.pool import Workers
+from failsoft.tools.flux.settings import FluxSettings
+from failsoft.tools.flux.workers.pool import Workers
 from tests.thorough import THOROUGH
 from tests.tools.flux.lab import Lab, is_running, kill, until, workers_of
 
@@ -65,7 +65,7 @@ class Bench:
 @pytest.mark.parametrize("kills", [0, KILLS])
 def test_twenty_clients_at_once_get_the_answers_that_are_theirs(kills: int) -> None:
     pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
-    workers = Workers(Settings(flux_workers=WORKERS, flux_queue=CLIENTS))
+    workers = Workers(FluxSettings(workers=WORKERS, queue=CLIENTS))
     lab = Lab(workers)
     tool = lab.tool(flux_keep_count=1_000)
     bench = Bench(tool, lab)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from failsoft import Runtime, Settings
-from failsoft.framework.context import LOCAL_PRINCIPAL, CallScope
-from failsoft.framework.state_port import StateStore
+from failsoft import Runtime
+from failsoft.framework.call.call import LOCAL_PRINCIPAL, CallScope
+from failsoft.framework.services.state import StateStore
 from failsoft.tools.workspace import Workspace
 from tests.framework.wellformed import check_wellformed
+from tests.tools.chosen import chosen
 
 __all__ = ["Site"]
 
@@ -27,10 +28,15 @@ class Site:
         """The workspace."""
         return self.root / "project"
 
+    def entries(self) -> list[Path]:
+        """Return what is in the workspace, without the copies of its plans."""
+        return [path for path in sorted(self.project.iterdir()) if path.name != ".failsoft"]
+
     def tool(self, *, state: StateStore | None = None, **settings: Any) -> Workspace:
         """Return a toolset with these settings."""
-        runtime = Runtime(settings=Settings(**settings), state=state)
-        return Workspace(self.root, runtime=runtime, state_folder=self.root.parent / "state")
+        general, own = chosen(Workspace, settings)
+        runtime = Runtime(settings=general, state=state)
+        return Workspace(self.root, runtime=runtime, settings=own, state_folder=self.root.parent / "state")
 
     def call(
         self,

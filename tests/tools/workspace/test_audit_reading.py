@@ -11,7 +11,7 @@ import pytest
 from failsoft import AuditLog, Runtime, Settings
 from failsoft.tools.workspace import Workspace
 from failsoft.tools.workspace.audit_reading import read_entries
-from failsoft.tools.workspace.sessions import Session
+from failsoft.tools.workspace.sessions.sessions import Session
 from tests.tools.workspace.site import Site
 
 

@@ -51,7 +51,8 @@ def write(site: Site, tool: Workspace, path: str, content: str, **more: Any) -> 
 
 
 def files(folder: Path) -> dict[str, str]:
-    return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+    found = {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+    return {name: text for name, text in found.items() if not name.startswith(".failsoft/")}
 
 
 class TestDisks:
@@ -100,13 +101,15 @@ def test_what_an_operator_mounts_within_a_workspace_is_a_part_of_it(site: Site, 
 @as_root
 class TestRights:
     @pytest.fixture
-    def theirs(self) -> Iterator[Site]:
+    def theirs(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         """Return a site of nobody's; all code is loaded by now, because nobody may not read it."""
         folder = Path(tempfile.mkdtemp())
         site = Site(folder / "served")
         (site.project / "closed").mkdir(parents=True)
         (site.project / "a.md").write_text("one\n")
         (site.project / "closed/b.md").write_text("one\n")
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder / "home"))
+        (folder / "home").mkdir()
         folder.chmod(0o755)
         for path in (folder, *folder.rglob("*")):
             os.chown(path, NOBODY, NOBODY)
@@ -116,7 +119,10 @@ class TestRights:
         tool = working(loaded)
         assert loaded.call(tool, "apply_patch", {"path": "a.md", "patch": PATCH})["success"]
         assert loaded.call(tool, "read_file", {"path": "gone"})["error_code"] == "FILE_NOT_FOUND"
-        shutil.rmtree(folder / "state")
+        for state in ("state", "home"):
+            shutil.rmtree(folder / state)
+        (folder / "home").mkdir(mode=0o777)
+        os.chown(folder / "home", NOBODY, NOBODY)
         yield site
         shutil.rmtree(folder)
 

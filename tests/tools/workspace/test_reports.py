@@ -51,7 +51,7 @@ def test_a_role_without_any_power_may_report(site: Site) -> None:
 
 def test_without_a_session_nothing_is_written(site: Site, tool: Workspace) -> None:
     assert report(site, tool)["error_code"] == "SESSION_NOT_INITIALIZED"
-    assert list(site.project.iterdir()) == []
+    assert site.entries() == []
 
 
 def test_reports_with_one_title_do_not_meet(site: Site, tool: Workspace) -> None:
@@ -97,7 +97,7 @@ def test_a_title_is_one_line_and_no_key_and_no_path(site: Site, tool: Workspace,
 def test_a_report_is_bounded(site: Site, tool: Workspace, arguments: dict[str, str]) -> None:
     site.begin(tool)
     assert report(site, tool, **arguments)["error_code"] == "INVALID_INPUT_VALUE"
-    assert list(site.project.iterdir()) == []
+    assert site.entries() == []
 
 
 def test_the_settings_say_where_reports_go(site: Site) -> None:

@@ -29,9 +29,9 @@ def test_what_a_crash_left_is_swept_at_the_start(site: Site, tool: Workspace) ->
     file.write_text("old")
     command = [sys.executable, "-c", CRASHES, str(site.root), str(site.root.parent / "state"), str(file)]
     assert subprocess.run(command, check=False, timeout=60).returncode == 9
-    assert len(list(site.project.iterdir())) > 1
+    assert len(site.entries()) > 1
     asyncio.run(tool.startup())
-    assert [(one.name, one.read_text()) for one in site.project.iterdir()] == [("a.md", "old")]
+    assert [(one.name, one.read_text()) for one in site.entries()] == [("a.md", "old")]
 
 
 def test_a_state_folder_that_cannot_be_read_keeps_no_server_from_starting(site: Site, tool: Workspace) -> None:

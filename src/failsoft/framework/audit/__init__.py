@@ -1,1 +1,1 @@
-"""The audit trail: every failure on disk before its caller learns of it, in a chain that shows every later change."""
+"""Audit trail: failures are written and synced before the caller gets them, in a tamper-evident hash chain."""

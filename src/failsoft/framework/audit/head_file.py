@@ -1,7 +1,7 @@
-"""The end of the chain, kept outside the log: a chain alone does not show that whole entries were cut from its end.
+"""Head of a chain, kept outside its log to detect truncation, which a hash chain alone does not show.
 
-It is one record of fixed length, written in place after every batch has reached the disk. It is never ahead of the log
-on disk, so a power loss leaves it behind at worst, and never raises a false alarm.
+It is one record of fixed length, written in place after each batch has been synced. It is never ahead of the log on
+disk, so after a power loss it may lag behind, but never raises a false alarm.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from failsoft.framework.audit.locking import lock
+from failsoft.framework.audit.places import make_private
 from failsoft.framework.audit.sealing import BadLine, Head, Seal
+from failsoft.framework.services.regular_files import opened_regular
 
 __all__ = ["HeadFile"]
 
@@ -23,11 +25,11 @@ _NOT_OURS = "it is not what was written there, or was sealed with another key"
 
 
 class HeadFile:
-    """The end of one log.
+    """The stored head of one log.
 
     Args:
-        path: Its file; put it where whoever could change the log cannot write.
-        seal: The same as the log's, so that with a key nobody can make up an end.
+        path: The file, in a folder that users with write access to the log cannot write.
+        seal: The log's seal; without the key a head cannot be forged.
     """
 
     def __init__(self, path: Path, seal: Seal) -> None:
@@ -36,15 +38,15 @@ class HeadFile:
         self._written: tuple[bytes, Head] | None = None
 
     def read(self) -> Head | None:
-        """Return the end as last written; None if there is none.
+        """Return the head as last written; None if there is none.
 
         Raises:
-            BadLine: It is not what was written there, or was sealed with another key.
-            NotWritten: Another process held it all the time.
-            OSError: The file is there and cannot be read.
+            BadLine: It was changed, or sealed with another key.
+            NotWritten: Another process held the lock until the time limit.
+            OSError: The file exists and cannot be read.
         """
         try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = opened_regular(self.path)
         except FileNotFoundError:
             return None
         try:
@@ -54,14 +56,16 @@ class HeadFile:
             os.close(fd)
 
     def advance(self, head: Head, until: float) -> None:
-        """Write the end down, unless a later one is there already.
+        """Write the head, unless the file has a later one.
 
         Raises:
-            BadLine: What is there was not written by us.
-            NotWritten: Another process held it all the time.
+            BadLine: The present content is not a valid head.
+            NotWritten: Another process held the lock until the time limit.
             OSError: It cannot be written.
         """
-        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        if self._written is None:
+            make_private(self.path.parent)
+        fd = opened_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
         try:
             lock(fd, until)
             found = os.pread(fd, _LENGTH, 0)
@@ -73,7 +77,7 @@ class HeadFile:
                 os.pwrite(fd, line, 0)
                 self._written = line, head
         finally:
-            os.close(fd)  # and with it the lock
+            os.close(fd)  # releases the lock
 
     def _line(self, head: Head) -> bytes:
         seal = self._seal.digest(b"head %d %s" % (head.seq, head.hash.encode()))
@@ -84,8 +88,8 @@ class HeadFile:
         if not data:
             return None
         with suppress(ValueError, TypeError, KeyError, AttributeError):
-            told = json.loads(data)
-            head = Head(told["seq"], told["hash"])
+            found = json.loads(data)
+            head = Head(found["seq"], found["hash"])
             if self._line(head) == data:
                 return head
         raise BadLine(_NOT_OURS)

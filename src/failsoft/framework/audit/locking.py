@@ -1,6 +1,6 @@
-"""One writer at a time: an advisory lock on the log itself, waited for no longer than allowed.
+"""Advisory lock on the log, with a time limit: one writer at a time.
 
-The lock belongs to the file and not to a second one beside it, which somebody could delete while it is held.
+The log itself is locked instead of a lock file beside it, which could be deleted while it is held.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import random
 import time
 from collections.abc import Callable
 
+from failsoft.framework.picklable import PicklableError
+
 __all__ = ["NotWritten", "lock", "unlock"]
 
 _FIRST_PAUSE_S = 0.0002
@@ -17,12 +19,12 @@ _LONGEST_PAUSE_S = 0.02
 _HELD = "another process holds it"
 
 
-class NotWritten(Exception):
+class NotWritten(PicklableError):
     """Entries could not be written; the text is a reason that fits into a sentence.
 
     Args:
         reason: `the disk is full`.
-        is_locked: Another process held the log all the time.
+        is_locked: Another process held the lock until the time limit.
     """
 
     def __init__(self, reason: str, *, is_locked: bool = False) -> None:
@@ -35,7 +37,7 @@ def lock(fd: int, until: float, *, shared: bool = False, clock: Callable[[], flo
     """Lock an open file, trying again until the clock says `until`, and at least once.
 
     Raises:
-        NotWritten: Another process held it all the time.
+        NotWritten: Another process held the lock until the time limit.
     """
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     pause = _FIRST_PAUSE_S
@@ -47,10 +49,10 @@ def lock(fd: int, until: float, *, shared: bool = False, clock: Callable[[], flo
                 raise NotWritten(_HELD, is_locked=True) from None
         else:
             return
-        time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - so that waiting processes do not keep step
+        time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - jitter, not cryptography
         pause = min(2 * pause, _LONGEST_PAUSE_S)
 
 
 def unlock(fd: int) -> None:
-    """Let the next one write."""
+    """Release the lock."""
     fcntl.flock(fd, fcntl.LOCK_UN)

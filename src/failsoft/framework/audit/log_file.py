@@ -1,6 +1,6 @@
-"""The log on disk: lines appended under a lock, on disk before anybody is told, never out of order.
+"""Append-only log file: lines are appended under a lock and synced before they are acknowledged.
 
-Not for several threads: one writer thread a process owns it, and the lock keeps the processes apart.
+Not thread-safe: one writer thread per process owns it, and the lock keeps the processes apart.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,12 +17,13 @@ from typing import Any
 
 from loguru import logger
 
+from failsoft.framework.audit.checkpoints import HEAD_MISSING, Reason, checkpoint, noted
 from failsoft.framework.audit.head_file import HeadFile
 from failsoft.framework.audit.locking import NotWritten, lock, unlock
-from failsoft.framework.audit.reading import Scan, lines_of
-from failsoft.framework.audit.sealing import BEGINNING, BadLine, Head, Seal, follow
-from failsoft.framework.audit.segments import last_line, segment_name, segments
-from failsoft.framework.clock import utc_timestamp
+from failsoft.framework.audit.places import head_beside
+from failsoft.framework.audit.reading import Scan, end_of, lines_of
+from failsoft.framework.audit.sealing import BEGINNING, UNKEYED, BadLine, Head, KeyUnusable, Seal
+from failsoft.framework.audit.segments import segment_name, segments
 
 __all__ = ["LogFile", "reason_of"]
 
@@ -57,9 +57,9 @@ class LogFile:
     Args:
         path: The file; its folder has to exist.
         seal: Makes and checks lines.
-        head: Where the end of the chain is kept besides.
-        max_bytes: A file that has grown to this is put aside before the next entry.
-        clock: Seconds that only grow.
+        head: The stored head of the chain.
+        max_bytes: A file that has reached this size is rotated before the next entry.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(
@@ -75,30 +75,60 @@ class LogFile:
         self._good_bytes = 0
         self._head = BEGINNING
         self._repairs: list[dict[str, Any]] = []
+        self._is_unkeyed = False
+        self._lacks_head = False
+        self._has_removed = False
         self._dead = ""
         self._head_fails = False
 
     def append(self, batch: Sequence[Mapping[str, Any]], until: float) -> None:
-        """Write the entries behind all others, and return once they are on disk.
+        """Append the entries, and return once they are synced to disk.
 
         Args:
-            batch: The facts of each entry. With none, the log is looked through, and a torn line at its end mended.
-            until: When to give up waiting for another process, by the clock.
+            batch: The facts of each entry. An empty batch checks the log and repairs a torn last line.
+            until: When to stop waiting for the lock, by the clock.
 
         Raises:
-            NotWritten: None of them is acknowledged. Those that were on their way when the disk failed may be there.
+            NotWritten: No entry is acknowledged. After a disk error some may have been written.
         """
-        with _told():
+        with _refusing():
             if self._dead:
                 raise NotWritten(self._dead)
             fd = self._begin(until)
             try:
                 head = self._write(fd, batch)
             finally:
-                self._let_go()
-            # Without the lock: others may write meanwhile, and one trip to the disk takes theirs along.
+                self._unlock()
+            # Without the lock: other processes may append meanwhile, and one fsync covers their lines too.
             self._sync(fd)
-            self._keep(head, until)
+            self._store_head(head, until)
+
+    def archive(self, until: float, *, lost: Head | None = None) -> list[Path]:
+        """Rotate the log, close all rotated files, and return them, oldest first.
+
+        The log continues in a new file with a checkpoint as its first entry; the closed files may be moved away.
+
+        Args:
+            until: When to stop waiting for the lock, by the clock.
+            lost: The end of a missing beginning, whose loss the checkpoint records.
+
+        Raises:
+            NotWritten: Nothing was closed.
+        """
+        with _refusing():
+            fd = self._begin(until)
+            try:
+                if self._good_bytes:
+                    self._rotate(fd)
+                    fd = self._begin(until)
+                files = segments(self.path)
+                self._close(files, "loss" if lost is not None else "archive", lost=lost)
+                head = self._write(fd, ())
+            finally:
+                self._unlock()
+            self._sync(fd)
+            self._store_head(head, until)
+        return files
 
     def close(self) -> None:
         """Close the file."""
@@ -109,16 +139,21 @@ class LogFile:
     # Under the lock
 
     def _begin(self, until: float) -> int:
-        """Lock the file that the path leads to, know its end, and return the file."""
+        """Lock the file at the path, catch up with its end, and return the descriptor."""
         while True:
             fd = self._lock(until)
             try:
                 self._catch_up(fd)
-                if self._good_bytes < self._max_bytes:
+                if self._lacks_head and not self._good_bytes:
+                    self._write_head(BEGINNING, until)  # from now on a missing head means that it was removed
+                if self._is_unkeyed and not self._good_bytes:
+                    self._close(segments(self.path), "unkeyed")
+                    self._is_unkeyed = False
+                if not self._is_unkeyed and self._good_bytes < self._max_bytes:
                     return fd
-                self._put_aside(fd)
+                self._rotate(fd)
             except BaseException:
-                self._let_go()
+                self._unlock()
                 raise
 
     def _lock(self, until: float) -> int:
@@ -127,7 +162,7 @@ class LogFile:
             lock(fd, until, clock=self._clock)
             if _is_at(self._name, fd):
                 return fd
-            self.close()  # it was put aside while we waited
+            self.close()  # it was rotated meanwhile
             if self._clock() > until:
                 raise NotWritten(_RESTLESS)
 
@@ -140,15 +175,15 @@ class LogFile:
         self._good_bytes = 0
         return fd
 
-    def _let_go(self) -> None:
+    def _unlock(self) -> None:
         if self._fd is not None:
             unlock(self._fd)
 
     def _catch_up(self, fd: int) -> None:
-        """Read what others have written since, and mend what one of them left half-written.
+        """Read the lines that other processes have appended, and repair a torn last line.
 
         Raises:
-            NotWritten: The log is damaged. It stays as it is, for whoever looks into it.
+            NotWritten: The log is damaged. It is left unchanged for inspection.
         """
         size = os.fstat(fd).st_size
         if self._good_bytes and size == self._good_bytes:
@@ -164,22 +199,38 @@ class LogFile:
                 else:
                     torn = line
             if torn:
-                self._mend(fd, scan, torn)
+                self._repair_end(fd, scan, torn)
         except BadLine as bad:
             raise NotWritten(_damaged(f"after entry {(scan.head or BEGINNING).seq} {bad}")) from None
         if scan.witness is not None and (scan.head or BEGINNING).seq < scan.witness.seq:
             if scan.lines:
                 raise NotWritten(_damaged(f"entries after {scan.head} were cut off"))
-            scan.head = scan.witness  # the file was moved away: the chain goes on all the same
+            scan.head = scan.witness  # the file was moved away; the chain continues
+        if scan.lines and self._lacks_head and not scan.is_unkeyed:
+            self._repairs.append(noted(HEAD_MISSING, last_seq=(scan.head or BEGINNING).seq))
         self._head, self._good_bytes = scan.head or BEGINNING, scan.good_bytes
+        self._is_unkeyed = scan.is_unkeyed
 
     def _begun(self) -> Scan:
-        """Return a scan from where we know the file; from its beginning, if it is another one than before."""
+        """Return a scan from the last known position; from the beginning if the file is a new one."""
         if self._good_bytes:
             return Scan(self._seal, self._head, good_bytes=self._good_bytes)
         kept = self._read_head()
+        is_first_start = self._seal.is_keyed and not (kept or self._head).seq
+        if is_first_start or self._is_unkeyed:
+            is_first_start, kept = True, self._read_old_head() or kept
+        self._lacks_head = self._seal.is_keyed and kept is None
         witness = self._head if kept is None or kept.seq < self._head.seq else kept
-        return Scan(self._seal, self._end_of_last_segment(), witness if witness.seq else None)
+        end, is_unkeyed = self._end_of_last_segment()
+        if is_unkeyed and not is_first_start:
+            raise NotWritten(_damaged("entries that were sealed with the key are gone"))
+        return Scan(
+            self._seal,
+            end,
+            witness if witness.seq else None,
+            is_unkeyed=is_unkeyed,
+            may_be_unkeyed=is_first_start and (end is None or is_unkeyed),
+        )
 
     def _read_head(self) -> Head | None:
         try:
@@ -187,17 +238,37 @@ class LogFile:
         except BadLine as bad:
             raise NotWritten(_damaged(f"its head file is of no use: {bad}")) from None
 
-    def _end_of_last_segment(self) -> Head | None:
+    def _read_old_head(self) -> Head | None:
+        """Return the head that an earlier version kept beside the log, with the key or without one."""
+        beside = head_beside(self.path)
+        try:
+            return HeadFile(beside, self._seal).read()
+        except BadLine:
+            pass
+        try:
+            return HeadFile(beside, UNKEYED).read()
+        except BadLine as bad:
+            raise NotWritten(_damaged(f"the head file beside it is of no use: {bad}")) from None
+
+    def _end_of_last_segment(self) -> tuple[Head | None, bool]:
         aside = segments(self.path)
         if not aside:
-            return None
+            return None, False
         try:
-            return follow(self._seal.open(last_line(aside[-1])), None)
+            return end_of(aside[-1], self._seal)
         except BadLine as bad:
             raise NotWritten(_damaged(f"at the end of '{aside[-1].name}' {bad}")) from None
 
-    def _mend(self, fd: int, scan: Scan, torn: bytes) -> None:
-        """Complete or drop a last line without a newline: its writer was killed, and nobody was told of it."""
+    def _close(self, files: Sequence[Path], reason: Reason, *, lost: Head | None = None) -> None:
+        """Queue a checkpoint of these files, to be written before any other entry."""
+        try:
+            ends = [(file, end_of(file, self._seal)[0]) for file in files]
+        except BadLine as bad:
+            raise NotWritten(_damaged(f"a file that was put aside cannot be closed: {bad}")) from None
+        self._repairs.append(checkpoint(ends, reason, lost=lost))
+
+    def _repair_end(self, fd: int, scan: Scan, torn: bytes) -> None:
+        """Complete or drop a last line without a newline: its writer was killed before it was acknowledged."""
         try:
             scan.take(torn)
         except BadLine:
@@ -207,15 +278,15 @@ class LogFile:
         else:
             os.write(fd, b"\n")
 
-    def _put_aside(self, fd: int) -> None:
-        """Rename the full file, on disk first: no later entry may survive a power loss that one before it does not."""
+    def _rotate(self, fd: int) -> None:
+        """Sync and rename the full file: after a power loss no entry may survive without those before it."""
         self._sync(fd)
         self.path.rename(segment_name(self.path, self._head.seq))
         self.close()
         _sync_folder(self.path)
 
     def _write(self, fd: int, batch: Sequence[Mapping[str, Any]]) -> Head:
-        """Append the entries, all of them or none, and return the new end."""
+        """Append all of the entries or none, and return the new end."""
         head = self._head
         lines = []
         for facts in (*self._repairs, *batch):
@@ -227,7 +298,7 @@ class LogFile:
             while rest:
                 rest = rest[os.write(fd, rest) :]
         except BaseException:
-            with suppress(OSError):  # what is left of it is dropped by whoever writes next
+            with suppress(OSError):  # the next writer drops the rest
                 os.ftruncate(fd, self._good_bytes)
             raise
         self._head, self._good_bytes = head, self._good_bytes + len(data)
@@ -240,36 +311,49 @@ class LogFile:
         try:
             _to_disk(fd)
         except OSError as error:
-            # The system may have forgotten the pages, and would report success the next time: never ask again.
+            # After a failed fsync the kernel may drop the pages and report success the next time: never retry.
             self._dead = f"{reason_of(error)}, so that what it holds is not certain: start the server again"
             logger.critical("The audit log is dead: the disk refused what was written", reason=reason_of(error))
             raise NotWritten(self._dead) from error
 
-    def _keep(self, head: Head, until: float) -> None:
-        """Write the head down. The entries are safe without it; only cuts would not show: say so, and go on."""
-        if not head.seq:
-            return
+    def _store_head(self, head: Head, until: float) -> None:
+        """Write the head; log a failure and continue. Without it only truncation goes undetected."""
+        if head.seq:
+            self._write_head(head, until)
+
+    def _write_head(self, head: Head, until: float) -> None:
         try:
             self._head_file.advance(head, until)
-            self._head_fails = False
+            self._lacks_head = self._head_fails = False
+            if self._seal.is_keyed and head.seq:
+                self._remove_old_head()
         except (OSError, NotWritten, BadLine) as error:
             if not self._head_fails:
                 reason = reason_of(error) if isinstance(error, OSError) else str(error)
                 logger.error("The head of the audit log cannot be kept: cuts would not show", reason=reason)
             self._head_fails = True
 
+    def _remove_old_head(self) -> None:
+        """Remove the head that an earlier version kept beside the log; it is no longer updated."""
+        beside = head_beside(self.path)
+        if not self._has_removed and beside != self._head_file.path:
+            beside.unlink(missing_ok=True)
+        self._has_removed = True
+
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Turn what the system says into `NotWritten`."""
+def _refusing() -> Iterator[None]:
+    """Turn OSError and an unusable key into `NotWritten`."""
     try:
         yield
+    except KeyUnusable as error:
+        raise NotWritten(str(error)) from error
     except OSError as error:
         raise NotWritten(reason_of(error)) from error
 
 
 def _is_at(path: str, fd: int) -> bool:
-    """Return whether the path still leads to the open file."""
+    """Return whether the path still refers to the open file."""
     try:
         there = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - with every batch: a Path costs twice as much
     except FileNotFoundError:
@@ -278,7 +362,7 @@ def _is_at(path: str, fd: int) -> bool:
 
 
 def _sync_folder(path: Path) -> None:
-    """Put a new name on disk, where the system can do that for a folder."""
+    """Sync a folder after a rename or creation, where the system supports it."""
     with suppress(OSError):
         fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -288,18 +372,9 @@ def _sync_folder(path: Path) -> None:
 
 
 def _damaged(what: str) -> str:
-    return f"it is damaged ({what}), and stays as it is until somebody has looked at it"
+    return f"it is damaged ({what}); nothing is written to it until a person has inspected it"
 
 
 def _repair(torn: bytes) -> dict[str, Any]:
-    """Return the facts of the entry that says that half a line was dropped."""
-    return {
-        "event": "repair",
-        "error_id": secrets.token_hex(8),
-        "timestamp": utc_timestamp(),
-        "tool": "failsoft",
-        "operation": "audit",
-        "code": None,
-        "dropped_bytes": len(torn),
-        "dropped_sha256": hashlib.sha256(torn).hexdigest(),
-    }
+    """Return the facts of the entry that records a dropped partial line."""
+    return noted("repair", dropped_bytes=len(torn), dropped_sha256=hashlib.sha256(torn).hexdigest())

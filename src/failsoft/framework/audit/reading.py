@@ -1,4 +1,4 @@
-"""A log read back: checked line by line, as far as lines are complete."""
+"""Reading a log: line-by-line checks, entries, tail and look-up by error id."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from failsoft.framework.audit.sealing import BadLine, Head, Seal, follow
-from failsoft.framework.audit.segments import segments
+from failsoft.framework.audit.checkpoints import EVENT, HEAD_MISSING, closed_ends, require_closing
+from failsoft.framework.audit.sealing import BEGINNING, UNKEYED, BadLine, Head, OtherAlgorithm, Seal, follow
+from failsoft.framework.audit.segments import last_line, segments
 
-__all__ = ["Scan", "entries", "find", "lines_of", "newest", "tail"]
+__all__ = ["Scan", "end_of", "entries", "find", "lines_of", "newest", "tail"]
 
 _BLOCK = 1 << 20
 _ANOTHER = "it is not the entry that was written here: the head kept elsewhere is of another"
@@ -21,14 +22,14 @@ _ANOTHER = "it is not the entry that was written here: the head kept elsewhere i
 
 @dataclass(slots=True)
 class Scan:
-    """How far a file is in order.
+    """Incremental check of a file.
 
     Args:
-        seal: What its lines were made with.
-        head: The end of the chain so far; None where nothing is known of what came before.
+        seal: The seal of its lines.
+        head: The end of the chain so far; None if the previous entries are unknown.
         witness: An end known from elsewhere: the entry of that number must have that hash.
-        good_bytes: How far its lines are complete and in order.
-        lines: How many those are.
+        good_bytes: Bytes of complete and valid lines so far.
+        lines: Valid lines so far.
     """
 
     seal: Seal
@@ -36,24 +37,70 @@ class Scan:
     witness: Head | None = None
     good_bytes: int = 0
     lines: int = 0
+    is_unkeyed: bool = False
+    """Whether the last entry was sealed without the key that the seal has, by an earlier version."""
+    may_be_unkeyed: bool = False
+    """Whether such entries are accepted; never after one with a key."""
     first: int | None = field(default=None, init=False)
     """The number of the first entry that was read."""
+    before: Head = field(default=BEGINNING, init=False)
+    """The end that it follows."""
+    closed: set[Head] = field(default_factory=set, init=False)
+    """The ends that checkpoints record."""
+    doubted: int | None = field(default=None, init=False)
+    """The entry before which the head was missing, unless a later checkpoint records the loss."""
 
     def take(self, line: bytes) -> None:
-        """Take the next line, without its newline.
+        """Check the next line, given without its newline.
 
         Raises:
-            BadLine: It is not in order.
+            BadLine: It is not valid.
         """
-        entry = self.seal.open(line)
+        entry = self._opened(line)
         head = follow(entry, self.head)
         if self.witness is not None and self.witness.seq == head.seq and self.witness.hash != head.hash:
             raise BadLine(_ANOTHER)
         if self.first is None:
-            self.first = head.seq
+            self.first, self.before = head.seq, Head(head.seq - 1, entry["prev"])
         self.head = head
         self.lines += 1
         self.good_bytes += len(line) + 1
+
+    def _opened(self, line: bytes) -> dict[str, Any]:
+        try:
+            entry = self.seal.open(line)
+        except OtherAlgorithm:
+            if not self.may_be_unkeyed:
+                raise
+            self.is_unkeyed = True
+            return UNKEYED.open(line)
+        if self.is_unkeyed:
+            require_closing(entry, self.head or BEGINNING)
+        self.is_unkeyed = self.may_be_unkeyed = False
+        if self.seal.is_keyed:
+            if entry.get("reason") != "unkeyed":  # unkeyed files are still needed
+                self.closed |= closed_ends(entry)
+            if entry.get("event") == HEAD_MISSING:
+                self.doubted = entry["seq"]
+            elif entry.get("event") == EVENT and entry.get("reason") == "loss":
+                self.doubted = None
+        return entry
+
+
+def end_of(file: Path, seal: Seal) -> tuple[Head, bool]:
+    """Return the end of a rotated file, and whether it was sealed without the key.
+
+    Raises:
+        BadLine: It is not valid.
+        OSError: The file cannot be read.
+    """
+    line = last_line(file)
+    try:
+        return follow(seal.open(line), None), False
+    except OtherAlgorithm:
+        if not seal.is_keyed:
+            raise
+        return follow(UNKEYED.open(line), None), True
 
 
 def lines_of(fd: int, start: int, end: int) -> Iterator[bytes]:
@@ -72,9 +119,9 @@ def lines_of(fd: int, start: int, end: int) -> Iterator[bytes]:
 
 
 def entries(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a log in order, those of the files that were put aside included; nothing is checked.
+    """Yield the entries of a log in order, including rotated files, without checking them.
 
-    A line that is no JSON object is left out: `verify` is there to find it.
+    Lines that are not JSON objects are skipped; `verify` reports them.
     """
     for file in [*segments(path), *([path] if path.exists() else [])]:
         with file.open("rb") as stream:
@@ -85,7 +132,7 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def tail(path: Path, limit: int) -> list[dict[str, Any]]:
-    """Return the last entries of a log, oldest first; only as much is read as it takes."""
+    """Return the last entries of a log, oldest first; reads only as much as needed."""
     found: list[dict[str, Any]] = []
     for file in reversed([*segments(path), *([path] if path.exists() else [])]):
         if len(found) >= limit:
@@ -100,9 +147,9 @@ def newest(path: Path, field: str, value: str, *, limit: int, bytes_at_most: int
     Args:
         path: The log.
         field: A key of entries.
-        value: What it has to be.
-        limit: Entries at most.
-        bytes_at_most: How much of the log is looked through, from its end.
+        value: The value to match.
+        limit: Maximum number of entries.
+        bytes_at_most: Bytes to search, from the end of the log.
     """
     found: list[dict[str, Any]] = []
     needle = f"{json.dumps(field)}:{json.dumps(value)}".encode("ascii")
@@ -114,7 +161,7 @@ def newest(path: Path, field: str, value: str, *, limit: int, bytes_at_most: int
         if needle not in line:
             continue
         entry = _parsed(line)
-        # A file that is put aside while it is read is met again under its new name.
+        # A file that is rotated while it is read is seen again under its new name.
         is_known = bool(found) and entry is not None and entry.get("seq", 0) >= found[-1].get("seq", 0)
         if entry is not None and entry.get(field) == value and not is_known:
             found.append(entry)
@@ -127,7 +174,7 @@ def find(path: Path, error_id: str) -> list[dict[str, Any]]:
 
 
 def _backwards(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a log, the last one first; the file that is written is opened before the others are listed."""
+    """Yield the lines of a log, last first; the current file is opened before rotated ones are listed."""
     with ExitStack() as held:
         try:
             current = [held.enter_context(path.open("rb"))]

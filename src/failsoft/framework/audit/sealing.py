@@ -1,8 +1,8 @@
-"""One entry as one line: canonical JSON, and the hash that ties it to the entry before it.
+"""Serialization of entries: one line of canonical JSON with a hash that chains it to the previous entry.
 
-A line is the canonical JSON of the entry (keys sorted, no blanks, ASCII only) with the hash of just that behind it, as
-the last key. Only that form is accepted back: whoever parses JSON would not see a key that stands twice in a line, and
-the hash of what they see would still fit.
+A line is the canonical JSON of the entry (keys sorted, no blanks, ASCII only) with its hash appended as the last key.
+Only that form is accepted when reading: JSON parsers hide duplicate keys, and the hash of the parsed object would
+still match.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["BEGINNING", "BadLine", "Head", "Seal", "canonical", "follow"]
+__all__ = ["BEGINNING", "UNKEYED", "BadLine", "Head", "KeyUnusable", "OtherAlgorithm", "Seal", "canonical", "follow"]
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 _NO_JSON = "it is not JSON as this log writes it"
@@ -28,11 +28,19 @@ _HASH_LENGTH = len(b',"hash":""}') + 64
 
 
 class BadLine(ValueError):
-    """A line is not what was once written there; the text says what is wrong, without quoting the line."""
+    """A line was changed or is malformed; the text says what is wrong, without quoting the line."""
+
+
+class KeyUnusable(Exception):
+    """The key cannot be read or generated; the text is a reason that fits into a sentence."""
+
+
+class OtherAlgorithm(BadLine):
+    """The line was sealed with a key where the seal has none, or without one where it has."""
 
 
 class Head(NamedTuple):
-    """Where a chain ends: the number of its last entry, from 1, and that entry's hash."""
+    """End of a chain: the number of its last entry, from 1, and that entry's hash."""
 
     seq: int
     hash: str
@@ -42,30 +50,38 @@ class Head(NamedTuple):
 
 
 BEGINNING = Head(0, "0" * 64)
-"""What the very first entry is tied to."""
+"""The head before the first entry."""
 
 
 def canonical(tree: Mapping[str, Any]) -> bytes:
-    """Return a JSON object in the one form that is hashed: keys sorted, no blanks, ASCII only."""
+    """Return a JSON object in canonical form: keys sorted, no blanks, ASCII only."""
     return _encode(tree).encode("ascii")
 
 
 class Seal:
-    """Makes lines and opens them.
+    """Serializes entries to lines and verifies lines.
 
     Args:
-        key: With it the hashes are HMAC-SHA256: nobody without the key can make a line that passes. Without it they
-            are SHA-256, which shows changes to whoever knows one later hash.
+        key: With it the hashes are HMAC-SHA256: a valid line cannot be made without the key. Without it they are
+            SHA-256, as in logs of earlier versions: changes are detected only with a later hash known from elsewhere.
+            A function is called for the key when it is first needed, and may raise `KeyUnusable`.
     """
 
-    def __init__(self, key: bytes | None = None) -> None:
+    def __init__(self, key: bytes | Callable[[], bytes] | None = None) -> None:
         self._key = key
         self.algorithm = "sha256" if key is None else "hmac-sha256"
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether the hashes are made with a key."""
+        return self._key is not None
 
     def digest(self, data: bytes) -> str:
         """Return the hash of some bytes in hexadecimal."""
         if self._key is None:
             return hashlib.sha256(data).hexdigest()
+        if not isinstance(self._key, bytes):
+            self._key = self._key()
         return hmac.digest(self._key, data, "sha256").hex()
 
     def line(self, facts: Mapping[str, Any], after: Head) -> tuple[bytes, Head]:
@@ -76,19 +92,19 @@ class Seal:
         return b'%s,"hash":"%s"}\n' % (body[:-1], made.encode()), Head(after.seq + 1, made)
 
     def open(self, line: bytes) -> dict[str, Any]:
-        """Return the entry on a line, without its newline.
+        """Return the entry on a line, given without its newline.
 
         Raises:
-            BadLine: It is not JSON, not in canonical form, or its hash does not fit.
+            BadLine: It is not JSON, not in canonical form, or its hash does not match.
         """
-        body, told = line[:-_HASH_LENGTH] + b"}", line[-_HASH_LENGTH:]
+        body, given = line[:-_HASH_LENGTH] + b"}", line[-_HASH_LENGTH:]
         found: Any = None
         try:
             found = json.loads(body)
             is_canonical = isinstance(found, dict) and canonical(found) == body
         except (ValueError, RecursionError):
             raise BadLine(_NO_JSON) from None
-        if not is_canonical or not _HASH.fullmatch(told):
+        if not is_canonical or not _HASH.fullmatch(given):
             raise BadLine(_OTHER_FORM)
         entry: dict[str, Any] = found
         if not entry.keys() >= _ADDED or type(entry["seq"]) is not int or not isinstance(entry["prev"], str):
@@ -96,12 +112,16 @@ class Seal:
         if entry["alg"] != self.algorithm:
             wanted = "without a key" if entry["alg"] == "sha256" else "with a key"
             msg = f"it was sealed {wanted}, which the others were not, or the key was not given"
-            raise BadLine(msg)
+            raise OtherAlgorithm(msg)
         made = self.digest(body)
-        if not hmac.compare_digest(told, b',"hash":"%s"}' % made.encode()):
+        if not hmac.compare_digest(given, b',"hash":"%s"}' % made.encode()):
             raise BadLine(_CHANGED)
         entry["hash"] = made
         return entry
+
+
+UNKEYED = Seal()
+"""The seal of logs that earlier versions wrote without a key."""
 
 
 def follow(entry: Mapping[str, Any], after: Head | None) -> Head:
@@ -109,7 +129,7 @@ def follow(entry: Mapping[str, Any], after: Head | None) -> Head:
 
     Args:
         entry: An entry that was opened.
-        after: The end before it; None where nothing is known of what came before.
+        after: The end before it; None if unknown.
 
     Raises:
         BadLine: It does not follow that end.

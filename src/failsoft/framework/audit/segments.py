@@ -1,4 +1,4 @@
-"""The files of one log: the one that is written, and those that were put aside when they were full.
+"""The files of one log: the current one, and the rotated ones.
 
 A full file is renamed to its name plus the number of its last entry, so that names sort in the order of the chain.
 """
@@ -16,12 +16,12 @@ _BLOCK = 65_536
 
 
 def segment_name(path: Path, last_seq: int) -> Path:
-    """Return where a full file goes."""
+    """Return the name of a rotated file."""
     return path.with_name(f"{path.name}.{last_seq:0{_DIGITS}}")
 
 
 def segments(path: Path) -> list[Path]:
-    """Return the files that were put aside for a log, oldest first."""
+    """Return the rotated files of a log, oldest first."""
     pattern = re.compile(re.escape(path.name) + rf"\.\d{{{_DIGITS},}}")
     try:
         aside = [file for file in path.parent.iterdir() if pattern.fullmatch(file.name)]
@@ -31,7 +31,7 @@ def segments(path: Path) -> list[Path]:
 
 
 def last_line(path: Path) -> bytes:
-    """Return the last complete line of a file, without its newline; nothing if there is none."""
+    """Return the last complete line of a file, without its newline; empty if there is none."""
     with path.open("rb") as file:
         position = file.seek(0, os.SEEK_END)
         found = b""

@@ -1,7 +1,7 @@
-"""`AuditLog`: takes entries from any number of calls, and writes what has gathered with one trip to the disk.
+"""`AuditLog`: writes entries of concurrent calls in batches, one fsync each (group commit).
 
-A trip takes milliseconds, so it never happens on the event loop: a thread of its own writes, and while it waits for the
-disk the next entries gather. The thread starts with the first entry.
+An fsync takes milliseconds, so a writer thread does it, off the event loop; entries that arrive meanwhile form the next
+batch. The thread starts with the first entry.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,27 +23,29 @@ from loguru import logger
 from failsoft.framework.audit.head_file import HeadFile
 from failsoft.framework.audit.locking import NotWritten
 from failsoft.framework.audit.log_file import LogFile
+from failsoft.framework.audit.places import STATE, default_head, default_key_file, key_from
 from failsoft.framework.audit.reading import newest, tail
-from failsoft.framework.audit.sealing import Seal
+from failsoft.framework.audit.sealing import Head, Seal
 from failsoft.framework.audit.segments import segments
-from failsoft.framework.audit.verify import Verdict, default_head, verify
+from failsoft.framework.audit.verify import Verification, verify
 from failsoft.framework.errors import AuditLockFailed, AuditLogFailed
+from failsoft.framework.services.protected_files import protected_files
 
 if TYPE_CHECKING:
-    from failsoft.framework.settings import Settings
+    from failsoft.framework.services.settings import Settings
 
 __all__ = ["AuditLog"]
 
 _BATCH_AT_MOST = 1_000
 _WAITING_AT_MOST = 10_000
 _AT_EXIT_S = 5.0
-_FOR_THE_LOCK = 0.8
-"""The share of the waiting time that may be spent on the lock; the rest is for the disk."""
+_LOCK_SHARE = 0.8
+"""Share of the time limit for acquiring the lock; the rest is for the disk."""
 
 
 @dataclass(slots=True, eq=False)
-class _Waiting:
-    """One entry on its way to the disk, and who waits for it; without facts, somebody waits for the log itself."""
+class _QueuedEntry:
+    """A queued entry and the future that awaits it; without facts, a request to open the log."""
 
     facts: Mapping[str, Any] | None
     since: float
@@ -51,24 +54,25 @@ class _Waiting:
 
 
 @dataclass(slots=True, eq=False)
-class _Writer:
-    """The thread and what it works on; a forked process needs another one."""
+class _WriterThread:
+    """The writer thread, its queue and file; a forked process needs its own."""
 
     file: LogFile
-    inbox: queue.SimpleQueue[_Waiting | None] = field(default_factory=queue.SimpleQueue)
+    inbox: queue.SimpleQueue[_QueuedEntry | None] = field(default_factory=queue.SimpleQueue)
     thread: threading.Thread | None = None
     pid: int = field(default_factory=os.getpid)
 
 
 class AuditLog:
-    """An append-only log of failures, shared by all processes that are given its path.
+    """An append-only log of failures, which several processes can share.
 
     Args:
         path: The log; its folder has to exist.
-        key: With it, entries are sealed by HMAC-SHA256. It never changes within one log.
-        max_bytes: A file that has grown to so many bytes is put aside, and the chain goes on in a new one.
-        head_path: Where the end of the chain is kept; by default beside the log, with `.head` behind its name.
-        wait_s: How long a call waits for its entry, in seconds: for other processes, and for the disk.
+        key: The HMAC-SHA256 key, fixed for one log; by default that of `key_file`.
+        key_file: The file of the key; by default one in the user's state folder, generated when first needed.
+        max_bytes: A file of this size is rotated; the chain continues in a new file.
+        head_path: The file of the chain's head; by default, or as `state:`, in the user's state folder.
+        wait_s: How long a call waits for its entry, in seconds: for the lock and for the disk.
     """
 
     def __init__(
@@ -76,14 +80,20 @@ class AuditLog:
         path: Path | str,
         *,
         key: bytes | None = None,
+        key_file: Path | str | None = None,
         max_bytes: int = 16 * 1024 * 1024,
         head_path: Path | str | None = None,
         wait_s: float = 5.0,
     ) -> None:
         self.path = Path(path).absolute()
-        self._key = key
-        self._seal = Seal(key)
-        self._head_path = Path(head_path).absolute() if head_path is not None else default_head(self.path)
+        kept_key = None if key_file is None else Path(key_file).absolute()
+        self._key: bytes | Callable[[], bytes] = key if key is not None else partial(key_from, kept_key)
+        self._seal = Seal(self._key)
+        is_default = head_path is None or str(head_path) == STATE
+        self._head_path = default_head(self.path) if is_default else Path(str(head_path)).absolute()
+        protected_files.add(self, self.path, self._head_path, kind="family")
+        protected_files.add(self, default_key_file().parent, kind="tree")
+        protected_files.add(self, kept_key or default_key_file())
         self._max_bytes = max_bytes
         self._wait_s = wait_s
         self._no_answer = NotWritten(f"the disk did not answer within {wait_s:g} seconds")
@@ -93,13 +103,14 @@ class AuditLog:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self | None:
-        """Return the log that the settings ask for; None if they ask for none."""
+        """Return the log of the settings; None if they name none."""
         if settings.audit_path is None:
             return None
         key = settings.audit_key
         return cls(
             settings.audit_path,
             key=key.get_secret_value().encode() if key is not None else None,
+            key_file=settings.audit_key_file,
             max_bytes=settings.audit_max_bytes,
             head_path=settings.audit_head_path,
             wait_s=settings.audit_wait_s,
@@ -109,7 +120,7 @@ class AuditLog:
         """Write an entry, and return when it is on disk.
 
         Args:
-            facts: A JSON tree that holds nothing secret; `seq`, `prev`, `alg` and `hash` are added.
+            facts: A JSON tree without secrets; `seq`, `prev`, `alg` and `hash` are added.
 
         Raises:
             AUDIT_LOG_FAILED: It could not be written.
@@ -118,7 +129,7 @@ class AuditLog:
         await self._wait_for(facts)
 
     async def open(self) -> None:
-        """Look through the log and mend a torn end, so that the first failure need not wait for that.
+        """Check the log and repair a torn last line, so that the first failure does not wait for it.
 
         Raises:
             AUDIT_LOG_FAILED: It is damaged, or cannot be written.
@@ -129,8 +140,8 @@ class AuditLog:
     async def _wait_for(self, facts: Mapping[str, Any] | None) -> None:
         loop = asyncio.get_running_loop()
         written: asyncio.Future[NotWritten | None] = loop.create_future()
-        self._submit(_Waiting(facts, time.monotonic(), loop, written))
-        timer = loop.call_later(self._wait_s, _settle, (written,), self._no_answer)
+        self._submit(_QueuedEntry(facts, time.monotonic(), loop, written))
+        timer = loop.call_later(self._wait_s, _resolve, (written,), self._no_answer)
         try:
             refused = await written
         finally:
@@ -139,11 +150,11 @@ class AuditLog:
             raise _typed(refused) from refused.__cause__
 
     def note(self, facts: Mapping[str, Any]) -> None:
-        """Have an entry written without waiting for it: for what nobody is told of, as a call that was cancelled."""
-        self._submit(_Waiting(facts, time.monotonic()))
+        """Queue an entry without waiting for it: for events without a response, such as a cancelled call."""
+        self._submit(_QueuedEntry(facts, time.monotonic()))
 
     def check(self) -> None:
-        """Look through the log as it is, and mend a torn end: `open` for those who have no event loop.
+        """Check the log and repair a torn last line: `open` for code without an event loop.
 
         Raises:
             AUDIT_LOG_FAILED: It is damaged, or cannot be written.
@@ -152,6 +163,26 @@ class AuditLog:
         file = self._new_file()
         try:
             file.append((), time.monotonic() + self._wait_s)
+        except NotWritten as refused:
+            raise _typed(refused) from refused.__cause__
+        finally:
+            file.close()
+
+    def archive(self, *, lost: Head | None = None) -> list[Path]:
+        """Close the files written so far with a signed checkpoint, and return them; they may be moved away.
+
+        Reads and writes files: not for the event loop.
+
+        Args:
+            lost: The end of a missing beginning, whose loss is recorded.
+
+        Raises:
+            AUDIT_LOG_FAILED: It is damaged, or cannot be written.
+            AUDIT_LOCK_FAILED: Another process held it for too long.
+        """
+        file = self._new_file()
+        try:
+            return file.archive(time.monotonic() + self._wait_s, lost=lost)
         except NotWritten as refused:
             raise _typed(refused) from refused.__cause__
         finally:
@@ -172,17 +203,17 @@ class AuditLog:
 
         Args:
             field: A key of entries.
-            value: What it has to be.
-            limit: Entries at most.
-            bytes_at_most: How much of the log is looked through, from its end.
+            value: The value to match.
+            limit: Maximum number of entries.
+            bytes_at_most: Bytes to search, from the end of the log.
 
         Raises:
             OSError: A file is there and cannot be read.
         """
         return newest(self.path, field, value, limit=limit, bytes_at_most=bytes_at_most)
 
-    def verify(self) -> Verdict:
-        """Return whether the log is as it was written. Reads all of it: not for the event loop.
+    def verify(self) -> Verification:
+        """Verify the whole log. Reads all of it: not for the event loop.
 
         Raises:
             OSError: A file is there and cannot be read.
@@ -190,11 +221,11 @@ class AuditLog:
         return verify(self.path, key=self._key, head_path=self._head_path)
 
     def size_bytes(self) -> int:
-        """Return how much there is to read, files that were put aside included."""
+        """Return the size of the log, including rotated files."""
         return sum(file.stat().st_size for file in (self.path, *segments(self.path)) if file.exists())
 
     def close(self, timeout_s: float = 10.0) -> bool:
-        """Write what waits, and take no more. Return whether everything was written within the limit in seconds."""
+        """Write queued entries and accept no more; return whether all were written within the limit, in seconds."""
         with self._lock:
             first, self._closed = not self._closed, True
             writer = self._writer
@@ -208,9 +239,9 @@ class AuditLog:
         atexit.unregister(self._close_at_exit)
         return True
 
-    def _submit(self, entry: _Waiting) -> None:
+    def _submit(self, entry: _QueuedEntry) -> None:
         with self._lock:
-            if self._writer.pid != os.getpid():  # a fork took no thread along, and its lock would be its parent's
+            if self._writer.pid != os.getpid():  # a fork has no threads, and shares the lock of its parent
                 self._writer = self._new_writer()
             writer = self._writer
             if self._closed:
@@ -221,7 +252,7 @@ class AuditLog:
                 self._start(writer)
             writer.inbox.put(entry)
 
-    def _start(self, writer: _Writer) -> None:
+    def _start(self, writer: _WriterThread) -> None:
         thread = threading.Thread(target=_write_all, args=(writer, self._wait_s), name="failsoft-audit", daemon=True)
         try:
             thread.start()
@@ -233,8 +264,8 @@ class AuditLog:
     def _close_at_exit(self) -> None:
         self.close(_AT_EXIT_S)
 
-    def _new_writer(self) -> _Writer:
-        return _Writer(self._new_file())
+    def _new_writer(self) -> _WriterThread:
+        return _WriterThread(self._new_file())
 
     def _new_file(self) -> LogFile:
         head = HeadFile(self._head_path, self._seal)
@@ -246,11 +277,11 @@ def _typed(refused: NotWritten) -> AuditLogFailed | AuditLockFailed:
     return kind(reason=refused.reason)
 
 
-def _write_all(writer: _Writer, wait_s: float) -> None:
-    """Write until told to end: what has gathered while the disk was busy goes with the next trip."""
+def _write_all(writer: _WriterThread, wait_s: float) -> None:
+    """Write batches until None is queued; entries that arrived during a write form the next batch."""
     is_over = False
     while not is_over:
-        batch: list[_Waiting] = []
+        batch: list[_QueuedEntry] = []
         entry = writer.inbox.get()
         while True:
             if entry is None:
@@ -261,13 +292,13 @@ def _write_all(writer: _Writer, wait_s: float) -> None:
                 break
             entry = writer.inbox.get()
         if batch:
-            _serve(writer.file, batch, wait_s)
+            _write_batch(writer.file, batch, wait_s)
         del batch, entry  # an idle thread must not keep the last calls' facts
     writer.file.close()
 
 
-def _serve(file: LogFile, batch: list[_Waiting], wait_s: float) -> None:
-    """Write a batch and tell everybody; where one entry cannot even be put into words, each goes alone."""
+def _write_batch(file: LogFile, batch: list[_QueuedEntry], wait_s: float) -> None:
+    """Write a batch and resolve its futures; if an entry cannot be serialized, each is written by itself."""
     refused = _write(file, batch, wait_s)
     if refused is not None and isinstance(refused.__cause__, (TypeError, ValueError)) and len(batch) > 1:
         for entry in batch:
@@ -276,10 +307,10 @@ def _serve(file: LogFile, batch: list[_Waiting], wait_s: float) -> None:
         _answer(batch, refused)
 
 
-def _write(file: LogFile, batch: list[_Waiting], wait_s: float) -> NotWritten | None:
+def _write(file: LogFile, batch: list[_QueuedEntry], wait_s: float) -> NotWritten | None:
     try:
         facts = [entry.facts for entry in batch if entry.facts is not None]
-        file.append(facts, batch[0].since + _FOR_THE_LOCK * wait_s)
+        file.append(facts, batch[0].since + _LOCK_SHARE * wait_s)
     except NotWritten as refused:
         return refused
     except Exception as error:  # noqa: BLE001 - the thread must go on: later entries may be fine
@@ -289,8 +320,8 @@ def _write(file: LogFile, batch: list[_Waiting], wait_s: float) -> NotWritten | 
     return None
 
 
-def _answer(batch: list[_Waiting], refused: NotWritten | None) -> None:
-    """Tell everybody who waits, each loop once; of the others a refusal is only logged."""
+def _answer(batch: list[_QueuedEntry], refused: NotWritten | None) -> None:
+    """Resolve the futures, once per event loop; for entries without one a failure is only logged."""
     by_loop: dict[asyncio.AbstractEventLoop, list[asyncio.Future[NotWritten | None]]] = {}
     for entry in batch:
         if entry.loop is not None and entry.written is not None:
@@ -300,12 +331,12 @@ def _answer(batch: list[_Waiting], refused: NotWritten | None) -> None:
             logger.error("An audit entry was not written", reason=refused.reason, operation=operation)
     for loop, futures in by_loop.items():
         try:
-            loop.call_soon_threadsafe(_settle, futures, refused)
-        except RuntimeError:  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_resolve, futures, refused)
+        except RuntimeError:  # the loop is closed
             continue
 
 
-def _settle(futures: Sequence[asyncio.Future[NotWritten | None]], refused: NotWritten | None) -> None:
+def _resolve(futures: Sequence[asyncio.Future[NotWritten | None]], refused: NotWritten | None) -> None:
     for future in futures:
         if not future.done():
             future.set_result(refused)

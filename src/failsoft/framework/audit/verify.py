@@ -1,22 +1,25 @@
-"""Whether a log is as it was written: every line of every file of it, and its end."""
+"""Verification of a log: every line of every file, the beginning and the end."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from failsoft.framework.audit.head_file import HeadFile
 from failsoft.framework.audit.locking import NotWritten, lock, unlock
+from failsoft.framework.audit.places import default_head, key_from
 from failsoft.framework.audit.reading import Scan, lines_of
-from failsoft.framework.audit.sealing import BEGINNING, BadLine, Head, Seal
+from failsoft.framework.audit.sealing import BEGINNING, BadLine, Head, KeyUnusable, Seal
 from failsoft.framework.audit.segments import segments
+from failsoft.framework.services.regular_files import opened_regular
 
-__all__ = ["Broken", "Verdict", "default_head", "verify"]
+__all__ = ["Broken", "Verification", "verify"]
 
 _LOCK_WITHIN_S = 2.0
 _TORN = "it has no end: its writer was stopped, and the next one completes or drops it"
@@ -28,7 +31,7 @@ class Broken:
 
     Args:
         file: The name of the file.
-        line: The line in it, from 1; None if it is about no line.
+        line: The line number, from 1; None if no single line is wrong.
         reason: What is wrong.
     """
 
@@ -42,53 +45,78 @@ class Broken:
 
 
 @dataclass(slots=True)
-class Verdict:
-    """What was found.
+class Verification:
+    """Result of a verification.
 
     Args:
-        entries: How many are in order, from the beginning.
+        entries: Valid entries, from the beginning.
         files: The files that were read, oldest first.
         first: The number of the first entry.
-        last: The end of the chain as far as it is in order.
-        broken: The first thing that is wrong; None if all is well.
-        remarks: What was not wrong, but limits what was proven.
+        before: The end that the first entry follows.
+        last: The end of the valid part of the chain.
+        broken: The first fault; None if there is none.
+        remarks: Limits of the proof that are not faults.
     """
 
     entries: int = 0
     files: list[str] = field(default_factory=list)
     first: int | None = None
+    before: Head | None = None
     last: Head | None = None
     broken: Broken | None = None
     remarks: list[str] = field(default_factory=list)
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether no fault was found."""
         return self.broken is None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as a JSON tree."""
+        """Return the result as a JSON tree."""
         return {"whole": self.is_whole, **asdict(self)}
 
 
-def verify(path: Path, *, key: bytes | None = None, head: Head | None = None, head_path: Path | None = None) -> Verdict:
-    """Return whether the log is as it was written, or what the first broken line is.
+def verify(
+    path: Path,
+    *,
+    key: bytes | Callable[[], bytes] | None = None,
+    head: Head | None = None,
+    head_path: Path | None = None,
+) -> Verification:
+    """Verify a log and return the result, with the first fault if there is one.
+
+    A log is whole if its chain reaches from its first entry, or from an end recorded by a signed checkpoint, to its
+    head.
 
     Args:
-        path: The log; the files that were put aside for it are read first.
-        key: What it was sealed with, if it was.
-        head: An end of the chain that is known from elsewhere; by default what the head file says.
-        head_path: Where that is kept; by default beside the log.
+        path: The log; its rotated files are read first.
+        key: The key of the log; by default the one in the user's state folder.
+        head: An end of the chain known from elsewhere; by default that of the head file.
+        head_path: The head file; by default in the user's state folder.
 
     Raises:
         OSError: A file is there and cannot be read.
     """
-    seal = Seal(key)
-    verdict = Verdict()
+    verdict = Verification()
+    try:
+        return _verify(path, verdict, key, head, head_path)
+    except KeyUnusable as error:
+        verdict.broken = Broken(path.name, None, str(error))
+        return verdict
+
+
+def _verify(
+    path: Path,
+    verdict: Verification,
+    key: bytes | Callable[[], bytes] | None,
+    head: Head | None,
+    head_path: Path | None,
+) -> Verification:
+    seal = Seal(key if key is not None else partial(key_from, None, make=False))
     kept = HeadFile(head_path or default_head(path), seal)
     witness, bad_head = (head, None) if head is not None else _read_head(kept)
-    scan = Scan(seal, witness=witness)
-    with _held(path) as (fd, size):
+    scan = Scan(seal, witness=witness, may_be_unkeyed=seal.is_keyed)
+    with _snapshot(path) as (fd, size):
         for file in segments(path):
             _read_file(file, scan, verdict)
             if verdict.broken:
@@ -96,8 +124,7 @@ def verify(path: Path, *, key: bytes | None = None, head: Head | None = None, he
         if fd is not None:
             _read(fd, size, path.name, scan, verdict)
     if verdict.broken is None:
-        verdict.broken = bad_head
-        _compare_ends(path, scan, witness, verdict)
+        verdict.broken = bad_head or _fault_of_ends(path, scan, witness, verdict)
     return verdict
 
 
@@ -106,26 +133,23 @@ def _read_head(kept: HeadFile) -> tuple[Head | None, Broken | None]:
         return kept.read(), None
     except BadLine as bad:
         return None, Broken(kept.path.name, None, str(bad))
-
-
-def default_head(path: Path) -> Path:
-    """Return where the end of a log's chain is kept, unless somewhere else was chosen."""
-    return path.with_name(f"{path.name}.head")
+    except OSError as error:
+        return None, Broken(kept.path.name, None, f"it cannot be read ({error.strerror or error})")
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[tuple[int | None, int]]:
-    """Yield the open log, and how long it was at a moment when nobody wrote; no log is none of either.
+def _snapshot(path: Path) -> Iterator[tuple[int | None, int]]:
+    """Yield the descriptor of the log and its size while no process was writing; None and 0 without a log.
 
-    It is opened before the files that were put aside are listed: one that is put aside meanwhile is still read.
+    The log is opened before rotated files are listed, so that a file rotated meanwhile is still read.
     """
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = opened_regular(path)
     except FileNotFoundError:
         yield None, 0
         return
     try:
-        with suppress(NotWritten):  # somebody holds it for long: then the last line may be under way
+        with suppress(NotWritten):  # locked for long: the last line may be incomplete
             lock(fd, time.monotonic() + _LOCK_WITHIN_S, shared=True)
         size = os.fstat(fd).st_size
         unlock(fd)
@@ -134,15 +158,15 @@ def _held(path: Path) -> Iterator[tuple[int | None, int]]:
         os.close(fd)
 
 
-def _read_file(file: Path, scan: Scan, verdict: Verdict) -> None:
-    fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+def _read_file(file: Path, scan: Scan, verdict: Verification) -> None:
+    fd = opened_regular(file)
     try:
         _read(fd, os.fstat(fd).st_size, file.name, scan, verdict)
     finally:
         os.close(fd)
 
 
-def _read(fd: int, size: int, name: str, scan: Scan, verdict: Verdict) -> None:
+def _read(fd: int, size: int, name: str, scan: Scan, verdict: Verification) -> None:
     verdict.files.append(name)
     for number, line in enumerate(lines_of(fd, 0, size), 1):
         try:
@@ -154,17 +178,25 @@ def _read(fd: int, size: int, name: str, scan: Scan, verdict: Verdict) -> None:
         if verdict.broken:
             break
     verdict.entries, verdict.first, verdict.last = scan.lines, scan.first, scan.head
+    verdict.before = scan.before if scan.first is not None else None
 
 
-def _compare_ends(path: Path, scan: Scan, witness: Head | None, verdict: Verdict) -> None:
+def _fault_of_ends(path: Path, scan: Scan, witness: Head | None, verdict: Verification) -> Broken | None:
+    """Return the fault at the beginning or the end of a log whose lines are valid."""
     end = scan.head or BEGINNING
-    if witness is None:
-        if scan.lines:
-            verdict.remarks.append("there is no head to compare with: entries cut from the end would not show")
-    elif witness.seq > end.seq:
+    reason = None
+    if scan.is_unkeyed:
+        reason = "it was sealed without a key, by an earlier version: the next start of its server closes it"
+    elif scan.first is not None and scan.first > 1 and scan.before not in scan.closed:
+        reason = f"it begins with entry {scan.first}, and no checkpoint closes those before it"
+    elif witness is None and scan.lines:
+        reason = "its head is missing: entries cut from its end would not show"
+    elif witness is not None and witness.seq > end.seq:
         reason = f"entries {end.seq + 1} to {witness.seq} are missing from its end: the head is of entry {witness.seq}"
-        verdict.broken = Broken(path.name, None, reason)
-    elif scan.first is not None and witness.seq < scan.first and witness.seq:
+    elif scan.doubted is not None:
+        reason = f"the head was missing when entry {scan.doubted} was written: entries may have been cut before it"
+    elif witness is not None and scan.first is not None and 0 < witness.seq < scan.first:
         verdict.remarks.append(f"the head is of entry {witness.seq}, which is not here")
-    if scan.first is not None and scan.first > 1:
-        verdict.remarks.append(f"it begins with entry {scan.first}: what came before is not here")
+    if reason is None and scan.first is not None and scan.first > 1:
+        verdict.remarks.append(f"it begins with entry {scan.first}; a checkpoint closed what came before")
+    return None if reason is None else Broken(path.name, None, reason)

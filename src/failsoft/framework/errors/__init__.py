@@ -1,7 +1,5 @@
 """The error hierarchy, three levels: `ToolError`, the categories, the concrete errors."""
 
-from failsoft.framework.errors.audit import *  # noqa: F403 - the list is kept in one place, audit.__all__
-from failsoft.framework.errors.audit import __all__ as _audit
 from failsoft.framework.errors.base import (
     Actor,
     CatalogueError,
@@ -10,17 +8,18 @@ from failsoft.framework.errors.base import (
     Public,
     RetryWhen,
     ToolError,
+    Words,
 )
 from failsoft.framework.errors.categories import *  # noqa: F403 - the list is kept in one place, categories.__all__
 from failsoft.framework.errors.categories import __all__ as _categories
 from failsoft.framework.errors.core import *  # noqa: F403 - the list is kept in one place, core.__all__
 from failsoft.framework.errors.core import __all__ as _core
+from failsoft.framework.errors.governance import *  # noqa: F403 - the list is kept in one place, governance.__all__
+from failsoft.framework.errors.governance import __all__ as _governance
 from failsoft.framework.errors.idempotency import *  # noqa: F403 - the list is kept in one place, idempotency.__all__
 from failsoft.framework.errors.idempotency import __all__ as _idempotency
-from failsoft.framework.errors.invariants import *  # noqa: F403 - the list is kept in one place, invariants.__all__
-from failsoft.framework.errors.invariants import __all__ as _invariants
-from failsoft.framework.errors.startup import *  # noqa: F403 - the list is kept in one place, startup.__all__
-from failsoft.framework.errors.startup import __all__ as _startup
+from failsoft.framework.errors.state import *  # noqa: F403 - the list is kept in one place, state.__all__
+from failsoft.framework.errors.state import __all__ as _state
 
 __all__ = [
     "Actor",
@@ -30,10 +29,10 @@ __all__ = [
     "Public",
     "RetryWhen",
     "ToolError",
-    *_audit,
+    "Words",
     *_categories,
     *_core,
+    *_governance,
     *_idempotency,
-    *_invariants,
-    *_startup,
+    *_state,
 ]

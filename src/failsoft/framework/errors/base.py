@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
-import pickle
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeGuard, TypeVar, get_args, get_origin
+from dataclasses import field
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Self,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
-from failsoft.framework.errors.template import Template
-from failsoft.framework.text import bounded
-from failsoft.framework.violations import Violation
+from failsoft.framework.errors.copying import deep, picklable, rebuild
+from failsoft.framework.errors.raising import (
+    Actor,
+    Effect,
+    ErrorType,
+    NextStep,
+    RaisedWrongly,
+    RetryWhen,
+    as_effect,
+    as_next_step,
+    field_faults,
+    report_mistakes,
+    wrong_types,
+)
+from failsoft.framework.errors.template import MessageTemplate
+from failsoft.framework.errors.violations import Violation
 
 __all__ = [
     "Actor",
@@ -23,99 +47,118 @@ __all__ = [
     "Public",
     "RetryWhen",
     "ToolError",
+    "Words",
     "is_code",
     "registry",
 ]
 
-RetryWhen: TypeAlias = Literal["after_fix", "after_delay", "never"]
-Effect: TypeAlias = Literal["none", "unknown", "applied"]
-Actor: TypeAlias = Literal["caller", "framework", "operator", "author", "person"]
-ErrorType: TypeAlias = Literal[
-    "validation_error",
-    "not_found_error",
-    "infeasibility_error",
-    "library_error",
-    "database_error",
-    "timeout_error",
-    "server_error",
-]
-"""The kinds of failure, as the format `coded_error` tells them."""
-
 T = TypeVar("T")
+Input = TypeVar("Input")
+Kept = TypeVar("Kept")
 PUBLIC = "failsoft: public field"
 Public = Annotated[T, PUBLIC]
-"""Marks a field of an error that may be told to every caller in every environment: `path: Public[str]`."""
+"""Marks a field of an error that every caller may see in every environment: `path: Public[str]`."""
+WORDS = "failsoft: the author's own words"
+Words: TypeAlias = Annotated[str, WORDS]
+"""Marks a field that holds a clause of the author's own (`reason: Public[Words]`): it is not quoted in a message."""
 
 _CODE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
 _CODE_LENGTH = 64
 _NOTHING: tuple[Any, ...] = (None, "", (), [])
 
 registry: dict[str, type[ToolError]] = {}
-"""Every code and its class, filled as the classes are defined. Read it through `failsoft.framework.catalogue`."""
+"""All codes with their classes, added when a class is defined. Read it through `errors.catalogue`."""
 
 
 class CatalogueError(TypeError):
-    """An error class was declared wrongly: no code, a taken one, a malformed one, or no documentation."""
+    """An error class has no code, one that is taken or malformed, or no documentation."""
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
-    """The call to make next: an MCP tool of the same server, and arguments that pass its validation."""
+class _Given(Generic[Input, Kept]):
+    """The type of a keyword of `ToolError` whose attribute has another type than the argument."""
 
-    tool: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the wire form, `{"tool": ..., "arguments": {...}}`."""
-        return {"tool": self.tool, "arguments": dict(self.arguments)}
+    def __init__(self, default: Kept) -> None: ...
+    def __get__(self, instance: object, owner: type) -> Kept: ...  # type: ignore[empty-body]  # never run
+    def __set__(self, instance: object, value: Input) -> None: ...
 
 
-class ToolError(Exception):
-    """A failure with a stable code, a sentence, and what may be done about it.
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+class _Declared(Exception):
+    """The annotated attributes of subclasses are keywords of the constructor."""
+
+
+class ToolError(_Declared):
+    """A failure with a stable code, a message, and advice for the caller.
 
     Subclass one of the categories, never this class: set `code`, annotate the fields, give `message` as a template
-    over them and `hints`, and write the docstring. All arguments are keyword-only.
+    over them and `hints`, and write the docstring. The message may be positional; all other arguments are keywords.
 
     Args:
-        message: The whole sentence, in place of the class's template. Any class can be made with it alone.
+        message: The complete message, instead of the class's template. It is the only argument that is ever required.
         suggestions: Further candidates or hints for the caller, most likely first.
-        next_step: The call that helps, as a `NextStep` or `{"tool": ..., "arguments": {...}}`.
+        next_step: The suggested call, as a `NextStep` or `{"tool": ..., "arguments": {...}}`.
         retry_after_seconds: When repeating the call makes sense, in seconds from now.
-        effect: What this failure left behind, if the raiser knows: `none`, `unknown` or `applied`.
-        details: Facts for whoever debugs; never sent in production.
+        effect: Whether anything was changed, if known: `none`, `unknown` or `applied`.
+        details: Facts for debugging; never sent in production.
         operator_hint: What the operator should do. Goes to the log only, so it may name commands and settings.
         violations: The faults of the arguments, for errors of the category `invalid_argument`.
         **fields: The fields that the class annotates.
 
     Raises:
-        TypeError: A field that the class does not have, or one missing while no `message` is given.
+        TypeError: A field that the class does not have, or one missing while no `message` is given; the closest name is
+            in its text, and in a WARNING with the file and line. A tool that raises it still answers with this error.
     """
 
     code: ClassVar[str] = ""
-    message: str = "The call failed."
+    """The stable code, unique among all classes: `SHELF_NOT_FOUND`."""
+    if TYPE_CHECKING:  # the constructor's arguments, in the form of a dataclass
+        _text: str = field(default="", kw_only=False)
+        message: str = ""
+        suggestions: _Given[Iterable[str], tuple[str, ...]] = _Given(())
+        next_step: _Given[NextStep | Mapping[str, Any] | None, NextStep | None] = _Given(None)
+        retry_after_seconds: float | None = None
+        effect: Effect | None = None
+        details: _Given[Mapping[str, Any] | None, dict[str, Any]] = _Given({})
+        operator_hint: str = ""
+        violations: _Given[Sequence[Violation], tuple[Violation, ...]] = _Given(())
+        category: str = field(default="", init=False)
+    else:
+        message: str = "The call failed."
+        category: str = ""
     hints: ClassVar[tuple[str, ...]] = ()
+    """What the caller can do, a sentence each; templates over the fields, as `message` is."""
+    remedy: ClassVar[str] = ""
+    """What to do before the same call is made again, as a clause that ends in `and`: `Send a new key and`."""
     since: ClassVar[str] = ""
-    category: str = ""
+    """The version that introduced the code."""
     http_status: ClassVar[int] = 500
+    """The status in formats that follow HTTP, and of resources over HTTP; by default the category's."""
     error_type: ClassVar[str] = "server_error"
+    """The kind of failure in the format `coded_error`; by default the category's."""
     numeric_code: ClassVar[int] = -32603
+    """The numeric code in the format `coded_error`; by default the category's."""
     retry: ClassVar[RetryWhen] = "never"
+    """When the caller may repeat the call: `after_fix`, `after_delay` or `never`; by default the category's."""
     actor: ClassVar[Actor] = "author"
+    """Who has to act; by default the category's."""
     critical: ClassVar[bool] = False
-    """Whether operators are alerted, where the failure is not recoverable."""
+    """Whether operators are alerted if the failure is not recoverable."""
     aliases: ClassVar[Mapping[str, str]] = {}
-    """Wire format -> the code under which that format knows this class."""
+    """Wire format -> the code of this class in that format."""
     aliases_by_reason: ClassVar[Mapping[str, Mapping[str, str]]] = {}
-    """Wire format -> reason of the first violation -> code, where a format has one code for each kind of fault."""
+    """Wire format -> reason of the first violation -> code, for formats with a code per kind of fault."""
 
+    content_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields (or `suggestions`) with content that the caller may read anyway and has to copy: never redacted."""
     fields: ClassVar[tuple[str, ...]] = ()
     public_fields: ClassVar[frozenset[str]] = frozenset()
+    word_fields: ClassVar[frozenset[str]] = frozenset()
     field_defaults: ClassVar[Mapping[str, Any]] = {}
     template: ClassVar[str] = "The call failed."
     _known: ClassVar[frozenset[str]] = frozenset()
     _builtin: ClassVar[type[BaseException]] = Exception
-    _sentence: ClassVar[Template] = Template.parse(template)
-    _hints: ClassVar[tuple[Template, ...]] = ()
+    _sentence: ClassVar[MessageTemplate] = MessageTemplate.parse(template)
+    _hints: ClassVar[tuple[MessageTemplate, ...]] = ()
 
     def __init_subclass__(cls, *, category: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -128,52 +171,51 @@ class ToolError(Exception):
         registry[cls.code] = cls
 
     def __new__(cls, *_args: Any, **_fields: Any) -> Self:
-        """Return a bare instance by the builtin base that owns the memory layout (`OSError` has one of its own)."""
+        """Return a bare instance from the builtin base class that defines the memory layout, such as `OSError`."""
         return cls._builtin.__new__(cls)
 
-    def __init__(
-        self,
-        *,
-        message: str | None = None,
-        suggestions: Iterable[str] = (),
-        next_step: NextStep | Mapping[str, Any] | None = None,
-        retry_after_seconds: float | None = None,
-        effect: Effect | None = None,
-        details: Mapping[str, Any] | None = None,
-        operator_hint: str = "",
-        violations: Sequence[Violation] = (),
-        **fields: Any,
-    ) -> None:
-        self._set_fields(fields, required=message is None)
-        self.message = message if message is not None else self._sentence.fill(self)
-        self.args = (self.message,)
-        self.suggestions: tuple[str, ...] = (suggestions,) if isinstance(suggestions, str) else tuple(suggestions)
-        self.next_step = None if next_step is None else _as_next_step(next_step)
-        self.retry_after_seconds = retry_after_seconds
-        self.effect = effect
-        self.details: dict[str, Any] = dict(details or {})
-        self.operator_hint = operator_hint
-        self.violations = tuple(violations)
+    if not TYPE_CHECKING:  # see above
 
-    def _set_fields(self, given: dict[str, Any], *, required: bool) -> None:
-        missing = []
-        for name in self.fields:
-            value = given.get(name, self.field_defaults.get(name, ...))
-            if value is ...:
-                missing.append(name)
-                value = None
-            setattr(self, name, value)
-        if missing and required:
-            msg = f"{type(self).__name__} needs {', '.join(missing)} (or a whole sentence as message=)"
-            raise TypeError(msg)
-        if not given.keys() <= self._known:
-            known = ", ".join(self.fields) or "none"
-            unknown = ", ".join(sorted(given.keys() - self._known))
-            msg = f"{type(self).__name__} has no field {unknown}; its fields: {known}"
-            raise TypeError(msg)
+        def __init__(  # noqa: PLR0913 - what every error takes
+            self,
+            text: str | None = None,
+            /,
+            *,
+            message: str | None = None,
+            suggestions: Iterable[str] = (),
+            next_step: NextStep | Mapping[str, Any] | None = None,
+            retry_after_seconds: float | None = None,
+            effect: Effect | None = None,
+            details: Mapping[str, Any] | None = None,
+            operator_hint: str = "",
+            violations: Sequence[Violation] = (),
+            **fields: Any,
+        ) -> None:
+            message = text if message is None else message
+            faults = field_faults(type(self), fields, has_message=message is not None)
+            mistakes = wrong_types(type(self), fields)
+            for name in self.fields:
+                setattr(self, name, fields.get(name, self.field_defaults.get(name)))
+            if message is None:
+                is_whole = all(name in fields or name in self.field_defaults for name in self.fields)
+                message = self._sentence.fill(self, self.word_fields) if is_whole else _summary(self)
+            self.message = message
+            self.args = (self.message,)
+            self.suggestions = (suggestions,) if isinstance(suggestions, str) else tuple(suggestions)
+            self.next_step, wrong_step = as_next_step(next_step)
+            self.retry_after_seconds = retry_after_seconds
+            self.effect, wrong_effect = as_effect(effect)
+            self.details = dict(details or {})
+            self.operator_hint = operator_hint
+            self.violations = tuple(violations)
+            report_mistakes(type(self).__name__, [*mistakes, *wrong_step, *wrong_effect])
+            if faults:
+                report_mistakes(type(self).__name__, faults)
+                msg = f"{type(self).__name__} {'; '.join(faults)}"
+                raise RaisedWrongly(msg, self)
 
     def code_in(self, wire_format: str) -> str:
-        """Return the code under which a wire format knows this error."""
+        """Return the code of this error in a wire format."""
         if self.violations and wire_format in self.aliases_by_reason:
             by_reason = self.aliases_by_reason[wire_format]
             if (alias := by_reason.get(self.violations[0].reason)) is not None:
@@ -182,7 +224,7 @@ class ToolError(Exception):
 
     @property
     def recoverable(self) -> bool:
-        """Whether the caller may try again at all, now, later or corrected (the seeds' `retryable`)."""
+        """Whether the call can succeed later or with other arguments (the seeds' `retryable`)."""
         return self.retry != "never"
 
     def public(self) -> dict[str, Any]:
@@ -206,16 +248,20 @@ class ToolError(Exception):
                 if getattr(self, name) in _NOTHING:
                     break
             else:
-                rendered.append(hint.fill(self))
+                rendered.append(hint.fill(self, self.word_fields))
         return tuple(rendered)
 
+    def own_suggestions(self) -> tuple[str, ...]:
+        """Return the suggestions as text for callers; a class may override their wording."""
+        return tuple(map(str, self.suggestions))
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the error as a JSON tree with all its facts: for code of your own, since not every caller may see it.
+        """Return the error with all its facts as a JSON tree. For your own code: callers may not see all of it.
 
         Source: seed 004, `toJSON`.
         """
         from failsoft.framework.clock import utc_timestamp  # noqa: PLC0415 - as below
-        from failsoft.framework.json_safe import json_safe  # noqa: PLC0415 - pydantic comes with it
+        from failsoft.framework.safe.json_safe import json_safe  # noqa: PLC0415 - pydantic comes with it
 
         return {
             "name": type(self).__name__,
@@ -232,46 +278,19 @@ class ToolError(Exception):
         return self.message
 
     def __copy__(self) -> Self:
-        return _rebuild(type(self), dict(self.__dict__), self.__cause__)
+        return rebuild(type(self), dict(self.__dict__), self.__cause__)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return _rebuild(type(self), {name: _deep(value, memo) for name, value in self.__dict__.items()}, self.__cause__)
+        return rebuild(type(self), {name: deep(value, memo) for name, value in self.__dict__.items()}, self.__cause__)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        state = {name: _picklable(value) for name, value in self.__dict__.items()}
-        return _rebuild, (type(self), state, _picklable(self.__cause__, otherwise=None))
+        state = {name: picklable(value) for name, value in self.__dict__.items()}
+        return rebuild, (type(self), state, picklable(self.__cause__, otherwise=None))
 
 
-E_ = TypeVar("E_", bound=ToolError)
-
-
-def _rebuild(cls: type[E_], state: dict[str, Any], cause: BaseException | None) -> E_:
-    error = cls.__new__(cls)
-    error.args = (state.get("message", ""),)
-    error.__dict__.update(state)
-    error.__cause__ = cause
-    return error
-
-
-def _deep(value: Any, memo: dict[int, Any]) -> Any:
-    try:
-        return copy.deepcopy(value, memo)
-    except Exception:  # noqa: BLE001 - a field that cannot be copied is shared rather than lost
-        return value
-
-
-def _picklable(value: Any, *, otherwise: Any = ...) -> Any:
-    try:
-        pickle.loads(pickle.dumps(value))  # noqa: S301 - our own bytes, made one call earlier
-    except Exception:  # noqa: BLE001 - an error must cross a process even if one of its facts cannot
-        return bounded(repr(value)) if otherwise is ... else otherwise
-    return value
-
-
-def _as_next_step(step: NextStep | Mapping[str, Any]) -> NextStep:
-    if isinstance(step, NextStep):
-        return step
-    return NextStep(str(step["tool"]), dict(step.get("arguments", {})))
+def _summary(error: ToolError) -> str:
+    """Return the first line of the class's documentation: the message if fields are missing."""
+    return inspect.cleandoc(type(error).__doc__ or "").partition("\n")[0] or "The call failed."
 
 
 def _check_place(cls: type[ToolError], category: str | None) -> None:
@@ -284,13 +303,15 @@ def _check_place(cls: type[ToolError], category: str | None) -> None:
         msg = f"{cls.__qualname__} must subclass a category (NotFound, InvalidArgument, ...), not ToolError itself"
         raise CatalogueError(msg)
     if depth > 3 or (category is not None and depth != 2):  # noqa: PLR2004 - root, category, concrete
-        msg = f"{cls.__qualname__} stands too deep: the hierarchy is ToolError, category, concrete error"
+        msg = (
+            f"{cls.__qualname__} is too deep in the hierarchy: it has three levels, ToolError, category, concrete error"
+        )
         raise CatalogueError(msg)
 
 
 def _builtin_base(cls: type[BaseException]) -> type[BaseException]:
     while cls.__module__ != "builtins":
-        cls = cls.__base__  # type: ignore[assignment]
+        cls = cls.__base__  # type: ignore[assignment]  # a class below ToolError always has a base
     return cls
 
 
@@ -303,10 +324,11 @@ def _collect_fields(cls: type[ToolError]) -> None:
     cls.fields = tuple(dict.fromkeys((*cls.fields, *own)))
     cls._known = frozenset(cls.fields)
     cls.public_fields = cls.public_fields | {name for name, annotation in own.items() if _is_public(annotation)}
+    cls.word_fields = cls.word_fields | {name for name, annotation in own.items() if _is_words(annotation)}
     cls.field_defaults = {**cls.field_defaults, **{name: cls.__dict__[name] for name in own if name in cls.__dict__}}
     cls.template = cls.message
-    cls._sentence = Template.parse(cls.template)
-    cls._hints = tuple(Template.parse(hint) for hint in cls.hints)
+    cls._sentence = MessageTemplate.parse(cls.template)
+    cls._hints = tuple(MessageTemplate.parse(hint) for hint in cls.hints)
 
 
 def _is_class_variable(annotation: Any) -> bool:
@@ -321,6 +343,18 @@ def _is_public(annotation: Any) -> bool:
     return get_origin(annotation) is Annotated and PUBLIC in get_args(annotation)
 
 
+def _is_words(annotation: Any) -> bool:
+    if isinstance(annotation, str):
+        return re.search(r"\bWords\b", annotation) is not None
+    return WORDS in _marks(annotation)
+
+
+def _marks(annotation: Any) -> list[Any]:
+    """Return the marks of an annotation, including those of an optional value."""
+    own = list(getattr(annotation, "__metadata__", ()))
+    return own + [mark for member in get_args(annotation) for mark in _marks(member)]
+
+
 def is_code(name: object) -> TypeGuard[str]:
     """Return whether a name may be an error code: UPPERCASE_SNAKE_CASE, and not too long."""
     return isinstance(name, str) and _CODE.fullmatch(name) is not None and len(name) <= _CODE_LENGTH
@@ -333,7 +367,7 @@ def _check_entry(cls: type[ToolError]) -> None:
         msg = f"{name}.code must be UPPERCASE_SNAKE_CASE of at most {_CODE_LENGTH} characters, not {code!r}"
         raise CatalogueError(msg)
     if not (cls.__dict__.get("__doc__") or "").strip():
-        msg = f"{name} ({code}) has no docstring: say when it is raised and how it is mended"
+        msg = f"{name} ({code}) has no docstring: describe when it is raised and how to resolve it"
         raise CatalogueError(msg)
     facts: dict[str, Sequence[Any]] = {
         "retry": get_args(RetryWhen),

@@ -1,10 +1,10 @@
-"""The categories: who acts, whether a repeat helps, and how other protocols call it (contract, section 3)."""
+"""The error categories: who acts, whether a retry helps, and their names in other protocols (contract, section 3)."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from failsoft.framework.errors.base import Actor, Public, RetryWhen, ToolError
+from failsoft.framework.errors.base import Actor, Public, RetryWhen, ToolError, Words
 
 __all__ = [
     "AlreadyExists",
@@ -99,7 +99,7 @@ class AlreadyExists(ToolError, category="already_exists"):
 class Conflict(ToolError, category="conflict"):
     """The thing changed, or is in use, since the caller looked at it.
 
-    Raised when: a version, a hash or a lock shows that somebody else came in between.
+    Raised when: a version, a hash or a lock shows a concurrent change.
     Caller: read the current state, then repeat the call on top of it.
     Operator: nothing to do.
     Example:
@@ -108,7 +108,7 @@ class Conflict(ToolError, category="conflict"):
     """
 
     code: ClassVar[str] = "CONFLICT"
-    message: str = "It was changed or is in use by somebody else."
+    message: str = "It was changed or is in use by another caller."
     since: ClassVar[str] = "0.1.0"
     http_status: ClassVar[int] = 409
     error_type: ClassVar[str] = "validation_error"
@@ -425,6 +425,7 @@ class StorageError(ToolError, category="storage_error"):
     code: ClassVar[str] = "STORAGE_ERROR"
     message: str = "The disk cannot hold or give the data."
     since: ClassVar[str] = "0.1.0"
+    aliases: ClassVar[dict[str, str]] = {"error_response": "FILE_SYSTEM_ERROR"}
     http_status: ClassVar[int] = 507
     actor: ClassVar[Actor] = "operator"
 
@@ -458,8 +459,8 @@ class ConfigurationError(ToolError, category="configuration"):
         'CONFIG_ERROR'
     """
 
-    issue: Public[str] = ""
-    resolution: str = ""
+    issue: Public[Words] = ""
+    resolution: Words = ""
     code: ClassVar[str] = "CONFIG_ERROR"
     message: str = "Configuration error: {issue}."
     since: ClassVar[str] = "0.1.0"

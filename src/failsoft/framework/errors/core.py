@@ -1,11 +1,11 @@
-"""The core errors: what every server can meet, and the classes of seed 004."""
+"""The core errors of every server, and the classes of seed 004."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from failsoft.framework.errors.base import Actor, Public, RetryWhen, ToolError
+from failsoft.framework.errors.base import Actor, Public, RetryWhen, ToolError, Words
 from failsoft.framework.errors.categories import (
     ConfigurationError,
     Infeasible,
@@ -16,7 +16,8 @@ from failsoft.framework.errors.categories import (
     Unsupported,
     UpstreamError,
 )
-from failsoft.framework.violations import Violation, advice, summarize
+from failsoft.framework.errors.violations import Violation, advice, summarize
+from failsoft.framework.text import file_name, named
 
 __all__ = [
     "DocumentLoadError",
@@ -56,6 +57,10 @@ class DocumentNotFound(NotFound, FileNotFoundError):
     since: ClassVar[str] = "0.1.0"
     aliases: ClassVar[dict[str, str]] = {"error_response": "DOCUMENT_NOT_FOUND"}
 
+    def own_suggestions(self) -> tuple[str, ...]:
+        """Return other paths as questions (seed 004)."""
+        return tuple([f"Did you mean: {file_name(candidate)}?" for candidate in self.suggestions])
+
 
 _BY_REASON = {
     "missing": "MISSING_REQUIRED_FIELD",
@@ -85,10 +90,10 @@ class InvalidParameter(InvalidArgument):
     """
 
     param: Public[str] = ""
-    expected: Public[str] = ""
+    expected: Public[Words] = ""
     code: ClassVar[str] = "INVALID_PARAM"
-    message: str = "Invalid parameter '{param}': expected {expected}."
-    hints: ClassVar[tuple[str, ...]] = ("Provide a valid {expected}", "Check the parameter documentation")
+    message: str = "Invalid parameter `{param}`: expected {expected}."
+    hints: ClassVar[tuple[str, ...]] = ("Provide a valid {expected}",)
     since: ClassVar[str] = "0.1.0"
     aliases: ClassVar[dict[str, str]] = {"error_response": "VALIDATION_ERROR", "edit_envelope": "VALIDATION_FAILED"}
     aliases_by_reason: ClassVar[dict[str, dict[str, str]]] = {"system_error": _BY_REASON}
@@ -110,8 +115,8 @@ class InvalidParameter(InvalidArgument):
             return super().rendered_hints()
         first = advice(self.violations[0])
         if first and len(self.violations) > 1 and self.param:
-            first += f" for '{self.param}'"
-        return (first, *self.hints[1:]) if first else self.hints[1:]
+            first += f" for {named(self.param)}"
+        return (first,) if first else ()
 
 
 class ValidationFailed(InvalidArgument):
@@ -138,7 +143,7 @@ class ValidationFailed(InvalidArgument):
             Violation(path=name, reason="value", message=text) for name, texts in field_errors.items() for text in texts
         ]
         count = len(violations)
-        listed = "; ".join(f"'{item.path}': {item.message}" for item in violations[:5])
+        listed = "; ".join(f"{named(item.path)}: {item.message}" for item in violations[:3])
         return cls(
             message=f"Validation failed: {count} error{'' if count == 1 else 's'} ({listed}).", violations=violations
         )
@@ -156,7 +161,7 @@ class DocumentLoadError(StorageError):
     """
 
     path: Public[str] = ""
-    reason: Public[str] = "unknown"
+    reason: Public[Words] = "unknown"
     code: ClassVar[str] = "DOC_LOAD_ERROR"
     message: str = "Failed to load document {path}: {reason}."
     since: ClassVar[str] = "0.1.0"
@@ -167,7 +172,7 @@ class DocumentLoadError(StorageError):
 class SearchError(InvalidArgument):
     """A search could not be run as it was written.
 
-    Raised when: the query breaks the search syntax in a way that plain words cannot mend.
+    Raised when: the query breaks the search syntax and cannot be searched as plain words either.
     Caller: search again with simpler words.
     Operator: nothing to do.
     Example:
@@ -176,7 +181,7 @@ class SearchError(InvalidArgument):
     """
 
     query: Public[str] = ""
-    reason: Public[str] = "unknown"
+    reason: Public[Words] = "unknown"
     code: ClassVar[str] = "SEARCH_ERROR"
     message: str = "Search failed: {reason}."
     hints: ClassVar[tuple[str, ...]] = ("Try a simpler search query", "Check if the search syntax is correct")
@@ -236,6 +241,8 @@ class ResultTooLarge(Infeasible):
     message: str = "The result has {size_bytes} bytes, and at most {limit_bytes} can be sent."
     hints: ClassVar[tuple[str, ...]] = ("Ask for less at once: narrow the request or lower its limit",)
     since: ClassVar[str] = "0.1.0"
+    error_type: ClassVar[str] = "server_error"
+    numeric_code: ClassVar[int] = -32603
 
 
 class ReportedFailure(UpstreamError):
@@ -262,13 +269,13 @@ class InitializationError(ConfigurationError):
 
     Raised when: `startup` of a toolset fails, or something it needs is missing.
     Caller: do not repeat the call; tell the person you work for, with the error id.
-    Operator: find the error id in the log, mend the cause and start the server again.
+    Operator: find the error id in the log, fix the cause and restart the server.
     Example:
         >>> code_of(InitializationError(component="docs"))
         'INIT_ERROR'
     """
 
-    component: Public[str] = "server"
+    component: Public[Words] = "server"
     code: ClassVar[str] = "INIT_ERROR"
     message: str = "The {component} could not be started."
     since: ClassVar[str] = "0.1.0"
@@ -285,7 +292,7 @@ class ToolSystemError(InternalError):
         'SYSTEM_ERROR'
     """
 
-    component: str = "framework"
+    component: Words = "framework"
     code: ClassVar[str] = "SYSTEM_ERROR"
     message: str = "A part of the server around this tool failed."
     since: ClassVar[str] = "0.1.0"
@@ -296,7 +303,7 @@ class ToolSystemError(InternalError):
 class UnknownError(InternalError):
     """An exception that no rule knows.
 
-    Raised when: the handler raises something unforeseen. Only the name of its type is told.
+    Raised when: the handler raises an unexpected exception. Only the name of its type is disclosed.
     Caller: do not repeat the call; tell the person you work for, with the error id.
     Operator: find the error id in the log; the text and the stack are there.
     Example:
@@ -304,7 +311,7 @@ class UnknownError(InternalError):
         'UNKNOWN_ERROR'
     """
 
-    type_name: Public[str] = "Exception"
+    type_name: Public[Words] = "Exception"
     code: ClassVar[str] = "UNKNOWN_ERROR"
     message: str = "The tool failed unexpectedly ({type_name})."
     since: ClassVar[str] = "0.1.0"
@@ -344,5 +351,5 @@ _CATEGORY_FACTS = ("category", "http_status", "error_type", "numeric_code", "ret
 
 
 def _category_of(kind: type[ToolError]) -> type[ToolError]:
-    """Return the category that an error class stands under."""
+    """Return the category of an error class."""
     return next(base for base in reversed(kind.__mro__) if issubclass(base, ToolError) and base.category)

@@ -1,10 +1,10 @@
-"""The errors of idempotency keys: what a caller is told who sends a key that cannot simply be honored."""
+"""Errors of idempotency keys."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from failsoft.framework.errors.base import Public
+from failsoft.framework.errors.base import Public, Words
 from failsoft.framework.errors.categories import Conflict, InvalidArgument
 
 __all__ = ["IdempotencyConflict", "IdempotencyInProgress", "IdempotencyKeyInvalid", "IdempotencyOutcomeUnknown"]
@@ -21,8 +21,9 @@ class IdempotencyKeyInvalid(InvalidArgument):
         'IDEMPOTENCY_KEY_INVALID'
     """
 
-    expected: Public[str] = "a text of 1 to 255 visible ASCII characters"
+    expected: Public[Words] = "a text of 1 to 255 visible ASCII characters"
     code: ClassVar[str] = "IDEMPOTENCY_KEY_INVALID"
+    remedy: ClassVar[str] = "Send a UUID as the key, or none, and"
     message: str = "The idempotency key of this call is not usable: it must be {expected}."
     hints: ClassVar[tuple[str, ...]] = ("Send a UUID as the key, or no key at all",)
     since: ClassVar[str] = "0.1.0"
@@ -41,6 +42,7 @@ class IdempotencyConflict(Conflict):
     """
 
     code: ClassVar[str] = "IDEMPOTENCY_CONFLICT"
+    remedy: ClassVar[str] = "Send a new idempotency key and"
     message: str = "This idempotency key was used before, with other arguments."
     hints: ClassVar[tuple[str, ...]] = ("Send a new idempotency key with every new piece of work",)
     since: ClassVar[str] = "0.1.0"
@@ -58,13 +60,14 @@ class IdempotencyInProgress(Conflict):
     """
 
     code: ClassVar[str] = "IDEMPOTENCY_IN_PROGRESS"
+    remedy: ClassVar[str] = "Keep the idempotency key and the arguments, and"
     message: str = "The first call with this idempotency key is still under way."
     hints: ClassVar[tuple[str, ...]] = ("Make the same call with the same idempotency key to get its outcome",)
     since: ClassVar[str] = "0.1.0"
 
 
 class IdempotencyOutcomeUnknown(Conflict):
-    """Nobody knows what became of the first call with this idempotency key.
+    """The outcome of the first call with this idempotency key is not known.
 
     Raised when: the first call was cancelled, or its process ended, after its work had begun. The work is not done
     again, since it may have been done.
@@ -76,6 +79,7 @@ class IdempotencyOutcomeUnknown(Conflict):
     """
 
     code: ClassVar[str] = "IDEMPOTENCY_OUTCOME_UNKNOWN"
+    remedy: ClassVar[str] = "Look whether the work was done; if it was not, send a new idempotency key and"
     message: str = "The first call with this idempotency key never reported its outcome; its work may have been done."
     hints: ClassVar[tuple[str, ...]] = (
         "Look whether the work was done",

@@ -2,7 +2,8 @@
 
 The most specific rule wins: an exception's classes are looked up along its MRO, by name, so that no library is
 imported to ask whether an exception is one of its own. The text of a foreign exception goes to the log alone: it may
-hold secrets, paths, or instructions to the model that would read it.
+hold secrets, paths, or instructions to the model that would read it. What a
+known library reports as the reason, in a field of its own, is quoted (see `reasons`).
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 from contextlib import suppress
 
 from failsoft.framework.errors import ToolError
+from failsoft.framework.errors.raising import RaisedWrongly
 from failsoft.framework.normalize.entry_points import by_entry_points, load_rules
 from failsoft.framework.normalize.groups import leaves, merged
+from failsoft.framework.normalize.reasons import with_reason
 from failsoft.framework.normalize.rules import finish, type_name, unknown
 from failsoft.framework.normalize.tables import by_tables
 
@@ -22,7 +25,7 @@ _WRAPPED_AT_MOST = 8
 
 
 def normalize(exc: BaseException) -> ToolError:
-    """Return the typed error that stands for an exception; it never raises.
+    """Return the typed error for an exception; never raises.
 
     A `ToolError` is returned as it is. Next come the rules of third parties (entry points `failsoft.normalizers`),
     exception groups, and our own tables; what no rule knows is UNKNOWN_ERROR with the name of its type.
@@ -35,16 +38,18 @@ def normalize(exc: BaseException) -> ToolError:
     """
     if issubclass(type(exc), ToolError):
         return exc  # type: ignore[return-value]  # isinstance would ask `exc.__class__`, which may raise
+    if type(exc) is RaisedWrongly:
+        return finish(exc.error, exc)
     try:
         error = _judged(exc, _WRAPPED_AT_MOST)
-        return finish(error, exc) if error is not None else unknown(exc)
+        return finish(with_reason(error, exc), exc) if error is not None else unknown(exc)
     except BaseException as broken:  # noqa: BLE001 - an exception may break in every attribute; the call is answered
         _remark(type_name(broken))
         return unknown(exc)
 
 
 def _remark(broken: str) -> None:
-    """Say in the log that a rule broke: otherwise a mistake of ours would look like an exception nobody knows."""
+    """Log that a rule raised: otherwise the bug would look like an unknown exception."""
     with suppress(BaseException):
         from loguru import logger  # noqa: PLC0415 - loaded when there is something to say
 

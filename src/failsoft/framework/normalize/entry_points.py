@@ -1,4 +1,4 @@
-"""Rules of third parties: the entry points `failsoft.normalizers`, each `from_exception(exc) -> ToolError | None`."""
+"""Third-party rules: entry points `failsoft.normalizers`, each `from_exception(exc) -> ToolError | None`."""
 
 from __future__ import annotations
 

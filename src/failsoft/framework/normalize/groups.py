@@ -1,4 +1,4 @@
-"""Exception groups: the failures in them, and one error that stands for all."""
+"""Normalizes exception groups to a single error."""
 
 from __future__ import annotations
 

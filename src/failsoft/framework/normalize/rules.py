@@ -1,4 +1,4 @@
-"""What a rule is, and what every rule's error is completed with."""
+"""Types of normalization rules, and the completion of the errors they return."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, TypeAlias
 from failsoft.framework.errors import Effect, ToolError, UnknownError
 from failsoft.framework.text import bounded
 
-__all__ = ["Inside", "Rule", "Table", "Verdict", "finish", "hint_of", "read", "text_of", "type_name", "unknown"]
+__all__ = ["FixedError", "Inside", "Rule", "Table", "finish", "hint_of", "read", "text_of", "type_name", "unknown"]
 
 _NAME_AT_MOST = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """A rule without a choice: this class, this sentence.
+class FixedError:
+    """A constant rule: the same error class and message for every exception.
 
     Args:
-        error: The class that stands for the exception.
-        message: A sentence in place of the class's own.
-        effect: `none` where the exception proves that nothing was sent.
+        error: The error class for the exception.
+        message: Replaces the message of the class.
+        effect: `none` if the exception proves that nothing was sent.
     """
 
     error: type[ToolError]
@@ -35,11 +35,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """A rule's answer for an exception that wraps another one: judge that one.
+    """A rule's result for a wrapper: normalize the wrapped exception instead.
 
     Args:
-        exc: The exception inside.
-        otherwise: The rule for the wrapper, if nothing is known of what is inside; None passes to the next rule.
+        exc: The wrapped exception.
+        otherwise: The rule for the wrapper if the wrapped exception is unknown; None passes to the next rule.
     """
 
     exc: BaseException
@@ -47,7 +47,7 @@ class Inside:
 
 
 Rule: TypeAlias = Callable[[Any], "ToolError | Inside | None"]
-"""Returns the typed error for an exception, the exception inside it, or None to pass."""
+"""Returns the typed error for an exception, the exception that it wraps, or None to pass."""
 
 Table: TypeAlias = Mapping[str, Rule]
 """Qualified class name -> rule, for the classes of one root package."""

@@ -1,4 +1,4 @@
-"""All tables, by root package, and the lookup along an exception's MRO."""
+"""The normalization tables by root package, and the lookup along an exception's MRO."""
 
 from __future__ import annotations
 
@@ -6,12 +6,26 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from failsoft.framework.errors import ToolError
-from failsoft.framework.normalize import clouds, databases, http_clients, os_errors, python, validation, web
+from failsoft.framework.normalize import os_errors, python, standard_library
+from failsoft.framework.normalize.libraries import (
+    clouds,
+    databases,
+    drivers,
+    http_clients,
+    model_providers,
+    rpc,
+    ssh,
+    validation,
+    web,
+)
 from failsoft.framework.normalize.rules import Inside, Rule, hint_of, read
 
 __all__ = ["TABLES", "by_tables"]
 
-_FILES = (python, os_errors, http_clients, databases, clouds, web, validation)
+_FILES = (
+    *(python, standard_library, os_errors, http_clients, databases, drivers, clouds, rpc, model_providers, ssh, web),
+    validation,
+)
 
 TABLES: dict[str, dict[str, Rule]] = {}
 for _file in _FILES:

@@ -1,4 +1,4 @@
-"""The wire formats by name. All of them render the same `Failure`, so that they cannot disagree about facts."""
+"""The wire formats by name; all render the same `Failure`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from failsoft.framework.wire.tool_response import ToolResponseFormat
 
 __all__ = ["WireFormat", "find_format", "format_names", "register_format", "schema_files"]
 
+ENTRY_POINT_GROUP = "failsoft.wire_formats"
+"""Entry points of other packages: the name of a format -> its class."""
+
 _formats: dict[str, WireFormat] = {}
 
 
@@ -30,22 +33,34 @@ def format_names() -> tuple[str, ...]:
 
 
 def find_format(name: str, *, docs_url: str = "") -> WireFormat:
-    """Return the format of that name.
+    """Return the format of that name, of failsoft or of a package with an entry point in `failsoft.wire_formats`.
 
     Args:
-        name: One of `format_names()`.
+        name: The name of a format.
         docs_url: Where the error catalogue is published, for formats that link to it.
 
     Raises:
-        CONFIG_ERROR: There is none; the message lists those that there are.
+        CONFIG_ERROR: There is none, or it cannot be loaded; the message lists those that there are.
     """
-    wire = _formats.get(name)
-    if wire is None:
-        raise ConfigurationError(
-            issue=f"there is no wire format '{name}'; the formats are {', '.join(_formats)}",
-            resolution="set FAILSOFT_WIRE_FORMAT to one of them, or to auto",
-        )
+    wire = _formats.get(name) or _installed_format(name)
     return ProblemFormat(docs_url) if docs_url and isinstance(wire, ProblemFormat) else wire
+
+
+def _installed_format(name: str) -> WireFormat:
+    from importlib.metadata import entry_points  # noqa: PLC0415 - 20 ms for those who name a format of a package
+
+    points = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+    if name not in points:
+        issue = (
+            f"FAILSOFT_WIRE_FORMAT: there is no wire format '{name}'; the formats are {', '.join([*_formats, *points])}"
+        )
+        raise ConfigurationError(issue=issue, resolution="set FAILSOFT_WIRE_FORMAT to one of them, or to auto")
+    try:
+        register_format(points[name].load()())
+    except Exception as error:
+        issue = f"the wire format '{name}' cannot be loaded ({type(error).__name__})"
+        raise ConfigurationError(issue=issue, resolution="correct it, or set FAILSOFT_WIRE_FORMAT to auto") from error
+    return _formats[name]
 
 
 def schema_files() -> dict[str, str]:

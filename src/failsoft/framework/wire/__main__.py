@@ -1,4 +1,4 @@
-"""`python -m failsoft.framework.wire --write docs/schemas` publishes the formats' schemas, `--check` compares them."""
+"""`python -m failsoft.framework.wire --write docs/schemas` writes the formats' schemas; `--check` compares them."""
 
 from __future__ import annotations
 

@@ -1,23 +1,25 @@
-"""What a wire format is: the renderings of a response, and their schemas."""
+"""The `WireFormat` protocol: renderings of a response, and their schemas."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-from failsoft.framework.failure import Failure
-from failsoft.framework.response import Renderer
-from failsoft.framework.schemas import inline_root
-from failsoft.framework.stop_reason import STOP_REASONS
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.answer.response import Renderer
+from failsoft.framework.answer.stop_reason import STOP_REASONS
+from failsoft.framework.validation.schemas import inline_root
 
 __all__ = [
     "DIALECT",
     "EXTRAS",
     "METADATA",
+    "OPEN",
     "VIOLATIONS",
     "WireFormat",
     "causes",
     "either",
     "extras",
+    "general_hint",
     "published_schema",
     "renamed",
     "succeeding",
@@ -28,13 +30,13 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class WireFormat(Renderer, Protocol):
-    """One way to write a response. Stateless; every fact comes from the `Failure` or the `ToolResponse`."""
+    """A rendering of responses. Stateless; all facts come from the `Failure` or the `ToolResponse`."""
 
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the JSON Schema of an answer whose data has this schema, the shape of a failure included.
+        """Return the JSON Schema of a response whose data has this schema, including the form of a failure.
 
-        No `type` at the root but `object`, and what tells the two apart is in `anyOf`: clients of either protocol era
-        and the strict TypeScript one accept that form.
+        The root has the type `object`, and `anyOf` distinguishes the two forms: clients of both protocol generations
+        and the strict TypeScript client accept that.
         """
 
     def success_schema(self) -> dict[str, Any]:
@@ -72,6 +74,7 @@ VIOLATIONS: dict[str, Any] = {
         "type": "object",
         "properties": {
             "path": STRING,
+            "at": {"type": "string", "description": "The positions of the list that `*` covers: `0-3,7`."},
             "reason": {
                 "enum": [
                     "missing",
@@ -92,8 +95,9 @@ VIOLATIONS: dict[str, Any] = {
             "allowed": {"type": "array"},
             "suggestion": {},
             "received": {},
+            "line": {"type": "integer", "minimum": 1},
         },
-        "required": ["path", "reason", "message"],
+        "required": ["path", "reason"],
         "additionalProperties": False,
     },
 }
@@ -112,6 +116,7 @@ METADATA: dict[str, Any] = {
                 "attempts": {"type": "integer", "minimum": 0},
                 "changed": {"type": "object"},
                 "degraded": {"type": "boolean"},
+                "rule": STRING,
             },
             "required": ["strategy", "message", "attempts", "changed", "degraded"],
             "additionalProperties": False,
@@ -122,8 +127,10 @@ METADATA: dict[str, Any] = {
 }
 STOP_REASON: dict[str, Any] = {
     "enum": list(STOP_REASONS),
-    "description": "Why the call was not run again here.",
+    "description": "Why the call was not run again here, where that was a question.",
 }
+OPEN: dict[str, Any] = {"type": "object"}
+"""An object without details in a tool's output schema; the published schema of the format has them."""
 EXTRAS: dict[str, Any] = {
     "effect": EFFECT,
     "stop_reason": STOP_REASON,
@@ -131,12 +138,14 @@ EXTRAS: dict[str, Any] = {
     "violations": VIOLATIONS,
     "error_id": STRING,
 }
-"""What every seed format may carry after its own keys, so that a client that reads only the text can act."""
+"""Keys that every seed format may have after its own, so that a client that reads only the text can act."""
 
 
 def extras(failure: Failure) -> dict[str, Any]:
-    """Return the keys of `EXTRAS` for a failure; what there is nothing to say of is left out."""
-    wire: dict[str, Any] = {"effect": failure.effect, "stop_reason": failure.stop_reason}
+    """Return the keys of `EXTRAS` for a failure, without empty ones."""
+    wire: dict[str, Any] = {"effect": failure.effect}
+    if failure.sent_stop_reason is not None:
+        wire["stop_reason"] = failure.sent_stop_reason
     if failure.next_step is not None:
         wire["next_step"] = failure.next_step.to_dict()
     if failure.violations:
@@ -146,9 +155,18 @@ def extras(failure: Failure) -> dict[str, Any]:
 
 
 def causes(failure: Failure) -> dict[str, Any]:
-    """Return the keys `cause` and `stack_trace`, where the level of detail left them in."""
-    told = {"cause": failure.cause, "stack_trace": failure.stack_trace}
-    return {name: value for name, value in told.items() if value is not None}
+    """Return the keys `cause` and `stack_trace` if the level of detail includes them."""
+    known = {"cause": failure.cause, "stack_trace": failure.stack_trace}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def general_hint(failure: Failure) -> str:
+    """Return a hint for formats whose list of hints is never empty."""
+    if failure.recoverable:
+        return "Do what the message says before calling again"
+    if failure.exception.actor == "caller":
+        return "Repeating the call does not help: use another tool"
+    return "Repeating the call does not help: report the error id to the person you work for"
 
 
 def violations(failure: Failure) -> list[dict[str, Any]]:
@@ -157,12 +175,12 @@ def violations(failure: Failure) -> list[dict[str, Any]]:
 
 
 def renamed(failure: Failure, wire_format: str) -> str:
-    """Return the code under which a format knows this failure."""
+    """Return the code of this failure in a format."""
     return failure.exception.code_in(wire_format)
 
 
 def succeeding(flag: str, *, value: bool) -> dict[str, Any]:
-    """Return the schema of a success that is told by a flag, with `data` and `metadata` beside it."""
+    """Return the schema of a success marked by a flag, with `data` and `metadata`."""
     return {
         "type": "object",
         "properties": {flag: {"const": value}, "data": {}, "metadata": METADATA},
@@ -172,7 +190,7 @@ def succeeding(flag: str, *, value: bool) -> dict[str, Any]:
 
 
 def published_schema(wire: WireFormat) -> dict[str, Any]:
-    """Return the schema that is published for a format: of its answers, success and failure."""
+    """Return the published schema of a format, for success and failure."""
     shapes = [wire.success_schema(), wire.failure_schema()]
     for shape in shapes:
         shape.pop("$schema", None)
@@ -182,7 +200,7 @@ def published_schema(wire: WireFormat) -> dict[str, Any]:
 def either(
     success: dict[str, Any], failure: dict[str, Any], *, told_by: tuple[str, str], data: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return one object schema over the properties of both shapes, told apart by the key that each requires."""
+    """Return one object schema over the properties of both shapes, distinguished by the key that each requires."""
     _, definitions = inline_root(data)
     schema: dict[str, Any] = {
         "type": "object",

@@ -1,13 +1,13 @@
-"""The format of seed 002: a flat failure with a name and a number for its kind, and the facts that help to mend it."""
+"""The format of seed 002: a flat failure with a name and a number for its kind, and its public facts."""
 
 from __future__ import annotations
 
 from typing import Any, get_args
 
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.answer.response import Metadata, ToolResponse
 from failsoft.framework.errors.base import ErrorType
-from failsoft.framework.failure import Failure
-from failsoft.framework.response import Metadata, ToolResponse
-from failsoft.framework.wire.base import DIALECT, EXTRAS, STRING, STRINGS, causes, extras, renamed
+from failsoft.framework.wire.base import DIALECT, EXTRAS, STRING, STRINGS, causes, extras, general_hint, renamed
 from failsoft.framework.wire.flat import flat_output_schema, flat_success, flat_success_schema
 
 __all__ = ["CodedErrorFormat"]
@@ -16,10 +16,10 @@ _TO_THE_SECOND = len("2026-01-19T15:32:10")
 
 
 class CodedErrorFormat:
-    """A flat failure: `error_type` and `jsonrpc_error_code` tell its kind, `error_code` exactly what it is.
+    """A flat failure: `error_type` and `jsonrpc_error_code` give its kind, `error_code` the exact error.
 
-    `details` holds the error's public facts, in every environment. The numbers stand in the answer only: a failure of a
-    tool is never an error of the protocol. On success the fields of the data stand beside `success: true`.
+    `details` contains the error's public facts, in every environment. The numeric codes are used in the result only: a
+    failed tool call is never a protocol error. On success the fields of the data are next to `success: true`.
     """
 
     name = "coded_error"
@@ -37,18 +37,17 @@ class CodedErrorFormat:
             "jsonrpc_error_code": failure.exception.numeric_code,
             "message": failure.message,
         }
-        details = {**(failure.details or {}), **failure.public}  # details are without contents, which may be what helps
+        details = {**(failure.details or {}), **failure.public}  # `failure.details` is without contents
         if details:
             wire["details"] = details
-        if failure.suggestions:
-            wire["suggestions"] = list(failure.suggestions)
+        wire["suggestions"] = list(failure.suggestions or failure.hints) or [general_hint(failure)]
         wire["tool_name"] = failure.operation
         wire["timestamp"] = f"{failure.timestamp[:_TO_THE_SECOND]}Z"
         return {**wire, **causes(failure), **extras(failure)}
 
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of an answer; see `WireFormat`."""
-        return flat_output_schema(data, _FAILURE)
+        return flat_output_schema(data, _SHORT_FAILURE)
 
     def success_schema(self) -> dict[str, Any]:
         """Return the schema of a success, whatever its data."""
@@ -67,6 +66,7 @@ class CodedErrorFormat:
 
 
 _ALWAYS = ("error_type", "error_code", "jsonrpc_error_code", "message", "tool_name", "timestamp")
+_SHORT_FAILURE: dict[str, Any] = {"error_code": STRING, "message": STRING}
 _FAILURE: dict[str, Any] = {
     "error_type": {"enum": list(get_args(ErrorType)), "description": "The kind of failure."},
     "error_code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},

@@ -1,29 +1,26 @@
-"""The format of seed 000: one flat envelope for every failure of an edit, with the context that helps to mend it."""
+"""The format of seed 000: one flat envelope for every failure of an edit, with its context."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from failsoft.framework.failure import Failure
-from failsoft.framework.response import Metadata, ToolResponse
-from failsoft.framework.wire.base import DIALECT, EXTRAS, STRING, STRINGS, causes, extras, renamed
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.answer.response import Metadata, ToolResponse
+from failsoft.framework.wire.base import DIALECT, EXTRAS, STRING, STRINGS, causes, extras, general_hint, renamed
 from failsoft.framework.wire.flat import flat_output_schema, flat_success, flat_success_schema
 
 __all__ = ["EditEnvelopeFormat"]
 
 _PLACE: dict[str, type] = {"file_path": str, "file_index": int, "edit_index": int}
-"""Where among the arguments it failed."""
+"""Facts about the location of the failure among the arguments."""
 _LISTED: dict[str, type] = {"edit_status": list, "backup_path": str}
-_HINT = "Check the error details and correct the call before retrying"
-_NO_WAY = "Repeating the call does not help: tell the person you work for"
-_ANOTHER = "Repeating the call does not help: use another tool"
 
 
 class EditEnvelopeFormat:
-    """A flat envelope: `error_code`, `retryable`, general `recovery_hints`, and where among the edits it failed.
+    """A flat envelope: `error_code`, `retryable`, general `recovery_hints`, and the file and edit that failed.
 
-    `context` holds the error's public facts, in every environment: for edits that did not match, the part of the file
-    that shows why. On success the fields of the data stand beside `success: true`.
+    `context` contains the error's public facts, in every environment; for edits that did not match, an excerpt of the
+    file that shows why. On success the fields of the data are next to `success: true`.
     """
 
     name = "edit_envelope"
@@ -35,7 +32,7 @@ class EditEnvelopeFormat:
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
         """Return the envelope and the extras."""
         facts = {**failure.public, **(failure.about or {})}
-        hints = list(failure.suggestions) or [_general_hint(failure)]
+        hints = list(failure.suggestions or failure.hints) or [general_hint(failure)]
         wire: dict[str, Any] = {
             "success": False,
             "error_code": renamed(failure, self.name),
@@ -56,7 +53,7 @@ class EditEnvelopeFormat:
 
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of an answer; see `WireFormat`."""
-        return flat_output_schema(data, _FAILURE)
+        return flat_output_schema(data, _SHORT_FAILURE)
 
     def success_schema(self) -> dict[str, Any]:
         """Return the schema of a success, whatever its data."""
@@ -74,14 +71,8 @@ class EditEnvelopeFormat:
         }
 
 
-def _general_hint(failure: Failure) -> str:
-    if failure.recoverable:
-        return _HINT
-    return _ANOTHER if failure.exception.actor == "caller" else _NO_WAY
-
-
 def _taken(facts: dict[str, Any], names: dict[str, type]) -> dict[str, Any]:
-    """Take the facts out that have a key of their own; what another toolset means by such a name is no such fact."""
+    """Remove the facts that have a key of their own from `context`; other toolsets' facts of such names stay."""
     return {name: facts.pop(name) for name, kind in names.items() if isinstance(facts.get(name), kind)}
 
 
@@ -124,10 +115,14 @@ _EDIT_STATUS: dict[str, Any] = {
         "required": ["edit_index", "status"],
     },
 }
+_SHORT_FAILURE: dict[str, Any] = {"error_code": STRING, "message": STRING}
 _FAILURE: dict[str, Any] = {
     "error_code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
     "message": STRING,
-    "retryable": {"type": "boolean", "description": "Whether the caller can mend this: at once, later, or corrected."},
+    "retryable": {
+        "type": "boolean",
+        "description": "Whether the call can succeed when repeated: at once, later, or corrected.",
+    },
     "file_path": STRING,
     "file_index": _INDEX,
     "edit_index": _INDEX,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.answer.response import Metadata, ToolResponse
 from failsoft.framework.errors import InvalidParameter, ValidationFailed
-from failsoft.framework.failure import Failure
-from failsoft.framework.response import Metadata, ToolResponse
-from failsoft.framework.schemas import inline_root
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.validation.schemas import inline_root
 from failsoft.framework.wire.base import (
     DIALECT,
     EXTRAS,
-    METADATA,
+    OPEN,
     STRING,
     STRINGS,
     causes,
@@ -25,7 +28,7 @@ __all__ = ["ErrorResponseFormat", "field_errors"]
 
 
 class ErrorResponseFormat:
-    """A flat failure. In every environment its `details` hold the public facts, or the faults of arguments by field."""
+    """A flat failure. In every environment `details` contains the public facts, or the faults of arguments by field."""
 
     name = "error_response"
 
@@ -39,9 +42,13 @@ class ErrorResponseFormat:
         message = failure.message
         is_aggregate = bool(failure.violations) and isinstance(failure.exception, (InvalidParameter, ValidationFailed))
         if not is_aggregate:
-            details = {**details, **failure.public}  # details are without contents, which may be what helps
+            details = {
+                **details,
+                **_camel_case(failure.public),
+            }  # `failure.details` is without contents
         if failure.violations:
-            aggregated = field_errors([(item.path or "arguments", item.message) for item in failure.violations])
+            aggregated = field_errors([_of_field(item) for item in failure.violations])
+            aggregated["totalErrors"] = max(failure.faults, len(failure.violations))
             details |= aggregated
             if is_aggregate:
                 message = _seed_message(aggregated["totalErrors"])
@@ -55,8 +62,8 @@ class ErrorResponseFormat:
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of an answer; see `WireFormat`."""
         own, _ = inline_root(data)
-        success = {"error": {"type": "boolean"}, "data": own, "metadata": METADATA}
-        return either(success, _FAILURE, told_by=("data", "code"), data=data)
+        success = {"error": {"type": "boolean"}, "data": own, "metadata": OPEN}
+        return either(success, {"code": STRING, "message": STRING}, told_by=("data", "code"), data=data)
 
     def success_schema(self) -> dict[str, Any]:
         """Return the schema of a success, whatever its data."""
@@ -72,6 +79,22 @@ class ErrorResponseFormat:
             "required": ["error", "code", "message", "effect", "error_id"],
             "additionalProperties": False,
         }
+
+
+def _of_field(violation: Violation) -> tuple[str, str]:
+    """Return the parameter of a fault, and its message: faults of the items of a list are faults of the list."""
+    steps = violation.path.split(".")
+    place = next((number for number, step in enumerate(steps) if step.isdecimal() or step == "*"), len(steps))
+    within = ".".join(steps[place + 1 :])
+    message = f"{within}: {violation.message}" if within else violation.message
+    if violation.at:  # equal faults of several items
+        message = f"{message} ({violation.at})"
+    return ".".join(steps[:place]) or "arguments", message
+
+
+def _camel_case(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return public facts with the seed's names, in camel case."""
+    return {re.sub(r"_([a-z])", lambda match: match[1].upper(), name): value for name, value in facts.items()}
 
 
 def field_errors(faults: list[tuple[str, str]]) -> dict[str, Any]:

@@ -1,18 +1,18 @@
-"""Successes whose data stands flat beside `success: true`, for the seeds' formats that have no place for `data`."""
+"""Flat successes: the fields of the data next to `success: true`, for the seeds' formats without `data`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from failsoft.framework.response import Metadata, ToolResponse
-from failsoft.framework.schemas import inline_root
-from failsoft.framework.wire.base import METADATA
+from failsoft.framework.answer.response import Metadata, ToolResponse
+from failsoft.framework.validation.schemas import inline_root
+from failsoft.framework.wire.base import METADATA, OPEN
 
 __all__ = ["flat_output_schema", "flat_success", "flat_success_schema"]
 
 _OWN = frozenset({"success", "metadata", "error_code"})
-"""Names that say what an answer is. Data that uses one of them stands under `data`, as does what is no object."""
+"""Reserved names. Data that uses one of them, or is not an object, goes under `data`."""
 
 
 def flat_success(response: ToolResponse[Any]) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def flat_success_schema() -> dict[str, Any]:
 
 
 def flat_output_schema(data: dict[str, Any], failure: dict[str, Any]) -> dict[str, Any]:
-    """Return one object schema for both shapes, told apart by `error_code`.
+    """Return one object schema for both shapes, distinguished by `error_code`.
 
     Args:
         data: The schema of the data.
@@ -57,7 +57,7 @@ def flat_output_schema(data: dict[str, Any], failure: dict[str, Any]) -> dict[st
     is_success = {"required": ["success", *required], "properties": {"success": {"const": True}}}
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {"success": {"type": "boolean"}, "metadata": METADATA, **merged},
+        "properties": {"success": {"type": "boolean"}, "metadata": OPEN, **merged},
         "anyOf": [is_success, {"required": ["error_code"]}],
     }
     if definitions:
@@ -66,7 +66,7 @@ def flat_output_schema(data: dict[str, Any], failure: dict[str, Any]) -> dict[st
 
 
 def _fields_of(data: Any) -> Mapping[Any, Any] | None:
-    """Return the fields of an object that is no plain dict: a mapping, or a pydantic model."""
+    """Return the fields of a mapping or a pydantic model that is not a plain dict."""
     if isinstance(data, Mapping):
         return data
     dump = getattr(type(data), "model_dump", None)

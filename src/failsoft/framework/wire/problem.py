@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from failsoft.framework.failure import Failure
-from failsoft.framework.response import Metadata, ToolResponse
-from failsoft.framework.schemas import inline_root
-from failsoft.framework.violations import Violation
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.answer.response import Metadata, ToolResponse
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.validation.schemas import inline_root
 from failsoft.framework.wire.base import (
     DIALECT,
     EXTRAS,
-    METADATA,
+    OPEN,
     RETRY,
     STRING,
     STRINGS,
@@ -25,7 +25,7 @@ __all__ = ["ProblemFormat"]
 
 
 class ProblemFormat:
-    """`type` is the catalogue page of the code, `instance` the error id as a URN, `errors[]` point into the arguments.
+    """`type` is the catalogue page of the code, `instance` the error id as a URN, `errors[]` refer to arguments.
 
     Args:
         docs_url: Where the catalogue is published; without it `type` is a URN.
@@ -37,7 +37,7 @@ class ProblemFormat:
         self._docs_url = docs_url.rstrip("/")
 
     def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
-        """Return `{"success": true, "data", "metadata"}`: the RFC speaks of problems only."""
+        """Return `{"success": true, "data", "metadata"}`: the RFC defines problems only."""
         return {"success": True, "data": response.data, "metadata": response.metadata.to_dict()}
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
@@ -64,8 +64,8 @@ class ProblemFormat:
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of an answer; see `WireFormat`."""
         own, _ = inline_root(data)
-        success = {"success": {"type": "boolean"}, "data": own, "metadata": METADATA}
-        return either(success, _FAILURE, told_by=("data", "code"), data=data)
+        success = {"success": {"type": "boolean"}, "data": own, "metadata": OPEN}
+        return either(success, {"code": STRING, "detail": STRING}, told_by=("data", "code"), data=data)
 
     def success_schema(self) -> dict[str, Any]:
         """Return the schema of a success, whatever its data."""
@@ -88,11 +88,12 @@ def _title(documentation: str | None) -> str:
 
 
 def _pointed(violation: Violation) -> dict[str, Any]:
-    """Return a violation with its path as a JSON pointer (RFC 6901) and its sentence as `detail`."""
+    """Return a violation with its path as a JSON pointer (RFC 6901) and its message as `detail`."""
     wire = violation.to_dict()
-    parts = wire.pop("path").split(".") if violation.path else []
+    parts = violation.first_path().split(".") if wire.pop("path") else []
     pointer = "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
-    return {"pointer": f"#{pointer}", "detail": wire.pop("message"), **wire}
+    wire.pop("message", None)
+    return {"pointer": f"#{pointer}", "detail": violation.message, **wire}
 
 
 _FAILURE: dict[str, Any] = {

@@ -1,14 +1,14 @@
-"""The format of seed 001: eleven keys that are always there, null where there is nothing to say."""
+"""The format of seed 001: eleven keys that are always present, null where not applicable."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from failsoft.framework.cause import normalized_cause
-from failsoft.framework.failure import Failure
-from failsoft.framework.response import Metadata, ToolResponse
-from failsoft.framework.schemas import inline_root
-from failsoft.framework.wire.base import DIALECT, EXTRAS, METADATA, STRING, STRINGS, either, extras, renamed, succeeding
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.answer.response import Metadata, ToolResponse
+from failsoft.framework.normalize.cause import normalized_cause
+from failsoft.framework.validation.schemas import inline_root
+from failsoft.framework.wire.base import DIALECT, EXTRAS, OPEN, STRING, STRINGS, either, extras, renamed, succeeding
 
 __all__ = ["REQUIRED", "SystemErrorFormat"]
 
@@ -49,8 +49,10 @@ class SystemErrorFormat:
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of an answer; see `WireFormat`."""
         own, _ = inline_root(data)
-        success = {"success": {"type": "boolean"}, "data": own, "metadata": METADATA}
-        return either(success, _FAILURE, told_by=("data", "error_code"), data=data)
+        success = {"success": {"type": "boolean"}, "data": own, "metadata": OPEN}
+        return either(
+            success, {"error_code": STRING, "human_message": STRING}, told_by=("data", "error_code"), data=data
+        )
 
     def success_schema(self) -> dict[str, Any]:
         """Return the schema of a success, whatever its data."""

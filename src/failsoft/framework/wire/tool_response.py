@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from failsoft.framework.failure import Failure
-from failsoft.framework.response import Metadata, ToolResponse
-from failsoft.framework.schemas import inline_root
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.answer.response import Metadata, ToolResponse
+from failsoft.framework.validation.schemas import inline_root
 from failsoft.framework.wire.base import (
     DIALECT,
     EFFECT,
     METADATA,
     NEXT_STEP,
+    OPEN,
     RETRY,
     STOP_REASON,
     STRING,
@@ -27,7 +28,7 @@ __all__ = ["ToolResponseFormat"]
 
 
 class ToolResponseFormat:
-    """Data and error in keys of their own, with metadata beside them. Absent keys are omitted, never null."""
+    """Data or error in separate keys, next to metadata. Absent keys are omitted, never null."""
 
     name = "tool_response"
 
@@ -45,8 +46,9 @@ class ToolResponseFormat:
             "operation": failure.operation,
             "retry": failure.retry.to_dict(),
             "effect": failure.effect,
-            "stop_reason": failure.stop_reason,
         }
+        if failure.sent_stop_reason is not None:
+            error["stop_reason"] = failure.sent_stop_reason
         if failure.suggestions:
             error["suggestions"] = list(failure.suggestions)
         if failure.next_step is not None:
@@ -63,8 +65,8 @@ class ToolResponseFormat:
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of an answer; see `WireFormat`."""
         own, _ = inline_root(data)
-        properties = {"success": {"type": "boolean"}, "metadata": METADATA}
-        return either({**properties, "data": own}, {"error": _ERROR}, told_by=("data", "error"), data=data)
+        properties = {"success": {"type": "boolean"}, "metadata": OPEN}
+        return either({**properties, "data": own}, {"error": _SHORT_ERROR}, told_by=("data", "error"), data=data)
 
     def success_schema(self) -> dict[str, Any]:
         """Return the schema of a success, whatever its data."""
@@ -82,6 +84,12 @@ class ToolResponseFormat:
         }
 
 
+_SHORT_ERROR: dict[str, Any] = {
+    "type": "object",
+    "properties": {"code": STRING, "message": STRING},
+    "required": ["code", "message"],
+}
+"""What every tool's output schema says of a failure: each word of it is read in `tools/list` by every model."""
 _ERROR: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -103,7 +111,7 @@ _ERROR: dict[str, Any] = {
         "timestamp": STRING,
     },
     "required": [
-        "message", "code", "category", "tool", "operation", "retry", "effect", "stop_reason", "error_id", "timestamp",
+        "message", "code", "category", "tool", "operation", "retry", "effect", "error_id", "timestamp",
     ],
     "additionalProperties": False,
 }  # fmt: skip

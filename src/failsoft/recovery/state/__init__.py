@@ -1,6 +1,7 @@
-"""Where states are kept: in memory (`failsoft.framework.state_port.LocalState`), or shared by replicas."""
+"""State stores: in memory (`LocalState`), in SQLite, or on Redis."""
 
-from failsoft.recovery.state.opened import open_state
-from failsoft.recovery.state.resilient import ResilientState, SharedState, StoreLost
+from failsoft.framework.services.records import StoreLost
+from failsoft.recovery.state.open_state import open_state
+from failsoft.recovery.state.resilient import ResilientState, SharedState
 
 __all__ = ["ResilientState", "SharedState", "StoreLost", "open_state"]

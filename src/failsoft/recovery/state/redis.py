@@ -1,4 +1,4 @@
-"""`RedisState`: states on a Redis or Valkey server, changed in atomic steps by Lua."""
+"""`RedisState`: states and records on a Redis or Valkey server, changed atomically by Lua scripts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from loguru import logger
 from redis import exceptions
 from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.retry import Retry
@@ -20,32 +21,35 @@ from redis.backoff import NoBackoff
 
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.state_port import State, Transition
-from failsoft.recovery.state.lua import SEED, argument, as_answer, script
-from failsoft.recovery.state.resilient import StoreLost
+from failsoft.framework.services.records import Account, Record, StoreLost
+from failsoft.framework.services.transitions import State, Transition
+from failsoft.recovery.state.lua import DELETE, DUMP, PUT, SEED, BadValue, argument, as_answer, parsed, script
 
 __all__ = ["RedisState"]
 
 T = TypeVar("T")
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
 _CONNECTIONS = 16
-"""At most, for one event loop. Further commands wait for their turn, which is no fault of the server's."""
+"""The largest number of connections per event loop. Further commands wait, which does not count as a failure."""
 _MEANWHILE = "lost meanwhile"
 _LATE = 2.0
 
 
 class RedisState:
-    """States on one server. Raises `StoreLost` when the server does not answer; `ResilientState` goes on then.
+    """States on one server. Raises `StoreLost` when the server does not answer; `ResilientState` handles that.
 
     Args:
         url: `redis://[user:password@]host[:port][/db]`, `rediss://...` with TLS, or `unix://[:password@]/path?db=0`;
-            `valkey://` and `valkeys://` mean the same. It is never logged and never in an error.
-        prefix: What every key begins with, so that several services can share a server.
-        limit_s: How long connecting may take, and a command, in seconds.
+            `valkey://` and `valkeys://` mean the same. It never appears in logs or errors.
+        prefix: The prefix of every key, so that several services can share a server.
+        limit_s: The time limit for connecting and for each command, in seconds.
 
     Raises:
-        CONFIG_ERROR: The address cannot be used; the message says why.
+        CONFIG_ERROR: The address is invalid; the message says why.
     """
+
+    is_local = False
+    default_root = ""
 
     def __init__(self, url: str, *, prefix: str = "failsoft", limit_s: float = 0.25) -> None:
         self._url = _checked(url)
@@ -61,48 +65,94 @@ class RedisState:
         return loop_time() + self._offset_s
 
     async def ping(self) -> None:
-        """Ask the server whether it is there, and for its time."""
+        """Check that the server answers, and read its clock."""
         seconds, microseconds = await self._run(lambda redis: redis.time())
         self._offset_s = int(seconds) + int(microseconds) / 1e6 - loop_time()
 
-    async def change(self, transition: Transition, key: str, *arguments: Any) -> Any:
-        """See `StateStore`."""
+    async def change(self, transition: Transition, key: str, *arguments: Any, account: Account | None = None) -> Any:
+        """See `RecordBackend`."""
         source = script(transition)
-        return as_answer(await self._evaluate(source, self._prefix + ":" + key, *map(argument, arguments)))
+        return await self._answered(key, source, self._keys(key, account), *map(argument, arguments))
 
     async def seed(self, key: str, state: State, ttl_s: float) -> bool:
-        """Keep a state under a key that has none; return whether it was kept."""
-        return bool(await self._evaluate(SEED, self._prefix + ":" + key, json.dumps(state), str(_milliseconds(ttl_s))))
+        """Store a state unless the key exists; return whether it was stored."""
+        return bool(
+            await self._evaluate(SEED, [self._prefix + ":" + key], json.dumps(state), str(_milliseconds(ttl_s)))
+        )
 
     async def get(self, key: str) -> Any:
-        """See `StateStore`."""
-        text = await self._run(lambda redis: redis.get(self._prefix + ":" + key))
-        return None if text is None else json.loads(text)
+        """See `RecordBackend`."""
+        try:
+            dumped = await self._evaluate(DUMP, [self._prefix + ":" + key])
+            return None if dumped is None else parsed(dumped[0])
+        except BadValue as bad:
+            _report(key, bad)
+            return None
 
-    async def put(self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False) -> bool:
-        """See `StateStore`."""
-        text, ttl_ms = json.dumps(value), _milliseconds(ttl_s)
-        name = self._prefix + ":" + key
-        return bool(await self._run(lambda redis: redis.set(name, text, px=ttl_ms, nx=only_if_absent)))
+    async def put(
+        self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False, account: Account | None = None
+    ) -> bool:
+        """See `RecordBackend`."""
+        arguments = (json.dumps(value), str(_milliseconds(ttl_s)), str(int(only_if_absent)))
+        return bool(await self._answered(key, PUT, self._keys(key, account), *arguments))
 
-    async def delete(self, key: str) -> None:
-        """See `StateStore`."""
-        await self._run(lambda redis: redis.delete(self._prefix + ":" + key))
+    async def delete(self, key: str) -> bool:
+        """See `RecordBackend`."""
+        return bool(await self._evaluate(DELETE, self._keys(key, None)))
+
+    async def find(self, prefix: str) -> list[Record]:
+        """See `RecordBackend`. Scans all keys of the server: for operators and rare calls."""
+        start = self._prefix + ":"
+        pattern = re.sub(r"([*?\[\]\\])", r"\\\1", start + prefix) + "*"
+
+        async def scan(redis: Redis) -> list[str]:
+            return [str(name) async for name in redis.scan_iter(match=pattern, count=1_000)]
+
+        found = []
+        for name in sorted(set(await self._run(scan))):
+            try:
+                dumped = await self._evaluate(DUMP, [name])
+                if dumped is not None:
+                    found.append(Record(name.removeprefix(start), parsed(dumped[0]), int(dumped[1]) / 1_000))
+            except BadValue as bad:
+                _report(name.removeprefix(start), bad)
+        return found
+
+    async def _answered(self, key: str, source: str, keys: list[str], *arguments: str) -> Any:
+        """Return the answer of a script; a value that cannot be decoded is deleted and the script is run again.
+
+        Raises:
+            StoreLost: The script fails without that value, too.
+        """
+        try:
+            return as_answer(await self._evaluate(source, keys, *arguments))
+        except BadValue as bad:
+            _report(key, bad)
+        try:
+            await self._evaluate(DELETE, keys)
+            return as_answer(await self._evaluate(source, keys, *arguments))
+        except BadValue as bad:
+            raise StoreLost(str(bad)) from bad
+
+    def _keys(self, key: str, account: Account | None) -> list[str]:
+        """Return the `KEYS` of a script, see `failsoft.recovery.state.lua`."""
+        owner, quota = ("", (0, 0)) if account is None else account
+        return [f"{self._prefix}:{key}", self._prefix + "#", owner, str(quota[0]), str(quota[1])]
 
     async def close(self) -> None:
-        """Let go of the connections of this event loop; those of loops that have ended went with them."""
+        """Close the connections of this event loop; those of closed loops are closed already."""
         client = self._clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.close()
 
-    async def _evaluate(self, source: str, key: str, *arguments: str) -> Any:
+    async def _evaluate(self, source: str, keys: list[str], *arguments: str) -> Any:
         digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
         async def evaluate(redis: Redis) -> Any:
             try:
-                return await redis.evalsha(digest, 1, key, *arguments)
-            except exceptions.NoScriptError:  # a server that is new, or has been restarted
-                return await redis.eval(source, 1, key, *arguments)
+                return await redis.evalsha(digest, len(keys), *keys, *arguments)
+            except exceptions.NoScriptError:  # a new or restarted server
+                return await redis.eval(source, len(keys), *keys, *arguments)
 
         return await self._run(evaluate)
 
@@ -125,10 +175,10 @@ class _Client:
         self._faults = 0
 
     async def run(self, command: Callable[[Redis], Awaitable[T]]) -> T:
-        """Run one command within the limit; what is no fault of the server's is tried a second time."""
+        """Run one command within the limit; a failure that is not the server's fault is retried once."""
         faults = self._faults
         async with self._turn:
-            if self._faults != faults:  # those before found nobody: do not wait for the same, one after another
+            if self._faults != faults:  # the server was lost while this command waited: fail without another time-out
                 raise StoreLost(_MEANWHILE)
             began = loop_time()
             try:
@@ -137,13 +187,18 @@ class _Client:
                 except (exceptions.TimeoutError, TimeoutError):
                     if loop_time() - began < _LATE * self._limit_s:
                         raise
-                    # The timer itself was late: it was this process that did not get to look.
+                    # The timer itself fired late: this process was blocked, not the server.
                     return await self._limited(command)
                 except exceptions.ConnectionError:
-                    # The server was restarted between two calls: all idle connections are as dead as this one.
+                    # The server was restarted between two calls, so all idle connections are dead, too.
                     await self._pool.disconnect(inuse_connections=False)
                     return await self._limited(command)
-            except (exceptions.RedisError, OSError, EOFError) as error:
+            except (exceptions.ResponseError, UnicodeDecodeError) as error:
+                if isinstance(error, UnicodeDecodeError) or _is_of_value(error):
+                    raise BadValue(type(error).__name__) from error
+                self._faults += 1
+                raise StoreLost(type(error).__name__) from error
+            except (exceptions.RedisError, OSError, EOFError, ValueError, TypeError, LookupError) as error:
                 self._faults += 1
                 raise StoreLost(type(error).__name__) from error
 
@@ -152,8 +207,19 @@ class _Client:
         await self._pool.aclose()
 
     async def _limited(self, command: Callable[[Redis], Awaitable[T]]) -> T:
-        async with asyncio.timeout(_LATE * self._limit_s):  # whatever it is that takes long: also looking up a name
+        async with asyncio.timeout(_LATE * self._limit_s):  # covers name resolution, too
             return await command(self._redis)
+
+
+def _is_of_value(error: exceptions.ResponseError) -> bool:
+    """Return whether the server rejected a command because of the value stored under its key."""
+    text = str(error)
+    return "WRONGTYPE" in text or "user_script" in text or "running script" in text
+
+
+def _report(key: str, bad: BadValue) -> None:
+    digest = hashlib.sha256(key.encode(errors="replace")).hexdigest()[:12]
+    logger.bind(key=digest, reason=str(bad)).warning("A value in the state store cannot be read: it counts as missing")
 
 
 def _pool(url: str, limit_s: float) -> ConnectionPool:
@@ -168,7 +234,7 @@ def _pool(url: str, limit_s: float) -> ConnectionPool:
 
 
 def _checked(url: str) -> str:
-    """Return the address as the client takes it, or say why it cannot be used, without repeating it."""
+    """Return the address in the client's form; errors do not repeat it, since it may hold a password."""
     scheme, _, rest = url.partition("://")
     usable = f"{_SCHEMES.get(scheme, '')}://{rest}"
     fault = _fault(usable)
@@ -192,8 +258,8 @@ def _fault(url: str) -> str:
     if parts.scheme != "unix" and not re.fullmatch(r"/?|/[0-9]+", parts.path):
         return "what follows the host must be the number of a database"
     try:
-        _pool(url, 1.0).make_connection()  # type: ignore[no-untyped-call]
-    except Exception:  # noqa: BLE001 - of whatever kind: the client takes any parameter and hands it on
+        _pool(url, 1.0).make_connection()  # type: ignore[no-untyped-call]  # redis has no types here
+    except Exception:  # noqa: BLE001 - the client passes any parameter on, so any exception is possible
         return "it has a parameter that the client does not know, or a wrong value"
     return ""
 

@@ -1,4 +1,4 @@
-"""`ResilientState`: shared states while their server is there, local ones while it is not, and back again."""
+"""`ResilientState`: a shared store that falls back to local state during an outage and recovers by itself."""
 
 from __future__ import annotations
 
@@ -9,66 +9,64 @@ from typing import Any, Protocol, TypeVar
 
 from loguru import logger
 
-from failsoft.framework.events import Events, StateStoreEvent
-from failsoft.framework.state_port import Companions, LocalState, State, Transition
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.services.events import Events, StateStoreEvent
+from failsoft.framework.services.records import Quota, RecordBackend, Records, StoreLost
+from failsoft.framework.services.state import Companions, LocalState, RecordsOf, State, Transition
 
-__all__ = ["ResilientState", "SharedState", "StoreLost"]
+__all__ = ["ResilientState", "SharedState"]
 
 T = TypeVar("T")
 _PROBE_S = 0.25
 _PROBE_AT_MOST_S = 5.0
 
 
-class StoreLost(Exception):
-    """The shared store did not answer; the text is the kind of fault, never an address."""
-
-
-class SharedState(Protocol):
-    """A store that others use too. What it cannot do in a fraction of a second is a `StoreLost`."""
-
-    def clock(self) -> float:
-        """See `StateStore`."""
+class SharedState(RecordBackend, Protocol):
+    """A store shared with other processes. An operation that fails or takes too long raises `StoreLost`."""
 
     async def ping(self) -> None:
-        """Ask whether it is there."""
-
-    async def change(self, transition: Transition, key: str, *arguments: Any) -> Any:
-        """See `StateStore`."""
+        """Check that the store answers."""
 
     async def seed(self, key: str, state: State, ttl_s: float) -> bool:
-        """Keep a state under a key that has none; return whether it was kept."""
-
-    async def get(self, key: str) -> Any:
-        """See `StateStore`."""
-
-    async def put(self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False) -> bool:
-        """See `StateStore`."""
-
-    async def delete(self, key: str) -> None:
-        """See `StateStore`."""
-
-    async def close(self) -> None:
-        """See `StateStore`."""
+        """Store a state unless the key exists; return whether it was stored."""
 
 
 class ResilientState(Companions):
-    """A store that no outage stops: its own breaker opens with the first fault, and a probe of its own closes it.
+    """A state store behind a circuit breaker: the first failure opens it, and a background probe closes it.
 
-    Until then states are this process's alone, and nobody asks the lost store, so that nothing waits for it. When it is
-    found again, what was decided or put meanwhile is carried over where the store knows nothing of its own: what all
-    replicas agreed on goes before what one of them made of it.
+    During an outage states are local to this process and the lost store is not called, so no call waits for it. Once it
+    answers again, local states and values are copied to it where it has none: the state shared by all replicas takes
+    precedence over that of one.
 
     Args:
-        shared: The store proper.
-        events: Where its loss and its return are announced.
-        probe_s: The first pause before the store is asked again, in seconds; it doubles up to five seconds.
+        shared: The shared store.
+        events: Receives an event when the store is lost or found again.
+        prefix: The prefix of state keys in the store; records have scopes instead.
+        quota: The quota of records per principal.
+        is_checked: Whether an unusable store is an error at start-up.
+        limit_s: The time limit of an operation on a state before the store counts as lost, in seconds.
+        probe_s: The pause before the first probe, in seconds; it doubles up to five seconds.
     """
 
     is_local = False
 
-    def __init__(self, shared: SharedState, events: Events, *, probe_s: float = _PROBE_S) -> None:
+    def __init__(
+        self,
+        shared: SharedState,
+        events: Events,
+        *,
+        prefix: str = "",
+        quota: Quota | None = None,
+        is_checked: bool = False,
+        limit_s: float | None = None,
+        probe_s: float = _PROBE_S,
+    ) -> None:
         super().__init__()
         self._shared = shared
+        self._prefix = prefix
+        self._is_checked = is_checked
+        self._limit_s = limit_s
+        self._records = RecordsOf(shared, quota or Quota(), shared.clock)
         self._events = events
         self._probe_s = probe_s
         self._states = LocalState(shared.clock)
@@ -82,24 +80,43 @@ class ResilientState(Companions):
         """See `StateStore`."""
         return self._shared.clock()
 
+    def records(self, tool: Any) -> Records:
+        """See `StateStore`."""
+        return self._records(tool)
+
+    async def check(self) -> None:
+        """See `StateStore`."""
+        if not self._is_checked:
+            return
+        try:
+            await self._shared.ping()
+        except StoreLost as lost:
+            raise ConfigurationError(
+                issue=f"the state store of FAILSOFT_STATE_URL cannot be used: {lost}",
+                resolution="repair it, move it away (its records are then not known), or name another one",
+            ) from lost
+
     async def change(self, transition: Transition, key: str, *arguments: Any) -> Any:
         """See `StateStore`."""
+        key = self._prefix + key
         return await self._either(
             lambda: self._shared.change(transition, key, *arguments),
             lambda: self._states.change(transition, key, *arguments),
         )
 
     def change_now(self, transition: Transition, key: str, *arguments: Any) -> Any:
-        """Raise: the states are not this process's."""
+        """Raise NotImplementedError: a shared store needs I/O."""
         msg = "a shared store cannot be asked without waiting"
         raise NotImplementedError(msg)
 
     async def get(self, key: str) -> Any:
         """See `StateStore`."""
+        key = self._prefix + key
         return await self._either(lambda: self._shared.get(key), lambda: self._values.get(key))
 
     async def put(self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False) -> bool:
         """See `StateStore`."""
+        key = self._prefix + key
         return await self._either(
             lambda: self._shared.put(key, value, ttl_s, only_if_absent=only_if_absent),
             lambda: self._values.put(key, value, ttl_s, only_if_absent=only_if_absent),
@@ -107,6 +124,7 @@ class ResilientState(Companions):
 
     async def delete(self, key: str) -> None:
         """See `StateStore`."""
+        key = self._prefix + key
         await self._either(lambda: self._shared.delete(key), lambda: self._forget(key))
 
     def private_to(self, owner: Any) -> ResilientState:  # noqa: ARG002 - replicas share by name
@@ -124,7 +142,7 @@ class ResilientState(Companions):
     async def _either(self, shared: Callable[[], Awaitable[T]], local: Callable[[], Awaitable[T]]) -> T:
         if self.is_available:
             try:
-                value = await shared()
+                value = await self._in_time(shared())
             except StoreLost as lost:
                 self._lose(str(lost))
             else:
@@ -133,6 +151,16 @@ class ResilientState(Companions):
                 return value
         self._keep_probing()
         return await local()
+
+    async def _in_time(self, asked: Awaitable[T]) -> T:
+        if self._limit_s is None:  # the store enforces its own limit
+            return await asked
+        try:
+            async with asyncio.timeout(self._limit_s):
+                return await asked
+        except TimeoutError as error:
+            msg = "it takes too long"
+            raise StoreLost(msg) from error
 
     async def _forget(self, key: str) -> None:
         await self._values.delete(key)
@@ -150,7 +178,7 @@ class ResilientState(Companions):
             self._events.publish(StateStoreEvent(available=self.is_available, reason=reason))
 
     def _keep_probing(self) -> None:
-        """Have one probe on the running loop; one whose loop has ended will never find anything."""
+        """Run one probe on the running loop; a probe whose loop is closed is replaced."""
         loop = asyncio.get_running_loop()
         if self._probe is None or self._probe.done() or self._probe.get_loop().is_closed():
             self._probe = loop.create_task(self._find_again())
@@ -158,13 +186,13 @@ class ResilientState(Companions):
     async def _find_again(self) -> None:
         pause_s = self._probe_s
         while not self.is_available:
-            await asyncio.sleep(random.uniform(0.5, 1.0) * pause_s)  # noqa: S311 - so that replicas do not come at once
+            await asyncio.sleep(random.uniform(0.5, 1.0) * pause_s)  # noqa: S311 - jitter, so that replicas do not probe all at once
             pause_s = min(_PROBE_AT_MOST_S, 2 * pause_s)
             try:
                 await self._shared.ping()
                 carried = await self._carry_over({})
                 self.is_available = True
-                await self._carry_over(carried)  # what came while the rest was on its way
+                await self._carry_over(carried)  # changes made during the first copy
             except StoreLost:
                 self.is_available = False
             if not self.is_available:  # lost again meanwhile
@@ -175,7 +203,7 @@ class ResilientState(Companions):
             logger.info("The shared state store is there again")
 
     async def _carry_over(self, carried: dict[str, Any]) -> dict[str, Any]:
-        """Bring what was decided and put meanwhile to the store, where it knows nothing of its own; return it all."""
+        """Copy local states and values to the shared store where it has none, and return them."""
         states = [entry for entry in self._states.entries() if carried.get(entry[0]) is not entry[2]]
         values = [entry for entry in self._values.entries() if carried.get(entry[0]) is not entry[2]]
         for key, ttl_s, state in states:

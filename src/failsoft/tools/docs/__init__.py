@@ -1,23 +1,51 @@
-"""The docs toolset: Markdown documents in a folder, read, listed and searched (seeds 003 and 004)."""
+"""The docs toolset: projects of Markdown documents (seeds 003 and 004)."""
 
-from failsoft.tools.docs.plain_words import PlainWords
+from failsoft.tools.docs.errors import (
+    EmbeddingServiceError,
+    ExternalDocsNotConfigured,
+    ExternalDocsNotPromotable,
+    InvalidDocType,
+    ProjectNotActivated,
+    SchemaValidationFailed,
+)
 from failsoft.tools.docs.results import (
+    ActivatedProject,
+    DocTypeList,
     Documentation,
     DocumentList,
     DocumentText,
+    ExternalHit,
+    ExternalResults,
+    ListedDocType,
     ListedDocument,
+    PromotedDocument,
     SearchHit,
     SearchResults,
+    ValidatedDocument,
 )
+from failsoft.tools.docs.search.plain_words import PlainWords
 from failsoft.tools.docs.toolset import Docs
 
 __all__ = [
+    "ActivatedProject",
+    "DocTypeList",
     "Docs",
     "DocumentList",
     "DocumentText",
     "Documentation",
+    "EmbeddingServiceError",
+    "ExternalDocsNotConfigured",
+    "ExternalDocsNotPromotable",
+    "ExternalHit",
+    "ExternalResults",
+    "InvalidDocType",
+    "ListedDocType",
     "ListedDocument",
     "PlainWords",
+    "ProjectNotActivated",
+    "PromotedDocument",
+    "SchemaValidationFailed",
     "SearchHit",
     "SearchResults",
+    "ValidatedDocument",
 ]

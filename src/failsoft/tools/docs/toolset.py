@@ -1,80 +1,74 @@
-"""The docs toolset: documents in a folder, read, listed and searched."""
+"""The docs toolset: projects of Markdown documents, read, listed, searched, validated and promoted."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
 
 from loguru import logger
-from pydantic import Field
 
-from failsoft.framework.arguments import Reference
-from failsoft.framework.context import CallContext
-from failsoft.framework.errors import ConfigurationError, DocumentNotFound, ResultTooLarge, ToolError
-from failsoft.framework.operation import operation
-from failsoft.framework.runtime import Runtime
-from failsoft.framework.tool import BaseTool
-from failsoft.recovery.alternates import Alternate
-from failsoft.recovery.retry import Retry
-from failsoft.tools.docs import lookup
-from failsoft.tools.docs.alternates import alternate_paths, spelled_on_disk
-from failsoft.tools.docs.documents import Document
-from failsoft.tools.docs.guard import DOCUMENT_BYTES_AT_MOST, DocumentRoot
-from failsoft.tools.docs.index import DocumentIndex
-from failsoft.tools.docs.library import load_document
-from failsoft.tools.docs.plain_words import PlainWords
-from failsoft.tools.docs.query import ACCEPTED, QUERY_CHARACTERS_AT_MOST, parse_query
-from failsoft.tools.docs.results import Documentation, DocumentList, DocumentText, SearchResults
-from failsoft.tools.docs.search import search
-from failsoft.tools.docs.spelling import PATH_CHARACTERS_AT_MOST, names_of
-from failsoft.tools.docs.suggest import Advice, advise, search_step
-from failsoft.tools.docs.type_filter import known_type, known_types
+from failsoft.framework.call.call import Call
+from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.framework.tool.operation import operation
+from failsoft.framework.tool.runtime import Runtime
+from failsoft.recovery.strategies.alternate_paths.rules import Alternate
+from failsoft.recovery.strategies.retry import Retry
+from failsoft.tools.docs import arguments as take
+from failsoft.tools.docs.documents import lookup
+from failsoft.tools.docs.documents.guard import DOCUMENT_BYTES_AT_MOST
+from failsoft.tools.docs.documents.pages import ListCursor, Position
+from failsoft.tools.docs.documents.reading import read_page, split_anchor
+from failsoft.tools.docs.postgres.database import PostgresDatabase
+from failsoft.tools.docs.projects.editing import promote
+from failsoft.tools.docs.projects.external_search import search_external
+from failsoft.tools.docs.projects.project import Project
+from failsoft.tools.docs.projects.projects import Projects
+from failsoft.tools.docs.projects.type_filter import known_level, listed_types, require_types
+from failsoft.tools.docs.projects.validation import validate
+from failsoft.tools.docs.resources import DocumentResources
+from failsoft.tools.docs.results import (
+    ActivatedProject,
+    DocTypeList,
+    Documentation,
+    DocumentList,
+    ExternalResults,
+    PromotedDocument,
+    SearchResults,
+    ValidatedDocument,
+)
+from failsoft.tools.docs.search.connection import IndexConnection
+from failsoft.tools.docs.search.corrections import corrected_query, what_would_hit
+from failsoft.tools.docs.search.plain_words import PlainWords
+from failsoft.tools.docs.search.query import Query, parse_query
+from failsoft.tools.docs.search.search import Scope, search
+from failsoft.tools.docs.semantic.embedders import embedder_for
+from failsoft.tools.docs.semantic.lexical_instead import LexicalInstead
+from failsoft.tools.docs.semantic.meaning import Meaning
+from failsoft.tools.docs.settings import DocsSettings
+from failsoft.tools.docs.suggestions.alternates import alternate_paths
+from failsoft.tools.docs.suggestions.spelling import names_of
+from failsoft.tools.files import name_roots
 
 __all__ = ["Docs"]
 
-DocPath = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=PATH_CHARACTERS_AT_MOST,
-        description="Path of a .md or .mdx document, relative to the documentation root",
-        examples=["guide/intro.md"],
-    ),
-]
-Prefix = Annotated[
-    str,
-    Field(
-        max_length=PATH_CHARACTERS_AT_MOST,
-        description="What the paths begin with",
-        examples=["guide/"],
-    ),
-]
-QueryText = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=QUERY_CHARACTERS_AT_MOST,
-        description=f"What to search for: {ACCEPTED}",
-        examples=["install", '"path guard" AND link*'],
-    ),
-]
-Limit = Annotated[int, Field(ge=1, le=100, description="How many to return at most")]
-DocType = Annotated[str | None, Reference(known_type), Field(description="Only documents of this type")]
-DocTypes = Annotated[
-    list[str] | None,
-    Reference(known_types),
-    Field(min_length=1, max_length=20, description="Only documents of these types"),
-]
+_SHARE_OF_RESPONSE = 4
+"""A response holds the content twice, with the escapes of JSON and the facts beside it."""
 
 
-class Docs(BaseTool):
-    """Documentation in a folder of Markdown files: read a document, list them, search them.
+class Docs(DocumentResources):
+    """Documentation: search it, read pages or sections, list what there is.
+
+    Usual order: activate_project where no project is current; search_documents, or list_documents; get_documentation
+    with a path that they return; validate_document before promote_document.
 
     Args:
-        root: The folder; the current one if left out. Nothing outside it is ever read.
+        root: The served folder, which is a project by itself. Left out, projects below the current folder can be
+            activated, and there is none before.
         runtime: The surroundings of its calls.
-        cache_dir: Where the search index is kept; by default in the user's cache folder.
+        settings: Its settings; by default read from `FAILSOFT_DOCS_...`.
+        cache_dir: Where search indexes are kept; by default in the user's cache folder.
+        state_folder: Where locks and journals of writes are kept; by default in the user's state folder.
         document_bytes_at_most: The size above which a document is not read.
 
     Raises:
@@ -82,117 +76,276 @@ class Docs(BaseTool):
     """
 
     name = "docs"
+    Settings = DocsSettings
+    settings: DocsSettings
 
     def __init__(
         self,
         root: Path | None = None,
         *,
         runtime: Runtime | None = None,
+        settings: DocsSettings | None = None,
         cache_dir: Path | None = None,
+        state_folder: Path | None = None,
         document_bytes_at_most: int = DOCUMENT_BYTES_AT_MOST,
     ) -> None:
-        super().__init__(runtime=runtime)
+        super().__init__(runtime=runtime, settings=settings)
         folder = Path.cwd() if root is None else Path(root)
         if not folder.is_dir():
             raise ConfigurationError(
                 issue="the documentation folder does not exist", resolution=f"{folder} is no folder; name one that is"
             )
-        self.documents = DocumentRoot(folder, document_bytes_at_most=document_bytes_at_most)
-        self.roots = (self.documents.root,)
-        self.index = DocumentIndex(self.documents, cache_dir=cache_dir)
-
-    @operation(read_only=True, open_world=False, title="Read a document")
-    def get_documentation(self, call: CallContext, path: DocPath) -> Documentation:
-        """Return a document: its text, title and front matter. Use list_documents or search_documents to find paths."""
-        names = names_of(path, exists=self.documents.holds)
-        try:
-            found = load_document(self.documents, names)
-        except DocumentNotFound as missing:
-            raise self._not_found("/".join(names) or path) from missing
-        _require_sendable(call, found)
-        if found.warning:
-            call.warn(f"{found.path}: {found.warning}")
-        call.documents_processed = 1
-        text = DocumentText(
-            path=found.path,
-            title=found.title,
-            content=found.content,
-            front_matter=found.front_matter,
-            sha256=found.sha256,
+        folder = folder.absolute()
+        self.roots = (folder,)
+        self._state_folder = state_folder
+        self.meaning = Meaning(embedder_for(self.settings, self.runtime))
+        url = self.settings.database_url
+        self.projects = Projects(
+            folder,
+            cache_dir=cache_dir,
+            document_bytes_at_most=document_bytes_at_most,
+            is_implicit=root is not None,
+            hard_links=self.settings.hard_links,
+            database=PostgresDatabase(url.get_secret_value(), self.runtime) if url is not None else None,
         )
-        return Documentation(documents=[text])
+
+    def bind_operations(self) -> None:
+        """Bind every operation; schemas name the folders that are served."""
+        super().bind_operations()
+        name_roots(self.operations.values(), self.roots)
+
+    @operation(open_world=False, idempotent=True, destructive=False, title="Activate a documentation project")
+    async def activate_project(self, call: Call, config_path: take.ConfigPath) -> ActivatedProject:
+        """Begin to work on a documentation project, given its config.json. Pass the `project` that it returns on."""
+        call.read_only = True
+        project = await self.projects.activate(call, config_path)
+        documents = await self.ask(call, project, lookup.count_documents)
+        return ActivatedProject(
+            project=project.handle,
+            name=project.config.name,
+            docs_root=project.config.docs_root,
+            doc_types=list(project.types.names),
+            promotion_levels=list(project.levels),
+            external_docs=[folder.name for folder in project.external],
+            documents=documents,
+        )
+
+    @operation(read_only=True, open_world=False, title="Read documents")
+    async def get_documentation(
+        self,
+        call: Call,
+        path: take.DocPaths,
+        cursor: take.Cursor = None,
+        project: take.ProjectName = None,
+    ) -> Documentation:
+        """Return documents, or the sections that `path#anchor` names: text, title, front matter and links.
+
+        A long one comes in pages: repeat the call with `next_cursor` as `cursor`. Find paths with search_documents.
+        """
+        chosen = await self.projects.of(call, project)
+        return await call.bound.threads.run(lambda: self._read(call, chosen, path, cursor))
 
     @operation(read_only=True, open_world=False, title="List documents")
-    def list_documents(
-        self, call: CallContext, doc_type: DocType = None, prefix: Prefix = "", limit: Limit = 50
+    async def list_documents(
+        self,
+        call: Call,
+        doc_type: take.DocType = None,
+        prefix: take.Prefix = "",
+        limit: take.Limit = 50,
+        cursor: take.Cursor = None,
+        project: take.ProjectName = None,
     ) -> DocumentList:
-        """Return the documents in the order of their paths, with titles and types."""
-        names = names_of(prefix, parameter="prefix")
-        begin = "/".join(names) + ("/" if names and prefix.endswith("/") else "")
-        listed: DocumentList = self.index.ask(
-            lambda connection: lookup.list_documents(connection, doc_type, begin, limit)
+        """Return documents in the order of their paths, with titles, types and levels, in pages of `limit`."""
+        chosen = await self.projects.of(call, project)
+        begin, behind = _beginning(prefix), ListCursor.decode(cursor)
+        documents, total, more = await self.ask(
+            call, chosen, lambda index: lookup.list_documents(index, doc_type, begin, limit, behind=behind)
         )
-        self._report(call, len(listed["documents"]))
+        call.documents_processed = len(documents)
+        listed = DocumentList(documents=documents, total=total)
+        if more:
+            listed["next_cursor"] = ListCursor.encode(documents[-1]["path"])
         return listed
 
-    @operation(read_only=True, open_world=False, title="Search documents", recovery=[PlainWords(), Retry()])
-    def search_documents(
+    @operation(read_only=True, open_world=False, title="List document types")
+    async def list_doc_types(self, call: Call, project: take.ProjectName = None) -> DocTypeList:
+        """Return the document types of the project, and how many documents have each: values for filters."""
+        chosen = await self.projects.of(call, project)
+        counts = await self.ask(call, chosen, lookup.document_types)
+        return DocTypeList(doc_types=listed_types(chosen.types, counts))
+
+    @operation(
+        read_only=True, open_world=False, title="Search documents", recovery=[PlainWords(), LexicalInstead(), Retry()]
+    )
+    async def search_documents(  # noqa: PLR0913, PLR0917 - the filters of a search; callers name them
         self,
-        call: CallContext,
-        query: QueryText,
-        doc_types: DocTypes = None,
-        limit: Limit = 10,
-        mode: Literal["lexical"] = "lexical",  # noqa: ARG002 - the one mode there is so far
+        call: Call,
+        query: take.QueryText,
+        doc_types: take.DocTypes = None,
+        limit: take.Limit = 10,
+        mode: take.Mode = None,
+        prefix: take.Prefix = "",
+        level: take.Level | None = None,
+        min_score: take.MinScore = None,
+        project: take.ProjectName = None,
     ) -> SearchResults:
-        """Return the documents that match best, with the passage that matched. Words side by side must all occur."""
+        """Return the documents that answer a question or match key words, best first, with the passage that matched."""
+        chosen = await self.projects.of(call, project)
         parsed = parse_query(query)
-        found = self.index.ask(lambda connection: search(connection, parsed, doc_types, limit))
+        mode = mode or chosen.config.mode
+        least = min_score if min_score is not None else chosen.config.min_score or 0.0
+        scope = Scope(doc_types, _beginning(prefix), level, limit, least)
+        if mode != "lexical":
+            found = await self.meaning.search(call, chosen.index, query, parsed, scope, mode)
+            call.documents_processed = len(found["results"])
+            return found
+        found, corrected = await self._search(call, chosen, parsed, scope)
+        for typed, meant in corrected.items():
+            call.warn(f'No document has "{typed}"; searched for "{meant}".')
         if found["matched"] == "any_word" and found["total"]:
-            call.warn("No document holds all the words; these hold some of them.")
-        self._report(call, len(found["results"]))
+            call.warn("No document has all the words; these have some of them.")
+        if not found["results"]:
+            for advice in await self.ask(call, chosen, lambda index: what_would_hit(index, parsed, scope)):
+                call.warn(advice)
+        for warning in chosen.index.take_warnings():
+            call.warn(warning)
+        call.documents_processed = len(found["results"])
         return found
 
-    def alternate_paths(self, path: str) -> list[Alternate]:
+    @operation(read_only=True, open_world=False, title="Validate a document's front matter")
+    async def validate_document(
+        self, call: Call, path: take.DocPath, project: take.ProjectName = None
+    ) -> ValidatedDocument:
+        """Check a document's front matter against the schema of its type; all faults come with their lines."""
+        chosen = await self.projects.of(call, project)
+        return await call.bound.threads.run(
+            lambda: self.found(call, chosen, [path], lambda names: validate(chosen, names[0]))
+        )
+
+    @operation(open_world=False, destructive=False, idempotent=True, title="Promote a document")
+    async def promote_document(
+        self,
+        call: Call,
+        path: take.DocPath,
+        level: take.Level,
+        expected_hash: take.ExpectedHash = None,
+        project: take.ProjectName = None,
+    ) -> PromotedDocument:
+        """Write a document's promotion level into its front matter; nothing else in the file changes."""
+        call.read_only = True  # until the file is about to be replaced
+        chosen = await self.projects.of(call, project)
+        known_level(chosen.levels, level)
+        return await call.bound.threads.run(
+            lambda: self.found(
+                call,
+                chosen,
+                [path],
+                lambda names: promote(call, chosen, names[0], level, expected_hash, state_folder=self._state_folder),
+            )
+        )
+
+    @operation(
+        read_only=True, open_world=False, title="Search external documentation", recovery=[PlainWords(), Retry()]
+    )
+    async def search_external_docs(
+        self,
+        call: Call,
+        query: take.QueryText,
+        limit: take.Limit = 10,
+        project: take.ProjectName = None,
+    ) -> ExternalResults:
+        """Search the project's external documentation. get_documentation reads what it finds."""
+        chosen = await self.projects.of(call, project)
+        parsed = parse_query(query)
+        found = await chosen.index.within(call, lambda: search_external(chosen, parsed, query, limit))
+        call.documents_processed = len(found["results"])
+        return found
+
+    @list_documents.check
+    async def _known_type(self, call: Call, doc_type: str | None = None, project: str | None = None) -> None:
+        if doc_type is not None:
+            await self._require_types(call, project, [("doc_type", doc_type)])
+
+    @search_documents.check
+    async def _known_types(
+        self,
+        call: Call,
+        doc_types: list[str] | None = None,
+        level: str | None = None,
+        project: str | None = None,
+    ) -> None:
+        if doc_types is not None:
+            given = [(f"doc_types.{place}", kind) for place, kind in enumerate(doc_types)]
+            await self._require_types(call, project, given)
+        if level is not None:
+            known_level((await self.projects.of(call, project)).levels, level)
+
+    def alternate_paths(self, path: str, call: Call) -> list[Alternate]:
         """Return the existing documents that are the missing one under another path; see `AlternatePaths`."""
-        return alternate_paths(path, self.documents, self.index)
+        handle = call.arguments.get("project")
+        project = self.projects.current(call, handle if isinstance(handle, str) else None)
+        page, anchor = split_anchor(path)
+        if project is None or project.external_folder(path) or project.root.holds(page):
+            return []
+        found = alternate_paths(page, project.root, project.index, project.history)
+        suffix = f"#{anchor}" if anchor else ""
+        return [Alternate(item.path + suffix, item.rule) for item in found]
 
     async def startup(self) -> None:
-        """Begin to build the search index, without waiting for it."""
-        threading.Thread(target=self._warm_up, name="failsoft-docs-index", daemon=True).start()
+        """Begin to build the search index and to watch the documents, without waiting for either."""
+        self.projects.watches = self.settings.watch
+        if self.settings.watch:
+            for project in self.projects.all():
+                project.watch()
+        if self.projects.implicit is not None:
+            threading.Thread(target=self._warm_up, name="failsoft-docs-index", daemon=True).start()
 
     async def shutdown(self) -> None:
-        """Close the search index."""
-        await self.runtime.threads.run(self.index.close)
+        """Close the search indexes."""
+        await self.runtime.threads.run(self.projects.close)
 
     def _warm_up(self) -> None:
         try:
-            self.index.ask(lambda _: None)
+            if self.projects.implicit is not None:
+                self.projects.implicit.index.ask(lambda _: None)
         except ToolError as error:
             logger.opt(exception=error).warning("The search index could not be built at start-up.")
 
-    def _not_found(self, path: str) -> DocumentNotFound:
-        """Return the error with what the caller may have meant. A certain hit on the disk spares a search for more."""
-        advice = Advice([item.path for item in spelled_on_disk(path, self.documents)], search_step(path))
-        if not advice.suggestions:
-            try:
-                advice = self.index.ask(lambda connection: advise(connection, path))
-            except ToolError as error:
-                logger.opt(exception=error).warning("No suggestions for a missing document: the index does not work.")
-        return DocumentNotFound(path=path, suggestions=advice.suggestions, next_step=advice.next_step)
-
-    def _report(self, call: CallContext, documents: int) -> None:
-        call.documents_processed = documents
-        for warning in self.index.take_warnings():
+    def _read(self, call: Call, project: Project, path: str | list[str], cursor: str | None) -> Documentation:
+        paths = [path] if isinstance(path, str) else path
+        position = Position.decode(cursor, paths)
+        limit = call.scope.max_response_bytes
+        size = self.settings.page_bytes
+        if limit is not None:
+            size = min(size, limit // _SHARE_OF_RESPONSE)
+        texts, following, warnings = self.found(call, project, paths, lambda items: read_page(items, position, size))
+        for warning in warnings:
             call.warn(warning)
+        call.documents_processed = len(texts)
+        answer = Documentation(documents=texts)
+        if following is not None:
+            answer["next_cursor"] = following.encode(paths)
+        return answer
+
+    async def _search(
+        self, call: Call, project: Project, query: Query, scope: Scope
+    ) -> tuple[SearchResults, dict[str, str]]:
+        """Return what a query finds, with words that no document has corrected, and the corrections."""
+
+        def find(connection: IndexConnection) -> tuple[SearchResults, dict[str, str]]:
+            better, corrections = corrected_query(connection, query)
+            return search(connection, better, scope), corrections
+
+        return await project.index.within(
+            call, lambda: project.index.ask_current(find, lambda found: found[0]["results"])
+        )
+
+    async def _require_types(self, call: Call, project: str | None, given: Sequence[tuple[str, str]]) -> None:
+        chosen = await self.projects.of(call, project)
+        counts = await self.ask(call, chosen, lookup.document_types)
+        require_types(chosen.types, counts, given)
 
 
-def _require_sendable(call: CallContext, document: Document) -> None:
-    """Refuse a document that no answer can hold, with the search that finds its passages.
-
-    Raises:
-        RESULT_TOO_LARGE: Its text, which an answer holds twice, is above the limit of the transport.
-    """
-    limit = call.scope.max_response_bytes
-    size = 2 * len(document.content.encode())
-    if limit is not None and size > limit:
-        raise ResultTooLarge(size_bytes=size, limit_bytes=limit, next_step=search_step(document.path))
+def _beginning(prefix: str) -> str:
+    names = names_of(prefix, parameter="prefix")
+    return "/".join(names) + ("/" if names and prefix.endswith("/") else "")

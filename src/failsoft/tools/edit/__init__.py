@@ -14,17 +14,13 @@ from failsoft.tools.edit.errors import (
     AmbiguousMatch,
     BackupFailed,
     DiskFull,
-    FileNotFound,
-    FileTooLarge,
-    HashMismatch,
-    InvalidEncoding,
-    LockTimeout,
     MatchNotFound,
     ReadOnlyFs,
     SymlinkLoop,
     WriteFailed,
 )
 from failsoft.tools.edit.toolset import Edit
+from failsoft.tools.files.errors import FileNotFound, FileTooLarge, HashMismatch, InvalidEncoding, LockTimeout
 
 __all__ = [
     "AmbiguousMatch",

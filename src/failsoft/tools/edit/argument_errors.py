@@ -1,4 +1,4 @@
-"""The errors of arguments that seed 000 has a code for, in its order: the first that applies is the call's code."""
+"""Errors of arguments (seed 000), in its order: the first that applies decides the code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RelativePath(InvalidArgument):
 
 
 class PathTraversal(InvalidArgument):
-    """A path goes up again.
+    """A path contains `..`.
 
     Raised when: one of the names in `file_path` is `..`.
     Caller: give the path without `..`.
@@ -45,13 +45,13 @@ class PathTraversal(InvalidArgument):
     """
 
     code: ClassVar[str] = "PATH_TRAVERSAL"
-    message: str = "The path has '..' in it."
+    message: str = "The path contains '..'."
     hints: ClassVar[tuple[str, ...]] = ("Give the path of the file without '..'",)
     since: ClassVar[str] = "0.1.0"
 
 
 class EmptyEdits(InvalidArgument):
-    """There is nothing to do.
+    """The list of edits is empty.
 
     Raised when: `edits` is an empty list.
     Caller: give at least one edit.
@@ -68,9 +68,9 @@ class EmptyEdits(InvalidArgument):
 
 
 class EmptyOldString(InvalidArgument):
-    """An edit does not say what to replace.
+    """The `old_string` of an edit is empty.
 
-    Raised when: `old_string` is empty, which would stand everywhere.
+    Raised when: `old_string` is empty, and so matches everywhere.
     Caller: give the text to be replaced; to insert something, include a line beside the place.
     Operator: nothing to do.
     Example:
@@ -90,8 +90,8 @@ class EmptyOldString(InvalidArgument):
 class DuplicateOldString(InvalidArgument):
     """Two edits of one file look for the same text.
 
-    Raised when: an `old_string` of a file's edits occurs twice among them.
-    Caller: make one edit of the two, or include more of the surroundings in each.
+    Raised when: two edits of one file have the same `old_string`.
+    Caller: combine the two edits, or include more of the surrounding text in each.
     Operator: nothing to do.
     Example:
         >>> code_of(DuplicateOldString())

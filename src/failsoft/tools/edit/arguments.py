@@ -1,4 +1,4 @@
-"""The arguments of the operations: what they accept, and which error each fault is."""
+"""Arguments of the edit operations: their schemas, and the error of each fault."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapVa
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from typing_extensions import TypedDict
 
-from failsoft.framework.arguments import Fault
+from failsoft.framework.arguments.signature import Fault
 from failsoft.tools.edit.argument_errors import (
     DuplicateOldString,
     EmptyEdits,
@@ -27,16 +27,25 @@ __all__ = [
     "FileArgument",
     "FilePath",
     "Files",
+    "IncludeContent",
     "text_edits",
 ]
 
 FILES_AT_MOST = 200
 """Files in one call: each is held open until all of them are written."""
+EDITS_AT_MOST = 10_000
+"""Edits of one file that are parsed at all; `FAILSOFT_EDIT_MAX_EDITS` is the limit that callers meet."""
+TEXT_AT_MOST = 10_000_000
+"""Characters of one string."""
 _PATH_AT_MOST = 4096
+_RAISED_AGAIN_AT_MOST = 2_000
+"""Faults to which repeated strings are added; of more, only the number is reported."""
+_TWINS_AT_MOST = 100
+"""Repeated strings that are listed."""
 
 
 def _without_parents(path: str) -> str:
-    """Refuse `..`: with links on the way nobody can tell by reading where it leads."""
+    """Refuse `..`: where it leads depends on the links on the way."""
     if ".." in path.split("/"):
         msg = "'..' is not accepted in a path"
         raise ValueError(msg)
@@ -44,12 +53,20 @@ def _without_parents(path: str) -> str:
 
 
 def _without_twins(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
-    """Refuse an `old_string` that occurs twice, beside whatever else is wrong with the edits."""
+    """Refuse an `old_string` that occurs twice, in addition to the other faults of the edits.
+
+    A list that is too long is refused before its items are looked at.
+    """
+    if isinstance(value, list) and len(value) > EDITS_AT_MOST:
+        kind = PydanticCustomError("too_many_edits", "at most {limit} edits", {"limit": EDITS_AT_MOST})
+        raise ValidationError.from_exception_data("edits", [InitErrorDetails(type=kind, input=None)])  # noqa: EM101 - a title
     faults: list[InitErrorDetails] = []
     valid = value
     try:
         valid = validate(value)
     except ValidationError as error:
+        if error.error_count() > _RAISED_AGAIN_AT_MOST:
+            raise
         faults = [_again(fault) for fault in error.errors(include_url=False)]
     faults += _twins(value)
     if faults:
@@ -75,22 +92,28 @@ def _twins(value: Any) -> list[InitErrorDetails]:
         if old in first:
             kind = PydanticCustomError("twin", "is the same as in edit {other}", {"other": first[old]})
             twins.append(InitErrorDetails(type=kind, loc=(index, "old_string"), input=old))
+            if len(twins) == _TWINS_AT_MOST:
+                break
         first.setdefault(old, index)
     return twins
 
 
 OldString = Annotated[
     str,
-    Field(min_length=1, description="The text to replace, exactly as it stands in the file; unique unless replace_all"),
+    Field(
+        min_length=1,
+        max_length=TEXT_AT_MOST,
+        description="The text to replace, exactly as it is in the file; unique unless replace_all",
+    ),
 ]
-NewString = Annotated[str, Field(description="The text to put in its place; may be empty")]
-ReplaceAll = Annotated[bool, Field(description="Replace every place where old_string stands; by default false")]
+NewString = Annotated[str, Field(max_length=TEXT_AT_MOST, description="The replacement; may be empty")]
+ReplaceAll = Annotated[bool, Field(description="Replace every match of old_string; by default false")]
 Path = Annotated[
     str,
     Field(
         pattern="^/",
         max_length=_PATH_AT_MOST,
-        description="Absolute path of an existing UTF-8 text file",
+        description="Absolute path of an existing UTF-8 text file below {root}",
         examples=["/srv/project/app.py"],
     ),
     AfterValidator(_without_parents),
@@ -99,11 +122,12 @@ ExpectedHash = Annotated[
     str | None,
     Field(
         pattern="^[0-9a-fA-F]{64}$",
-        description="SHA-256 of the file as it was read, in hex; if the file is another one by now, nothing is changed",
+        description="SHA-256 of the file as it was read, in hex; if the file has changed since, nothing is edited",
     ),
 ]
-DryRun = Annotated[bool, Field(description="Return the diff that the edits would make, and write nothing")]
-Backup = Annotated[bool, Field(description="Keep the old content beside each changed file, under a name not yet taken")]
+DryRun = Annotated[bool, Field(description="Return the unified diff of the edits, and write nothing")]
+Backup = Annotated[bool, Field(description="Keep the old content of each changed file as FILE.bak, .bak.1 and so on")]
+IncludeContent = Annotated[bool, Field(description="Return the new content of each file")]
 
 
 class EditArgument(TypedDict):
@@ -116,7 +140,11 @@ class EditArgument(TypedDict):
 
 EditList = Annotated[
     list[EditArgument],
-    Field(min_length=1, description="The edits, applied in order: each one sees what those before it made"),
+    Field(
+        min_length=1,
+        description="The edits, applied in order: each one sees the result of those before it",
+        json_schema_extra={"maxItems": EDITS_AT_MOST},
+    ),
     WrapValidator(_without_twins),
 ]
 

@@ -1,4 +1,4 @@
-"""Where a text was changed by several edits, and the unified diff of it, in time that grows with the text alone.
+"""Changed ranges of a text after several edits, and their unified diff, in time linear in the text.
 
 Comparing the two texts line by line would take minutes where lines repeat; the edits say where to look.
 """
@@ -12,9 +12,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from failsoft.tools.edit.engine import Step
+from failsoft.tools.edit.engine import EditStep
 
-__all__ = ["Change", "changed_stretches", "unified_diff"]
+__all__ = ["ChangedRange", "changed_stretches", "unified_diff"]
 
 _Opcode: TypeAlias = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 _COMPARED_AT_MOST = 300
@@ -27,8 +27,8 @@ _CONTEXT = 3
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
-class Change(NamedTuple):
-    """A stretch of the first text, and what stands in its place in the last one: positions, the ends excluded."""
+class ChangedRange(NamedTuple):
+    """A stretch of the first text, and its replacement in the last one: positions, the ends excluded."""
 
     old_start: int
     old_end: int
@@ -36,7 +36,7 @@ class Change(NamedTuple):
     new_end: int
 
 
-class _Part(NamedTuple):
+class _Span(NamedTuple):
     """A stretch of the text between: how much longer it was before, and how much longer it becomes."""
 
     start: int
@@ -45,28 +45,28 @@ class _Part(NamedTuple):
     longer_after: int
 
 
-def changed_stretches(steps: Iterable[Step]) -> list[Change]:
+def changed_stretches(steps: Iterable[EditStep]) -> list[ChangedRange]:
     """Return what all steps together changed, in order; stretches that meet are one."""
-    changes: list[Change] = []
+    changes: list[ChangedRange] = []
     for step in steps:
         earlier = (
-            _Part(item.new_start, item.new_end, (item.old_end - item.old_start) - (item.new_end - item.new_start), 0)
+            _Span(item.new_start, item.new_end, (item.old_end - item.old_start) - (item.new_end - item.new_start), 0)
             for item in changes
         )
         length, longer = step.old_length, step.new_length - step.old_length
-        now = (_Part(start, start + length, 0, longer) for start in step.starts)
+        now = (_Span(start, start + length, 0, longer) for start in step.starts)
         changes = list(_placed(_joined(heapq.merge(earlier, now))))
     return changes
 
 
-def _joined(parts: Iterable[_Part]) -> Iterator[_Part]:
+def _joined(parts: Iterable[_Span]) -> Iterator[_Span]:
     """Yield the parts, in order, those that meet as one."""
-    whole: _Part | None = None
+    whole: _Span | None = None
     for part in parts:
         if whole is not None and part.start <= whole.end:
             end = max(whole.end, part.end)
             before, after = whole.longer_before + part.longer_before, whole.longer_after + part.longer_after
-            whole = _Part(whole.start, end, before, after)
+            whole = _Span(whole.start, end, before, after)
         else:
             if whole is not None:
                 yield whole
@@ -75,16 +75,16 @@ def _joined(parts: Iterable[_Part]) -> Iterator[_Part]:
         yield whole
 
 
-def _placed(parts: Iterable[_Part]) -> Iterator[Change]:
+def _placed(parts: Iterable[_Span]) -> Iterator[ChangedRange]:
     """Yield the parts with their positions in the first text and in the last one."""
     before = after = 0
     for start, end, longer_before, longer_after in parts:
         old_start, new_start = start + before, start + after
         before, after = before + longer_before, after + longer_after
-        yield Change(old_start, end + before, new_start, end + after)
+        yield ChangedRange(old_start, end + before, new_start, end + after)
 
 
-def unified_diff(old: str, new: str, steps: Sequence[Step], *, name: str) -> Iterator[str]:
+def unified_diff(old: str, new: str, steps: Sequence[EditStep], *, name: str) -> Iterator[str]:
     """Yield the unified diff of two texts, in pieces that end in a newline: the heading, then whole hunks.
 
     Args:
@@ -94,7 +94,7 @@ def unified_diff(old: str, new: str, steps: Sequence[Step], *, name: str) -> Ite
         name: What the heading calls the file.
     """
     olds, news = _lines(old), _lines(new)
-    changes = [Change(0, len(old), 0, len(new))] if _is_all_over(steps) else changed_stretches(steps)
+    changes = [ChangedRange(0, len(old), 0, len(new))] if _is_all_over(steps) else changed_stretches(steps)
     opcodes = list(_opcodes(olds, news, changes))
     if all(tag == "equal" for tag, *_ in opcodes):
         return
@@ -105,7 +105,7 @@ def unified_diff(old: str, new: str, steps: Sequence[Step], *, name: str) -> Ite
         yield "".join(_hunk(group, olds, news))
 
 
-def _is_all_over(steps: Sequence[Step]) -> bool:
+def _is_all_over(steps: Sequence[EditStep]) -> bool:
     """Return whether there is too much to follow."""
     totals = list(itertools.accumulate(len(step.starts) for step in steps))
     return sum(totals) > _CARRIED_AT_MOST or totals[-1:] > [_FOLLOWED_AT_MOST]
@@ -118,7 +118,7 @@ def _lines(text: str) -> list[str]:
     return [*lines, last] if last else lines
 
 
-def _opcodes(olds: list[str], news: list[str], changes: Iterable[Change]) -> Iterator[_Opcode]:
+def _opcodes(olds: list[str], news: list[str], changes: Iterable[ChangedRange]) -> Iterator[_Opcode]:
     """Yield what became of the lines, as `difflib` says it: whole files, in order."""
     at_old = at_new = 0
     for region in _regions(olds, news, changes):
@@ -131,12 +131,12 @@ def _opcodes(olds: list[str], news: list[str], changes: Iterable[Change]) -> Ite
         yield "equal", at_old, len(olds), at_new, len(news)
 
 
-def _regions(olds: list[str], news: list[str], changes: Iterable[Change]) -> Iterator[Change]:
+def _regions(olds: list[str], news: list[str], changes: Iterable[ChangedRange]) -> Iterator[ChangedRange]:
     """Yield the changes widened to whole lines, counted in lines; those that share a line are one."""
     old_ends, new_ends = _ends(olds), _ends(news)
-    region: Change | None = None
+    region: ChangedRange | None = None
     for change in changes:
-        wide = Change(
+        wide = ChangedRange(
             bisect.bisect_right(old_ends, change.old_start),
             min(bisect.bisect_right(old_ends, change.old_end) + 1, len(olds)),
             bisect.bisect_right(new_ends, change.new_start),
@@ -147,7 +147,7 @@ def _regions(olds: list[str], news: list[str], changes: Iterable[Change]) -> Ite
                 yield region
             region = wide
         else:
-            region = Change(region.old_start, wide.old_end, region.new_start, wide.new_end)
+            region = ChangedRange(region.old_start, wide.old_end, region.new_start, wide.new_end)
     if region is not None:
         yield region
 
@@ -158,7 +158,7 @@ def _ends(lines: list[str]) -> list[int]:
     return ends if not lines or lines[-1].endswith("\n") else ends[:-1]
 
 
-def _compared(olds: list[str], news: list[str], region: Change) -> Iterator[_Opcode]:
+def _compared(olds: list[str], news: list[str], region: ChangedRange) -> Iterator[_Opcode]:
     """Yield what became of the lines of one region, as exactly as its size allows."""
     low, old_end, new_low, new_end = region
     first, second = olds[low:old_end], news[new_low:new_end]

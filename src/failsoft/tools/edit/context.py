@@ -1,4 +1,4 @@
-"""The part of a file that a caller has to see to mend an edit: raw lines, few, and never too many bytes.
+"""Excerpts of a file that a caller needs to correct an edit: few raw lines, bounded in bytes.
 
 Source: seed 000, "Context Window Positioning" and pitfall 3.
 """
@@ -68,7 +68,7 @@ def window(
     if is_filled:
         end, _ = _down(text, end, around - above)
         start, _ = _up(text, start, around - below)
-    end -= text.startswith("\r\n", end - 1)  # sent back as it stands, a lone CR would match, and break the line's end
+    end -= text.startswith("\r\n", end - 1)  # a lone CR, sent back unchanged, would match and split the line's CRLF
     return _clipped(text, start, end, place, limit)
 
 
@@ -84,7 +84,7 @@ def _count(text: str, sought: str, begin: int) -> int:
 
 
 def _near_miss(text: str, sought: str) -> int:
-    """Return where the longest of a few prefixes stands first; the head of the text if none does."""
+    """Return the first match of the longest of a few prefixes; the head of the text if none matches."""
     for length in _PREFIXES:
         place = text.find(sought[:length])
         if place >= 0:

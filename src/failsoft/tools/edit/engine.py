@@ -1,23 +1,37 @@
-"""Edits applied in order to one text, all or none: where each one matches, and what they make of the text."""
+"""Apply edits to a text in order, all or none."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["Edited", "Step", "Stuck", "TextEdit", "apply_edits", "matches"]
+from failsoft.framework.picklable import PicklableError
+
+__all__ = ["EditStep", "Edited", "Stuck", "TextEdit", "TextTooLong", "apply_edits", "later_failures", "matches"]
+
+
+_LENGTH_AT_MOST = 20_000_000
+"""Characters of a text in between, unless the caller says less: a few edits can multiply a text without end."""
+
+
+class TextTooLong(PicklableError):
+    """A text would exceed its limit after an edit; `length` is how long it would be, in characters."""
+
+    def __init__(self, length: int) -> None:
+        super().__init__(length)
+        self.length = length
 
 
 class TextEdit(NamedTuple):
-    """One replacement: of the one place where `old` stands, or of every one."""
+    """One replacement: of the only match of `old`, or of every match."""
 
     old: str
     new: str
     replace_all: bool = False
 
 
-class Step(NamedTuple):
-    """One edit as it was done: where it began, in the text as the edit found it, and the lengths before and after."""
+class EditStep(NamedTuple):
+    """One applied edit: where its matches began in the text before it, and the lengths before and after."""
 
     starts: tuple[int, ...]
     old_length: int
@@ -25,20 +39,32 @@ class Step(NamedTuple):
 
 
 class Edited(NamedTuple):
-    """What all edits together made of a text. `steps` is empty unless it was asked for."""
+    """The text after all edits.
+
+    Args:
+        text: The new text.
+        occurrences: How many matches each edit replaced; 0 where `old` and `new` are the same.
+        steps: Where the replacements were; empty unless traced.
+    """
 
     text: str
-    replacements: int
-    steps: tuple[Step, ...]
+    occurrences: tuple[int, ...]
+    steps: tuple[EditStep, ...]
+
+    @property
+    def replacements(self) -> int:
+        """How many matches were replaced in all."""
+        return sum(self.occurrences)
 
 
 class Stuck(NamedTuple):
-    """The edit that could not be done: what it looked for, and the text as it found it.
+    """The first edit that cannot be applied.
 
     Args:
         edit_index: Its position among the edits, from 0.
         sought: Its `old`, with the line endings of the text.
-        is_missing: Whether that stands nowhere; otherwise it stands at several places, which may overlap.
+        text: The text as the edits before it left it.
+        is_missing: Whether there is no match; otherwise there are several, which may overlap.
     """
 
     edit_index: int
@@ -47,39 +73,68 @@ class Stuck(NamedTuple):
     is_missing: bool
 
 
-def apply_edits(text: str, edits: Sequence[TextEdit], *, trace: bool = False) -> Edited | Stuck:
-    """Return the text after all edits, or the first edit that cannot be done.
+def apply_edits(
+    text: str, edits: Sequence[TextEdit], *, trace: bool = False, length_at_most: int = _LENGTH_AT_MOST
+) -> Edited | Stuck:
+    """Return the text after all edits, or the first edit that cannot be applied.
 
-    Each edit sees what the ones before it made. In a text that is CRLF throughout, a line feed in an edit is CRLF.
-    A single replacement needs a single match; places that overlap are several, since each would give another text.
+    Each edit sees the result of those before it. In a text that is CRLF throughout, a line feed in an edit is CRLF.
+    A single replacement needs a single match; overlapping matches count as several, since each gives another text.
 
     Args:
         text: The text as it was read, a byte order mark included.
-        edits: In the order in which they are done; no `old` is empty.
+        edits: In the order of application; no `old` is empty.
         trace: Whether to keep where the replacements were, for a diff.
+        length_at_most: Characters of the text after each of the edits.
+
+    Raises:
+        TextTooLong: An edit would make the text longer than that; it was not applied.
     """
     endings = is_crlf(text)
-    replacements = 0
-    steps: list[Step] = []
+    occurrences: list[int] = []
+    steps: list[EditStep] = []
     for index, edit in enumerate(edits):
         old, new = (as_crlf(edit.old), as_crlf(edit.new)) if endings else (edit.old, edit.new)
         first = text.find(old)
         if first < 0 or not (edit.replace_all or text.find(old, first + 1) < 0):
             return Stuck(index, old, text, is_missing=first < 0)
+        count = text.count(old) if edit.replace_all else 1
+        if (length := len(text) + count * (len(new) - len(old))) > length_at_most and len(new) > len(old):
+            raise TextTooLong(length)
         if trace:
             starts = matches(text, old, step=len(old)) if edit.replace_all else (first,)
-            steps.append(Step(tuple(starts), len(old), len(new)))
-        if edit.replace_all:
-            replacements += text.count(old)
-            text = text.replace(old, new)
-        else:
-            replacements += 1
-            text = f"{text[:first]}{new}{text[first + len(old) :]}"
-    return Edited(text, replacements, tuple(steps))
+            steps.append(EditStep(tuple(starts), len(old), len(new)))
+        occurrences.append(0 if old == new else count)
+        text = text.replace(old, new) if edit.replace_all else f"{text[:first]}{new}{text[first + len(old) :]}"
+    return Edited(text, tuple(occurrences), tuple(steps))
+
+
+def later_failures(stuck: Stuck, edits: Sequence[TextEdit], *, at_most: int = 20) -> list[Stuck]:
+    """Return the edits after a failed one that fail as well, as if the failed ones were left out.
+
+    An edit that may depend on what a failed one would have written is left out.
+    """
+    found: list[Stuck] = []
+    written = [edits[stuck.edit_index].new]
+    text, at = stuck.text, stuck.edit_index + 1
+    for _ in range(at_most):
+        try:
+            done = apply_edits(text, edits[at:])
+        except TextTooLong:
+            break
+        if isinstance(done, Edited):
+            break
+        at += done.edit_index
+        lines = [line for line in edits[at].old.splitlines() if line.strip()]
+        if not any(line in new for line in lines for new in written):
+            found.append(done._replace(edit_index=at))
+        written.append(edits[at].new)
+        text, at = done.text, at + 1
+    return found
 
 
 def matches(text: str, sought: str, *, step: int = 1) -> Iterator[int]:
-    """Yield where `sought` stands: every place with a step of 1, disjoint ones with its length."""
+    """Yield where `sought` occurs: every match with a step of 1, disjoint ones with its length."""
     place = text.find(sought)
     while place >= 0:
         yield place

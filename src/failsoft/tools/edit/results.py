@@ -1,4 +1,4 @@
-"""What the operations answer with. Sizes are in bytes; absent keys are left out, never null."""
+"""Results of the edit operations. Sizes are in bytes; absent keys are left out, never null."""
 
 from __future__ import annotations
 
@@ -6,20 +6,30 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-__all__ = ["FileResult", "FilesResult", "SingleResult"]
+__all__ = ["EditResult", "FileResult", "FilesResult", "SingleResult", "message_of", "message_of_all"]
+
+
+class EditResult(TypedDict):
+    """One edit of a file: how many matches it replaced, 0 where old_string and new_string are the same."""
+
+    edit_index: int
+    occurrences_replaced: int
 
 
 class SingleResult(TypedDict):
-    """What became of a file. `sha256` and `bytes_after` are of the new content, `sha256_before` of the old one."""
+    """An edited file. `sha256` and `bytes_after` are of the new content, `sha256_before` of the old one."""
 
     file_path: str
+    dry_run: bool
     edits_applied: int
+    edits: list[EditResult]
     replacements: int
     bytes_before: int
     bytes_after: int
     sha256: str
     sha256_before: str
     diff: NotRequired[str]
+    content: NotRequired[str]
     backup_path: NotRequired[str]
     message: str
 
@@ -29,13 +39,32 @@ class _Succeeded(TypedDict):
 
 
 class FileResult(_Succeeded, SingleResult):
-    """What became of one of several files."""
+    """One of several edited files."""
 
 
 class FilesResult(TypedDict):
-    """What became of several files, in the order of the call, and of all of them together."""
+    """Several edited files, in the order of the call, and their totals."""
 
+    dry_run: bool
     files: list[FileResult]
     edits_applied: int
     replacements: int
     message: str
+
+
+def message_of(edits: int, replacements: int, *, dry_run: bool, is_same: bool) -> str:
+    """Return the sentence on one file."""
+    what = f"{_count(edits, 'edit')} with {_count(replacements, 'replacement')}"
+    if is_same:
+        return f"Applied {what}; the content is the same as before, so nothing was written."
+    return f"Would apply {what}; nothing was written." if dry_run else f"Applied {what}."
+
+
+def message_of_all(files: int, edits: int, replacements: int, *, dry_run: bool) -> str:
+    """Return the sentence on several files."""
+    what = f"{_count(edits, 'edit')} with {_count(replacements, 'replacement')} in {_count(files, 'file')}"
+    return f"Would apply {what}; nothing was written." if dry_run else f"Applied {what}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

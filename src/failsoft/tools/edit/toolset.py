@@ -1,4 +1,4 @@
-"""The edit toolset: several replacements in a text file, or in many, all of them or none."""
+"""The edit toolset: exact replacements in one or several text files, all or none."""
 
 from __future__ import annotations
 
@@ -8,31 +8,44 @@ from typing import Any
 
 from loguru import logger
 
-from failsoft.framework.context import CallContext
+from failsoft.framework.call.context import CallContext
 from failsoft.framework.errors import ConfigurationError, ToolError
-from failsoft.framework.operation import operation
-from failsoft.framework.runtime import Runtime
-from failsoft.framework.tool import BaseTool
-from failsoft.tools.edit.arguments import Backup, DryRun, Edits, ExpectedHash, FilePath, Files, text_edits
-from failsoft.tools.edit.errors import HashMismatch
-from failsoft.tools.edit.request import FileRequest, Request, look_step, place_of
-from failsoft.tools.edit.results import FilesResult, SingleResult
-from failsoft.tools.edit.wording import message_of_all
+from failsoft.framework.tool.base import BaseTool
+from failsoft.framework.tool.operation import operation
+from failsoft.framework.tool.runtime import Runtime
+from failsoft.tools.edit.arguments import (
+    Backup,
+    DryRun,
+    Edits,
+    ExpectedHash,
+    FilePath,
+    Files,
+    IncludeContent,
+    text_edits,
+)
+from failsoft.tools.edit.request import EditRequest, FileRequest, look_step, place_of
+from failsoft.tools.edit.results import FilesResult, SingleResult, message_of_all
+from failsoft.tools.edit.settings import EditSettings
 from failsoft.tools.edit.work import Work
-from failsoft.tools.files import FileFault, Files as FilesOnDisk, Roots
+from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files as FilesOnDisk, Roots, name_roots
+from failsoft.tools.files.errors import HashMismatch
 
 __all__ = ["Edit"]
 
 _KERNEL = (Path("/proc"), Path("/sys"))
-"""No files: what is shown there may be the server's own secrets, and what is written there reconfigures the machine."""
+"""They expose the server's own secrets, and a write there reconfigures the machine."""
 
 
 class Edit(BaseTool):
     """Exact replacements in text files, one or many at once: all edits of a call are made, or none.
 
+    Usual order: read the file; multi_edit with text copied from it (dry_run shows the diff), multi_edit_files where
+    several files have to change together; pass the sha256 of each answer as expected_hash of the next edit.
+
     Args:
-        root: The folder, or the folders, outside of which nothing is touched; left out, every absolute path goes.
-        runtime: The surroundings of its calls; its settings hold the limits (`FAILSOFT_EDIT_...`).
+        root: The folder, or the folders, outside of which nothing is touched; by default every path is allowed.
+        runtime: The surroundings of its calls.
+        settings: Its limits (`FAILSOFT_EDIT_...`).
         state_folder: Where locks and journals are kept; all servers that edit the same files need the same one.
 
     Raises:
@@ -41,6 +54,8 @@ class Edit(BaseTool):
 
     name = "edit"
     wire_format = "edit_envelope"
+    Settings = EditSettings
+    settings: EditSettings
     takes_several_roots = True
 
     def __init__(
@@ -48,11 +63,20 @@ class Edit(BaseTool):
         root: Path | Sequence[Path] | None = None,
         *,
         runtime: Runtime | None = None,
+        settings: EditSettings | None = None,
         state_folder: Path | None = None,
     ) -> None:
-        super().__init__(runtime=runtime)
-        self.files = FilesOnDisk(_roots(root), state_folder=state_folder)
+        super().__init__(runtime=runtime, settings=settings)
+        roots = _roots(root).closing(CLOSED_FOLDER)
+        self.files = FilesOnDisk(
+            roots, state_folder=state_folder, several_names=self.settings.hard_links or roots.folders == ("/",)
+        )
         self.roots = tuple(map(Path, self.files.roots.folders))
+
+    def bind_operations(self) -> None:
+        """Bind every operation; schemas name the folders that are served."""
+        super().bind_operations()
+        name_roots(self.operations.values(), self.roots)
 
     @operation(destructive=True, open_world=False, title="Edit a file")
     def multi_edit(
@@ -63,14 +87,18 @@ class Edit(BaseTool):
         dry_run: DryRun = False,  # noqa: FBT002 - arguments of a tool have names
         backup: Backup = False,  # noqa: FBT002 - the same
         expected_hash: ExpectedHash = None,
+        include_content: IncludeContent = False,  # noqa: FBT002 - the same
     ) -> SingleResult:
-        """Replace exact pieces of text in one UTF-8 file: all edits are applied in order, or nothing is changed.
+        """Replace exact text in one UTF-8 file: all edits are applied in order, or nothing is changed.
 
-        Each old_string must match exactly one place unless replace_all is set. The answer has the new sha256: pass it
-        as expected_hash of the next call, so that nothing is edited that changed in between or was edited already.
+        Each old_string must match exactly one place unless replace_all is set. Pass the sha256 of the answer as
+        expected_hash of the next call, so that a file that changed in between is not edited.
         """
         file = FileRequest(file_path, text_edits(edits), expected_hash)
-        (result,) = self._work(call, Request((file,), is_several=False, dry_run=dry_run, backup=backup))
+        (result,) = self._work(
+            call,
+            EditRequest((file,), is_several=False, dry_run=dry_run, backup=backup, include_content=include_content),
+        )
         return result
 
     @operation(destructive=True, open_world=False, title="Edit several files")
@@ -80,18 +108,22 @@ class Edit(BaseTool):
         files: Files,
         dry_run: DryRun = False,  # noqa: FBT002 - arguments of a tool have names
         backup: Backup = False,  # noqa: FBT002 - the same
+        include_content: IncludeContent = False,  # noqa: FBT002 - the same
     ) -> FilesResult:
-        """Replace exact pieces of text in several UTF-8 files in one transaction: all files are changed, or none.
+        """Replace exact text in several UTF-8 files in one transaction: all files are changed, or none.
 
-        Works as multi_edit does for each file, with expected_hash for each.
+        Use it where files have to change together; each file has its own edits and expected_hash, as in multi_edit.
         """
         wanted = tuple(
             FileRequest(file["file_path"], text_edits(file["edits"]), file.get("expected_hash")) for file in files
         )
-        results = self._work(call, Request(wanted, is_several=True, dry_run=dry_run, backup=backup))
+        results = self._work(
+            call, EditRequest(wanted, is_several=True, dry_run=dry_run, backup=backup, include_content=include_content)
+        )
         edits = sum(result["edits_applied"] for result in results)
         replacements = sum(result["replacements"] for result in results)
         return {
+            "dry_run": dry_run,
             "files": [{"success": True, **result} for result in results],
             "edits_applied": edits,
             "replacements": replacements,
@@ -103,14 +135,14 @@ class Edit(BaseTool):
         return place_of(error, call.params)
 
     async def startup(self) -> None:
-        """Finish or undo what a crash left half done; say so in the log if nothing confines the edits."""
+        """Recover transactions that a crash interrupted; log a warning if no root confines the edits."""
         if self.files.roots.folders == ("/",):
             logger.warning(
                 "The edit toolset has no root: every file that this user may write can be edited (--root DIR)"
             )
         await self.runtime.threads.run(self._recover)
 
-    def _work(self, call: CallContext, request: Request) -> list[SingleResult]:
+    def _work(self, call: CallContext, request: EditRequest) -> list[SingleResult]:
         call.read_only = request.dry_run
         call.idempotent = request.is_repeatable
 
@@ -119,7 +151,14 @@ class Edit(BaseTool):
                 call.report_progress(done, total)
 
         try:
-            return Work(self.files, request, self.runtime.settings, warn=call.warn, report=report).run()
+            return Work(
+                self.files,
+                request,
+                self.settings,
+                content_bytes=call.data_limit_bytes,
+                warn=call.warn,
+                report=report,
+            ).run()
         except HashMismatch as error:
             error.next_step = look_step(call.operation, call.params)
             raise
@@ -128,7 +167,7 @@ class Edit(BaseTool):
         try:
             self.files.recover()
         except FileFault as fault:
-            logger.opt(exception=fault).warning("What a crash may have left could not be looked at")
+            logger.opt(exception=fault).warning("Transactions that a crash may have interrupted could not be recovered")
 
 
 def _roots(root: Path | Sequence[Path] | None) -> Roots:
@@ -139,6 +178,6 @@ def _roots(root: Path | Sequence[Path] | None) -> Roots:
         return Roots(folders)
     except OSError as error:
         raise ConfigurationError(
-            issue="a folder that should be edited in cannot be opened",
+            issue="a root folder of the edit toolset cannot be opened",
             resolution=f"name folders that exist, not {error.filename}",
         ) from error

@@ -1,61 +1,63 @@
-"""The work of a call: every file read, held to its hash, edited in memory; then all of them written, or none."""
+"""Run a call: read, check and edit every file in memory, then write all of them or none."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.errors import Effect, InvalidParameter, ToolError
+from failsoft.framework.errors.violations import Violation
 from failsoft.framework.normalize import normalize
-from failsoft.framework.settings import Settings
+from failsoft.framework.services.threads import is_given_up
 from failsoft.framework.text import printable
-from failsoft.framework.threads import is_given_up
-from failsoft.framework.violations import Violation
 from failsoft.tools.edit.argument_errors import TooManyEdits
 from failsoft.tools.edit.changes import unified_diff
-from failsoft.tools.edit.coded import coded
-from failsoft.tools.edit.context import ambiguous_context, missing_context
-from failsoft.tools.edit.engine import Edited, Stuck, apply_edits
-from failsoft.tools.edit.errors import AmbiguousMatch, FileTooLarge, HashMismatch, InvalidEncoding, MatchNotFound
-from failsoft.tools.edit.request import FileRequest, Request
-from failsoft.tools.edit.results import SingleResult
-from failsoft.tools.edit.wording import edit_status, message_of
+from failsoft.tools.edit.engine import Edited, Stuck, TextTooLong, apply_edits
+from failsoft.tools.edit.failures import failed_batch, failed_edit
+from failsoft.tools.edit.fault_mapping import to_error
+from failsoft.tools.edit.request import EditRequest, FileRequest
+from failsoft.tools.edit.results import SingleResult, message_of
+from failsoft.tools.edit.settings import EditSettings
 from failsoft.tools.files import Content, FileFault, Files, Transaction, Written
+from failsoft.tools.files.errors import FileTooLarge, HashMismatch, InvalidEncoding
 
 __all__ = ["Work"]
 
 
 @dataclass(slots=True)
-class _Edited:
+class _EditedFile:
     """One file, edited in memory."""
 
     file: FileRequest
     content: Content
+    done: Edited
     data: bytes
-    replacements: int
     diff: str = ""
 
 
 class Work:
-    """One call at work.
+    """One call.
 
     Args:
-        files: Where the files are.
+        files: The files on disk.
         request: What is asked for.
         settings: The limits.
-        warn: Takes a remark for the caller.
+        content_bytes: How much of new contents, as JSON, the answer has room for; None for no bound.
+        warn: Adds a warning to the answer.
         report: Takes how many steps are done, and how many there are.
     """
 
     def __init__(
         self,
         files: Files,
-        request: Request,
-        settings: Settings,
+        request: EditRequest,
+        settings: EditSettings,
         *,
+        content_bytes: int | None,
         warn: Callable[[str], None],
         report: Callable[[int, int], Any],
     ) -> None:
@@ -65,33 +67,36 @@ class Work:
         self._warn = warn
         self._report = report
         self._effect: Effect = "none"
-        self._diff_left = settings.edit_max_diff_bytes
+        self._diff_left = settings.max_diff_bytes
+        self._content_left = content_bytes
 
     def run(self) -> list[SingleResult]:
-        """Return what became of each file, in the order of the call.
+        """Return the result of each file, in the order of the call.
 
         Raises:
             ToolError: Any code of the toolset; its effect says what is on the disk.
         """
         count = sum(len(file.edits) for file in self._request.files)
-        if count > self._settings.edit_max_edits:
-            raise TooManyEdits(edits=count, limit=self._settings.edit_max_edits, effect="none")
-        paths, wait_s = self._request.paths, self._settings.edit_lock_timeout_s
-        with self._truthful(), self._files.transaction(paths, wait_s=wait_s, give_up=is_given_up) as held:
-            edited = [self._edited(held, index) for index in range(len(paths))]
-            written: Mapping[str, Written] = {}
-            if not self._request.dry_run:
-                written = self._written(held, edited)
+        if count > self._settings.max_edits:
+            raise TooManyEdits(edits=count, limit=self._settings.max_edits, effect="none")
+        with self._typed_errors():
+            unreachable = self._unreachable()
+            reachable = [index for index in range(len(self._request.files)) if index not in unreachable]
+            paths = [self._request.paths[index] for index in reachable]
+            wait_s = self._settings.lock_timeout_s
+            with self._files.transaction(paths, wait_s=wait_s, give_up=is_given_up) as held:
+                edited = self._edit_all(held, reachable, unreachable)
+                written = {} if self._request.dry_run else self._write(held, edited)
             self._report(len(paths) + 1, len(paths) + 1)
             return [self._result(one, written.get(one.file.path)) for one in edited]
 
     @contextmanager
-    def _truthful(self) -> Iterator[None]:
-        """Make whatever is raised a typed error that says what it left on the disk."""
+    def _typed_errors(self) -> Iterator[None]:
+        """Turn whatever is raised into a typed error with its effect."""
         try:
             yield
         except FileFault as fault:
-            raise coded(fault, self._request) from fault
+            raise self._to_error(fault) from fault
         except BaseException as raised:
             error = normalize(raised)
             error.effect = self._effect
@@ -99,36 +104,85 @@ class Work:
                 raise
             raise error from raised
 
-    def _written(self, held: Transaction, edited: list[_Edited]) -> dict[str, Written]:
+    def _to_error(self, fault: FileFault) -> ToolError:
+        return to_error(fault, self._request, self._files.roots)
+
+    def _unreachable(self) -> dict[int, ToolError]:
+        """Return the error of each file of a batch that does not exist or may not be edited.
+
+        Looked up before any lock is taken, so that one answer names all of them. A single file is left to the
+        transaction.
+        """
+        if len(self._request.files) == 1:
+            return {}
+        errors: dict[int, ToolError] = {}
+        for index, path in enumerate(self._request.paths):
+            try:
+                with self._files.roots.place(path) as place:
+                    place.require_found()
+            except FileFault as fault:
+                errors[index] = self._to_error(fault)
+        return errors
+
+    def _edit_all(
+        self, held: Transaction, indices: Sequence[int], unreachable: Mapping[int, ToolError]
+    ) -> list[_EditedFile]:
+        """Edit all files in memory, or raise one error for every failure among them."""
+        edited: list[_EditedFile] = []
+        errors = dict(unreachable)
+        for index in indices:
+            try:
+                edited.append(self._edit(held, index))
+            except ToolError as error:
+                error.details |= {"file_index": index}
+                errors[index] = error
+            except FileFault as fault:
+                errors[index] = self._to_error(fault)
+            self._report(index + 1, len(self._request.files) + 1)
+        if errors:
+            raise failed_batch(self._request, errors)
+        return edited
+
+    def _edit(self, held: Transaction, index: int) -> _EditedFile:
+        file = self._request.files[index]
+        limit = self._settings.max_file_bytes
+        content = held.read(file.path, bytes_at_most=limit)
+        self._require_hash(file, content)
+        text = _text_of(file, content)
+        try:
+            done = apply_edits(text, file.edits, trace=self._request.dry_run, length_at_most=limit)
+        except TextTooLong as error:
+            raise FileTooLarge(file_path=file.path, size_bytes=error.length, limit_bytes=limit) from None
+        if isinstance(done, Stuck):
+            raise failed_edit(self._request, file, done)
+        data = self._bytes_of(index, done.text)
+        if len(data) > limit:
+            raise FileTooLarge(file_path=file.path, size_bytes=len(data), limit_bytes=limit)
+        diff = self._diff(file.path, text, done) if self._request.dry_run else ""
+        return _EditedFile(file, content, done, data, diff)
+
+    def _write(self, held: Transaction, edited: list[_EditedFile]) -> dict[str, Written]:
         for one in edited:
             held.replace(one.file.path, one.data, backup=self._request.backup)
         self._effect = "unknown"
         written = held.commit()
         self._effect = "applied" if any(one.changed for one in written) else "none"
         if not all(one.durable for one in written):
-            self._warn("The change is made; whether it would survive a power failure at this moment is not known.")
+            self._warn("The change was made, but could not be flushed to disk: a power failure may undo it.")
         return {one.path: one for one in written}
 
-    def _edited(self, held: Transaction, index: int) -> _Edited:
-        """Return a file as its edits make it, in memory."""
-        file = self._request.files[index]
-        limit = self._settings.edit_max_file_bytes
-        try:
-            content = held.read(file.path, bytes_at_most=limit)
-            _require_hash(file, content)
-            text = _text_of(file, content)
-            done = apply_edits(text, file.edits, trace=self._request.dry_run)
-            if isinstance(done, Stuck):
-                raise _stuck(file, done)
-            data = self._bytes_of(index, done.text)
-            if len(data) > limit:
-                raise FileTooLarge(file_path=file.path, size_bytes=len(data), limit_bytes=limit)
-        except ToolError as error:
-            error.details |= {"file_index": index}
-            raise
-        diff = self._diff(file.path, text, done) if self._request.dry_run else ""
-        self._report(index + 1, len(self._request.files) + 1)
-        return _Edited(file, content, data, done.replacements, diff)
+    def _require_hash(self, file: FileRequest, content: Content) -> None:
+        expected = file.expected_hash
+        if expected is None or expected.lower() == content.sha256:
+            return
+        name = self._request.name_of(file)
+        raise HashMismatch(
+            message=f"Nothing was changed: {name} has changed since it was read. A dry run shows what the edits would "
+            "do now.",
+            file_path=file.path,
+            expected_hash=expected.lower(),
+            actual_hash=content.sha256,
+        )
 
     def _bytes_of(self, index: int, text: str) -> bytes:
         try:
@@ -155,38 +209,49 @@ class Work:
             kept.append(part)
         return "".join(kept)
 
-    def _result(self, one: _Edited, written: Written | None) -> SingleResult:
+    def _result(self, one: _EditedFile, written: Written | None) -> SingleResult:
+        occurrences = one.done.occurrences
         result: SingleResult = {
             "file_path": one.file.path,
-            "edits_applied": len(one.file.edits),
-            "replacements": one.replacements,
+            "dry_run": self._request.dry_run,
+            "edits_applied": len(occurrences),
+            "edits": [{"edit_index": index, "occurrences_replaced": count} for index, count in enumerate(occurrences)],
+            "replacements": one.done.replacements,
             "bytes_before": len(one.content.data),
             "bytes_after": len(one.data),
             "sha256": hashlib.sha256(one.data).hexdigest() if written is None else written.sha256,
             "sha256_before": one.content.sha256,
             "message": message_of(
-                len(one.file.edits),
-                one.replacements,
+                len(occurrences),
+                one.done.replacements,
                 dry_run=self._request.dry_run,
                 is_same=one.data == one.content.data,
             ),
         }
         if self._request.dry_run:
             result["diff"] = one.diff
+        if self._request.include_content and self._has_room_for(one):
+            result["content"] = one.done.text
         if written is not None and written.backup_path is not None:
             result["backup_path"] = written.backup_path
         return result
 
+    def _has_room_for(self, one: _EditedFile) -> bool:
+        """Return whether the answer has room for the new content of a file; warn if it has not."""
+        if self._content_left is None:
+            return True
+        size = len(json.dumps(one.done.text)) if len(one.data) <= self._content_left else self._content_left + 1
+        if size > self._content_left:
+            name = self._request.name_of(one.file)
+            self._warn(f"The content of {name} is left out: it is too long for one answer.")
+            return False
+        self._content_left -= size
+        return True
+
 
 def _is_text(text: str) -> bool:
-    """Return whether the text has no half of a surrogate pair in it."""
+    """Return whether the text is free of lone surrogates."""
     return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _require_hash(file: FileRequest, content: Content) -> None:
-    expected = file.expected_hash
-    if expected is not None and expected.lower() != content.sha256:
-        raise HashMismatch(file_path=file.path, expected_hash=expected.lower(), actual_hash=content.sha256)
 
 
 def _text_of(file: FileRequest, content: Content) -> str:
@@ -195,15 +260,3 @@ def _text_of(file: FileRequest, content: Content) -> str:
         return content.data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidEncoding(file_path=file.path, position=error.start) from None
-
-
-def _stuck(file: FileRequest, stuck: Stuck) -> ToolError:
-    facts: dict[str, Any] = {"file_path": file.path, "edit_index": stuck.edit_index}
-    facts |= {"edit_number": stuck.edit_index + 1, "edits": len(file.edits)}
-    if stuck.is_missing:
-        status = edit_status(file.edits, stuck.edit_index, MatchNotFound.code, "old_string was not found in the file")
-        return MatchNotFound(**facts, context=missing_context(stuck), edit_status=status)
-    context = ambiguous_context(stuck)
-    matches = len(context["match_locations"]) + context.get("more_matches", 0)
-    status = edit_status(file.edits, stuck.edit_index, AmbiguousMatch.code, f"old_string matches {matches} places")
-    return AmbiguousMatch(**facts, matches=matches, context=context, edit_status=status)

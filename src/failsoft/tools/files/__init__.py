@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from failsoft.tools.files.commit import Written
 from failsoft.tools.files.content import Content
 from failsoft.tools.files.faults import (
     BadSpelling,
@@ -10,7 +9,7 @@ from failsoft.tools.files.faults import (
     DiskFault,
     FileFault,
     GivenUp,
-    LockTimeout,
+    LockWaitExceeded,
     NotARegularFile,
     OutsideRoots,
     SameFileTwice,
@@ -20,13 +19,16 @@ from failsoft.tools.files.faults import (
     TooLarge,
     UnfinishedTransaction,
 )
-from failsoft.tools.files.listing import EntryKind, Listed, listed
-from failsoft.tools.files.recovering import Recovered
-from failsoft.tools.files.roots import Roots
-from failsoft.tools.files.transaction import Files, Transaction
-from failsoft.tools.files.whereabouts import destination, name_within
+from failsoft.tools.files.paths.listing import EntryKind, FolderEntry, listed, similar_files
+from failsoft.tools.files.paths.roots import CLOSED_FOLDER, Roots
+from failsoft.tools.files.paths.whereabouts import destination, name_within
+from failsoft.tools.files.served import name_roots
+from failsoft.tools.files.transactions.commit import Written
+from failsoft.tools.files.transactions.recovering import Recovered
+from failsoft.tools.files.transactions.transaction import Files, Transaction
 
 __all__ = [
+    "CLOSED_FOLDER",
     "BadSpelling",
     "ChangedOnDisk",
     "Content",
@@ -34,9 +36,9 @@ __all__ = [
     "EntryKind",
     "FileFault",
     "Files",
+    "FolderEntry",
     "GivenUp",
-    "Listed",
-    "LockTimeout",
+    "LockWaitExceeded",
     "NotARegularFile",
     "OutsideRoots",
     "Recovered",
@@ -51,5 +53,7 @@ __all__ = [
     "Written",
     "destination",
     "listed",
+    "name_roots",
     "name_within",
+    "similar_files",
 ]

@@ -1,4 +1,4 @@
-"""Reading a file whole, and recognizing it again later."""
+"""Read a consistent version of a file, and detect later changes."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, SeveralNames, TooLarge
-from failsoft.tools.files.place import Place
+from failsoft.tools.files.paths.place import ResolvedPath
 
 __all__ = ["Content", "Identity", "identity_of", "read"]
 
 _TRIES = 5
 _CHUNK_BYTES = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-"""Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever."""
+"""Without O_NONBLOCK, opening a pipe without a writer blocks forever."""
 
 Identity = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
 class Content:
-    """A file as it was read.
+    """The content of a file and its metadata.
 
     Args:
         data: All its bytes.
-        facts: What the operating system said about it right after.
+        facts: The result of `fstat` after reading.
     """
 
     data: bytes
@@ -35,22 +35,22 @@ class Content:
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of the bytes, as hexadecimal text."""
+        """The SHA-256 of the bytes, in hexadecimal."""
         return hashlib.sha256(self.data).hexdigest()
 
     @property
     def identity(self) -> Identity:
-        """What changes when somebody writes or replaces the file."""
+        """A value that changes when the file is written or replaced."""
         return identity_of(self.facts)
 
 
 def identity_of(facts: os.stat_result) -> Identity:
-    """Return what changes when somebody writes or replaces the file; not its ctime, which a hard link changes too."""
+    """Return what changes when the file is written or replaced; without ctime, which a hard link changes too."""
     return facts.st_dev, facts.st_ino, facts.st_mtime_ns, facts.st_size
 
 
-def read(place: Place, *, bytes_at_most: int, several_names: bool = True) -> Content:
-    """Return the file at this place, whole and from one moment.
+def read(place: ResolvedPath, *, bytes_at_most: int, several_names: bool = True) -> Content:
+    """Return one consistent version of the file.
 
     Args:
         place: Where it is.
@@ -60,14 +60,12 @@ def read(place: Place, *, bytes_at_most: int, several_names: bool = True) -> Con
     Raises:
         DiskFault: There is no such file (step `find`), or it cannot be read (step `read`).
         NotARegularFile: It is a folder, a pipe, a socket or a device.
-        SeveralNames: It has another name, and none of its bytes was read.
+        SeveralNames: It has several hard links; nothing was read.
         TooLarge: It has more bytes.
-        ChangedOnDisk: It is written to again and again while we read.
+        ChangedOnDisk: It was written during each attempt to read it.
+        OutsideRoots: It is a hard link to a protected file of the server.
     """
-    facts = place.facts()
-    if facts is None:
-        raise DiskFault(place.path, errno=errno.ENOENT, step="find")
-    place.require_regular(facts)
+    place.require_regular(place.require_found())
     try:
         for _ in range(_TRIES):
             content = _read_once(place, bytes_at_most, several_names=several_names)
@@ -79,8 +77,8 @@ def read(place: Place, *, bytes_at_most: int, several_names: bool = True) -> Con
     raise ChangedOnDisk(place.path)
 
 
-def _read_once(place: Place, limit: int, *, several_names: bool) -> Content | None:
-    """Return the content; None if the file changed under our hands, or has just been swapped for a link."""
+def _read_once(place: ResolvedPath, limit: int, *, several_names: bool) -> Content | None:
+    """Return the content; None if the file changed meanwhile, or was replaced by a link."""
     try:
         file = os.open(place.name, _OPEN, dir_fd=place.folder)
     except OSError as error:
@@ -92,6 +90,8 @@ def _read_once(place: Place, limit: int, *, several_names: bool) -> Content | No
         place.require_regular(before)
         if before.st_nlink > 1 and not several_names:
             raise SeveralNames(place.path)
+        if before.st_nlink > 1:
+            place.require_unprotected()
         if before.st_size > limit:
             raise TooLarge(place.path, size_bytes=before.st_size, limit_bytes=limit)
         data = _read_all(file, before.st_size, limit)
@@ -104,7 +104,7 @@ def _read_once(place: Place, limit: int, *, several_names: bool) -> Content | No
 
 
 def _read_all(file: int, size: int, limit: int) -> bytes:
-    """Return all bytes, or some more than the limit: a file may grow, and some say they are empty."""
+    """Return all bytes, or slightly more than the limit; the size is unreliable for growing files and for procfs."""
     chunks: list[bytes] = []
     total = 0
     while total <= limit and (chunk := os.read(file, min(max(size + 1 - total, 4096), _CHUNK_BYTES))):

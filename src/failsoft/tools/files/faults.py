@@ -1,4 +1,4 @@
-"""What can go wrong with a file, as plain facts. Each toolset turns them into its own coded errors, in one place."""
+"""Faults of file operations, without error codes; each toolset maps them to its own errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from typing import Literal, TypeAlias
 
 from failsoft.framework.errors import Effect
+from failsoft.framework.picklable import PicklableError
 
 __all__ = [
     "BadSpelling",
@@ -13,7 +14,7 @@ __all__ = [
     "DiskFault",
     "FileFault",
     "GivenUp",
-    "LockTimeout",
+    "LockWaitExceeded",
     "NotARegularFile",
     "OutsideRoots",
     "SameFileTwice",
@@ -28,11 +29,11 @@ SpellingReason: TypeAlias = Literal["empty", "nul", "relative", "parent", "long"
 Step: TypeAlias = Literal["find", "read", "lock", "journal", "stage", "backup", "place", "sync"]
 
 
-class FileFault(Exception):
-    """Something went wrong with a file.
+class FileFault(PicklableError):
+    """The base of all faults of files.
 
     Args:
-        path: The file as the caller named it; None where no single file is to blame.
+        path: The file as the caller named it; None if the fault concerns no single file.
         effect: Whether the disk was changed: `applied` and `unknown` only once the first file was being replaced.
     """
 
@@ -45,7 +46,7 @@ class FileFault(Exception):
 
 
 class BadSpelling(FileFault):
-    """The path cannot name a file here, wherever it would lead. Known before the disk is touched."""
+    """The path is malformed; detected before the disk is accessed."""
 
     def __init__(self, path: str, *, reason: SpellingReason) -> None:
         super().__init__(path)
@@ -57,15 +58,15 @@ class OutsideRoots(FileFault):
 
 
 class SeveralNames(OutsideRoots):
-    """The file has another name, and nobody can tell where: hard links do not say what else leads to a file.
+    """The file has several hard links, so it may also be outside of the allowed folders.
 
-    That is asked once the file is open. Whoever gives a file a name here and takes it away in that very moment goes
-    unseen; but the system lets only those make a hard link who may read the file, and so could have copied it.
+    The link count is checked once the file is open. A link that is added and removed at that moment is missed; but only
+    users who may read a file, and so could copy it, may link to it.
     """
 
 
 class NotARegularFile(FileFault):
-    """There is something, but no regular file.
+    """The path leads to something other than a regular file.
 
     Args:
         path: As the caller named it.
@@ -78,7 +79,7 @@ class NotARegularFile(FileFault):
 
 
 class TooLarge(FileFault):
-    """The file has more bytes than may be read."""
+    """The file is larger than the limit."""
 
     def __init__(self, path: str, *, size_bytes: int, limit_bytes: int) -> None:
         super().__init__(path)
@@ -87,7 +88,7 @@ class TooLarge(FileFault):
 
 
 class ChangedOnDisk(FileFault):
-    """Somebody else changed the file while we worked on it."""
+    """The file was changed by another program during the call."""
 
 
 class SameFileTwice(FileFault):
@@ -98,8 +99,8 @@ class SameFileTwice(FileFault):
         self.other = other
 
 
-class LockTimeout(FileFault):
-    """Another call held the file for longer than we may wait."""
+class LockWaitExceeded(FileFault):
+    """Another call held the lock of the file for longer than the time limit."""
 
     def __init__(self, path: str | None, *, waited_s: float) -> None:
         super().__init__(path)
@@ -107,20 +108,20 @@ class LockTimeout(FileFault):
 
 
 class GivenUp(FileFault):
-    """Nobody waits for the result any more, so nothing was begun."""
+    """The call was cancelled before anything was changed."""
 
 
 class UnfinishedTransaction(FileFault):
-    """A transaction that crashed holds this file, and it names others that this process may not or cannot touch."""
+    """A crashed transaction involves this file, and it also names files that this process cannot access."""
 
 
 class DiskFault(FileFault):
-    """The operating system refused something; `__cause__` is what it said.
+    """The operating system reported an error; `__cause__` is the `OSError`.
 
     Args:
-        path: The file as the caller named it, if one is to blame.
-        errno: The operating system's number.
-        step: What was being done: `find` (walking the path), `read`, `lock`, `journal`, `stage` (the temporary file),
+        path: The file as the caller named it; None if the fault concerns no single file.
+        errno: The number of the `OSError`.
+        step: The step that failed: `find` (walking the path), `read`, `lock`, `journal`, `stage` (the temporary file),
             `backup`, `place` (the rename), `sync` (the folder, after the rename).
         effect: Whether the disk was changed.
     """

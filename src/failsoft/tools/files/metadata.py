@@ -1,4 +1,4 @@
-"""What makes a file the same file to its users besides its bytes: owner, mode, access lists and attributes."""
+"""Copy the metadata of a file: owner, mode, access lists and extended attributes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from contextlib import contextmanager
 __all__ = ["copy_metadata"]
 
 _NOT_COPIED = frozenset({"security.capability", "security.ima", "security.evm"})
-"""They vouch for the bytes. The kernel takes them away on every write, too."""
+"""They certify the content; the kernel removes them on every write, too."""
 _SERIOUS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 
 
 def copy_metadata(source: int, target: int) -> None:
-    """Give the open file `target` what the open file `source` has, as far as this user may.
+    """Copy the metadata of the open file `source` to the open file `target`, as far as permitted.
 
-    The mode comes last: a change of owner clears its set-id bits, and they stay away if the owner is another.
+    The mode is set last, since a change of owner clears its set-id bits; without the same owner they are not set.
 
     Raises:
         OSError: Not even the mode can be set, or the disk fails.
@@ -44,7 +44,7 @@ def _copy_owner(facts: os.stat_result, target: int) -> bool:
 
 
 def _copy_attributes(source: int, target: int) -> None:
-    """Copy what this user may; what the folder gave the new file of its own accord, an access list, goes away."""
+    """Copy the permitted attributes, and remove those that `target` inherited from its folder (access lists)."""
     if not hasattr(os, "listxattr"):
         return
     wanted = _attributes(source)
@@ -65,7 +65,7 @@ def _attributes(file: int) -> set[str]:
 
 @contextmanager
 def _where_permitted() -> Iterator[None]:
-    """Pass over what this user may not, or what the file system does not know. A full disk is neither."""
+    """Ignore missing permission and unsupported attributes, but not a full or failing disk."""
     try:
         yield
     except OSError as error:

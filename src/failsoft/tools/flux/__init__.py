@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from failsoft.tools.flux.building_errors import (
+from failsoft.tools.flux.errors.building import (
     EmptyProteinSequences,
     InvalidProteinSequences,
     InvalidTemplateName,
     ModelSeedPyError,
     RastUnavailable,
 )
-from failsoft.tools.flux.database_errors import (
+from failsoft.tools.flux.errors.database import (
     CompoundNotFound,
     DatabaseNotLoaded,
     EmptyQuery,
@@ -17,13 +17,14 @@ from failsoft.tools.flux.database_errors import (
     InvalidLimit,
     ReactionNotFound,
 )
-from failsoft.tools.flux.gapfill_errors import (
+from failsoft.tools.flux.errors.files import InputFileNotFound, InvalidInputFile
+from failsoft.tools.flux.errors.gapfill import (
     GapfillInfeasible,
     InvalidTargetGrowth,
     MaxComplexityExceeded,
     TemplateNotLoaded,
 )
-from failsoft.tools.flux.media_errors import (
+from failsoft.tools.flux.errors.media import (
     BoundsOutOfOrder,
     CompoundNotInList,
     EmptyCompoundsList,
@@ -31,8 +32,8 @@ from failsoft.tools.flux.media_errors import (
     InvalidCompoundIds,
     NegativeUptake,
 )
-from failsoft.tools.flux.model_errors import MediaNotFound, ModelNotFound
-from failsoft.tools.flux.solving_errors import (
+from failsoft.tools.flux.errors.models import MediaNotFound, ModelNotFound
+from failsoft.tools.flux.errors.solving import (
     CobrapySolverError,
     FbaInfeasible,
     FbaUnbounded,
@@ -54,10 +55,12 @@ __all__ = [
     "FbaUnbounded",
     "Flux",
     "GapfillInfeasible",
+    "InputFileNotFound",
     "InvalidBoundsFormat",
     "InvalidCompoundIds",
     "InvalidFluxThreshold",
     "InvalidIdFormat",
+    "InvalidInputFile",
     "InvalidLimit",
     "InvalidProteinSequences",
     "InvalidTargetGrowth",

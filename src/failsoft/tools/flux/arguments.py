@@ -1,4 +1,4 @@
-"""The arguments of the operations: what they accept, and which error each fault is."""
+"""Parameters of the flux operations, and the error of each fault."""
 
 from __future__ import annotations
 
@@ -6,31 +6,39 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from failsoft.framework.arguments import Fault, Reference
-from failsoft.tools.flux.database_errors import EmptyQuery, InvalidLimit
-from failsoft.tools.flux.lookups import known_compound, known_reaction, some_words
-from failsoft.tools.flux.media_errors import InvalidBoundsFormat
-from failsoft.tools.flux.solving_errors import InvalidFluxThreshold
+from failsoft.framework.arguments.signature import Fault, Reference
+from failsoft.tools.flux.errors.database import EmptyQuery, InvalidLimit
+from failsoft.tools.flux.errors.media import InvalidBoundsFormat
+from failsoft.tools.flux.errors.solving import InvalidFluxThreshold
+from failsoft.tools.flux.lookups.lookups import known_compound, known_reaction, some_words
+from failsoft.tools.flux.models.recipes import SHIPPED_MODELS
 
 __all__ = [
     "Bounds",
     "CompoundId",
     "CustomBounds",
     "DefaultUptake",
+    "ExportFormat",
     "ExportLimit",
+    "FilePath",
     "FluxLimit",
     "FluxThreshold",
+    "Fraction",
     "GeneIds",
+    "Maximize",
     "MediaCompounds",
     "ModelId",
+    "ModelPath",
     "Objective",
     "Offset",
+    "Parsimonious",
     "Query",
     "ReactionId",
     "ReactionIds",
     "SearchLimit",
     "Section",
     "ShippedName",
+    "TextOffset",
     "UsedMediaId",
 ]
 
@@ -48,8 +56,9 @@ UsedMediaId = Annotated[
     str | None,
     Field(
         max_length=_ID_AT_MOST,
-        description="Id of a medium, as build_media or list_media returned it; left out, the model's own bounds hold",
-        examples=["media_20261122_d4e5f6"],
+        description="Id of a medium, as build_media returned it, or a predefined one (minimal_aerobic); left out, "
+        "the model's own bounds",
+        examples=["minimal_aerobic"],
     ),
 ]
 _ReactionId = Annotated[str, Field(min_length=1, max_length=_ID_AT_MOST)]
@@ -70,15 +79,15 @@ FluxLimit = Annotated[int, Field(ge=0, le=10_000, description="Fluxes to return 
 Offset = Annotated[int, Field(ge=0, le=1_000_000, description="How many to leave out at the beginning")]
 ReactionIds = Annotated[
     list[_ReactionId] | None,
-    Field(min_length=1, max_length=10_000, description="Reactions to remove", examples=[["PGK"]]),
+    Field(min_length=1, max_length=10_000, description="Reactions by id", examples=[["PGK"]]),
 ]
 GeneIds = Annotated[
     list[_ReactionId] | None,
-    Field(min_length=1, max_length=10_000, description="Genes to knock out", examples=[["b2926"]]),
+    Field(min_length=1, max_length=10_000, description="Genes by id or name", examples=[["b2926", "pfkA"]]),
 ]
 _Bound = Annotated[float, Field(ge=-1e9, le=1e9)] | None
 Bounds = Annotated[
-    dict[str, Annotated[list[_Bound], Field(min_length=2, max_length=2)]] | None,
+    dict[_ReactionId, Annotated[list[_Bound], Field(min_length=2, max_length=2)]] | None,
     Field(
         min_length=1,
         max_length=10_000,
@@ -88,9 +97,34 @@ Bounds = Annotated[
     Fault(InvalidBoundsFormat),
 ]
 ShippedName = Annotated[
-    str,
-    Field(max_length=_ID_AT_MOST, description="Which model: textbook, iJO1366 or salmonella", examples=["textbook"]),
+    str | None,
+    Field(
+        max_length=_ID_AT_MOST,
+        description="A published model: textbook (95 reactions), iJO1366 (E. coli) or salmonella",
+        examples=["textbook"],
+        json_schema_extra={"enum": [*SHIPPED_MODELS, None]},
+    ),
 ]
+FilePath = Annotated[
+    str | None,
+    Field(min_length=1, max_length=4_096, description="Path of a file below {root}"),
+]
+ModelPath = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=4_096,
+        description="Path of a model file below {root}: SBML (.xml), cobra JSON, MAT or YAML, also as .gz",
+        examples=["models/own.xml"],
+    ),
+]
+ExportFormat = Annotated[
+    Literal["json", "sbml"], Field(description="json for cobra's JSON, sbml for SBML Level 3 with FBC")
+]
+TextOffset = Annotated[int, Field(ge=0, le=1_000_000_000, description="Where the part begins, as next_offset says")]
+Maximize = Annotated[bool, Field(description="false to minimize the objective")]
+Parsimonious = Annotated[bool, Field(description="true for the fluxes with the smallest sum at the optimum")]
+Fraction = Annotated[float, Field(ge=0, le=1, description="Part of the optimum that the objective keeps, from 0 to 1")]
 Section = Annotated[
     Literal["all", "reactions", "metabolites", "genes"],
     Field(description="Which part of the model; all is the whole, as far as it fits into one answer"),
@@ -106,7 +140,7 @@ CompoundId = Annotated[
         description="Id of a compound in ModelSEED: cpd and five digits",
         examples=["cpd00027"],
         # Judged after the question whether there is a database, so it is no constraint of the type.
-        json_schema_extra={"pattern": "^cpd[0-9]{5}$"},
+        json_schema_extra={"pattern": "^cpd[0-9]{5}$", "maxLength": 8},
     ),
 ]
 ReactionId = Annotated[
@@ -115,16 +149,17 @@ ReactionId = Annotated[
     Field(
         description="Id of a reaction in ModelSEED: rxn and five digits",
         examples=["rxn00148"],
-        json_schema_extra={"pattern": "^rxn[0-9]{5}$"},
+        json_schema_extra={"pattern": "^rxn[0-9]{5}$", "maxLength": 8},
     ),
 ]
 Query = Annotated[
     str,
     Fault(EmptyQuery, "length", at=""),
-    Reference(some_words),
+    Reference(some_words, kind="spelled"),
     Field(
         min_length=1,
-        description="A name or a part of it, a formula, an EC number, or an id of BiGG, KEGG or MetaCyc",
+        max_length=1_000,
+        description="A name or a part of it, a formula, an EC number, a pathway, or an id of ModelSEED, BiGG or KEGG",
         examples=["glucose", "C6H12O6"],
     ),
 ]
@@ -135,10 +170,10 @@ MediaCompounds = Annotated[
     list[str],
     Field(
         max_length=1_000,
-        description="Ids of the compounds in the medium",
-        examples=[["cpd00027", "cpd00007", "cpd00001"]],
+        description="ModelSEED or BiGG ids of the compounds in the medium",
+        examples=[["cpd00027", "cpd00007", "h2o"]],
         # Judged in the order of the checks of a medium, which come together.
-        json_schema_extra={"minItems": 1, "items": {"type": "string", "pattern": "^cpd[0-9]{5}$"}},
+        json_schema_extra={"minItems": 1, "items": {"type": "string", "maxLength": _ID_AT_MOST}},
     ),
 ]
 DefaultUptake = Annotated[
@@ -155,6 +190,7 @@ CustomBounds = Annotated[
             "anyOf": [
                 {
                     "type": "object",
+                    "maxProperties": 1_000,
                     "additionalProperties": {
                         "type": "array",
                         "items": {"type": ["number", "null"]},

@@ -1,37 +1,90 @@
-"""What is asked of a model: on which medium, for which objective, and how much of the answer is wanted."""
+"""The conditions of an analysis: medium, objective, and the size of the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.errors import NextStep
 
-__all__ = ["Question"]
+__all__ = ["SECRETION_AT_MOST", "Medium", "Question", "extended"]
+
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Medium:
+    """What a model is fed: bounds of the exchange in mmol/gDW/h; a negative lower bound is uptake.
+
+    Args:
+        compounds: By ModelSEED or BiGG id.
+        others: For every exchange that is not among them; None closes their uptake.
+    """
+
+    compounds: Mapping[str, Bounds]
+    others: Bounds | None = None
+
+
+SECRETION_AT_MOST = 1_000.0
+"""What a compound without bounds of its own may be given off at, in mmol per gram of dry weight and hour."""
+
+
+def extended(
+    medium: Medium, new: Sequence[str], *, without: Collection[str] = (), uptakes: Mapping[str, float] | None = None
+) -> dict[str, Any]:
+    """Return the arguments of build_media for a medium and more compounds: the same bounds for what it has.
+
+    Args:
+        medium: What there is.
+        new: The ids of the compounds to add.
+        without: Ids that are left out, since a new one names the same compound.
+        uptakes: Of new compounds that may come in at another rate than most, in mmol/gDW/h.
+    """
+    left_out = {*new, *without}
+    kept = {name: bounds for name, bounds in medium.compounds.items() if name not in left_out}
+    common = Counter(-low for low, _ in kept.values() if low < 0 and not math.isinf(low))
+    usual = common.most_common(1)[0][0] if common else 100.0
+    custom = {
+        name: [None if math.isinf(bound) else bound for bound in bounds]
+        for name, bounds in kept.items()
+        if tuple(bounds) != (-usual, SECRETION_AT_MOST)
+    }
+    for name, uptake in (uptakes or {}).items():
+        if uptake < usual:
+            custom[name] = [-uptake, SECRETION_AT_MOST]
+    arguments: dict[str, Any] = {"compounds": [*kept, *new], "default_uptake": usual}
+    return {**arguments, "custom_bounds": custom} if custom else arguments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What was asked of a model.
+    """A question to a model.
 
     Args:
         model_id: The model's id, for the errors.
         media_id: The medium's id; None for the bounds that the model has of its own.
-        compounds: The medium: bounds by ModelSEED id.
-        objective: The reaction to maximize; None for the model's own.
+        medium: The medium itself.
+        objective: The reaction to optimize; None for the model's own.
+        maximize: Whether it is to be as large as possible, else as small as possible.
+        pfba: Whether the fluxes are those of the smallest sum (parsimonious FBA).
         threshold: Fluxes of at most that size are left out.
         limit: Fluxes that are returned, the largest first.
     """
 
     model_id: str
     media_id: str | None = None
-    compounds: Mapping[str, tuple[float, float]] | None = None
+    medium: Medium | None = None
     objective: str | None = None
+    maximize: bool = True
+    pfba: bool = False
     threshold: float = 1e-6
     limit: int = 100
 
     def again(self, **changed: Any) -> NextStep:
-        """Return the same call with something changed."""
-        given = {"model_id": self.model_id, "media_id": self.media_id, "objective": self.objective, **changed}
+        """Return the call of run_fba with something changed; None leaves an argument out."""
+        given: dict[str, Any] = {"model_id": self.model_id, "media_id": self.media_id, "objective": self.objective}
+        given |= {**({} if self.maximize else {"maximize": False}), **({"pfba": True} if self.pfba else {}), **changed}
         return NextStep("run_fba", {name: value for name, value in given.items() if value is not None})

@@ -1,4 +1,4 @@
-"""What the operations answer with. Fluxes are in mmol per gram of dry weight and hour; absent keys are left out."""
+"""Results of the flux operations. Fluxes are in mmol per gram of dry weight and hour; absent keys are left out."""
 
 from __future__ import annotations
 
@@ -12,17 +12,25 @@ __all__ = [
     "CompoundHit",
     "CompoundHits",
     "CompoundName",
+    "DeletedMedia",
     "DeletedModel",
+    "Deletion",
+    "DeletionResult",
     "ExchangeFlux",
     "ExportedModel",
     "FbaResult",
+    "FluxRange",
+    "FvaResult",
     "GapfilledModel",
+    "LimitingUptake",
     "ListedMedia",
     "ListedModel",
     "Media",
     "MediaCompound",
     "MediaList",
     "ModelList",
+    "ModelText",
+    "NextCall",
     "ReactionHit",
     "ReactionHits",
     "ReactionName",
@@ -65,16 +73,29 @@ class AddedReaction(TypedDict):
     id: str
     name: str
     equation: str
+    equation_with_names: NotRequired[str]
+
+
+class NextCall(TypedDict):
+    """A call that leads on from a success."""
+
+    tool: str
+    arguments: dict[str, Any]
+    why: str
 
 
 class GapfilledModel(TypedDict):
-    """A model with its gaps filled, under an id of its own, and how it grows on the medium now, per hour."""
+    """A model with its gaps filled, under an id of its own, and its growth on the medium before and after, per hour."""
 
     model_id: str
     name: NotRequired[str]
     parent: str
     media_id: str
+    growth_before: float
+    growth_after: float
     growth_rate: float
+    interpretation: str
+    next_steps: list[NextCall]
     num_reactions_added: int
     reactions_added: list[AddedReaction]
     universe: str
@@ -112,7 +133,7 @@ class CompoundName(TypedDict):
 
 
 class ReactionName(TypedDict):
-    """A reaction of ModelSEED. `reversibility` is `>`, `<`, `=` for both ways, or `?` where nobody knows."""
+    """A reaction of ModelSEED. `reversibility` is `>`, `<`, `=` for both ways, or `?` if unknown."""
 
     reaction_id: str
     name: str
@@ -122,6 +143,7 @@ class ReactionName(TypedDict):
     reversibility: str
     is_transport: bool
     ec_numbers: NotRequired[list[str]]
+    pathways: NotRequired[list[str]]
     aliases: NotRequired[dict[str, list[str]]]
     is_obsolete: NotRequired[bool]
     replaced_by: NotRequired[list[str]]
@@ -182,15 +204,23 @@ class Media(TypedDict):
 
 
 class ListedMedia(TypedDict):
-    """A medium in a list, with the ids of its compounds."""
+    """A medium in a list, with the ids of its compounds; `has_all_others`: everything else may be taken up as well."""
 
     media_id: str
     num_compounds: int
     compounds: list[str]
+    is_predefined: NotRequired[bool]
+    has_all_others: NotRequired[bool]
+
+
+class DeletedMedia(TypedDict):
+    """The medium that was deleted."""
+
+    media_id: str
 
 
 class MediaList(TypedDict):
-    """The media of a caller, oldest first."""
+    """The predefined media, then those of the caller, oldest first."""
 
     media: list[ListedMedia]
     total: int
@@ -205,8 +235,20 @@ class ExchangeFlux(TypedDict):
     flux: float
 
 
+class LimitingUptake(TypedDict):
+    """An uptake at its bound, in mmol/gDW/h, that would raise the optimum if it were wider."""
+
+    exchange: str
+    compound_id: NotRequired[str]
+    name: str
+    uptake: float
+
+
 class FbaResult(TypedDict):
-    """An optimum: `growth_rate` per hour if the objective is biomass, and the largest fluxes."""
+    """An optimum: `growth_rate` per hour if the objective is biomass, and the largest fluxes.
+
+    `total_flux` is the sum that pfba minimizes; `limiting` are the uptakes that hold the optimum down.
+    """
 
     model_id: str
     media_id: NotRequired[str]
@@ -219,6 +261,60 @@ class FbaResult(TypedDict):
     fluxes_omitted: int
     uptakes: list[ExchangeFlux]
     secretions: list[ExchangeFlux]
+    total_flux: NotRequired[float]
+    limiting: list[LimitingUptake]
+    interpretation: str
+    next_steps: list[NextCall]
+
+
+class FluxRange(TypedDict):
+    """The smallest and the largest flux of a reaction in mmol/gDW/h; null is without limit."""
+
+    reaction_id: str
+    minimum: float | None
+    maximum: float | None
+
+
+class FvaResult(TypedDict):
+    """Flux ranges while the objective keeps `fraction` of its optimum; `num_fixed` cannot vary."""
+
+    model_id: str
+    media_id: NotRequired[str]
+    objective: str
+    objective_value: float
+    fraction: float
+    results: list[FluxRange]
+    num_fixed: int
+
+
+class Deletion(TypedDict):
+    """The growth per hour without a gene or a reaction; 0 if its deletion is lethal."""
+
+    id: str
+    name: NotRequired[str]
+    growth: float
+
+
+class DeletionResult(TypedDict):
+    """Deletions, one at a time, beside the growth without any."""
+
+    model_id: str
+    media_id: NotRequired[str]
+    objective: str
+    growth_without_deletion: float
+    results: list[Deletion]
+    num_lethal: int
+
+
+class ModelText(TypedDict):
+    """A model as the text of a file, or a part of it; `next_offset` is where the rest begins."""
+
+    model_id: str
+    format: str
+    content: str
+    total_characters: int
+    offset: int
+    next_offset: NotRequired[int]
 
 
 class ExportedModel(TypedDict):

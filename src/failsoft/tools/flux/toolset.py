@@ -1,41 +1,39 @@
-"""The flux toolset: metabolic models, made, changed, asked and kept. Nothing here loads cobra."""
+"""The flux toolset: builds, modifies, analyzes and stores metabolic models, without loading cobra."""
 
 from __future__ import annotations
 
+import tarfile
+import zipfile
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
-from failsoft.framework.answer_room import answer_room
-from failsoft.framework.context import CallContext
-from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.operation import operation
-from failsoft.framework.runtime import Runtime
-from failsoft.framework.tool import BaseTool
+from failsoft.framework.call.call import Call
+from failsoft.framework.errors import ConfigurationError, InvalidParameter
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.text import bounded
+from failsoft.framework.tool.operation import operation
+from failsoft.framework.tool.runtime import Runtime
+from failsoft.tools.flux.analyses import BUILDING_S, LOADING_S
 from failsoft.tools.flux.arguments import (
     Bounds,
     CompoundId,
     CustomBounds,
     DefaultUptake,
-    ExportLimit,
-    FluxLimit,
-    FluxThreshold,
+    FilePath,
     GeneIds,
     MediaCompounds,
     ModelId,
+    ModelPath,
     Objective,
-    Offset,
     Query,
     ReactionId,
     ReactionIds,
     SearchLimit,
-    Section,
     ShippedName,
-    UsedMediaId,
 )
-from failsoft.tools.flux.asking import compute, modification, require_known
-from failsoft.tools.flux.building import Builders, Wanted
-from failsoft.tools.flux.building_arguments import (
+from failsoft.tools.flux.building.arguments import (
     Functions,
     MaxComplexity,
     MediaId,
@@ -45,22 +43,30 @@ from failsoft.tools.flux.building_arguments import (
     TemplateName,
     WithRast,
 )
+from failsoft.tools.flux.building.building import Builders, Wanted
+from failsoft.tools.flux.building.sequences import plain_sequences, unusual_residues
+from failsoft.tools.flux.building.templates import TemplateData
 from failsoft.tools.flux.database import Database
-from failsoft.tools.flux.gapfill_errors import GapfillInfeasible, MaxComplexityExceeded
+from failsoft.tools.flux.database.tables import TablesError, find_tables
+from failsoft.tools.flux.errors.building import EmptyProteinSequences
+from failsoft.tools.flux.errors.gapfill import GapfillInfeasible, MaxComplexityExceeded
 from failsoft.tools.flux.gaps import guided
-from failsoft.tools.flux.lookups import compound_hits, named_compound, named_reaction, reaction_hits
-from failsoft.tools.flux.media import bounds_by_compound, listed_media, media_told, warn_of_media
-from failsoft.tools.flux.media_checks import check_media
-from failsoft.tools.flux.pool import Workers
-from failsoft.tools.flux.question import Question
-from failsoft.tools.flux.recipes import SHIPPED_MODELS, Recipe
+from failsoft.tools.flux.inputs.fasta import read_fasta
+from failsoft.tools.flux.inputs.files import InputFiles
+from failsoft.tools.flux.inputs.table import read_table
+from failsoft.tools.flux.lookups.lookups import compound_hits, named_compound, named_reaction, reaction_hits
+from failsoft.tools.flux.media.checks import check_media
+from failsoft.tools.flux.media.media import described_media, listed_media, medium_of, warn_of_media
+from failsoft.tools.flux.models.predefined import PREDEFINED
+from failsoft.tools.flux.models.recipes import SHIPPED_MODELS, Recipe
+from failsoft.tools.flux.models.store import MediaRecord, ModelRecord, ModelStore
+from failsoft.tools.flux.offers import Offers
 from failsoft.tools.flux.results import (
     BuiltModel,
     CompoundHits,
     CompoundName,
+    DeletedMedia,
     DeletedModel,
-    ExportedModel,
-    FbaResult,
     GapfilledModel,
     ListedModel,
     Media,
@@ -69,22 +75,23 @@ from failsoft.tools.flux.results import (
     ReactionHits,
     ReactionName,
 )
-from failsoft.tools.flux.shelf import ModelRecord, Shelf
-from failsoft.tools.flux.templates import TemplateData
+from failsoft.tools.flux.settings import FluxSettings
+from failsoft.tools.flux.tasks import compute, modification, require_known, require_one
+from failsoft.tools.flux.workers.pool import Workers
 
 __all__ = ["Flux"]
 
-_BUILDING_S = 300.0
-"""Seconds for calls that compare a whole genome, or search through thousands of reactions."""
-_LOADING_S = 60.0
-"""Seconds for calls that may have to load a model of a whole genome before they compute."""
 
-
-class Flux(BaseTool):
+class Flux(Offers):
     """Metabolic models: load or build one, feed it a medium, fill its gaps, and ask how it grows.
 
+    Usual order: load_model for a published model or a file, build_model for proteins; build_media, or a predefined
+    medium; run_fba; gapfill_model where the model does not grow; then run_fva, delete_genes or modify_model.
+
     Args:
-        runtime: The surroundings of its calls; its settings hold the limits (`FAILSOFT_FLUX_...`).
+        root: The folder of the files that callers may load; the current one if left out.
+        runtime: The surroundings of its calls.
+        settings: Its limits and its data (`FAILSOFT_FLUX_...`).
         cache_dir: Where the database of compounds is kept; by default in the user's cache folder.
 
     Raises:
@@ -93,95 +100,149 @@ class Flux(BaseTool):
 
     name = "flux"
     wire_format = "coded_error"
+    Settings = FluxSettings
+    settings: FluxSettings
 
-    def __init__(self, *, runtime: Runtime | None = None, cache_dir: Path | None = None) -> None:
-        super().__init__(runtime=runtime)
+    def __init__(
+        self,
+        root: Path | None = None,
+        *,
+        runtime: Runtime | None = None,
+        settings: FluxSettings | None = None,
+        cache_dir: Path | None = None,
+    ) -> None:
+        super().__init__(runtime=runtime, settings=settings)
         if find_spec("cobra") is None:
             raise ConfigurationError(
                 issue="the flux toolset needs COBRApy, which is not installed",
                 resolution="install the extra: pip install 'failsoft[flux]'",
                 details={"extra": "flux"},
             )
-        settings = self.runtime.settings
-        unknown = [name for name in settings.flux_preload if name not in SHIPPED_MODELS]
+        settings = self.settings
+        unknown = [name for name in settings.preload if name not in SHIPPED_MODELS]
         if unknown:
             raise ConfigurationError(
                 issue=f"FAILSOFT_FLUX_PRELOAD names {', '.join(unknown)}, which is no published model",
                 resolution=f"choose among {', '.join(SHIPPED_MODELS)}",
             )
+        _require_tables(settings.tables)
+        self.files = InputFiles(root)
+        self.roots = () if root is None else (self.files.folder,)  # without one, replicas share their models
         self.workers = Workers(settings)
-        self.database = Database(settings.flux_tables, cache_dir=cache_dir)
-        self.builders = Builders(settings, TemplateData(settings.flux_templates))
-        self.shelf = Shelf(
-            self.runtime.state.private_to(self), keep_s=settings.flux_keep_s, at_most=settings.flux_keep_count
-        )
+        self.database = Database(settings.tables, cache_dir=cache_dir)
+        self.builders = Builders(settings, TemplateData(settings.templates))
+        self.models = ModelStore(self.runtime.state.records(self), keep_s=settings.keep_s, at_most=settings.keep_count)
 
     @operation(read_only=True, open_world=False, title="Look up a compound")
-    def get_compound_name(self, call: CallContext, compound_id: CompoundId) -> CompoundName:
+    def get_compound_name(self, call: Call, compound_id: CompoundId) -> CompoundName:
         """Return the name, formula, charge and other ids of a compound. Use search_compounds to find ids by name."""
         return named_compound(call, self.database, compound_id)
 
     @operation(read_only=True, open_world=False, title="Look up a reaction")
-    def get_reaction_name(self, call: CallContext, reaction_id: ReactionId) -> ReactionName:
+    def get_reaction_name(self, call: Call, reaction_id: ReactionId) -> ReactionName:
         """Return the name, equation and other ids of a reaction. Use search_reactions to find ids by name."""
         return named_reaction(call, self.database, reaction_id)
 
     @operation(read_only=True, open_world=False, title="Search compounds")
-    def search_compounds(self, call: CallContext, query: Query, limit: SearchLimit = 10) -> CompoundHits:
+    def search_compounds(self, call: Call, query: Query, limit: SearchLimit = 10) -> CompoundHits:
         """Return the compounds with a name that holds all words of the query, or with exactly that formula or id."""
         return compound_hits(call, self.database, query, limit)
 
     @operation(read_only=True, open_world=False, title="Search reactions")
-    def search_reactions(self, call: CallContext, query: Query, limit: SearchLimit = 10) -> ReactionHits:
+    def search_reactions(self, call: Call, query: Query, limit: SearchLimit = 10) -> ReactionHits:
         """Return the reactions with a name that holds all words of the query, or with exactly that EC number or id."""
         return reaction_hits(call, self.database, query, limit)
 
-    @operation(idempotent=False, open_world=False, title="Make a medium")
+    @operation(idempotent=False, destructive=False, open_world=False, verify_with="list_media", title="Make a medium")
     async def build_media(
         self,
-        call: CallContext,
-        compounds: MediaCompounds,
+        call: Call,
+        compounds: MediaCompounds | None = None,
         default_uptake: DefaultUptake = 100.0,
         custom_bounds: CustomBounds = None,
+        table_path: FilePath = None,
     ) -> Media:
         """Make a growth medium of compounds and return its id, for run_fba and gapfill_model.
 
-        Each compound may be taken up at default_uptake and given off at up to 1000, unless custom_bounds says
-        otherwise.
+        Each compound may be taken up at default_uptake and secreted at up to 1000, unless custom_bounds says
+        otherwise. A table (table_path: CSV or TSV with compound, lower, upper) may take the place of compounds.
         """
-        bounds = bounds_by_compound(compounds, default_uptake, custom_bounds)
-        await self.runtime.threads.run(lambda: warn_of_media(call, self.database, compounds, bounds))
-        record = await self.shelf.add_media(call, bounds)
-        return await self.runtime.threads.run(lambda: media_told(self.database, record))
+        compounds, custom_bounds = await self._medium(compounds, custom_bounds, table_path)
+        if table_path is not None:
+            await self.runtime.threads.run(lambda: check_media(self.database, compounds, default_uptake, custom_bounds))
+        medium = medium_of(compounds, default_uptake, custom_bounds)
+        await self.runtime.threads.run(lambda: warn_of_media(call, self.database, compounds, medium))
+        record = await self.models.add_media(call, medium)
+        return await self.runtime.threads.run(lambda: described_media(self.database, record))
 
     @build_media.check
-    def medium_is_sound(self, compounds: list[str], default_uptake: float, custom_bounds: Any) -> None:
-        """Refuse what is no medium, by the first fault in the order of the seed."""
-        check_media(self.database, compounds, default_uptake, custom_bounds)
+    def medium_is_sound(
+        self, compounds: list[str] | None, default_uptake: float, custom_bounds: Any, table_path: str | None
+    ) -> None:
+        """Refuse what is no medium, by the first fault in the order of the seed; a table is checked once it is read."""
+        if table_path is None or compounds:
+            check_media(self.database, compounds or [], default_uptake, custom_bounds)
 
     @operation(read_only=True, open_world=False, title="List media")
-    async def list_media(self, call: CallContext) -> MediaList:
-        """Return the media that you have made, oldest first."""
-        media = [listed_media(record) for record in await self.shelf.media_of(call)]
+    async def list_media(self, call: Call) -> MediaList:
+        """Return the predefined media, and those that you have made, oldest first."""
+        predefined = [MediaRecord(name, medium) for name, medium in PREDEFINED.items()]
+        media = [
+            *(listed_media(record, is_predefined=True) for record in predefined),
+            *(listed_media(record) for record in await self.models.media_of(call)),
+        ]
         return {"media": media, "total": len(media)}
 
-    @operation(open_world=False, destructive=False, timeout=_LOADING_S, title="Load a model")
-    async def load_model(self, call: CallContext, name: ShippedName) -> ListedModel:
-        """Load a published model and return its id: textbook (small, quick), iJO1366 (E. coli) or salmonella."""
-        recipe = Recipe.shipped(name)
-        described = await compute(self.workers, call, "facts:describe", recipe)
-        facts = {"source": f"published: {SHIPPED_MODELS[name]}", **described["facts"]}
-        return listed(await self.shelf.add_model(call, recipe, facts, name=name))
+    @operation(destructive=True, idempotent=False, open_world=False, verify_with="list_media", title="Delete a medium")
+    async def delete_media(self, call: Call, media_id: MediaId) -> DeletedMedia:
+        """Delete a medium that you have made; the predefined ones stay."""
+        record = await self.models.delete_media(call, media_id)
+        return {"media_id": record.media_id}
+
+    @delete_media.check
+    def medium_can_be_deleted(self, media_id: str) -> None:
+        """Refuse to delete a predefined medium."""
+        if media_id in PREDEFINED:
+            violation = Violation(
+                path="media_id",
+                reason="value",
+                message="predefined media stay",
+                expected="a medium made by build_media",
+            )
+            raise InvalidParameter(
+                message=f'"{media_id}" is predefined and cannot be deleted.', violations=[violation], effect="none"
+            )
+
+    @operation(open_world=False, destructive=False, timeout=LOADING_S, verify_with="list_models", title="Load a model")
+    async def load_model(self, call: Call, name: ShippedName = None, path: ModelPath = None) -> ListedModel:
+        """Load a published model by name, or your own from a file, and return its id.
+
+        Names: textbook (small, quick), iJO1366 (E. coli), salmonella. Files: SBML, cobra JSON, MAT, YAML.
+        """
+        if path is not None:
+            data = await self.runtime.threads.run(lambda: self.files.read(path))
+            recipe = Recipe(await compute(self, call, "solving.reading:read_model", path, data))
+            origin = f"file: {bounded(path, 200)}"
+        else:
+            recipe = Recipe.shipped(str(name))
+            origin = f"published: {SHIPPED_MODELS[str(name)]}"
+        described = await compute(self, call, "solving.facts:describe", recipe)
+        facts = {"source": origin, **described["facts"]}
+        return listed(await self.models.add_model(call, recipe, facts, name=name or Path(str(path)).name))
 
     @load_model.check
-    async def model_is_published(self, call: CallContext, name: str) -> None:
-        """Refuse any other name: cobra would look for it in the network."""
-        require_known(call, name)
+    def model_is_named_once(self, call: Call, name: str | None, path: str | None) -> None:
+        """Refuse a call with neither name nor path, with both, or with a name that is not published."""
+        require_one(name=name, path=path)
+        if name is not None:
+            require_known(call, name)
 
-    @operation(open_world=False, destructive=False, timeout=_LOADING_S, title="Change a model")
+    @operation(
+        open_world=False, destructive=False, timeout=LOADING_S, verify_with="list_models", title="Change a model"
+    )
     async def modify_model(
         self,
-        call: CallContext,
+        call: Call,
         model_id: ModelId,
         remove_reactions: ReactionIds = None,
         knock_out_genes: GeneIds = None,
@@ -192,119 +253,117 @@ class Flux(BaseTool):
 
         The model itself stays as it is. A bound of null is infinite; [0, 0] blocks a reaction.
         """
-        parent = await self.shelf.model(call, model_id)
+        parent = await self.models.model(call, model_id)
         step = modification(remove_reactions, knock_out_genes, bounds, objective)
-        described = await compute(self.workers, call, "modifying:check_and_describe", parent.recipe, step)
+        described = await compute(self, call, "solving.modifying:check_and_describe", parent.recipe, step)
         facts = {**parent.facts, "parent": model_id, **described["facts"]}
-        return listed(await self.shelf.add_model(call, parent.recipe.then(step), facts, name=parent.name))
+        return listed(await self.models.add_model(call, parent.recipe.then(step), facts, name=parent.name))
 
-    @operation(destructive=False, timeout=_BUILDING_S, title="Build a model")
+    @operation(open_world=True, destructive=False, timeout=BUILDING_S, verify_with="list_models", title="Build a model")
     async def build_model(
         self,
-        call: CallContext,
-        protein_sequences: ProteinSequences,
+        call: Call,
         template: TemplateName,
+        protein_sequences: ProteinSequences | None = None,
         model_name: ModelName = "",
         annotate_with_rast: WithRast = False,  # noqa: FBT002 - arguments of a tool have names
         functions: Functions = None,
+        fasta_path: FilePath = None,
     ) -> BuiltModel:
         """Build a draft model of an organism from its proteins and return its id. It seldom grows before gapfill_model.
 
         The proteins are compared with those of published models; with functions, the template's tables decide.
         """
-        wanted = Wanted(protein_sequences, template, model_name, annotate_with_rast, functions)
-        built = await self.builders.build(call, self.workers, wanted)
+        wanted = await self._wanted(protein_sequences, template, annotate_with_rast, functions, fasta_path, model_name)
+        for warning in unusual_residues(wanted.sequences):
+            call.warn(warning)
+        wanted = replace(wanted, sequences=plain_sequences(wanted.sequences))
+        built = await self.builders.build(call, self, wanted)
         facts = {**built["facts"], "growth_on_complete_medium": built["growth"]}
-        record = await self.shelf.add_model(call, Recipe(built["base"]), facts, name=model_name)
+        record = await self.models.add_model(call, Recipe(built["base"]), facts, name=model_name)
         return cast("BuiltModel", listed(record))
 
     @build_model.check
     async def model_can_be_built(
         self,
-        call: CallContext,
-        protein_sequences: dict[str, str],
+        call: Call,
+        protein_sequences: dict[str, str] | None,
         template: str,
         annotate_with_rast: bool,  # noqa: FBT001 - the same
         functions: dict[str, str] | None,
+        fasta_path: str | None,
     ) -> None:
         """Refuse what cannot be built, by the first fault in the order of the seed."""
-        await self.builders.check(call, Wanted(protein_sequences, template, "", annotate_with_rast, functions))
+        wanted = await self._wanted(protein_sequences, template, annotate_with_rast, functions, fasta_path)
+        await self.builders.check(call, wanted)
 
-    @operation(open_world=False, destructive=False, timeout=_BUILDING_S, title="Fill the gaps of a model")
+    @operation(open_world=False, destructive=False, timeout=BUILDING_S, verify_with="list_models", title="Fill gaps")
     async def gapfill_model(
         self,
-        call: CallContext,
+        call: Call,
         model_id: ModelId,
         media_id: MediaId,
         target_growth: TargetGrowth = 0.01,
         max_complexity: MaxComplexity = 50,
     ) -> GapfilledModel:
         """Add as few reactions to a model as let it grow on a medium, and return the new model's id."""
-        parent = await self.shelf.model(call, model_id)
-        medium = (await self.shelf.media(call, media_id)).compounds
+        parent = await self.models.model(call, model_id)
+        medium = (await self.models.media(call, media_id)).medium
         universe = await self.runtime.threads.run(lambda: self.builders.universe(parent.recipe.base))
         ids = {"model_id": model_id, "media_id": media_id}
-        arguments = parent.recipe, ids, dict(medium), target_growth, max_complexity, universe
+        arguments = parent.recipe, ids, medium, target_growth, max_complexity, universe
         try:
-            filled = await compute(self.workers, call, "gapfilling:gapfill", *arguments)
+            filled = await compute(self, call, "gapfilling.gapfill:gapfill", *arguments)
         except (GapfillInfeasible, MaxComplexityExceeded) as error:
             raise guided(error, call, medium) from None
         facts = {**parent.facts, "parent": model_id, **filled["facts"]}
         recipe = parent.recipe.then(filled["step"]) if filled["reactions"] else parent.recipe
-        record = await self.shelf.add_model(call, recipe, facts, name=parent.name, suffix=".gf")
-        return cast("GapfilledModel", {**listed(record), "media_id": media_id, **filled["told"]})
-
-    @operation(read_only=True, open_world=False, timeout=_LOADING_S, title="Run flux balance analysis")
-    async def run_fba(
-        self,
-        call: CallContext,
-        model_id: ModelId,
-        media_id: UsedMediaId = None,
-        objective: Objective = None,
-        flux_threshold: FluxThreshold = 1e-6,
-        limit: FluxLimit = 100,
-    ) -> FbaResult:
-        """Return how a model grows on a medium: the growth rate, the uptakes and secretions, and the largest fluxes."""
-        model = await self.shelf.model(call, model_id)
-        media = None if media_id is None else await self.shelf.media(call, media_id)
-        question = Question(
-            model_id=model_id,
-            media_id=media_id,
-            compounds=None if media is None else media.compounds,
-            objective=objective,
-            threshold=flux_threshold,
-            limit=limit,
-        )
-        answer = await compute(self.workers, call, "solving:run_fba", model.recipe, question)
-        on_media = {} if media_id is None else {"media_id": media_id}
-        return cast("FbaResult", {"model_id": model_id, **on_media, **answer["result"]})
-
-    @operation(read_only=True, open_world=False, timeout=_LOADING_S, title="Export a model")
-    async def export_model_json(
-        self,
-        call: CallContext,
-        model_id: ModelId,
-        section: Section = "all",
-        offset: Offset = 0,
-        limit: ExportLimit | None = None,
-    ) -> ExportedModel:
-        """Return a model as cobra's JSON: whole if it fits, else page by page with section, offset and limit."""
-        model = await self.shelf.model(call, model_id)
-        arguments = model.recipe, model_id, section, offset, limit, answer_room(call)
-        exported = await compute(self.workers, call, "exporting:export", *arguments)
-        return cast("ExportedModel", {"model_id": model_id, **exported})
+        record = await self.models.add_model(call, recipe, facts, name=parent.name, suffix=".gf")
+        growth = filled["answer"]["growth_after"]
+        ids = {"model_id": record.model_id, "media_id": media_id}
+        steps = [{"tool": "run_fba", "arguments": ids, "why": "the fluxes of the new model"}]
+        text = f"With {len(filled['reactions'])} more reactions the model grows at {growth:.4g} per hour on {media_id}."
+        more = {**ids, **filled["answer"], "interpretation": text, "next_steps": steps}
+        return cast("GapfilledModel", {**listed(record), **more})
 
     @operation(read_only=True, open_world=False, title="List models")
-    async def list_models(self, call: CallContext) -> ModelList:
+    async def list_models(self, call: Call) -> ModelList:
         """Return the models that you have made, oldest first, with their size and origin."""
-        models = [listed(record) for record in await self.shelf.models(call)]
+        models = [listed(record) for record in await self.models.models(call)]
         return {"models": models, "total": len(models)}
 
-    @operation(destructive=True, idempotent=False, open_world=False, title="Delete a model")
-    async def delete_model(self, call: CallContext, model_id: ModelId) -> DeletedModel:
+    @operation(destructive=True, idempotent=False, open_world=False, verify_with="list_models", title="Delete a model")
+    async def delete_model(self, call: Call, model_id: ModelId) -> DeletedModel:
         """Delete a model: its id is worth nothing from then on."""
-        record = await self.shelf.delete_model(call, model_id)
+        record = await self.models.delete_model(call, model_id)
         return {"model_id": record.model_id, "name": record.name}
+
+    async def _medium(
+        self, compounds: list[str] | None, custom_bounds: Any, table_path: str | None
+    ) -> tuple[list[str], Any]:
+        """Return the compounds and bounds of the arguments and, before them, of the table."""
+        if table_path is None:
+            return compounds or [], custom_bounds
+        data = await self.runtime.threads.run(lambda: self.files.read(table_path))
+        listed_compounds, bounds = read_table(table_path, data)
+        return [*listed_compounds, *(compounds or [])], {**bounds, **(custom_bounds or {})}
+
+    async def _wanted(
+        self,
+        sequences: dict[str, str] | None,
+        template: str,
+        with_rast: bool,  # noqa: FBT001 - the same
+        functions: dict[str, str] | None,
+        fasta_path: str | None,
+        name: str = "",
+    ) -> Wanted:
+        given = dict(sequences or {})
+        if fasta_path is not None:
+            data = await self.runtime.threads.run(lambda: self.files.read(fasta_path))
+            given |= read_fasta(fasta_path, data)
+        if not given:
+            raise EmptyProteinSequences(effect="none")
+        return Wanted(given, template, name, with_rast, functions)
 
     async def startup(self) -> None:
         """Begin to start the workers and to build the database, without waiting for them."""
@@ -317,8 +376,22 @@ class Flux(BaseTool):
         self.database.close()
 
 
+def _require_tables(place: Path | None) -> None:
+    """Refuse tables that an operator names and that are not there."""
+    if place is None:
+        return
+    try:
+        find_tables(place)
+    except (OSError, TablesError, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise ConfigurationError(
+            issue="FAILSOFT_FLUX_TABLES names no tables of ModelSEED",
+            resolution="name a folder, wheel or sdist that holds compounds.tsv and reactions.tsv",
+            operator_hint=f"{type(error).__name__}: {error}",
+        ) from error
+
+
 def listed(record: ModelRecord) -> ListedModel:
-    """Return a model as it is told to callers."""
+    """Return a model as answers show it."""
     named = {"name": record.name} if record.name else {}
-    told: Any = {"model_id": record.model_id, **named, **record.facts}
-    return cast("ListedModel", told)
+    shown: Any = {"model_id": record.model_id, **named, **record.facts}
+    return cast("ListedModel", shown)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from failsoft.tools.workspace.file_errors import FileAlreadyExists, FileReadFailed, FileWriteFailed
-from failsoft.tools.workspace.patch_errors import PatchApplyFailed, PatchInvalid
-from failsoft.tools.workspace.path_errors import InvalidPath, OutsideWorkspace, PathNotFound, PathTraversalBlocked
-from failsoft.tools.workspace.plan_errors import (
+from failsoft.tools.workspace.files.file_errors import FileAlreadyExists, FileReadFailed, FileWriteFailed
+from failsoft.tools.workspace.files.path_errors import InvalidPath, OutsideWorkspace, PathNotFound, PathTraversalBlocked
+from failsoft.tools.workspace.patches.errors import PatchApplyFailed, PatchInvalid
+from failsoft.tools.workspace.plans.errors import (
     PlanEnforcementFailed,
     PlanNotApproved,
     PlanNotFound,
     PlanScopeViolation,
 )
 from failsoft.tools.workspace.policies import Finding, Policy
-from failsoft.tools.workspace.policy_errors import PolicyViolation, PreflightFailed, RustPolicyViolation
-from failsoft.tools.workspace.session_errors import (
+from failsoft.tools.workspace.policies.errors import PolicyViolation, PreflightFailed, RustPolicyViolation
+from failsoft.tools.workspace.sessions.errors import (
     InsufficientPermissions,
     RoleMismatch,
     SessionInitializationFailed,

@@ -1,4 +1,4 @@
-"""The arguments of the operations: what they accept."""
+"""Arguments of the workspace operations and their schemas."""
 
 from __future__ import annotations
 
@@ -14,26 +14,37 @@ __all__ = [
     "FirstLine",
     "FolderPath",
     "LineLimit",
+    "LintedFiles",
+    "ListCursor",
     "PatchHash",
     "PatchText",
     "PlanBody",
     "PlanFiles",
     "PlanHash",
+    "PlanIntent",
     "PlanLimit",
+    "PlanPhases",
     "PlanTitle",
     "ReportBody",
     "ReportTitle",
     "RoleName",
     "SessionId",
+    "Task",
+    "WaivedRules",
     "WorkspaceRoot",
     "WritePlanHash",
 ]
+
+_TEXT_AT_MOST = 10_000_000
+"""Characters of one text."""
+_LINES_AT_MOST = 1_000_000_000
+_PATTERN_AT_MOST = 1_000
 
 WorkspaceRoot = Annotated[
     str,
     Field(
         max_length=4096,
-        description="Absolute path of the folder to work in, within the folders of this server",
+        description="Absolute path of the folder to work in: the root, or a folder below {root}",
         examples=["/srv/project"],
     ),
 ]
@@ -50,7 +61,7 @@ SessionId = Annotated[
     str | None,
     Field(
         max_length=100,
-        description="The session, as begin_session returned it; over stdio it may be left out: the one begun last",
+        description="The session_id of begin_session; over stdio by default the session begun last",
     ),
 ]
 FilePath = Annotated[
@@ -64,11 +75,13 @@ FilePath = Annotated[
 FolderPath = Annotated[
     str, Field(max_length=4096, description="Path of a folder, relative to the workspace; by default all of it")
 ]
-FirstLine = Annotated[int, Field(ge=1, description="The first line to return, from 1")]
+FirstLine = Annotated[int, Field(ge=1, le=_LINES_AT_MOST, description="The first line to return, from 1")]
 LineLimit = Annotated[
-    int | None, Field(ge=1, description="Lines to return at most, for a file that is too large for one answer")
+    int | None,
+    Field(ge=1, le=_LINES_AT_MOST, description="Lines to return at most, for a file that is too large for one answer"),
 ]
-Content = Annotated[str, Field(description="The whole new content of the file")]
+ListCursor = Annotated[str, Field(max_length=4096, description="The last name of the page before")]
+Content = Annotated[str, Field(max_length=_TEXT_AT_MOST, description="The whole new content of the file")]
 ExpectedHash = Annotated[
     str | None,
     Field(
@@ -84,6 +97,7 @@ PatchText = Annotated[
     str,
     Field(
         min_length=1,
+        max_length=_TEXT_AT_MOST,
         description="A unified diff for this one file: exact line numbers and counts, context and removed lines as "
         "they are in the file. From /dev/null it makes the file",
         examples=["@@ -1,2 +1,2 @@\n # Title\n-old line\n+new line\n"],
@@ -92,15 +106,43 @@ PatchText = Annotated[
 PlanTitle = Annotated[
     str, Field(min_length=1, max_length=200, description="What the plan is about", examples=["Write the guide"])
 ]
+_Pattern = Annotated[str, Field(max_length=_PATTERN_AT_MOST)]
 PlanFiles = Annotated[
-    list[str],
+    list[_Pattern],
     Field(
+        max_length=10_000,
         description="The files that the plan may write: at most 200 paths or globs, relative to the workspace. "
-        "** stands for any number of folders; names that begin with a dot have to be spelled so",
+        "** matches any number of folders; names that begin with a dot have to be spelled out",
         examples=[["src/app.py", "docs/**"]],
     ),
 ]
-PlanBody = Annotated[str, Field(max_length=50_000, description="The plan itself, for those who approve it")]
+LintedFiles = Annotated[
+    list[_Pattern],
+    Field(
+        min_length=1,
+        max_length=200,
+        description="The paths and globs to check, as for submit_plan",
+        examples=[["src/app.py", "docs/**"]],
+    ),
+]
+PlanIntent = Annotated[str, Field(max_length=1_000, description="The purpose of the plan, in a sentence or two")]
+PlanPhases = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=100)]],
+    Field(
+        max_length=50,
+        description="Phases of the plan: a write that names a phase_id in its _meta has to name one of these",
+    ),
+]
+Task = Annotated[str, Field(min_length=1, max_length=5_000, description="What is to be done")]
+WaivedRules = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=60)]],
+    Field(
+        max_length=50,
+        description="Policy rules that do not apply to the writes of this plan, as findings name them",
+        examples=[["todo"]],
+    ),
+]
+PlanBody = Annotated[str, Field(max_length=50_000, description="The plan itself, in Markdown, for its approver")]
 PlanHash = Annotated[str, Field(max_length=100, description="The plan, by the hash that submit_plan returned")]
 WritePlanHash = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""The audit log as the sessions of a workspace may read it: what happened in that workspace, and nothing else."""
+"""Read the audit entries of one workspace."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from failsoft.framework.audit.trail import AuditLog
+from failsoft.framework.call.ports import AuditTrail
 from failsoft.framework.errors import AuditLogFailed
-from failsoft.framework.ports import AuditTrail
-from failsoft.framework.redaction import redact_paths
+from failsoft.framework.safe.redaction import redact_paths
 from failsoft.tools.workspace.results import AuditEntries, AuditEntry
-from failsoft.tools.workspace.sessions import Session
+from failsoft.tools.workspace.sessions.sessions import Session
 
 __all__ = ["read_entries"]
 
@@ -20,8 +20,8 @@ _LOOKED_THROUGH_AT_MOST = 8_000_000
 _VERIFIED_AT_MOST = 4_000_000
 """Bytes of a log that is verified for every reader: some tenths of a second. Above, `failsoft audit verify` does it."""
 _WRITE_ONLY = "this server cannot read it back"
-_TOLD_AT_MOST = 200_000
-_TOLD_AS_THEY_ARE = (
+_BYTES_AT_MOST = 200_000
+_COPIED = (
     *("seq", "timestamp", "event", "tool_name", "error_id", "error_code", "effect", "role", "principal"),
     *("invariant_id", "phase_id", "plan_hash", "facts"),
 )
@@ -30,11 +30,11 @@ _TOLD_AS_THEY_ARE = (
 def read_entries(log: AuditTrail | None, session: Session, limit: int) -> AuditEntries:
     """Return the last entries of a session's workspace, oldest first. For a worker thread.
 
-    Of other sessions not even the id is told: over HTTP without tokens whoever knows it can use it.
+    Ids of other sessions are left out: over HTTP without tokens an id is all that it takes to use a session.
 
     Args:
-        log: Where calls are put on record.
-        session: Whose workspace.
+        log: The audit log.
+        session: The session that reads.
         limit: Entries at most.
 
     Raises:
@@ -49,16 +49,16 @@ def read_entries(log: AuditTrail | None, session: Session, limit: int) -> AuditE
         chain = _chain(log)
     except OSError as error:
         raise _unreadable(os.strerror(error.errno or 0).lower()) from error
-    told: list[AuditEntry] = []
-    left = _TOLD_AT_MOST
+    entries: list[AuditEntry] = []
+    left = _BYTES_AT_MOST
     for entry in reversed(found):
-        one = _told(entry, session)
+        one = _entry(entry, session)
         left -= len(json.dumps(one))
         if left < 0:
             has_more = True
             break
-        told.append(one)
-    return {"entries": told[::-1], "has_more": has_more, "chain": chain}
+        entries.append(one)
+    return {"entries": entries[::-1], "has_more": has_more, "chain": chain}
 
 
 def _chain(log: AuditLog) -> Literal["whole", "broken", "not_checked"]:
@@ -67,11 +67,11 @@ def _chain(log: AuditLog) -> Literal["whole", "broken", "not_checked"]:
     return "whole" if log.verify().is_whole else "broken"
 
 
-def _told(entry: Mapping[str, Any], session: Session) -> AuditEntry:
+def _entry(entry: Mapping[str, Any], session: Session) -> AuditEntry:
     is_own = entry.get("session_id") == session.session_id
     message = entry.get("message")
     return {
-        **{name: entry.get(name) for name in _TOLD_AS_THEY_ARE},  # type: ignore[typeddict-item]  # keys of its own
+        **{name: entry.get(name) for name in _COPIED},  # type: ignore[typeddict-item]  # keys of its own
         "session_id": session.session_id if is_own else None,
         "own": is_own,
         "message": redact_paths(message, [session.workspace_root]) if isinstance(message, str) else None,

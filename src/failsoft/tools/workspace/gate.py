@@ -1,4 +1,4 @@
-"""The gate that every call of a session passes, and the lock that falls when an invariant does not hold."""
+"""Middleware that finds the session of a call, refuses locked sessions, and locks one after a violated invariant."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from failsoft.framework.chain import Middleware, Proceed
-from failsoft.framework.context import CallContext
-from failsoft.framework.errors import InvariantViolation, ToolError
-from failsoft.framework.failure import Failure
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.chain import Middleware, Proceed
+from failsoft.framework.errors import InvariantViolation, NextStep, ToolError
 from failsoft.framework.normalize.groups import leaves
-from failsoft.framework.redaction import redact_text
+from failsoft.framework.safe.redaction import redact_text
+from failsoft.framework.services.threads import ThreadPool
 from failsoft.framework.text import bounded
-from failsoft.framework.threads import ThreadPool
 from failsoft.tools.files import FileFault, Roots
-from failsoft.tools.workspace.coded import coded_file
-from failsoft.tools.workspace.invariants import WORKSPACE_ROOT_UNCHANGED, violated
-from failsoft.tools.workspace.root_identity import is_same_root, root_identity
-from failsoft.tools.workspace.sessions import Session, Sessions, report_step
+from failsoft.tools.workspace.files.fault_mapping import to_error
+from failsoft.tools.workspace.sessions.invariants import WORKSPACE_ROOT_UNCHANGED, violated
+from failsoft.tools.workspace.sessions.root_identity import is_same_root, root_identity
+from failsoft.tools.workspace.sessions.sessions import Session, Sessions, report_step
 
-__all__ = ["Gate"]
+__all__ = ["SessionGate"]
 
 _BEGINS, _REPORTS = "begin_session", "write_failure_report"
 """The one has no session yet; the other is for locked ones, too."""
@@ -29,15 +29,16 @@ _WITHOUT_THE_FOLDER = frozenset({_REPORTS, "end_session"})
 _found: ContextVar[Session | None] = ContextVar("failsoft_workspace_session", default=None)
 """The session of the call that runs here."""
 _INVARIANT_AT_MOST = 100
+_REPORTED = "already_reported"
 
 
-class Gate:
-    """Lets a call through if its session may work, and shuts the session when a call finds a promise broken.
+class SessionGate:
+    """Lets a call through if its session is not locked, and locks the session when an invariant is violated.
 
     Args:
-        sessions: All of them.
+        sessions: The sessions of the server.
         roots: What the server may touch.
-        threads: Where the disk is asked.
+        threads: Runs the look at the disk.
     """
 
     def __init__(self, sessions: Sessions, roots: Roots, threads: ThreadPool) -> None:
@@ -48,19 +49,19 @@ class Gate:
 
     @property
     def steps(self) -> tuple[Middleware, ...]:
-        """What stands in the chain of every operation.
+        """The links for the chain of every operation.
 
-        The session is found first of all, so that every failure tells it; the disk is asked within the time limit.
+        The session is found first, so that every failure names it; the disk is read within the time limit.
         """
         return (
             Middleware(name="session", run=self._find, after="observe"),
             Middleware(name="session_root", run=self._look, after="deadline"),
         )
 
-    async def _find(self, call: CallContext, proceed: Proceed) -> Any:
+    async def _find(self, call: Call, proceed: Proceed) -> Any:
         """Go on with a call if its session is not locked.
 
-        A call without a session goes on, too: whether it needs one is for its operation to say.
+        A call without a session goes on, too: its operation decides whether it needs one.
 
         Raises:
             SESSION_LOCKED: It is locked.
@@ -81,7 +82,7 @@ class Gate:
         finally:
             _found.reset(token)
 
-    async def _look(self, call: CallContext, proceed: Proceed) -> Any:
+    async def _look(self, call: Call, proceed: Proceed) -> Any:
         """Go on with a call if the folder of its session is still the one in which it began.
 
         Raises:
@@ -89,19 +90,19 @@ class Gate:
         """
         session = _found.get()
         if session is not None and call.operation not in _WITHOUT_THE_FOLDER:
-            await self._threads.run(lambda: self._require_root(session))
+            await self._require_root(session)
         return await proceed(call)
 
-    async def shut(self, failure: Failure, call: CallContext) -> None:
+    async def lock_after(self, failure: Failure, call: Call) -> None:
         """Lock the call's session if the failure is, or holds, an INVARIANT_VIOLATION."""
         violation = _violation_in(failure.exception)
-        if violation is None:
+        if violation is None or violation.details.get(_REPORTED):
             return
         session_id = None if call.governance is None else call.governance.session_id
         if session_id is None:
             return
         invariant_id = redact_text(bounded(str(violation.invariant_id or "UNNAMED"), _INVARIANT_AT_MOST))
-        # A caller who cancels just now must not leave the session open.
+        # A cancelled call must not leave the session unlocked.
         task = asyncio.ensure_future(
             self._sessions.lock(session_id, error_id=failure.error_id, invariant_id=invariant_id)
         )
@@ -109,13 +110,22 @@ class Gate:
         task.add_done_callback(self._locking.discard)
         await asyncio.shield(task)
 
-    def _require_root(self, session: Session) -> None:
+    async def _require_root(self, session: Session) -> None:
+        if await self._threads.run(lambda: self._has_its_root(session)):
+            return
+        error = violated(WORKSPACE_ROOT_UNCHANGED)
+        if await self._sessions.is_root_reported(session):
+            # Another report would not bring the folder back: this session can only end.
+            error.details[_REPORTED] = True
+            error.next_step = NextStep("end_session", {"session_id": session.session_id})
+        raise error
+
+    def _has_its_root(self, session: Session) -> bool:
         try:
             now = root_identity(self._roots.beneath(session.workspace_root), session.workspace_root)
         except FileFault as fault:
-            raise coded_file(fault, "read") from fault
-        if not is_same_root(session.root_identity, now):
-            raise violated(WORKSPACE_ROOT_UNCHANGED)
+            raise to_error(fault, "read", root=session.workspace_root) from fault
+        return is_same_root(session.root_identity, now)
 
 
 def _violation_in(error: ToolError) -> InvariantViolation | None:

@@ -1,4 +1,4 @@
-"""Failure reports: new Markdown files in the reports folder of a workspace, and nothing else."""
+"""Failure reports: new Markdown files in the reports folder of a workspace."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.threads import is_given_up
+from failsoft.framework.services.threads import is_given_up
 from failsoft.tools.files import BadSpelling, FileFault, Files, OutsideRoots, destination
-from failsoft.tools.files.spelling import names_of
-from failsoft.tools.workspace.coded import coded_file
-from failsoft.tools.workspace.locks import LockCause
-from failsoft.tools.workspace.read_back import require_on_disk
+from failsoft.tools.files.paths.spelling import names_of
+from failsoft.tools.workspace.files.fault_mapping import to_error
+from failsoft.tools.workspace.files.read_back import require_on_disk
 from failsoft.tools.workspace.results import WrittenReport
-from failsoft.tools.workspace.sessions import Session
+from failsoft.tools.workspace.sessions.locks import LockCause
+from failsoft.tools.workspace.sessions.sessions import Session
 
 __all__ = ["Reports", "report_name"]
 
@@ -26,10 +26,10 @@ _NO_WORDS = re.compile(r"[^a-z0-9]+")
 
 
 class Reports:
-    """The reports of all workspaces.
+    """The reports of all workspaces, in the same folder of each.
 
     Args:
-        folder: Where they go, relative to the workspace.
+        folder: Where they go, relative to the workspace; empty for its top.
 
     Raises:
         CONFIG_ERROR: It is no folder within.
@@ -42,7 +42,7 @@ class Reports:
             raise _unusable() from fault
         if folder.startswith("/"):
             raise _unusable()
-        self._names = [name for name in names if name != "."]
+        self.folder = "/".join(name for name in names if name != ".")
 
     def write(
         self,
@@ -58,17 +58,17 @@ class Reports:
 
         Args:
             files: Confined to the workspace of the session.
-            session: Who reports.
+            session: The session that reports.
             title: One line.
             body: Markdown.
             cause: What locked the session; None if it is not locked.
-            warn: Takes a remark for the caller.
+            warn: Adds a warning to the answer.
 
         Raises:
             ToolError: A code of the toolset's table.
         """
         now = datetime.now(UTC)
-        path = "/".join((*self._names, report_name(title, now)))
+        path = "/".join(filter(None, (self.folder, report_name(title, now))))
         data = _text(session, title=title, body=body, cause=cause, now=now).encode()
         try:
             if destination(files.roots, path) != f"{session.workspace_root}/{path}":  # a link on the way
@@ -78,7 +78,7 @@ class Reports:
                 (written,) = work.commit()
                 require_on_disk(work, written, warn=warn)
         except FileFault as fault:
-            raise coded_file(fault, "write") from fault
+            raise to_error(fault, "write", root=session.workspace_root) from fault
         return {
             "path": path,
             "bytes": written.bytes,
@@ -106,13 +106,13 @@ def _text(session: Session, *, title: str, body: str, cause: LockCause | None, n
         "invariant_id": None if cause is None else cause.invariant_id,
         "violations": 0 if cause is None else cause.count,
     }
-    # JSON is YAML: whatever the title has in it, it cannot become a key of its own.
+    # JSON is YAML, so that no title can add a key.
     head = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in facts.items())
     return f"---\n{head}---\n\n# {line}\n\n{body.strip()}\n"
 
 
 def _unusable() -> ConfigurationError:
     return ConfigurationError(
-        issue="FAILSOFT_WORKSPACE_REPORTS names no folder within a workspace",
+        issue="FAILSOFT_WORKSPACE_REPORTS is not a folder within a workspace",
         resolution="name a folder relative to the workspace, without '..'",
     )

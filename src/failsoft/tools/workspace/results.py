@@ -1,4 +1,4 @@
-"""What the operations answer with. Times are in seconds, sizes in bytes."""
+"""Results of the workspace operations. Times are in seconds, sizes in bytes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ __all__ = [
     "FileList",
     "PlanFacts",
     "PlanList",
+    "WithdrawnPlan",
     "WrittenFile",
     "WrittenReport",
 ]
@@ -34,7 +35,7 @@ class BegunSession(TypedDict):
 
 
 class EndedSession(TypedDict):
-    """A session that is over."""
+    """A session that has ended."""
 
     session_id: str
     role: str
@@ -73,7 +74,7 @@ class FileList(TypedDict):
 
 
 class AuditEntry(TypedDict):
-    """What became of one call. `session_id` is told if it is the caller's; `own` says so. `message` is of a failure."""
+    """The record of one call. `session_id` is the caller's own or null; `message` is that of a failure."""
 
     seq: int
     timestamp: str
@@ -94,7 +95,7 @@ class AuditEntry(TypedDict):
 
 
 class AuditEntries(TypedDict):
-    """Entries of a workspace, oldest first; whether there may be earlier ones; whether the log is as it was written.
+    """Entries of a workspace, oldest first; whether there may be earlier ones; whether the log verifies.
 
     A log of more than 4 MB is `not_checked`.
     """
@@ -105,7 +106,7 @@ class AuditEntries(TypedDict):
 
 
 class WrittenReport(TypedDict):
-    """A report that was written; `error_id` of what had locked the session, and whether something new locks it now."""
+    """A new report; the `error_id` of what had locked the session, and whether something else locks it now."""
 
     path: str
     bytes: int
@@ -124,12 +125,15 @@ class WrittenFile(TypedDict):
 
 
 class PlanFacts(TypedDict):
-    """A plan; `own` says whether the caller submitted it, and so may not approve it. Times are UTC."""
+    """A plan; `own` says whether the caller submitted it, and so cannot approve it. Times are UTC."""
 
     plan_hash: str
     title: str
     files: list[str]
     body: str
+    intent: str
+    phases: list[str]
+    waive: list[str]
     approved: bool
     own: bool
     role: str
@@ -141,3 +145,11 @@ class PlanList(TypedDict):
 
     plans: list[PlanFacts]
     total: int
+
+
+class WithdrawnPlan(TypedDict):
+    """A plan that was withdrawn."""
+
+    plan_hash: str
+    title: str
+    withdrawn: Literal[True]

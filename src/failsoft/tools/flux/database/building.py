@@ -1,4 +1,4 @@
-"""The database file: its schema, and how it is filled from the tables."""
+"""The schema of the database file, and filling it from the tables."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from failsoft.tools.flux.database.entries import Aliases, Compound, Reaction
+from failsoft.tools.flux.database.bigg import CORRECTED
+from failsoft.tools.flux.database.entries import Aliases, Compound, Metabolite, Reaction
 from failsoft.tools.flux.database.tables import Tables
 
-__all__ = ["NAME", "SCHEMA_VERSION", "ForeignFileError", "fill", "folded", "recognize"]
+__all__ = ["NAME", "SCHEMA_VERSION", "ForeignDatabaseError", "fill", "folded", "recognize"]
 
-SCHEMA_VERSION = 2
-"""To be raised with every change in what a file holds: its name has it, so that a file of before is not taken."""
+SCHEMA_VERSION = 3
+"""Increase it with every change of the content: it is part of the file name, so older files are ignored."""
 _APPLICATION_ID = 0x66736462
-"""`fsdb` in ASCII: tells our file from another program's."""
+"""`fsdb` in ASCII, the SQLite application id of the file."""
 
 NAME, REFERENCE = 0, 1
 """Kinds of label: names, which are searched by their parts, and formulas and ids elsewhere, which are not."""
@@ -29,13 +30,23 @@ CREATE TABLE {kind}_labels (
 CREATE VIRTUAL TABLE {kind}_search USING fts5 (label, content = '{kind}_labels', content_rowid = 'id',
     tokenize = 'trigram');
 """
+_METABOLITES = """
+CREATE TABLE metabolites (id TEXT PRIMARY KEY, name TEXT NOT NULL, formula TEXT NOT NULL, charge INTEGER,
+    compounds TEXT NOT NULL) WITHOUT ROWID;
+"""
+"""By BiGG id. `compounds` are the ModelSEED ids as JSON, the usual one first."""
+_PATHWAYS = """
+CREATE TABLE pathways (id INTEGER PRIMARY KEY, label TEXT NOT NULL UNIQUE);
+CREATE TABLE pathway_reactions (pathway INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (pathway, number))
+    WITHOUT ROWID;
+"""
 _FACTS = "CREATE TABLE facts (name TEXT NOT NULL, compounds INTEGER NOT NULL, reactions INTEGER NOT NULL);"
 
 
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
-class ForeignFileError(sqlite3.DatabaseError):
+class ForeignDatabaseError(sqlite3.DatabaseError):
     """The file is a database, but not one of ours, not of this version, or not complete."""
 
 
@@ -46,16 +57,21 @@ def fill(connection: sqlite3.Connection, tables: Tables) -> None:
         sqlite3.Error: It cannot be written.
         Exception: Anything, if the tables are not what they should be.
     """
-    compounds, reactions = tables.read()
-    connection.executescript(_FACTS + _ENTRIES.format(kind="compounds") + _ENTRIES.format(kind="reactions"))
+    compounds, reactions, metabolites = tables.read()
+    compounds = list(compounds)
+    reactions = list(reactions)
+    scheme = _FACTS + _METABOLITES + _PATHWAYS + _ENTRIES.format(kind="compounds") + _ENTRIES.format(kind="reactions")
+    connection.executescript(scheme)
     connection.execute("BEGIN")
+    connection.executemany("INSERT INTO metabolites VALUES (?, ?, ?, ?, ?)", _metabolite_rows(compounds, metabolites))
     counts = (
         _insert(connection, "compounds", map(_compound_row, compounds)),
         _insert(connection, "reactions", map(_reaction_row, reactions)),
     )
+    _insert_pathways(connection, reactions)
     connection.execute("INSERT INTO facts VALUES (?, ?, ?)", (tables.name, *counts))
     connection.execute("COMMIT")
-    # Last: a file without these marks was not finished.
+    # Written last: a file without these marks is incomplete.
     connection.executescript(f"PRAGMA user_version = {SCHEMA_VERSION}; PRAGMA application_id = {_APPLICATION_ID};")
 
 
@@ -69,7 +85,7 @@ def recognize(connection: sqlite3.Connection) -> tuple[str, int, int]:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if (application, version) != (_APPLICATION_ID, SCHEMA_VERSION):
         msg = "the file is not a database of this version"
-        raise ForeignFileError(msg)
+        raise ForeignDatabaseError(msg)
     facts: tuple[str, int, int] = connection.execute("SELECT * FROM facts").fetchone()
     return facts
 
@@ -96,6 +112,27 @@ def _compound_row(entry: Compound) -> Row:
     return (int(entry.id[3:]), entry.name, entry.is_obsolete, _as_json(facts)), labels
 
 
+def _metabolite_rows(compounds: Iterable[Compound], metabolites: Iterable[Metabolite]) -> Iterator[tuple[Any, ...]]:
+    """Yield one row for each BiGG id that the tables or the published models have.
+
+    A table may give several ids for one metabolite, or one for two stereoisomers; the models' annotations decide
+    which comes first.
+    """
+    listed: dict[str, list[Compound]] = {}
+    for compound in compounds:
+        for bigg in compound.aliases.get("BiGG", ()):
+            listed.setdefault(bigg, []).append(compound)
+    known = {item.id: item for item in metabolites}
+    for bigg in listed.keys() | known.keys():
+        ordered = [item.id for item in sorted(listed.get(bigg, ()), key=lambda item: (item.is_obsolete, item.id))]
+        own = known.get(bigg)
+        annotated = own.compounds if own is not None else ()
+        trusted = annotated if bigg in CORRECTED or not ordered else [item for item in annotated if item in ordered]
+        ids = list(dict.fromkeys([*trusted, *ordered]))
+        facts = own or listed[bigg][0]
+        yield bigg, facts.name, facts.formula, facts.charge, _as_json(ids)
+
+
 def _reaction_row(entry: Reaction) -> Row:
     facts = {
         "abbreviation": entry.abbreviation,
@@ -106,6 +143,7 @@ def _reaction_row(entry: Reaction) -> Row:
         "ec_numbers": entry.ec_numbers,
         "linked": entry.linked,
         "aliases": dict(entry.aliases),
+        "pathways": entry.pathways,
     }
     numbers = [(REFERENCE, number) for number in entry.ec_numbers]
     labels = [*_labels(entry.name, entry.abbreviation, entry.aliases), *numbers]
@@ -118,6 +156,13 @@ def _labels(name: str, abbreviation: str, aliases: Aliases) -> Iterator[tuple[in
     for source, names in aliases.items():
         for alias in names:
             yield NAME if source == "Name" else REFERENCE, alias
+
+
+def _insert_pathways(connection: sqlite3.Connection, reactions: Iterable[Reaction]) -> None:
+    ids: dict[str, int] = {}
+    members = {(ids.setdefault(label, len(ids)), int(entry.id[3:])) for entry in reactions for label in entry.pathways}
+    connection.executemany("INSERT INTO pathways VALUES (?, ?)", [(number, label) for label, number in ids.items()])
+    connection.executemany("INSERT INTO pathway_reactions VALUES (?, ?)", sorted(members))
 
 
 def _insert(connection: sqlite3.Connection, kind: str, rows: Iterable[Row]) -> int:

@@ -6,6 +6,7 @@ The files are read as what they are, SBML, so that COBRApy need not be imported 
 from __future__ import annotations
 
 import gzip
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -13,12 +14,14 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from failsoft.tools.flux.database.entries import COMPOUND_ID, REACTION_ID, Compound, Reaction
+from failsoft.tools.flux.database.bigg import CORRECTED
+from failsoft.tools.flux.database.entries import COMPOUND_ID, REACTION_ID, Compound, Metabolite, Reaction
 
-__all__ = ["read_models", "shipped_models"]
+__all__ = ["read_metabolites", "read_models", "shipped_models"]
 
 _MODELS = ("textbook", "iJO1366", "salmonella")
 _FBC = "{http://www.sbml.org/sbml/level3/version1/fbc/version2}"
+_GROUPS = "{http://www.sbml.org/sbml/level3/version1/groups/version1}"
 _RESOURCE = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}resource"
 _SOURCES = {
     "bigg.metabolite": "BiGG",
@@ -38,13 +41,14 @@ _ALSO_CALLED = {
     "cpd00149": "Cobalt",
     "cpd10515": "Iron (Fe2+)",
 }
-"""What people look for by another name than the models give it: theirs is a formula, or odd."""
+"""Common names of compounds that the models name by a formula or unusually."""
 _COMPOUND, _REACTION, _EC = "seed.compound", "seed.reaction", "ec-code"
+_COMPARTMENT = re.compile(r"^M_|_[a-z]\d?$")
 
 
 @dataclass(slots=True)
 class _Species:
-    """What the equations of a model need to know of one of its species."""
+    """The fields of a species that equations need."""
 
     label: str
     name: str
@@ -53,10 +57,14 @@ class _Species:
 
 @dataclass(slots=True)
 class _Found:
-    """What was read so far, by id."""
+    """The entries read so far, by id."""
 
     compounds: dict[str, Compound] = field(default_factory=dict)
     reactions: dict[str, Reaction] = field(default_factory=dict)
+    pathways: dict[str, list[str]] = field(default_factory=dict)
+    """Names of pathways by the BiGG ids of reactions, which the models share; one model has them."""
+    reaction_ids: dict[str, list[str]] = field(default_factory=dict)
+    """ModelSEED ids by the BiGG ids of reactions."""
     exactness: dict[str, int] = field(default_factory=dict)
     """By id, how many ids the species had that it was taken from: the fewer, the more it is meant itself."""
 
@@ -83,14 +91,62 @@ def read_models(paths: Sequence[Path]) -> tuple[Sequence[Compound], Sequence[Rea
             for element in _elements(file):
                 if element.tag.endswith("}species"):
                     _take_species(element, species, found)
-                else:
+                elif element.tag.endswith("}reaction"):
                     _take_reaction(element, species, found)
+                else:
+                    _take_pathway(element, found)
+    for bigg, pathways in found.pathways.items():
+        for item in found.reaction_ids.get(bigg, ()):
+            found.reactions[item] = found.reactions[item]._replace(pathways=tuple(pathways))
     return sorted(found.compounds.values()), sorted(found.reactions.values())
+
+
+def read_metabolites(paths: Sequence[Path]) -> list[Metabolite]:
+    """Return the metabolites of these models by their BiGG ids, each once, with the ModelSEED ids that they have.
+
+    Raises:
+        OSError, ET.ParseError: A file is not what its name says.
+    """
+    found: dict[str, Metabolite] = {}
+    for path in paths:
+        with gzip.open(path) as file:
+            for element in _elements(file):
+                if element.tag.endswith("}reaction"):
+                    break  # species come before reactions, and reactions are most of the file
+                if element.tag.endswith("}group"):
+                    continue
+                one = _metabolite(element)
+                known = found.setdefault(one.id, one)
+                found[one.id] = known._replace(compounds=tuple(dict.fromkeys((*known.compounds, *one.compounds))))
+    return list(found.values())
+
+
+def _metabolite(element: ET.Element) -> Metabolite:
+    formula = element.get(f"{_FBC}chemicalFormula", "")
+    charge = element.get(f"{_FBC}charge")
+    return Metabolite(
+        id=_bigg_id(element),
+        name=(element.get("name") or "").removesuffix(f" {formula}"),
+        formula=formula,
+        charge=None if charge is None else int(charge),
+        compounds=tuple(_compound_ids(element, _annotations(element))),
+    )
+
+
+def _bigg_id(element: ET.Element) -> str:
+    return _COMPARTMENT.sub("", element.get("id", ""))
+
+
+def _compound_ids(element: ET.Element, own: dict[str, list[str]]) -> list[str]:
+    """Return the ModelSEED ids of a species: the corrected ones, else those of its annotation."""
+    corrected = CORRECTED.get(_bigg_id(element))
+    annotated = own.pop(_COMPOUND, ())
+    return list(corrected) if corrected else sorted(item for item in annotated if COMPOUND_ID.fullmatch(item))
 
 
 def _elements(file: Any) -> Iterator[ET.Element]:
     for _, element in ET.iterparse(file):  # noqa: S314 - files of a package that is installed here
-        if element.tag.endswith(("}species", "}reaction")):
+        if element.tag.endswith(("}species", "}reaction", "}group")):
             yield element
             element.clear()
 
@@ -98,10 +154,10 @@ def _elements(file: Any) -> Iterator[ET.Element]:
 def _take_species(element: ET.Element, species: dict[str, _Species], found: _Found) -> None:
     # BiGG writes the formula behind some names, so that water is `H2O H2O`.
     own = _annotations(element)
-    ids = [item for item in own.pop(_COMPOUND, ()) if COMPOUND_ID.fullmatch(item)]
+    ids = _compound_ids(element, own)
     formula = element.get(f"{_FBC}chemicalFormula", "")
     name = (element.get("name") or element.get("id") or "").removesuffix(f" {formula}")
-    label = min(ids) if ids else element.get("id", "").removeprefix("M_")
+    label = ids[0] if ids else element.get("id", "").removeprefix("M_")
     species[element.get("id", "")] = _Species(label, name, element.get("compartment", ""))
     charge = element.get(f"{_FBC}charge")
     for item in ids:
@@ -127,6 +183,7 @@ def _take_species(element: ET.Element, species: dict[str, _Species], found: _Fou
 def _take_reaction(element: ET.Element, species: dict[str, _Species], found: _Found) -> None:
     own = _annotations(element)
     ids = [item for item in own.pop(_REACTION, ()) if REACTION_ID.fullmatch(item)]
+    found.reaction_ids.setdefault(element.get("id", ""), []).extend(ids)
     new = [item for item in ids if item not in found.reactions]
     if not new:
         return
@@ -148,6 +205,13 @@ def _take_reaction(element: ET.Element, species: dict[str, _Species], found: _Fo
             linked=(),
             aliases={_SOURCES[source]: tuple(names) for source, names in own.items() if source in _SOURCES},
         )
+
+
+def _take_pathway(element: ET.Element, found: _Found) -> None:
+    """Note the name of a group for its members; groups come before the reactions."""
+    name = element.get(f"{_GROUPS}name", "")
+    for member in element.iter(f"{_GROUPS}member"):
+        found.pathways.setdefault(member.get(f"{_GROUPS}idRef", ""), []).append(name)
 
 
 def _annotations(element: ET.Element) -> dict[str, list[str]]:

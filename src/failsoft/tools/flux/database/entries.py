@@ -1,4 +1,4 @@
-"""A compound and a reaction, as any of the sources describes them, and as the database gives them back."""
+"""Compounds and reactions as records, independent of their source."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["COMPOUND_ID", "REACTION_ID", "Aliases", "Compound", "Reaction", "elements"]
+__all__ = ["COMPOUND_ID", "REACTION_ID", "Aliases", "Compound", "Metabolite", "Reaction", "elements"]
 
 COMPOUND_ID = re.compile(r"cpd[0-9]{5}")
 REACTION_ID = re.compile(r"rxn[0-9]{5}")
@@ -20,8 +20,8 @@ class Compound(NamedTuple):
     """A compound.
 
     Args:
-        formula: Empty if nobody knows it.
-        charge: None if nobody knows it.
+        formula: Empty if unknown.
+        charge: None if unknown.
         linked: Ids of the compounds that an obsolete one was merged with.
     """
 
@@ -36,6 +36,20 @@ class Compound(NamedTuple):
     aliases: Aliases
 
 
+class Metabolite(NamedTuple):
+    """A metabolite by its BiGG id.
+
+    Args:
+        compounds: ModelSEED ids of the same metabolite, the usual one first; none where ModelSEED has no such compound.
+    """
+
+    id: str
+    name: str
+    formula: str
+    charge: int | None
+    compounds: tuple[str, ...]
+
+
 class Reaction(NamedTuple):
     """A reaction.
 
@@ -44,6 +58,7 @@ class Reaction(NamedTuple):
         definition: The same in names.
         reversibility: Which way it goes, judged by its energies: `>`, `<`, `=` both, `?` unknown.
         linked: Ids of the reactions that an obsolete one was merged with.
+        pathways: As the source names them: `PWY-7205 (CMP phosphorylation)`.
     """
 
     id: str
@@ -57,6 +72,7 @@ class Reaction(NamedTuple):
     is_obsolete: bool
     linked: tuple[str, ...]
     aliases: Aliases
+    pathways: tuple[str, ...] = ()
 
 
 def elements(formula: str) -> dict[str, int]:

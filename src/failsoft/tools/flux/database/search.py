@@ -1,7 +1,8 @@
-"""Search by name: exact labels first, then labels that begin with the words, then those that hold them somewhere."""
+"""Search by name: exact labels first, then prefixes, then substrings."""
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -10,12 +11,18 @@ from rapidfuzz import fuzz, process
 from failsoft.framework.text import printable
 from failsoft.tools.flux.database.building import NAME, folded
 
-__all__ = ["Found", "Kind", "alike", "search"]
+__all__ = ["Found", "Kind", "alike", "is_ec_number", "is_id", "search"]
 
 Kind: TypeAlias = Literal["compounds", "reactions"]
+_ID = {
+    "compounds": re.compile(r"(?:ex_)?cpd[\s_:-]*0*([0-9]{1,5})(?:[_\[][a-z][0-9]?\]?)?"),
+    "reactions": re.compile(r"rxn[\s_:-]*0*([0-9]{1,5})(?:[_\[][a-z][0-9]?\]?)?"),
+}
+_EC = re.compile(r"^ec[\s:]*(?=[0-9])")
+_ENZYME = re.compile(r"(ec[\s:]*)?[1-7](\.([0-9]{1,3}|-)){1,3}")
 _TRIGRAM = 3
 _QUERY_AT_MOST = 300
-"""Characters of a query that count; no label that anybody searches for is longer."""
+"""Characters of a query that count; labels are shorter."""
 _WORDS_AT_MOST = 12
 _LAST = "\U0010ffff"
 _NEAR_AT_MOST = 300
@@ -37,20 +44,70 @@ class Found(NamedTuple):
     total: int
 
 
+def is_id(kind: Kind, query: str) -> bool:
+    """Return whether a query is an id of this kind, in whatever case and with or without its leading zeros."""
+    return _ID[kind].fullmatch(_wanted(query)) is not None
+
+
+def is_ec_number(query: str) -> bool:
+    """Return whether a query is an EC number, also a partial one."""
+    return _ENZYME.fullmatch(_wanted(query)) is not None
+
+
 def search(connection: sqlite3.Connection, kind: Kind, query: str, limit: int) -> Found:
     """Return the entries with a label that holds every word of the query.
 
-    A formula or an id of another database has to be given in full. Entries that are in use come before obsolete ones,
-    short labels before long ones.
+    A formula, an EC number or an id has to be given in full; a reaction is also found by its pathways. Entries in use
+    come before obsolete ones, short labels before long ones.
     """
     wanted = _wanted(query)
+    numbered = _ID[kind].fullmatch(wanted)
+    if numbered is not None:
+        return _by_number(connection, kind, int(numbered[1]))
+    if kind == "reactions":
+        wanted = _EC.sub("", wanted)
     words = wanted.split(" ")[:_WORDS_AT_MOST]
     found = _search(connection, kind, wanted, words, limit)
     if not found.total:
         loose = [part for word in words for part in _parts(word)]
         if loose != words:
             found = _search(connection, kind, wanted, loose[:_WORDS_AT_MOST], limit)
-    return found
+    if not found.total and kind == "reactions":
+        found = _in_pathways(connection, words, limit)
+    return _usual_first(connection, query.strip(), found, limit) if kind == "compounds" else found
+
+
+def _by_number(connection: sqlite3.Connection, kind: Kind, number: int) -> Found:
+    """Return the entry of an id, written in whatever case and with or without its leading zeros."""
+    rows = connection.execute(f"SELECT number, name FROM {kind} WHERE number = ?", (number,)).fetchall()  # noqa: S608 - a word of ours
+    return Found(rows, len(rows))
+
+
+def _usual_first(connection: sqlite3.Connection, bigg: str, found: Found, limit: int) -> Found:
+    """Return the matches of a BiGG id with the usual compound first: several stereoisomers may list the same id."""
+    statement = """
+        SELECT c.number FROM metabolites m, json_each(m.compounds) e
+            JOIN compounds c ON c.number = CAST(substr(e.value, 4) AS INTEGER) WHERE m.id = ? ORDER BY e.key
+    """
+    usual = [number for (number,) in connection.execute(statement, (printable(bigg),))]
+    labels = dict(found.matches)
+    rest = [(number, label) for number, label in found.matches if number not in usual]
+    first = [(number, labels.get(number, bigg)) for number in usual]
+    return Found([*first, *rest][:limit], max(found.total, len(first) + len(rest)))
+
+
+def _in_pathways(connection: sqlite3.Connection, words: list[str], limit: int) -> Found:
+    """Return the reactions of pathways whose name or id holds every word."""
+    held = " AND ".join(f"instr(lower(p.label), :word{place})" for place in range(len(words)))
+    rows = connection.execute(
+        f"""
+        SELECT r.number, min(p.label), count(*) OVER () FROM pathways p
+            JOIN pathway_reactions m ON m.pathway = p.id JOIN reactions r ON r.number = m.number
+            WHERE {held} GROUP BY r.number ORDER BY r.is_obsolete, min(length(p.label)), r.number LIMIT :limit
+        """,  # noqa: S608 - names of ours; what the caller wrote is bound
+        {"limit": limit, **{f"word{place}": word for place, word in enumerate(words)}},
+    ).fetchall()
+    return Found([(number, label) for number, label, _ in rows], rows[0][2] if rows else 0)
 
 
 def alike(connection: sqlite3.Connection, kind: Kind, query: str, limit: int = 3) -> list[str]:

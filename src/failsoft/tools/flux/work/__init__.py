@@ -1,1 +1,1 @@
-"""What runs in the worker processes: the only place that loads cobra. The server knows its functions by name alone."""
+"""Tasks for worker processes, the only modules that load cobra. The server refers to them by name."""

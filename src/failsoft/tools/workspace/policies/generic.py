@@ -1,4 +1,4 @@
-"""The policy `generic`: no secrets, no merge markers, and nothing that only stands for work to be done."""
+"""The policy `generic`: no secrets, merge markers, stubs or TODO comments."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from failsoft.framework.redaction import TOKENS
-from failsoft.tools.workspace.policies.places import Lines
+from failsoft.framework.safe.redaction import TOKENS
+from failsoft.tools.workspace.policies.places import LineNumbers
 from failsoft.tools.workspace.policies.port import Finding
-from failsoft.tools.workspace.policies.stubs import stubs
+from failsoft.tools.workspace.policies.stubs import stubs, todo_comments
 
 __all__ = ["GenericPolicy"]
 
@@ -23,7 +23,15 @@ _PASSWORD = re.compile(
     r"""["']?\s{0,3}(?::[^=\n"']{0,40}=|:=|=>|[:=])\s{0,3}["'](?P<value>[^"'\s]{16,200})["']""",
     re.ASCII,
 )
-"""A literal under a name that says what it is; whether it is one by its looks is asked besides."""
+"""A literal assigned to a name like that of a secret; its entropy is checked separately."""
+_SETTING = re.compile(
+    r"""(?im)^[ \t-]{0,40}(?:export[ ]{1,3})?["']?(?<![\w.-])[\w.-]{0,60}"""
+    r"""(?:passw(?:or)?d|passphrase|secret|token|(?:api|access|private|secret|signing)[_-]?key)["']?"""
+    r"""[ \t]{0,3}[:=][ \t]{0,3}(?P<value>[^\s"'#]{8,200})[ \t]{0,20}(?:\#[^\n]*)?\r?$""",
+    re.ASCII,
+)
+"""An unquoted value of a settings file under a name that ends like that of a secret."""
+_SETTINGS_FILES = frozenset({".cfg", ".conf", ".env", ".ini", ".properties", ".toml", ".yaml", ".yml"})
 _MADE_UP = re.compile(
     r"(?i)example|placeholder|dummy|change|redacted|your|test|fake|sample|x{4}|\*{3}|0{6}|1234567|\.\.\."
 )
@@ -32,31 +40,49 @@ _BODY = re.compile(r"[A-Za-z0-9+/]{40}")
 _RUN = re.compile(r"[A-Za-z0-9]{10}")
 _BITS_AT_LEAST = 3.5
 """Bits of information in one character, below which a literal is a word rather than a key."""
+_BITS_OF_A_SETTING = 2.5
+"""Passwords in settings files are shorter than keys in code, and little else is named like that there."""
 
 
 class GenericPolicy:
-    """Looks at every text for keys and tokens, marks that a merge has left, and stubs.
+    """Finds keys and tokens, merge markers, stubs and TODO comments in every text.
 
-    A secret is what looks like one of the well-known kinds, or a literal under a name such as `api_key` that has no
-    words in it. Values that say that they are made up, and templates, are none.
+    A secret looks like one of the well-known kinds, or is a random literal under a name such as `api_key`, quoted in
+    code or unquoted in `.env`, YAML and the like. Examples, placeholders and templates are not secrets.
     """
 
     name = "generic"
+    rules = frozenset({"merge-marker", "secret", "stub", "todo"})
 
     def findings(self, path: str, text: str) -> Iterator[Finding]:
         """Yield each place, in the order of the rules."""
-        lines = Lines(text)
-        for start, end in _secrets(text):
-            first = lines.number(start)
-            yield Finding("secret", first, _SECRET, lines.number(max(start, end - 1)) - first + 1)
+        lines = LineNumbers(text)
+        ending = _ending(path)
+        for start, end in _secrets(text, is_settings=ending in _SETTINGS_FILES):
+            place = lines.place(start)
+            covered = lines.number(max(start, end - 1)) - place["line"] + 1
+            yield Finding(rule="secret", advice=_SECRET, lines=covered, **place)
         for marker in _MARKER.finditer(text):
-            yield Finding("merge-marker", lines.number(marker.start()), "resolve the conflict")
-        for offset, advice in stubs(PurePosixPath(path).suffix.lower(), text):
-            yield Finding("stub", lines.number(offset), advice)
+            yield Finding(rule="merge-marker", advice="resolve the conflict", **lines.place(marker.start()))
+        stub_lines: set[int] = set()
+        for offset, advice in stubs(ending, text):
+            finding = Finding(rule="stub", advice=advice, **lines.place(offset))
+            stub_lines.add(finding.line)
+            yield finding
+        for offset in todo_comments(ending, text):
+            finding = Finding(rule="todo", advice="do it, or leave the comment out", **lines.place(offset))
+            if finding.line not in stub_lines:
+                yield finding
 
 
-def _secrets(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where secrets stand, each place once."""
+def _ending(path: str) -> str:
+    """Return the ending of a file's name, in lower case with its dot; `.env` also for `.env.local` and the like."""
+    name = PurePosixPath(path).name.lower()
+    return ".env" if name == ".env" or name.startswith(".env.") else PurePosixPath(name).suffix
+
+
+def _secrets(text: str, *, is_settings: bool) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each secret once."""
     lowered = text.lower()
     seen: set[int] = set()
     for token in TOKENS:
@@ -70,21 +96,26 @@ def _secrets(text: str) -> Iterator[tuple[int, int]]:
         is_known = any(found.start() <= start < found.end() for start in seen)
         if not is_known and _is_random(value):
             yield found.span("value")
+    for found in _SETTING.finditer(text) if is_settings else ():
+        value = found["value"]
+        is_known = any(found.start() <= start < found.end() for start in seen)
+        if not is_known and _is_random(value, bits=_BITS_OF_A_SETTING):
+            yield found.span("value")
 
 
 def _is_real(token: str) -> bool:
-    """Return whether a well-known kind of token is one, and not its name or an example of one."""
+    """Return whether what looks like a well-known kind of token is one, and not an example of it."""
     if token.startswith("-----BEGIN"):
         return _BODY.search(token) is not None
     return not _MADE_UP.search(token) and _RUN.search(token) is not None and _bits(token) >= _BITS_AT_LEAST - 0.5
 
 
-def _is_random(value: str) -> bool:
+def _is_random(value: str, *, bits: float = _BITS_AT_LEAST) -> bool:
     has_both = any(one.isdigit() for one in value) and any(one.isalpha() for one in value)
-    return has_both and not _TEMPLATE.search(value) and not _MADE_UP.search(value) and _bits(value) >= _BITS_AT_LEAST
+    return has_both and not _TEMPLATE.search(value) and not _MADE_UP.search(value) and _bits(value) >= bits
 
 
 def _bits(text: str) -> float:
-    """Return how much a character of a text tells, in bits."""
+    """Return the entropy of a text, in bits per character."""
     counts = Counter(text)
     return -sum(count / len(text) * math.log2(count / len(text)) for count in counts.values())

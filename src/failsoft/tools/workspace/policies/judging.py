@@ -1,17 +1,18 @@
-"""The judgement on one write: what the policies find in the new content, less what the file had before."""
+"""Apply policies to a write: findings in the new content, without those that the file already had."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeAlias
 
 from failsoft.framework.errors import ToolError, ToolSystemError
+from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
-from failsoft.framework.violations import Violation
+from failsoft.tools.workspace.policies.errors import PolicyViolation, RustPolicyViolation
 from failsoft.tools.workspace.policies.port import Finding, Policy
-from failsoft.tools.workspace.policy_errors import PolicyViolation, RustPolicyViolation
 
 __all__ = ["judge"]
 
@@ -23,49 +24,70 @@ _ADVICE_AT_MOST = 200
 _Key: TypeAlias = tuple[str, str, str]
 
 
-def judge(policies: Sequence[Policy], path: str, new: bytes, old: bytes | None, *, parameter: str) -> list[str]:
-    """Return warnings on what the file has already and keeps; raise for what the write would bring in.
+def judge(
+    policies: Sequence[Policy],
+    path: str,
+    new: bytes,
+    old: bytes | None,
+    *,
+    parameter: str,
+    waived: Collection[str] = (),
+) -> list[str]:
+    """Return warnings on what the file keeps and what is waived; raise for what else the write would bring in.
 
     Args:
-        policies: Asked in this order; the first one that finds something gives the code.
+        policies: Called in this order; the first one that finds something gives the code.
         path: The file, relative to the workspace, with `/`.
         new: Its whole new content.
-        old: What is in it now; None for a new file.
+        old: Its current content; None for a new file.
         parameter: The argument that the content comes from.
+        waived: Rules that the plan of the write waives.
 
     Raises:
         POLICY_VIOLATION: The write would bring something in that a policy forbids.
-        RUST_POLICY_VIOLATION: The same, where the policy for Rust is the first to say so.
-        SYSTEM_ERROR: A policy broke, so that nobody knows what it would have said.
+        RUST_POLICY_VIOLATION: The same, where the policy for Rust is the first to find something.
+        SYSTEM_ERROR: A policy raised an exception, so that its judgement is unknown.
     """
     text = new.decode(errors="replace")
     found = [(policy.name, finding) for policy in policies for finding in _asked(policy, path, text)]
     if not found:
         return []
     before = _known(policies, path, old) if old is not None else Counter()
-    lines = text.split("\n")
+    keys = _Keys(text)
     fresh: list[tuple[str, Finding]] = []
-    kept: list[tuple[str, Finding]] = []
+    kept: list[Finding] = []
+    excused: list[Finding] = []
     for name, finding in found:
-        key = _key(name, finding, lines)
-        is_known = before[key] > 0
-        before[key] -= is_known
-        (kept if is_known else fresh).append((name, finding))
+        key = keys.of(name, finding)
+        if before[key] > 0:
+            before[key] -= 1
+            kept.append(finding)
+        elif finding.rule in waived:
+            excused.append(finding)
+        else:
+            fresh.append((name, finding))
     if fresh:
         raise _refused(fresh, parameter)
-    listed = ", ".join(f"line {one.line}: {bounded(one.rule, _RULE_AT_MOST)}" for _, one in kept[:_IN_WORDS_AT_MOST])
-    more = f" and {len(kept) - _IN_WORDS_AT_MOST} more" if len(kept) > _IN_WORDS_AT_MOST else ""
-    return [f"The file had this before, and still has it: {listed}{more}."]
+    return [
+        *([f"The file had this before, and still has it: {_listed(kept)}."] if kept else []),
+        *([f"The plan waives what this write brings in: {_listed(excused)}."] if excused else []),
+    ]
+
+
+def _listed(findings: Sequence[Finding]) -> str:
+    listed = ", ".join(f"line {one.line}: {_rule(one)}" for one in findings[:_IN_WORDS_AT_MOST])
+    more = f" and {len(findings) - _IN_WORDS_AT_MOST} more" if len(findings) > _IN_WORDS_AT_MOST else ""
+    return listed + more
 
 
 def _asked(policy: Policy, path: str, text: str) -> Iterator[Finding]:
-    """Yield what a policy finds. One that breaks stops the write: silence would pass for consent."""
+    """Yield what a policy finds. An exception in a policy stops the write: skipping it would allow anything."""
     try:
-        told: Iterable[Any] = policy.findings(path, text)
-        for finding in islice(told, _FINDINGS_AT_MOST):
+        findings: Iterable[Any] = policy.findings(path, text)
+        for finding in islice(findings, _FINDINGS_AT_MOST):
             if not isinstance(finding, Finding):
                 msg = f"a policy yields Finding, not {type(finding).__name__}"
-                raise TypeError(msg)  # noqa: TRY301 - told like any other mistake of the policy's
+                raise TypeError(msg)  # noqa: TRY301 - handled like any other mistake of the policy
             yield finding
     except ToolError as error:
         error.effect = error.effect or "none"
@@ -77,15 +99,26 @@ def _asked(policy: Policy, path: str, text: str) -> Iterator[Finding]:
 def _known(policies: Sequence[Policy], path: str, old: bytes) -> Counter[_Key]:
     """Return how often each finding is in the file already."""
     text = old.decode(errors="replace")
-    lines = text.split("\n")
-    return Counter(_key(policy.name, one, lines) for policy in policies for one in _asked(policy, path, text))
+    keys = _Keys(text)
+    return Counter(keys.of(policy.name, one) for policy in policies for one in _asked(policy, path, text))
 
 
-def _key(policy: str, finding: Finding, lines: Sequence[str]) -> _Key:
-    """Return what makes two findings the same: the rule, and the text that it is about, wherever it stands now."""
-    start = max(0, finding.line - 1)
-    covered = lines[start : start + max(1, finding.lines)]
-    return policy, finding.rule, "\n".join(line.strip() for line in covered)
+class _Keys:
+    """Keys of findings in one text: equal for the same rule on the same text, wherever it is.
+
+    The text is hashed once for each line: a line may be long, and have many findings.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        self._hashes: dict[tuple[int, int], str] = {}
+
+    def of(self, policy: str, finding: Finding) -> _Key:
+        start, count = max(0, finding.line - 1), max(1, finding.lines)
+        if (start, count) not in self._hashes:
+            covered = "\n".join(line.strip() for line in self._lines[start : start + count])
+            self._hashes[start, count] = hashlib.sha256(covered.encode(errors="replace")).hexdigest()
+        return policy, finding.rule, self._hashes[start, count]
 
 
 def _refused(fresh: Sequence[tuple[str, Finding]], parameter: str) -> ToolError:
@@ -93,19 +126,29 @@ def _refused(fresh: Sequence[tuple[str, Finding]], parameter: str) -> ToolError:
         Violation(
             path=parameter,
             reason="value",
-            message=f"line {finding.line}: {_rule(finding)}",
+            message=f"line {finding.line}, column {finding.column}: {_rule(finding)}",
             expected=bounded(finding.advice, _ADVICE_AT_MOST),
         )
         for _, finding in fresh[:_LISTED_AT_MOST]
     ]
-    told = "; ".join(
-        f"line {finding.line}: {_rule(finding)}, {bounded(finding.advice, _ADVICE_AT_MOST)}"
+    found = "; ".join(
+        f"line {finding.line}, column {finding.column}: {_rule(finding)}, {bounded(finding.advice, _ADVICE_AT_MOST)}"
         for _, finding in fresh[:_IN_WORDS_AT_MOST]
     )
     more = f"; and {len(fresh) - _IN_WORDS_AT_MOST} more" if len(fresh) > _IN_WORDS_AT_MOST else ""
     names = ", ".join(dict.fromkeys(bounded(name, _RULE_AT_MOST) for name, _ in fresh))
     kind = RustPolicyViolation if fresh[0][0] == "rust" else PolicyViolation
-    return kind(policies=names, found=told + more, violations=violations, effect="none")
+    findings = [
+        {
+            "line": finding.line,
+            "column": finding.column,
+            "rule": _rule(finding),
+            "policy": bounded(name, _RULE_AT_MOST),
+            "advice": bounded(finding.advice, _ADVICE_AT_MOST),
+        }
+        for name, finding in fresh[:_LISTED_AT_MOST]
+    ]
+    return kind(policies=names, found=found + more, findings=findings, violations=violations, effect="none")
 
 
 def _rule(finding: Finding) -> str:

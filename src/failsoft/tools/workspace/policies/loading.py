@@ -1,4 +1,4 @@
-"""The policies that the settings name: ours, and those of third parties in the entry-point group."""
+"""Loads the policies that the settings name: built-in ones, and those of third parties."""
 
 from __future__ import annotations
 
@@ -12,22 +12,36 @@ from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.text import bounded
 from failsoft.tools.workspace.policies.generic import GenericPolicy
 from failsoft.tools.workspace.policies.port import Policy
+from failsoft.tools.workspace.policies.python import PythonPolicy
 from failsoft.tools.workspace.policies.rust import RustPolicy
+from failsoft.tools.workspace.policies.typescript import TypeScriptPolicy
 
-__all__ = ["ENTRY_POINT_GROUP", "load_policies"]
+__all__ = ["ENTRY_POINT_GROUP", "load_policies", "rules_of"]
 
 ENTRY_POINT_GROUP = "failsoft.policies"
 _VARIABLE = "FAILSOFT_WORKSPACE_POLICIES"
-_BUILT_IN: dict[str, Callable[[], Policy]] = {"generic": GenericPolicy, "rust": RustPolicy}
+_BUILT_IN: dict[str, Callable[[], Policy]] = {
+    "generic": GenericPolicy,
+    "python": PythonPolicy,
+    "rust": RustPolicy,
+    "typescript": TypeScriptPolicy,
+}
 
 
 def load_policies(names: Sequence[str]) -> tuple[Policy, ...]:
     """Return the policies of these names, each once, in that order.
 
     Raises:
-        CONFIG_ERROR: There is no such policy, or it cannot be loaded: an unguarded server is worse than none.
+        CONFIG_ERROR: There is no such policy, or it cannot be loaded.
     """
     return tuple(_load(names))
+
+
+def rules_of(policies: Sequence[Policy]) -> frozenset[str] | None:
+    """Return the ids of all rules of some policies; None if one of them does not list its rules."""
+    if not all(hasattr(policy, "rules") for policy in policies):
+        return None
+    return frozenset(rule for policy in policies for rule in policy.rules)  # type: ignore[attr-defined]  # asked above
 
 
 def _load(names: Sequence[str]) -> Iterator[Policy]:
@@ -49,17 +63,17 @@ def sorted_points() -> list[EntryPoint]:
 
 
 def _loaded(name: str, point: EntryPoint) -> Policy:
-    """Return what an entry point stands for: a policy, or what makes one without arguments."""
+    """Return the policy of an entry point, which names one, or a callable that makes one."""
     try:
         found: Any = point.load()
         if inspect.isclass(found) or not isinstance(found, Policy):
             found = found()
     except Exception as error:
         issue = f"the policy '{bounded(name)}' of {_VARIABLE} cannot be loaded ({type(error).__name__})"
-        raise ConfigurationError(issue=issue, resolution="mend it, or leave it out of the setting") from error
+        raise ConfigurationError(issue=issue, resolution="correct it, or leave it out of the setting") from error
     if not isinstance(found, Policy):
         issue = f"the policy '{bounded(name)}' of {_VARIABLE} has no name or no findings(path, text)"
-        raise ConfigurationError(issue=issue, resolution="mend it, or leave it out of the setting")
+        raise ConfigurationError(issue=issue, resolution="correct it, or leave it out of the setting")
     return found
 
 

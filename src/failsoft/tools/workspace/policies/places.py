@@ -1,14 +1,14 @@
-"""Where something stands in a text: from offsets to line numbers."""
+"""Line and column numbers of offsets in a text."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 
-__all__ = ["Lines"]
+__all__ = ["LineNumbers"]
 
 
-class Lines:
-    """The lines of a text, which end with a line feed."""
+class LineNumbers:
+    """The lines of a text, each ended by a line feed."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0]
@@ -20,3 +20,8 @@ class Lines:
     def number(self, offset: int) -> int:
         """Return the line, from 1, that an offset is in."""
         return bisect_right(self._starts, offset)
+
+    def place(self, offset: int) -> dict[str, int]:
+        """Return the line and the column of an offset, both from 1, as the arguments of a `Finding`."""
+        line = self.number(offset)
+        return {"line": line, "column": offset - self._starts[line - 1] + 1}

@@ -1,4 +1,4 @@
-"""What a policy is, and what it finds. Third parties register theirs in the entry-point group `failsoft.policies`."""
+"""The interface of policies. Third parties register policies in the entry-point group `failsoft.policies`."""
 
 from __future__ import annotations
 
@@ -11,33 +11,38 @@ __all__ = ["Finding", "Policy"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One place where a text breaks a rule. It never holds what stands there: that may be a secret.
+    """One place where a text breaks a rule. It never holds the text itself, which may be a secret.
 
     Args:
-        rule: The name of the rule, in lower case (`merge-marker`).
+        rule: The id of the rule, in lower case (`merge-marker`), by which a plan may waive it.
         line: The first line, from 1.
-        advice: What to do instead, in words that go on after the rule.
-        lines: How many lines it covers; they decide whether it was in the file before.
+        advice: What to do instead, as a clause that follows the rule.
+        lines: How many lines it covers; their text decides whether the finding was in the file before.
+        column: The first column, from 1, in characters.
     """
 
     rule: str
     line: int
     advice: str
     lines: int = 1
+    column: int = 1
 
 
 @runtime_checkable
 class Policy(Protocol):
-    """Judges the whole new content of a file before it is written."""
+    """Judges the whole new content of a file before it is written.
+
+    A policy may also have `rules`, the ids of all its rules: then a plan that waives an unknown rule is refused.
+    """
 
     @property
     def name(self) -> str:
-        """What the settings call it."""
+        """Its name in the settings."""
 
     def findings(self, path: str, text: str) -> Iterable[Finding]:
-        """Return where the text breaks the rules; it runs in a worker thread, and touches no file.
+        """Return where the text breaks the rules. Called in a worker thread; it reads no file.
 
         Args:
             path: The file, relative to the workspace, with `/`.
-            text: Its whole new content; what is no UTF-8 stands in it as U+FFFD.
+            text: Its whole new content; bytes that are not UTF-8 are U+FFFD.
         """

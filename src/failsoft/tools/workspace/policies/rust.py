@@ -1,4 +1,4 @@
-"""The policy `rust`: no `unsafe`, and nothing that panics where a test would be the place for it."""
+"""The policy `rust`: no `unsafe`, no `static mut`, and no panics outside of tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from failsoft.tools.workspace.policies.places import Lines
+from failsoft.tools.workspace.policies.places import LineNumbers
 from failsoft.tools.workspace.policies.port import Finding
 from failsoft.tools.workspace.policies.rust_source import code_of, test_regions
 
@@ -23,33 +23,39 @@ _PANICKING = re.compile(
     """,
     re.VERBOSE,
 )
+_PANIC = re.compile(r"(?<!r#)\bpanic\s*!")
+_STATIC_MUT = re.compile(r"(?<!r#)\bstatic\s+mut\b")
 _SELF = re.compile(r"(?<![\w#.])self\Z")
 _INSTEAD = {
     "unsafe": "write it in safe Rust",
     "unwrap": "handle the other case, or pass it on with `?`",
     "expect": "handle the other case, or pass it on with `?`",
+    "panic": "return an error",
+    "static-mut": "use an atomic, a Mutex or a OnceLock",
 }
 
 
 class RustPolicy:
-    """No `unsafe` anywhere, and no `unwrap` or `expect` outside of tests, in files that end with `.rs`.
+    """No `unsafe` and no `static mut`, and outside of tests no `unwrap`, `expect` or `panic!`, in files named `*.rs`.
 
-    Comments, strings and raw strings are no code. Tests are files in a folder `tests` or named `tests.rs`, and items
+    Comments, strings and raw strings are not code. Tests are files in a folder `tests` or named `tests.rs`, and items
     that are compiled for tests only.
     """
 
     name = "rust"
+    rules = frozenset(_INSTEAD)
 
     def findings(self, path: str, text: str) -> Iterator[Finding]:
         """Yield each place, in the order of the rules."""
         if not path.lower().endswith(".rs"):
             return
-        code, lines = code_of(text), Lines(text)
-        for found in _UNSAFE.finditer(code):
-            yield _finding("unsafe", lines.number(found.start()))
+        code, lines = code_of(text), LineNumbers(text)
+        for rule, pattern in (("unsafe", _UNSAFE), ("static-mut", _STATIC_MUT)):
+            for found in pattern.finditer(code):
+                yield _finding(rule, lines, found.start())
         if _is_for_tests(path):
             return
-        places = list(_panicking(code))
+        places = sorted([*_panicking(code), *((found.start(), "panic") for found in _PANIC.finditer(code))])
         if not places:
             return
         tests = test_regions(code)
@@ -58,7 +64,7 @@ class RustPolicy:
             while region is not None and region.end <= offset:
                 region = next(tests, None)
             if region is None or offset < region.start:
-                yield _finding(rule, lines.number(offset))
+                yield _finding(rule, lines, offset)
 
 
 def _panicking(code: str) -> Iterator[tuple[int, str]]:
@@ -83,5 +89,5 @@ def _is_for_tests(path: str) -> bool:
     return "tests" in parts[:-1] or parts[-1:] == ("tests.rs",)
 
 
-def _finding(rule: str, line: int) -> Finding:
-    return Finding(rule, line, _INSTEAD[rule])
+def _finding(rule: str, lines: LineNumbers, offset: int) -> Finding:
+    return Finding(rule=rule, advice=_INSTEAD[rule], **lines.place(offset))

@@ -1,4 +1,4 @@
-"""Rust source, as far as a policy has to understand it: what is code, and which of it belongs to tests.
+"""A scanner for Rust source: separates code from comments and strings, and finds test code.
 
 Not a parser: comments, strings and characters are blanked, so that plain searches find code only. Where a text ends
 within one of them, it is no Rust that a compiler takes, and the rest counts as part of it.
@@ -65,7 +65,7 @@ def code_of(text: str) -> str:
         elif found["hashes"] is not None:
             closed = text.find('"' + found["hashes"], end)
             end = len(text) if closed < 0 else closed + 1 + len(found["hashes"])
-        # A lifetime is kept: what stands behind it must not run together with what stands before.
+        # A lifetime is kept, to separate the code before and after it.
         is_lifetime = text[start] == "'" and text[end - 1] != "'"
         parts.append(text[start:end] if is_lifetime else _blank(text[start:end]))
         done = end
@@ -149,7 +149,7 @@ def _parts(predicates: str) -> list[str]:
 
 
 def _is_at_top(code: str, start: int) -> bool:
-    """Return whether only attributes of the whole file stand before this one."""
+    """Return whether only inner attributes of the file precede this one."""
     done = 0
     while not code[done:start].isspace() and done < start:
         before = _ATTRIBUTE.search(code, done, start)
@@ -160,7 +160,7 @@ def _is_at_top(code: str, start: int) -> bool:
 
 
 def _end_of_item(code: str, start: int) -> int:
-    """Return the offset behind the item, statement, field or arm that an attribute before `start` stands on."""
+    """Return the end offset of the item, statement, field or arm that an attribute before `start` applies to."""
     start = _behind_attributes(code, start)
     needs_semicolon = _ENDS_AT_SEMICOLON.match(code, start) is not None
     is_item = _ITEM.match(code, start) is not None

@@ -1,14 +1,14 @@
-"""What stands for work to be done, by the ending of the file: what a language has for "not written yet"."""
+"""Stubs and TODO comments, by the ending of the file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
 
-from failsoft.tools.workspace.policies.places import Lines
+from failsoft.tools.workspace.policies.places import LineNumbers
 from failsoft.tools.workspace.policies.rust_source import code_of
 
-__all__ = ["stubs"]
+__all__ = ["stubs", "todo_comments"]
 
 _WRITE_IT = "write what is missing, or leave it out"
 _ABSTRACT = "write it, or mark the method with @abstractmethod"
@@ -35,7 +35,7 @@ _PASS = re.compile(r"^[ \t]*+(?:[^\n#]*:[ \t]*+)?(?:pass|\.\.\.)[ \t]*+\#[ \t]*+
 _RAISE = re.compile(r"^(?P<indent>[ \t]*)raise[ \t]+NotImplementedError\b", re.MULTILINE)
 _HEADER = re.compile(r"(?P<indent>[ \t]*)(?:async[ \t]+def|def|class)\b")
 _LINES_BACK_AT_MOST = 2_000
-"""How far up the head of a function is looked for."""
+"""How far up the head of a function is searched."""
 
 
 def stubs(ending: str, text: str) -> Iterator[tuple[int, str]]:
@@ -43,11 +43,42 @@ def stubs(ending: str, text: str) -> Iterator[tuple[int, str]]:
 
     Args:
         ending: Of the file's name, in lower case, with its dot.
-        text: What is in it.
+        text: Its content.
     """
     find = _BY_ENDING.get(ending)
     if find is not None:
         yield from find(text)
+
+
+_MARK = r"(?:TODO|FIXME|XXX|HACK)\b"
+_TODO_AFTER_SHARP = re.compile(rf"(?:^|(?<=\s))#[ \t]{{0,3}}{_MARK}", re.MULTILINE)
+_TODO_AFTER_SLASHES = re.compile(
+    rf"(?:(?:^|(?<=[\s;{{}}]))(?://[/!]?|/\*+)|^[ \t]{{0,80}}\*)[ \t]{{0,3}}@?{_MARK}", re.MULTILINE
+)
+_SHARP_COMMENTS = frozenset({".rb", ".sh", ".toml", ".yaml", ".yml"})
+_SLASH_COMMENTS = frozenset(
+    {
+        *(".c", ".cc", ".cjs", ".cpp", ".cs", ".cts", ".go", ".h", ".hpp", ".java", ".js", ".jsx", ".kt", ".kts"),
+        *(".mjs", ".mts", ".php", ".rs", ".scala", ".swift", ".ts", ".tsx"),
+    }
+)
+
+
+def todo_comments(ending: str, text: str) -> Iterator[int]:
+    """Yield the offset of each comment that begins with TODO, FIXME, XXX or HACK.
+
+    Args:
+        ending: Of the file's name, in lower case, with its dot.
+        text: Its content.
+    """
+    if ending == ".py":
+        if "#" in text:
+            text = _PYTHON_TEXT.sub(_without_text, text)
+        yield from (found.start() for found in _TODO_AFTER_SHARP.finditer(text))
+    elif ending in _SHARP_COMMENTS:
+        yield from (found.start() for found in _TODO_AFTER_SHARP.finditer(text))
+    elif ending in _SLASH_COMMENTS:
+        yield from (found.start() for found in _TODO_AFTER_SLASHES.finditer(text))
 
 
 def _in_rust(text: str) -> Iterator[tuple[int, str]]:
@@ -61,19 +92,19 @@ def _in_python(text: str) -> Iterator[tuple[int, str]]:
     code = _PYTHON_TEXT.sub(_without_text, text)
     for found in _PASS.finditer(code):
         yield found.start(), _WRITE_IT
-    numbers, lines = Lines(code), code.split("\n")
+    numbers, lines = LineNumbers(code), code.split("\n")
     for found in _RAISE.finditer(code):
         if not _is_abstract(lines, numbers.number(found.start()) - 1, len(found["indent"].expandtabs())):
             yield found.end("indent"), _ABSTRACT
 
 
 def _without_text(found: re.Match[str]) -> str:
-    """Return blanks for a string, with its lines; a comment stays."""
+    """Return blanks for a string, line feeds kept; a comment stays."""
     return found[0] if found["comment"] is not None else re.sub(r"[^\n]", " ", found[0])
 
 
 def _is_abstract(lines: list[str], number: int, width: int) -> bool:
-    """Return whether the function around a line stands under `@abstractmethod`: it is meant to have no body."""
+    """Return whether the function around a line is decorated with `@abstractmethod`, and so needs no body."""
     is_decorated = False
     for line in reversed(lines[max(0, number - _LINES_BACK_AT_MOST) : number]):
         if is_decorated:

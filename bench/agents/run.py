@@ -1,0 +1,238 @@
+"""Tasks completed, calls, bytes read and wrong effects: scripted agents on our server and on its peers.
+
+    python bench/agents/run.py [--set NAME]... [--quick] [--undone] [--json]
+
+The agents know their goal and the arguments that they meant; of the tools they know what the answers say (`agent.py`).
+A task is completed if its effect was made exactly once, or if the agent stopped where nothing helps. Rows of our server
+differ in what the agent reads: the JSON text, the lean text, or the structured content.
+
+The sets: `wrapped` (handlers around httpx, SQLite and a program), `shipped` (docs, edit and workspace), `flux`, and
+those that were written before they were run, `held-out-wrapped`, `held-out` and `held-out-flux`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import dataclasses
+import json
+import logging
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from agent import Agent
+from held_out import held_out_flux_tasks, held_out_tasks, held_out_wrapped_tasks
+from readers import Advice, read_any_text, read_json_text, read_lean_text, read_structured
+from servers import CONTENDERS, FASTMCP, connect
+from shipped import FILES, OTHER_FILES, Shipped, shipped_contenders
+from shipped_tasks import flux_tasks, shipped_tasks
+from tasks import Task, reached, tasks
+from world import World
+
+CALLS_AT_MOST = 6
+WORLD_FAULTS = frozenset({"crash", "hostile", "program", "outage", "limited", "broken", "slow"})
+QUICK_STEP = 18
+READERS: dict[str, Callable[[str, Any], Advice]] = {
+    "failsoft, json text": read_json_text,
+    "failsoft, lean text": read_lean_text,
+    "failsoft, structured": read_structured,
+    FASTMCP: read_any_text,
+    "MCPServer (SDK)": read_any_text,
+}
+SETS: dict[str, Callable[[], list[Task]]] = {
+    "wrapped": tasks,
+    "shipped": shipped_tasks,
+    "flux": flux_tasks,
+    "held-out-wrapped": held_out_wrapped_tasks,
+    "held-out": held_out_tasks,
+    "held-out-flux": held_out_flux_tasks,
+}
+
+
+@dataclass(slots=True)
+class Score:
+    """What became of the tasks of one contender."""
+
+    tasks: int = 0
+    completed: int = 0
+    calls: int = 0
+    read_bytes: int = 0
+    wrong_effects: int = 0
+    failure_bytes: list[int] = field(default_factory=list)
+    violation_bytes: list[int] = field(default_factory=list)
+    result_bytes: list[int] = field(default_factory=list)
+    steps: int = 0
+    misled: list[str] = field(default_factory=list)
+    refused: int = 0
+    repaired: int = 0
+    unrepaired: list[str] = field(default_factory=list)
+    undone: list[str] = field(default_factory=list)
+
+
+class Bench:
+    """The worlds of one set of tasks; a flux toolset is made once, since loading a model takes seconds."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.flux: tuple[Any, str] | None = None
+        self.make = shipped_contenders()
+
+    async def world(self, task: Task, contender: str) -> tuple[World | Shipped, Any]:
+        """Return a new world, and a server for it."""
+        if self.name.endswith("wrapped"):
+            world = World(task.fault)
+            return world, CONTENDERS[contender](world)
+        settings = {"text": "lean"} if "lean" in contender else {}
+        if self.name.endswith("flux"):
+            self.flux = await _flux_with_model(**settings)
+        files = OTHER_FILES if self.name == "held-out" else FILES
+        shipped = Shipped(files, task.fault, self.flux, **settings)
+        return shipped, self.make[contender](shipped)
+
+
+async def _prepared(world: World | Shipped, task: Task, call: Any) -> Task:
+    """Return the task in the names of its world, whose sessions are begun through `call` if it is our server's."""
+    if not isinstance(world, Shipped):
+        return task
+    await world.prepare(call)
+    meant, first = ((tool, world.filled(arguments)) for tool, arguments in (task.meant, task.first))
+    return dataclasses.replace(task, meant=meant, first=first)
+
+
+_FLUX: dict[str, tuple[Any, str]] = {}
+
+
+async def _flux_with_model(**settings: Any) -> tuple[Any, str]:
+    from failsoft import Runtime  # noqa: PLC0415 - the other sets need none of it
+    from failsoft.framework.services.settings import Settings  # noqa: PLC0415 - the same
+    from failsoft.tools.flux import Flux  # noqa: PLC0415 - the same
+
+    key = str(settings)
+    if key not in _FLUX:
+        flux = Flux(Path(tempfile.gettempdir()), runtime=Runtime(settings=Settings(**settings)))
+        loaded = await flux.execute_with_error_handling("load_model", {"name": "textbook"})
+        _FLUX[key] = flux, loaded.unwrap()["model_id"]
+    return _FLUX[key]
+
+
+async def attempt(task: Task, name: str, score: Score, bench: Bench) -> None:
+    """Let an agent do one task on a new world."""
+    world, server = await bench.world(task, name)
+    async with AsyncExitStack() as stack:
+        call = await connect(server, stack, is_fastmcp=name == FASTMCP)
+        task = await _prepared(world, task, call if "failsoft" in name else None)
+        agent = Agent(task, READERS[name], str(world.folder) if isinstance(world, Shipped) else "")
+        has_stopped = await _pursue(agent, call, score, task)
+    score.tasks += 1
+    wanted = {task.effect: 1} if task.effect else {}
+    wrong = any(count > wanted.get(effect, 0) for effect, count in world.effects.items())
+    score.wrong_effects += wrong
+    is_right = (agent.is_done and reached(task, world)) or (task.stops and has_stopped and not wrong)
+    score.completed += is_right
+    if not is_right:
+        score.undone.append(task.name)
+    if isinstance(world, Shipped):
+        world.close()
+
+
+async def _pursue(agent: Agent, call: Any, score: Score, task: Task) -> bool:
+    """Return whether the agent stopped of itself."""
+    was_refused = False
+    for turn in range(CALLS_AT_MOST):
+        is_error, text, structured = await call(agent.tool, dict(agent.arguments))
+        score.calls += 1
+        tree = json.dumps(structured, ensure_ascii=False, separators=(",", ":")).encode()
+        read = tree if agent.read is read_structured else text.encode()
+        score.read_bytes += len(read)
+        score.steps += agent.follows
+        if agent.follows and is_error and task.fault not in WORLD_FAULTS:
+            score.misled.append(f"{task.name}: {agent.tool} {json.dumps(agent.arguments)[:150]} -> {text[:200]}")
+        if was_refused:
+            score.repaired += not is_error
+            if is_error:
+                score.unrepaired.append(task.name)
+        was_refused = turn == 0 and is_error and _measure(score, text, structured, len(tree))
+        score.refused += was_refused
+        if not (agent.after_failure(text, structured) if is_error else agent.after_success(text, structured)):
+            return is_error
+    return False
+
+
+def _measure(score: Score, text: str, structured: Any, tree_bytes: int) -> bool:
+    """Note the sizes of a first failure; return whether it refused the arguments, violation by violation."""
+    score.failure_bytes.append(len(text.encode()))
+    score.result_bytes.append(len(text.encode()) + tree_bytes)
+    error = structured.get("error", structured) if isinstance(structured, dict) else {}
+    violations = error.get("violations") if isinstance(error, dict) else None
+    if violations:
+        score.violation_bytes.append(len(json.dumps(violations, ensure_ascii=False, separators=(",", ":")).encode()))
+    return bool(violations)
+
+
+def _median(sizes: list[int]) -> float:
+    return statistics.median(sizes) if sizes else 0
+
+
+async def main() -> None:
+    """Run the tasks on all contenders and print a table a set."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--set", action="append", choices=list(SETS), dest="sets", help="by default all but flux")
+    parser.add_argument("--quick", action="store_true", help=f"every {QUICK_STEP}th task only")
+    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    parser.add_argument("--undone", action="store_true", help="name the tasks that were not completed, and bad steps")
+    parser.add_argument("--ours", action="store_true", help="leave the peers out")
+    options = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    found: dict[str, dict[str, Any]] = {}
+    for chosen in options.sets or [name for name in SETS if "flux" not in name]:
+        scores = await _scores(chosen, is_quick=options.quick, is_ours=options.ours)
+        _print(chosen, scores, is_long=options.undone)
+        found[chosen] = {name: dataclasses.asdict(score) for name, score in scores.items()}
+    if options.json:
+        print(json.dumps(found))
+
+
+async def _scores(chosen: str, *, is_quick: bool, is_ours: bool) -> dict[str, Score]:
+    bench = Bench(chosen)
+    scores = {name: Score() for name in READERS if "failsoft" in name or not is_ours}
+    for name, score in scores.items():
+        try:
+            for task in SETS[chosen]()[:: QUICK_STEP if is_quick else 1]:
+                await attempt(task, name, score, bench)
+        except ImportError as missing:
+            print(f"{name}: not installed ({missing.name})")
+    return scores
+
+
+def _print(chosen: str, scores: dict[str, Score], *, is_long: bool) -> None:
+    print(
+        f"\n{chosen:<24}{'completed':>12}{'calls/task':>12}{'bytes/task':>12}{'wrong':>8}{'failure':>10}{'misled':>8}"
+    )
+    for name, score in scores.items():
+        if not score.tasks:
+            continue
+        share, calls, read = (
+            f"{score.completed}/{score.tasks}",
+            score.calls / score.tasks,
+            score.read_bytes / score.tasks,
+        )
+        sizes = f"{_median(score.failure_bytes):>10.0f}{f'{len(score.misled)}/{score.steps}':>8}"
+        print(f"{name:<24}{share:>12}{calls:>12.2f}{read:>12.0f}{score.wrong_effects:>8}{sizes}")
+        if is_long:
+            print(f"   violations {_median(score.violation_bytes)}, result {_median(score.result_bytes)}, ", end="")
+            print(f"repaired {score.repaired}/{score.refused}")
+            print("   undone:", ", ".join(score.undone))
+            print("   unrepaired:", ", ".join(score.unrepaired))
+            print("   misled:", *score.misled, sep="\n      ")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

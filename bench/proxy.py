@@ -1,0 +1,171 @@
+"""What `failsoft proxy` costs before another server: over stdio against the bare server, over HTTP against a relay.
+
+The server is npm's `server-everything`, the relay is PyPI's `mcp-proxy`; `scripts/foreign_servers.sh` installs both.
+Over HTTP each has a process of the server behind it, and clients of the legacy era call over kept connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import statistics
+import sys
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from load import Clients
+from mcp import Client, StdioServerParameters
+from measure import Contender, Figure, figure, interleave, options, report
+
+ROUNDS, QUICK_ROUNDS = 20, 1
+CALLS, QUICK_CALLS = 50, 8
+HTTP_CALLS, QUICK_HTTP_CALLS = 240, 16
+CLIENTS = 8
+VERSION = "2025-06-18"
+FOLDER = Path(os.environ.get("FOREIGN_SERVERS", Path.home() / ".cache" / "failsoft-foreign-servers"))
+SERVER = ["node", str(FOLDER / "node_modules" / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js")]
+PROXY = [sys.executable, "-m", "failsoft", "proxy"]
+RELAY = [str(FOLDER / "relay" / "bin" / "mcp-proxy"), "--pass-environment", "--log-level", "ERROR"]
+ECHO = {"name": "echo", "arguments": {"message": "hello"}}
+LISTENING_S = 30.0
+
+
+async def over_stdio(*, rounds: int, times: int) -> list[Figure]:
+    """Return what the proxy adds to a call of the SDK's client, at the median."""
+    latencies: dict[str, list[float]] = {}
+    async with AsyncExitStack() as stack:
+        contenders: dict[str, Contender] = {}
+        for name, command in {"bare": SERVER, "proxied": [*PROXY, "--", *SERVER]}.items():
+            parameters = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+            client = await stack.enter_async_context(Client(parameters, mode="legacy", cache=None))
+            contenders[name] = _timed(client, latencies.setdefault(name, []))
+        await interleave(contenders, rounds=rounds, times=times)
+    bare, proxied = (
+        [1e3 * statistics.median(one[number : number + times]) for number in range(times, len(one), times)]
+        for one in (latencies["bare"], latencies["proxied"])
+    )
+    added = [with_us - without for with_us, without in zip(proxied, bare, strict=True)]
+    return [
+        figure("stdio, bare server, p50", bare, "ms"),
+        figure("stdio, the proxy adds, p50", added, "ms", goal="<= 1.5"),
+    ]
+
+
+def _timed(client: Client, latencies: list[float]) -> Contender:
+    async def call(times: int) -> None:
+        for _ in range(times):
+            began = time.perf_counter()
+            await client.call_tool("echo", {"message": "hello"})
+            latencies.append(time.perf_counter() - began)
+
+    return call
+
+
+async def over_http(*, rounds: int, times: int) -> list[Figure]:
+    """Return the throughput of the proxy and of the relay, each before a server over stdio."""
+    async with AsyncExitStack() as stack:
+        contenders: dict[str, Contender] = {}
+        for name, command in {
+            "failsoft proxy": [*PROXY, "--transport", "http", "--port", "PORT", "--", *SERVER],
+            "mcp-proxy": [*RELAY, "--port", "PORT", "--", *SERVER],
+        }.items():
+            port = await stack.enter_async_context(_listening(command))
+            clients = []
+            for _ in range(CLIENTS):  # the ids of requests are those of a session
+                sent = _request(port, ECHO, await asyncio.to_thread(_session, port))
+                clients.append(await stack.enter_async_context(Clients(port, 1, sent)))
+            contenders[name] = _together(clients)
+        seconds = await interleave(contenders, rounds=rounds, times=times)
+    ratios = [relay / own for own, relay in zip(seconds["failsoft proxy"], seconds["mcp-proxy"], strict=True)]
+    found = [figure(f"HTTP, {name}", [1 / value for value in taken], "calls/s") for name, taken in seconds.items()]
+    return [*found, figure(f"HTTP throughput, {CLIENTS} clients", ratios, "of mcp-proxy", goal=">= 0.9")]
+
+
+def _together(clients: Sequence[Clients]) -> Contender:
+    async def call(times: int) -> None:
+        await asyncio.gather(*(one.calls(times // len(clients)) for one in clients))
+
+    return call
+
+
+@asynccontextmanager
+async def _listening(command: list[str]) -> AsyncIterator[int]:
+    """Run a server and yield its port once it accepts connections."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    words = [str(port) if word == "PORT" else word for word in command]
+    process = await asyncio.create_subprocess_exec(*words, stderr=asyncio.subprocess.DEVNULL)
+    try:
+        async with asyncio.timeout(LISTENING_S):
+            while True:
+                try:
+                    _, writer = await asyncio.open_connection("127.0.0.1", port)
+                except OSError:
+                    await asyncio.sleep(0.05)
+                else:
+                    writer.close()
+                    break
+        yield port
+    finally:
+        process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), LISTENING_S / 6)
+        except TimeoutError:  # the relay waits for its clients
+            process.kill()
+            await process.wait()
+
+
+def _session(port: int) -> str:
+    """Return the id of a session, begun as a legacy client does; empty for a server without sessions."""
+    info = {"name": "bench", "version": "1"}
+    params = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": info}
+    with _post(port, {"id": 0, "method": "initialize", "params": params}, "") as answer:
+        session = str(answer.headers.get("mcp-session-id", ""))
+    _post(port, {"method": "notifications/initialized"}, session).close()
+    return session
+
+
+def _post(port: int, message: dict[str, Any], session: str) -> Any:
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/mcp", body, _headers(session))
+    return urllib.request.urlopen(request, timeout=30)  # noqa: S310 - loopback
+
+
+def _request(port: int, params: dict[str, Any], session: str) -> bytes:
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    headers = {"Host": f"127.0.0.1:{port}", **_headers(session), "Content-Length": str(len(body))}
+    lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
+    return f"POST /mcp HTTP/1.1\r\n{''.join(lines)}\r\n".encode() + body
+
+
+def _headers(session: str) -> dict[str, str]:
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+        "MCP-Protocol-Version": VERSION,
+    }
+    return {**headers, "Mcp-Session-Id": session} if session else headers
+
+
+async def measure(*, rounds: int, times: int, http_times: int) -> list[Figure]:
+    """Return all figures."""
+    return await over_stdio(rounds=rounds, times=times) + await over_http(rounds=rounds, times=http_times)
+
+
+def main() -> None:
+    """Measure and print."""
+    given: Any = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
+    sizes = {"times": QUICK_CALLS, "http_times": QUICK_HTTP_CALLS} if given.quick else {}
+    sizes = sizes or {"times": CALLS, "http_times": HTTP_CALLS}
+    report(given, "The proxy", asyncio.run(measure(rounds=given.rounds, **sizes)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""A package of its own that adds one of each part."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from failsoft import BaseTool, NotFound, Public, RecoveryResult, ToolError, ToolsetSettings, Unavailable, operation
+from failsoft.framework.wire.tool_response import ToolResponseFormat
+
+
+# --8<-- [start:error]
+class ShelfNotFound(NotFound):
+    """There is no shelf of that number.
+
+    Raised when: the number is above that of the last shelf.
+    Caller: choose a number that exists.
+    Operator: nothing to do.
+    """
+
+    shelf: Public[int]
+    code: ClassVar[str] = "ACME_SHELF_NOT_FOUND"
+    message: str = "There is no shelf {shelf}."
+    since: ClassVar[str] = "1.0.0"
+
+
+# --8<-- [end:error]
+
+
+# --8<-- [start:strategy]
+class Nearest:
+    """A strategy: answers with the last shelf in place of one that does not exist."""
+
+    name = "nearest"
+
+    async def attempt(self, error: ToolError, call: Any) -> RecoveryResult | None:
+        last = call.toolset.settings.shelves
+        return RecoveryResult(await call.retry(shelf=last), "Took the last shelf.", changed={"shelf": last})
+
+
+# --8<-- [end:strategy]
+
+
+# --8<-- [start:format]
+class ShoutingFormat(ToolResponseFormat):
+    """A wire format: the default one under another name, in capitals."""
+
+    name = "shouting"
+
+    def failure(self, failure: Any, metadata: Any) -> dict[str, Any]:
+        return {**super().failure(failure, metadata), "shout": failure.message.upper()}
+
+
+# --8<-- [end:format]
+
+
+# --8<-- [start:normaliser]
+class FlakyDriverError(Exception):
+    """What the driver of this package raises."""
+
+
+def from_exception(exc: BaseException) -> ToolError | None:
+    """Normalise the driver's error."""
+    return Unavailable(message="The shelf robot is off.") if isinstance(exc, FlakyDriverError) else None
+
+
+# --8<-- [end:normaliser]
+
+
+# --8<-- [start:setting]
+class AcmeSettings(ToolsetSettings):
+    """Settings: FAILSOFT_ACME_..."""
+
+    shelves: int = 3
+
+
+# --8<-- [end:setting]
+
+
+# --8<-- [start:toolset]
+class Acme(BaseTool):
+    """Shelves in a store."""
+
+    Settings = AcmeSettings
+
+    @operation(read_only=True)
+    async def look(self, shelf: int) -> str:
+        """Return what is on a shelf."""
+        if shelf > self.settings.shelves:
+            raise ShelfNotFound(shelf=shelf)
+        if shelf == 0:
+            raise FlakyDriverError
+        return f"shelf {shelf}"
+
+    @operation(read_only=True, recovery=[Nearest()])
+    async def look_near(self, shelf: int) -> str:
+        """Return what is on a shelf, or on the last one."""
+        if shelf > self.settings.shelves:
+            raise ShelfNotFound(shelf=shelf)
+        return f"shelf {shelf}"
+
+
+# --8<-- [end:toolset]
+
+
+# --8<-- [start:command]
+def shelves(first: int = 1) -> None:
+    """Print the numbers of the shelves, from the first."""
+    last = AcmeSettings().shelves
+    if first > last:
+        raise ShelfNotFound(shelf=first)
+    print(*range(first, last + 1))
+
+
+# --8<-- [end:command]

@@ -1,0 +1,32 @@
+# --8<-- [start:tool]
+from typing import Any
+
+from failsoft import NOT_DONE, BaseTool, CallContext, operation
+
+
+class Shop(BaseTool):
+    """Takes payments."""
+
+    def __init__(self, charges: dict[str, int]) -> None:
+        self.charges = charges
+
+    @operation(timeout=10)
+    async def pay(self, order: str, amount: int, call: CallContext) -> str:
+        """Pay an order."""
+
+        async def charge() -> str:
+            self.charges[order] = amount  # a request to the provider that takes the money
+            return f"charge-{order}"
+
+        async def find() -> Any:
+            return f"charge-{order}" if order in self.charges else NOT_DONE  # a request that only looks
+
+        receipt: str = await call.effect("charge", run=charge, probe=find)
+        return receipt
+
+
+# --8<-- [end:tool]
+
+import asyncio
+
+print((asyncio.run(Shop({}).pay(order="a1", amount=5))).data)

@@ -1,0 +1,148 @@
+# Made by scripts/reference.py from `_FACE` in __init__.py.
+
+from failsoft._version import __version__ as __version__
+from failsoft.framework.answer.failure import (
+    Failure as Failure,
+)
+from failsoft.framework.answer.governance import (
+    Governance as Governance,
+)
+from failsoft.framework.answer.response import (
+    Failed as Failed,
+    Success as Success,
+    ToolResponse as ToolResponse,
+)
+from failsoft.framework.arguments.signature import (
+    Fault as Fault,
+    Reference as Reference,
+)
+from failsoft.framework.audit.trail import (
+    AuditLog as AuditLog,
+)
+from failsoft.framework.call.chain import (
+    Middleware as Middleware,
+    Proceed as Proceed,
+)
+from failsoft.framework.call.context import (
+    CallContext as CallContext,
+)
+from failsoft.framework.call.effects import (
+    NOT_DONE as NOT_DONE,
+)
+from failsoft.framework.errors import (
+    AlreadyExists as AlreadyExists,
+    ApprovalRequired as ApprovalRequired,
+    AuditLockFailed as AuditLockFailed,
+    AuditLogFailed as AuditLogFailed,
+    BadOutput as BadOutput,
+    BootstrapFailure as BootstrapFailure,
+    CircuitOpen as CircuitOpen,
+    ConfigurationError as ConfigurationError,
+    Conflict as Conflict,
+    DatabaseError as DatabaseError,
+    DeadlineExceeded as DeadlineExceeded,
+    DocumentLoadError as DocumentLoadError,
+    DocumentNotFound as DocumentNotFound,
+    IdempotencyConflict as IdempotencyConflict,
+    IdempotencyInProgress as IdempotencyInProgress,
+    IdempotencyKeyInvalid as IdempotencyKeyInvalid,
+    IdempotencyOutcomeUnknown as IdempotencyOutcomeUnknown,
+    Infeasible as Infeasible,
+    InitializationError as InitializationError,
+    InternalError as InternalError,
+    InvalidArgument as InvalidArgument,
+    InvalidParameter as InvalidParameter,
+    InvariantViolation as InvariantViolation,
+    MultipleErrors as MultipleErrors,
+    NextStep as NextStep,
+    NotFound as NotFound,
+    NotImplementedTool as NotImplementedTool,
+    Overloaded as Overloaded,
+    PermissionDenied as PermissionDenied,
+    PreconditionFailed as PreconditionFailed,
+    Public as Public,
+    QuotaExhausted as QuotaExhausted,
+    RateLimited as RateLimited,
+    ReportedFailure as ReportedFailure,
+    ResultTooLarge as ResultTooLarge,
+    SearchError as SearchError,
+    SelfAuditFailure as SelfAuditFailure,
+    StorageError as StorageError,
+    Timeout as Timeout,
+    ToolError as ToolError,
+    ToolSystemError as ToolSystemError,
+    Unauthenticated as Unauthenticated,
+    Unavailable as Unavailable,
+    UnknownError as UnknownError,
+    UnknownTool as UnknownTool,
+    Unsupported as Unsupported,
+    UpstreamError as UpstreamError,
+    ValidationFailed as ValidationFailed,
+)
+from failsoft.framework.errors.violations import (
+    Violation as Violation,
+)
+from failsoft.framework.observability.logs import (
+    configure_logging as configure_logging,
+)
+from failsoft.framework.services.events import (
+    AttemptEvent as AttemptEvent,
+    BudgetEvent as BudgetEvent,
+    CircuitEvent as CircuitEvent,
+    IdempotencyEvent as IdempotencyEvent,
+    RecoveryEvent as RecoveryEvent,
+    StateStoreEvent as StateStoreEvent,
+)
+from failsoft.framework.services.settings import (
+    Settings as Settings,
+)
+from failsoft.framework.services.toolset_settings import (
+    ToolsetSettings as ToolsetSettings,
+)
+from failsoft.framework.standalone.error_handler import (
+    ErrorContext as ErrorContext,
+    ErrorHandler as ErrorHandler,
+)
+from failsoft.framework.standalone.error_response import (
+    ErrorResponse as ErrorResponse,
+    ErrorResponseFactory as ErrorResponseFactory,
+)
+from failsoft.framework.standalone.system_error import (
+    SystemErrorFactory as SystemErrorFactory,
+)
+from failsoft.framework.tool.base import (
+    BaseTool as BaseTool,
+)
+from failsoft.framework.tool.offers import (
+    completion as completion,
+    prompt as prompt,
+    resource as resource,
+)
+from failsoft.framework.tool.operation import (
+    operation as operation,
+)
+from failsoft.framework.tool.runtime import (
+    Runtime as Runtime,
+)
+from failsoft.recovery import (
+    AlternatePaths as AlternatePaths,
+    AttemptTimeout as AttemptTimeout,
+    Bulkhead as Bulkhead,
+    Chaos as Chaos,
+    CircuitBreaker as CircuitBreaker,
+    Fallback as Fallback,
+    Hedge as Hedge,
+    Idempotency as Idempotency,
+    RateLimit as RateLimit,
+    RecoveryManager as RecoveryManager,
+    RecoveryResult as RecoveryResult,
+    RepairArguments as RepairArguments,
+    Retry as Retry,
+    RetryBudget as RetryBudget,
+    StaleCache as StaleCache,
+)
+from failsoft.server import (
+    asgi_app as asgi_app,
+    mcp_server as mcp_server,
+    serve as serve,
+)

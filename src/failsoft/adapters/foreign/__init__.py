@@ -1,0 +1,1 @@
+"""Foreign tools, which were not written with `@operation`, run through the same chain."""

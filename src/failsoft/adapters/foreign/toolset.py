@@ -1,0 +1,131 @@
+"""`ForeignTools`: a toolset whose operations are foreign tools, added when they are discovered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from loguru import logger
+
+from failsoft.adapters.foreign.tool import ForeignTool
+from failsoft.framework.answer.result import Result
+from failsoft.framework.arguments.json_schema import JsonSchemaArguments
+from failsoft.framework.arguments.signature import read_parameters
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.ports import Arguments
+from failsoft.framework.tool.base import BaseTool
+from failsoft.framework.tool.binding import bind
+from failsoft.framework.tool.bound_operation import BoundOperation
+from failsoft.framework.tool.declaration import Declaration, Interface
+from failsoft.framework.tool.runtime import Runtime
+from failsoft.framework.tool.toolbox import Toolbox
+
+__all__ = ["ForeignTools"]
+
+_COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf", "then"})
+"""Keywords at a schema's root that may list properties elsewhere than under `properties`."""
+
+
+class ForeignTools(BaseTool):
+    """The tools of one foreign server.
+
+    Args:
+        name: The label in metrics, logs and failures, usually the server's name.
+        runtime: The surroundings of its calls; the process-wide default if left out.
+    """
+
+    _adds_operations: ClassVar[bool] = True
+    roots = (Path("/"),)  # what a foreign tool reports is written for its callers: the paths in it stay
+
+    def __init__(self, name: str, *, runtime: Runtime | None = None) -> None:
+        super().__init__(runtime=runtime)
+        self.name = name
+
+    def put(self, tool: ForeignTool) -> BoundOperation[..., Any]:
+        """Add a tool, or replace the one of its name, and return it as an operation.
+
+        A schema that is no usable JSON Schema is logged, and the tool's arguments then go unchecked.
+        """
+        bound = bind(_ForeignDeclaration(tool, self.name), self)
+        self._operations[tool.name] = bound
+        self._toolbox = Toolbox([self])
+        return bound
+
+    def keep_only(self, names: set[str]) -> None:
+        """Forget the tools that are not among these names."""
+        for name in self._operations.keys() - names:
+            del self._operations[name]
+        self._toolbox = Toolbox([self])
+
+
+class _RawResult(Result):
+    """A foreign result, passed on as it is: it has content, structured content and metadata of its own."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(Any)
+
+    def split(self, value: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Return the value itself, and no further blocks."""
+        return value, ()
+
+
+class _AnyArguments:
+    """Arguments of a tool whose schema cannot be used: any object."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self.schema = dict(schema)
+
+    def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the arguments as they are."""
+        return dict(params or {})
+
+
+async def _run(self: ForeignTools, /, _failsoft_call: Call, **arguments: Any) -> Any:  # noqa: ARG001 - a method
+    scope: Any = _failsoft_call.scope
+    return await scope.run(arguments, _failsoft_call)
+
+
+class _ForeignDeclaration(Declaration):
+    """A foreign tool, declared by what its server lists."""
+
+    def __init__(self, tool: ForeignTool, server: str) -> None:
+        hints = tool.annotations
+        read_only = hints.get("readOnlyHint") is True
+        super().__init__(
+            _run,
+            name="foreign",
+            title=tool.title,
+            read_only=read_only,
+            destructive=None if read_only else hints.get("destructiveHint"),
+            idempotent=hints.get("idempotentHint") is True,
+            open_world=hints.get("openWorldHint"),
+            timeout=tool.timeout_s if tool.timeout_s is not None and tool.timeout_s > 0 else None,
+            recovery=tool.recovery,
+        )
+        self.name = tool.name  # a foreign server may allow names that @operation refuses
+        self.description = tool.description
+        self._tool, self._server = tool, server
+
+    def interface(self, owner: str) -> Interface:  # noqa: ARG002 - a foreign tool is named by its server
+        """Return the arguments that the foreign server lists; its results pass as they are."""
+        _, context, _ = read_parameters(self.function, self.hints())
+        return Interface(_arguments(self._server, self._tool), _RawResult(), context_parameter=context)
+
+
+def _arguments(owner: str, tool: ForeignTool) -> Arguments:
+    schema = dict(tool.input_schema)
+    schema.setdefault("type", "object")
+    if not tool.refuse_unknown:
+        schema.setdefault("additionalProperties", True)
+    elif _COMBINING & schema.keys() and "additionalProperties" not in schema:
+        schema.setdefault("unevaluatedProperties", False)
+    try:
+        return JsonSchemaArguments(f"{owner}.{tool.name}", schema)
+    except TypeError as error:
+        logger.bind(tool=owner, operation=tool.name).warning(
+            "An input schema cannot be used, so arguments are passed on unchecked: {}", str(error)
+        )
+        return _AnyArguments(schema)

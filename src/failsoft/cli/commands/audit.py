@@ -1,0 +1,208 @@
+"""`failsoft audit`: Verify an audit log, show what is in it, archive it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from failsoft.cli.exits import ExitCode
+from failsoft.cli.faults import usage
+from failsoft.cli.screen.terminal import open_screen
+from failsoft.framework.errors import ConfigurationError, NotFound
+from failsoft.framework.text import bounded, printable
+
+if TYPE_CHECKING:
+    from failsoft.framework.audit.sealing import Head
+    from failsoft.framework.audit.trail import AuditLog
+    from failsoft.framework.audit.verify import Verification
+    from failsoft.framework.services.settings import Settings
+
+__all__ = ["archive", "find", "tail", "verify"]
+
+_SHOWN = ("seq", "timestamp", "event", "tool", "operation", "code", "effect", "error_id")
+
+Log = Annotated[Path | None, typer.Argument(metavar="PATH", help="The log; by default FAILSOFT_AUDIT_PATH.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
+
+
+def verify(
+    path: Log = None,
+    *,
+    head: Annotated[
+        str | None, typer.Option(metavar="SEQ:HASH", help="A head that you recorded earlier, to compare with.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Verify that an audit log is whole: from its first entry, or from a signed checkpoint, to its head.
+
+    Otherwise print the first fault, a changed line or missing entries or head, and exit with code 1. The key is
+    FAILSOFT_AUDIT_KEY, the content of FAILSOFT_AUDIT_KEY_FILE, or the key in the user's state folder. The head is at
+    FAILSOFT_AUDIT_HEAD_PATH, by default in the same folder.
+    """
+    settings = _settings()
+    verdict = _verdict(_log(path, settings), settings, None if head is None else _head(head))
+    screen = open_screen()
+    if as_json:
+        screen.json(verdict.to_dict())
+    else:
+        counted = f"{_count(verdict.entries, 'entry', 'entries')} in {_count(len(verdict.files), 'file', 'files')}"
+        end = f", the last one {verdict.last}" if verdict.last is not None else ""
+        screen.text(f"whole: {counted}{end}" if verdict.is_whole else f"broken: {verdict.broken}")
+        if not verdict.is_whole:
+            screen.text(f"in order before it: {counted}{end}")
+        for remark in verdict.remarks:
+            screen.text(f"remark: {remark}")
+    if not verdict.is_whole:
+        raise typer.Exit(ExitCode.FAILED)
+
+
+def archive(
+    path: Log = None,
+    *,
+    to: Annotated[Path | None, typer.Option(metavar="DIR", help="Move the closed files into this folder.")] = None,
+    accept_loss: Annotated[
+        bool, typer.Option(help="Close a log whose beginning or head is missing, and record the loss.")
+    ] = False,
+) -> None:
+    """Close the files of an audit log with a signed checkpoint; the closed files may then be moved away.
+
+    The log continues in a new file, and verifies with or without the closed files. A log that does not verify is not
+    archived (exit code 1). A running server need not be stopped.
+    """
+    from failsoft.framework.audit.sealing import Head  # noqa: PLC0415 - with this command only
+
+    settings = _settings()
+    log = _log(path, settings)
+    verdict = _verdict(log, settings, None)
+    lost = None
+    if verdict.broken is not None:
+        if not accept_loss or verdict.broken.line is not None:
+            open_screen().text(f"broken, and not archived: {verdict.broken}")
+            raise typer.Exit(ExitCode.FAILED)
+        lost = verdict.before or Head(0, "0" * 64)
+    closed = _trail(log, settings).archive(lost=lost)
+    for file in closed:
+        if to is not None:
+            to.mkdir(parents=True, exist_ok=True)
+            shutil.move(file, to / file.name)
+        open_screen().text(str(file if to is None else to / file.name))
+    open_screen().text(f"closed: {_count(len(closed), 'file', 'files')}")
+
+
+def tail(
+    path: Log = None,
+    *,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, max=100_000, help="How many entries.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each as one line of JSON.")] = False,
+) -> None:
+    """Show the last entries of an audit log, oldest first."""
+    from failsoft.framework.audit.reading import tail as last_of  # noqa: PLC0415 - with this command only
+
+    found = last_of(_log(path, _settings()), count)
+    screen = open_screen()
+    if as_json:
+        for entry in found:
+            screen.json(entry, compact=True)
+        return
+    screen.rows(_SHOWN, [[_cell(entry.get(name)) for name in _SHOWN] for entry in found])
+
+
+def find(
+    error_id: Annotated[str, typer.Argument(metavar="ERROR_ID", help="The id, as an answer or a log line has it.")],
+    path: Log = None,
+) -> None:
+    """Show the entry of an audit log that has an error id."""
+    from failsoft.framework.audit.reading import find as all_with  # noqa: PLC0415 - with this command only
+
+    log = _log(path, _settings())
+    found = all_with(log, error_id.strip())
+    if not found:
+        raise NotFound(
+            message=f"The audit log has no entry with the error id '{bounded(error_id)}'.",
+            operator_hint=f"failsoft audit tail {log}",
+        )
+    for entry in found:
+        open_screen().json(entry)
+
+
+def _settings() -> Settings:
+    from failsoft.framework.services.settings import Settings  # noqa: PLC0415 - `failsoft --help` needs none of it
+
+    return Settings.load()
+
+
+def _verdict(log: Path, settings: Settings, head: Head | None) -> Verification:
+    """Verify a log with the key and the head that the settings name."""
+    from functools import partial  # noqa: PLC0415 - with these commands only
+
+    from failsoft.framework.audit.places import STATE, key_from  # noqa: PLC0415 - the same
+    from failsoft.framework.audit.verify import verify as look_through  # noqa: PLC0415 - the same
+
+    kept = settings.audit_head_path if _is_own(log, settings) else None
+    given = settings.audit_key
+    return look_through(
+        log,
+        key=given.get_secret_value().encode() if given else partial(key_from, settings.audit_key_file, make=False),
+        head=head,
+        head_path=None if kept is None or str(kept) == STATE else kept,
+    )
+
+
+def _trail(log: Path, settings: Settings) -> AuditLog:
+    from failsoft.framework.audit.trail import AuditLog  # noqa: PLC0415 - with `archive` only
+
+    return AuditLog(
+        log,
+        key=settings.audit_key.get_secret_value().encode() if settings.audit_key is not None else None,
+        key_file=settings.audit_key_file,
+        head_path=settings.audit_head_path if _is_own(log, settings) else None,
+        max_bytes=settings.audit_max_bytes,
+        wait_s=settings.audit_wait_s,
+    )
+
+
+def _is_own(path: Path, settings: Settings) -> bool:
+    """Return whether the settings may refer to this log, so that its head is where they say."""
+    return settings.audit_path is None or path.absolute() == settings.audit_path.absolute()
+
+
+def _log(path: Path | None, settings: Settings) -> Path:
+    """Return the path of the log.
+
+    Raises:
+        CONFIG_ERROR: None was named, and no setting names one.
+        NOT_FOUND: There is nothing at the path, and never was.
+    """
+    from failsoft.framework.audit.places import default_head  # noqa: PLC0415 - the same
+    from failsoft.framework.audit.segments import segments  # noqa: PLC0415 - with these commands only
+
+    log = path or settings.audit_path
+    if log is None:
+        raise ConfigurationError(
+            issue="no audit log was named", resolution="name it after the command, or set FAILSOFT_AUDIT_PATH"
+        )
+    if not log.is_file() and not segments(log) and not default_head(log).is_file():
+        raise NotFound(message=f"There is no audit log at '{bounded(str(log))}'.")
+    return log
+
+
+def _head(text: str) -> Head:
+    from failsoft.framework.audit.sealing import Head  # noqa: PLC0415 - with `verify` only
+
+    seq, _, digest = text.partition(":")
+    if not seq.isdecimal() or len(digest) != 64:  # noqa: PLR2004 - hexadecimal digits of a SHA-256
+        raise usage(
+            message="--head is the number of an entry and its hash, as in 12:0f...", hint="failsoft audit tail --json"
+        )
+    return Head(int(seq), digest.lower())
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _cell(value: Any) -> str:
+    return "-" if value is None else printable(str(value))

@@ -1,0 +1,1 @@
+"""`failsoft demo`: a real client against the real server."""

@@ -1,0 +1,1 @@
+"""Output of the commands: plain text, or rich on a terminal."""

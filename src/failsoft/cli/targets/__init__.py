@@ -1,0 +1,1 @@
+"""Targets of commands: toolsets, applications, running servers, and arguments of calls."""

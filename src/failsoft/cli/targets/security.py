@@ -1,0 +1,173 @@
+"""The checks of `failsoft doctor --security`: tokens, network, audit key, file modes, roots."""
+
+from __future__ import annotations
+
+import ipaddress
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from failsoft.cli.targets.toolsets import CommandTarget
+from failsoft.framework.audit.places import default_head, default_key_file
+from failsoft.framework.errors import ToolError
+from failsoft.framework.services.settings import Settings
+from failsoft.framework.services.state_folder import state_folder
+from failsoft.framework.tool.base import BaseTool
+from failsoft.server.registry import find_toolsets
+
+__all__ = ["SecurityFinding", "findings", "made_toolsets"]
+
+_OTHERS_READ = stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityFinding:
+    """A security risk of the configuration.
+
+    Args:
+        about: A setting, or a file.
+        message: What it allows, and to whom.
+        remedy: How to close it.
+    """
+
+    about: str
+    message: str
+    remedy: str
+
+
+def findings(settings: Settings, roots: Sequence[Path], logs: Sequence[Path]) -> list[SecurityFinding]:
+    """Return the risks of these settings and of the files on disk.
+
+    Args:
+        settings: The settings.
+        roots: The folders of the tools.
+        logs: The audit logs of the toolsets.
+    """
+    known_logs = list(dict.fromkeys([*([settings.audit_path] if settings.audit_path else []), *logs]))
+    return [
+        *_of_tokens(settings),
+        *_of_network(settings),
+        *_of_details(settings),
+        *_of_audit(settings, known_logs),
+        *_of_modes(settings, known_logs),
+        *_of_roots(settings, roots, known_logs),
+    ]
+
+
+def made_toolsets(app: str | None, root: Sequence[Path] | None) -> list[BaseTool]:
+    """Return the toolsets that are installed, or that the app names; those that cannot be made are left out."""
+    made: list[BaseTool] = []
+    targets = [
+        *(CommandTarget((name,), root=root) for name in find_toolsets()),
+        *([CommandTarget((), app, root)] if app else []),
+    ]
+    for target in targets:
+        with suppress(ToolError):
+            made += target.tools()
+    return made
+
+
+def _of_tokens(settings: Settings) -> Iterator[SecurityFinding]:
+    if settings.auth_token is None and settings.auth_tokens is None:
+        yield SecurityFinding(
+            "FAILSOFT_AUTH_TOKENS",
+            "over HTTP every user and program of this machine may call the tools, and no plan can be approved",
+            "give each caller a token: alice:TOKEN,bob:TOKEN",
+        )
+    elif settings.auth_tokens is None:
+        yield SecurityFinding(
+            "FAILSOFT_AUTH_TOKEN",
+            "all callers share one token and cannot be distinguished, so no plan can be approved over HTTP",
+            "give each caller a token of their own with FAILSOFT_AUTH_TOKENS",
+        )
+
+
+def _of_network(settings: Settings) -> Iterator[SecurityFinding]:
+    if "*" in settings.allowed_hosts:
+        yield SecurityFinding(
+            "FAILSOFT_ALLOWED_HOSTS",
+            "the Host check is off: a web page that a user visits can reach the server by DNS rebinding",
+            "name the hosts that clients use",
+        )
+    if any(ipaddress.ip_network(one, strict=False).prefixlen == 0 for one in settings.trusted_proxies):
+        yield SecurityFinding(
+            "FAILSOFT_TRUSTED_PROXIES", "no address has a bound on its connections", "name the proxies themselves"
+        )
+    url = urlsplit(settings.state_url.get_secret_value()) if settings.state_url is not None else None
+    if url is not None and url.scheme in {"redis", "valkey"} and not url.password:
+        yield SecurityFinding(
+            "FAILSOFT_STATE_URL",
+            "the state store takes no password: those who reach it can change sessions, plans and limits",
+            "set a password, or use a unix:// socket",
+        )
+
+
+def _of_details(settings: Settings) -> Iterator[SecurityFinding]:
+    if settings.debug_stack:
+        yield SecurityFinding("FAILSOFT_DEBUG_STACK", "callers are sent stack traces", "unset it")
+    if settings.environment == "production" and settings.detail in {"standard", "full"}:
+        yield SecurityFinding("FAILSOFT_DETAIL", "callers in production are sent details of failures", "unset it")
+
+
+def _of_audit(settings: Settings, logs: Sequence[Path]) -> Iterator[SecurityFinding]:
+    if not logs:
+        yield SecurityFinding(
+            "FAILSOFT_AUDIT_PATH", "failures leave no trace that shows later changes", "name an audit log"
+        )
+        return
+    if settings.audit_key is not None:
+        return
+    file = settings.audit_key_file or default_key_file()
+    if not file.exists():
+        yield SecurityFinding(
+            str(file),
+            "there is no key for the audit chain yet",
+            "start the server once, so that it is made, or set FAILSOFT_AUDIT_KEY",
+        )
+
+
+def _of_modes(settings: Settings, logs: Sequence[Path]) -> Iterator[SecurityFinding]:
+    private = [state_folder() / "audit", state_folder() / "files", default_key_file(), *logs]
+    private += [default_head(log) for log in logs]
+    private += [file for file in (settings.audit_key_file, settings.audit_head_path) if file is not None]
+    for file in private:
+        mode = _mode(file)
+        if mode & (_OTHERS_READ | _OTHERS_WRITE):
+            yield SecurityFinding(str(file), f"other users may read it (mode {mode:o})", f"chmod go-rwx {file}")
+    written_by_us = [log.parent for log in logs] + ([settings.recovery_file] if settings.recovery_file else [])
+    for file in dict.fromkeys(written_by_us):
+        mode = _mode(file)
+        if mode & _OTHERS_WRITE and not mode & stat.S_ISVTX:
+            yield SecurityFinding(str(file), f"other users may change it (mode {mode:o})", f"chmod go-w {file}")
+
+
+def _of_roots(settings: Settings, roots: Sequence[Path], logs: Sequence[Path]) -> Iterator[SecurityFinding]:
+    own = {
+        "the state folder": [state_folder()],
+        "an audit log": list(logs),
+        "the recovery file": [settings.recovery_file] if settings.recovery_file else [],
+        "the key of the audit chain": [settings.audit_key_file] if settings.audit_key_file else [],
+    }
+    for root in dict.fromkeys(one.resolve() for one in roots):
+        inside = [what for what, files in own.items() if any(file.resolve().is_relative_to(root) for file in files)]
+        if inside:
+            yield SecurityFinding(
+                str(root),
+                f"this root contains {', '.join(inside)}: commands that tools run can reach them, file tools cannot",
+                "keep them outside the roots",
+            )
+        if root == Path("/") or root == Path.home().resolve():
+            yield SecurityFinding(
+                str(root), "tools may change everything that this user may change", "serve a narrower --root"
+            )
+
+
+def _mode(file: Path) -> int:
+    try:
+        return stat.S_IMODE(file.stat().st_mode)
+    except OSError:
+        return 0

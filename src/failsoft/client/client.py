@@ -1,0 +1,238 @@
+"""`Client`: calls the tools of any MCP server, and raises the server's typed errors on the caller's side."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from pathlib import PurePath
+from types import TracebackType
+from typing import Any, Self
+
+import httpx2
+import mcp_types as types
+from mcp import Client as SdkClient, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server import Server
+from mcp.server.mcpserver import MCPServer
+
+from failsoft.client.faults import from_upstream
+from failsoft.client.reported import error_from_result, is_failure
+from failsoft.framework.call.budget import BUDGET_KEY, current_budget
+from failsoft.framework.errors import BadOutput, DeadlineExceeded, ToolError
+from failsoft.framework.tool.base import BaseTool
+from failsoft.server.assembly import mcp_server
+
+__all__ = ["Client"]
+
+_KEY = "dev.failsoft/idempotency-key"
+_ENVELOPE = frozenset({"data", "error", "metadata", "success"})
+_WRAPPED = "x-fastmcp-wrap-result"
+_CONNECT_S = 30.0
+
+
+class Client:
+    """A client of one server: `async with Client(...) as client: data = await client.call("add", {"a": 1})`.
+
+    Args:
+        target: A URL of streamable HTTP; a command, as one text or as words; toolsets, their classes, or a server of
+            the SDK or of FastMCP in this process.
+        token: A bearer token for a URL.
+        attempts: How often a call is sent in all, where the server advises to repeat it; 1 never repeats.
+        patience_s: The longest wait before a repeat, in seconds.
+        mode: How the protocol's era is negotiated: `auto`, `legacy`, or a version.
+
+    Raises:
+        ToolError: From `call`: what the server answered, with its code, category, advice, effect, next step and
+            violations. A code that this process does not know keeps its name on the class of its category.
+    """
+
+    def __init__(
+        self,
+        target: Any,
+        *,
+        token: str | None = None,
+        attempts: int = 3,
+        patience_s: float = 30.0,
+        mode: str = "auto",
+    ) -> None:
+        if attempts < 1:
+            msg = f"attempts counts the first run, so it is at least 1, not {attempts}"
+            raise ValueError(msg)
+        self._target = target
+        self._token = token
+        self._attempts = attempts
+        self._patience_s = patience_s
+        self._mode = mode
+        self._stack = AsyncExitStack()
+        self._client: SdkClient | None = None
+        self._listed: dict[str, types.Tool] | None = None
+
+    async def __aenter__(self) -> Self:
+        transport = await self._transport()
+        try:
+            self._client = await self._stack.enter_async_context(SdkClient(transport, mode=self._mode, cache=None))
+        except BaseExceptionGroup as group:
+            await self._stack.aclose()
+            raise from_upstream(_first(group), server=self._name()) from group
+        except Exception as error:
+            await self._stack.aclose()
+            raise from_upstream(error, server=self._name()) from error
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client = None
+        await self._stack.__aexit__(kind, error, trace)
+
+    async def tools(self) -> list[types.Tool]:
+        """Return the server's tools, all pages.
+
+        Raises:
+            ToolError: The server cannot be asked.
+        """
+        client, listed, cursor = self._connected(), [], None
+        try:
+            while True:
+                page = await client.list_tools(cursor=cursor)
+                listed += page.tools
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
+        except Exception as error:
+            raise from_upstream(error, server=self._name()) from error
+        self._listed = {tool.name: tool for tool in listed}
+        return listed
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        key: str | None = None,
+        timeout_s: float | None = None,
+    ) -> Any:
+        """Call a tool and return its data.
+
+        Args:
+            name: The tool's name.
+            arguments: JSON values by name.
+            key: An idempotency key, which makes a repeat of this very call safe.
+            timeout_s: The limit of the call with all its repeats, in seconds; servers of failsoft learn it. In a
+                handler, what its own call has left of time and runs is sent where that is less.
+
+        Returns:
+            The `data` of a failsoft answer; else the structured content, the text, or the content blocks.
+
+        Raises:
+            ToolError: The failure that the server reports.
+            DEADLINE_EXCEEDED: The time was up first.
+            UNAVAILABLE: The connection was lost.
+        """
+        until = None if timeout_s is None else time.monotonic() + timeout_s
+        limit = asyncio.timeout(timeout_s)
+        try:
+            async with limit:
+                return await self._call_repeatedly(name, dict(arguments or {}), key, until)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise DeadlineExceeded(limit_s=timeout_s or 0.0) from error
+
+    async def _call_repeatedly(self, name: str, arguments: dict[str, Any], key: str | None, until: float | None) -> Any:
+        for runs_left in range(self._attempts, 0, -1):
+            try:
+                return await self._call_once(name, arguments, _meta(key, until, runs_left))
+            except ToolError as error:
+                wait_s = error.retry_after_seconds or 0.0
+                is_late = until is not None and time.monotonic() + wait_s >= until
+                if error.retry != "after_delay" or runs_left == 1 or wait_s > self._patience_s or is_late:
+                    raise
+                if error.effect != "none" and key is None and not await self._may_repeat(name):
+                    raise
+                await asyncio.sleep(wait_s)
+        raise AssertionError  # pragma: no cover - the last run returns or raises
+
+    async def _call_once(self, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> Any:
+        try:
+            result: Any = await self._connected().call_tool(name, arguments, meta=meta or None)  # type: ignore[arg-type]  # keys of our own
+        except ToolError:
+            raise
+        except RuntimeError as error:  # the SDK's word for a result that does not fit the tool's output schema
+            raise BadOutput(message=f"The result of `{name}` does not fit the tool's output schema.") from error
+        except Exception as error:
+            raise from_upstream(error, server=self._name()) from error
+        if is_failure(result):
+            raise error_from_result(result)
+        return await self._data(name, result)
+
+    async def _may_repeat(self, name: str) -> bool:
+        """Return whether the tool's annotations allow a repeat of a call that may have had its effect."""
+        if self._listed is None:
+            await self.tools()
+        tool = (self._listed or {}).get(name)
+        hints = None if tool is None else tool.annotations
+        return hints is not None and (hints.read_only_hint is True or hints.idempotent_hint is True)
+
+    async def _data(self, name: str, result: types.CallToolResult) -> Any:
+        tree = result.structured_content
+        if tree is None:
+            if all(block.type == "text" for block in result.content):
+                return "\n".join(block.text for block in result.content if block.type == "text")
+            return list(result.content)
+        if tree.get("success") is True or tree.get("error") is False:
+            return tree["data"] if "data" in tree else {key: tree[key] for key in tree if key not in _ENVELOPE}
+        if tree.keys() == {"result"} and self._listed is not None:
+            tool = self._listed.get(name)
+            if tool is not None and (tool.output_schema or {}).get(_WRAPPED):
+                return tree["result"]
+        return tree
+
+    def _connected(self) -> SdkClient:
+        if self._client is None:
+            msg = "use the client inside `async with`"
+            raise RuntimeError(msg)
+        return self._client
+
+    def _name(self) -> str:
+        return self._target if isinstance(self._target, str) else type(self._target).__name__
+
+    async def _transport(self) -> Any:
+        target = self._target
+        if isinstance(target, str) and target.startswith(("http://", "https://")):
+            headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+            http = httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(None, connect=_CONNECT_S))
+            await self._stack.enter_async_context(http)
+            return streamable_http_client(target, http_client=http)
+        if isinstance(target, (str, PurePath)):
+            target = shlex.split(str(target))
+        if isinstance(target, Sequence) and target and all(isinstance(word, (str, PurePath)) for word in target):
+            words = [str(word) for word in target]
+            return StdioServerParameters(command=words[0], args=words[1:])
+        # A toolset is a context manager too, one that starts and ends it.
+        is_transport = hasattr(type(target), "__aenter__") and not isinstance(target, BaseTool)
+        if isinstance(target, (Server, MCPServer, StdioServerParameters)) or is_transport:
+            return target
+        fastmcp = getattr(target, "_mcp_server", None)
+        return fastmcp if isinstance(fastmcp, Server) else mcp_server(target)
+
+
+def _meta(key: str | None, until: float | None, runs_left: int) -> dict[str, Any]:
+    meta: dict[str, Any] = {} if key is None else {_KEY: key}
+    budget = current_budget()
+    if until is not None:
+        own = {"remaining_ms": max(0, int((until - time.monotonic()) * 1000)), "runs_left": runs_left}
+        budget = {name: min(value, budget.get(name, value)) for name, value in own.items()}
+    return {**meta, BUDGET_KEY: budget} if budget else meta
+
+
+def _first(group: BaseExceptionGroup[Any]) -> Exception:
+    """Return the first plain exception in a group, the SDK's way to report a failed connection."""
+    for member in group.exceptions:
+        found = _first(member) if isinstance(member, BaseExceptionGroup) else member
+        if isinstance(found, Exception):
+            return found
+    return ConnectionError("the connection failed")

@@ -1,0 +1,1 @@
+"""Results, failures and responses of calls."""

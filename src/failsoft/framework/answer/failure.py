@@ -1,0 +1,153 @@
+"""`Failure`: the facts of one failed call that every wire format renders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from failsoft.framework.answer.governance import UNGOVERNED, Governance
+from failsoft.framework.answer.stop_reason import StopReason
+from failsoft.framework.clock import utc_timestamp
+from failsoft.framework.errors.base import Effect, NextStep, RetryWhen, ToolError
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.record import record
+from failsoft.framework.safe.json_safe import json_safe
+from failsoft.framework.safe.redaction import redact
+
+__all__ = ["Failure", "RetryAdvice"]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAdvice:
+    """Whether and when the caller may repeat the call; `after_seconds` only with `after_delay`."""
+
+    when: RetryWhen
+    after_seconds: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the wire form, `{"when": ..., "after_seconds"?: ...}`."""
+        if self.after_seconds is None:
+            return {"when": self.when}
+        return {"when": self.when, "after_seconds": self.after_seconds}
+
+
+@record
+class Failure:
+    """One failed call, ready to be sent: redacted, bounded, and reduced to the configured level of detail.
+
+    Args:
+        message: The whole text for the caller.
+        code: The stable code, such as `DOC_NOT_FOUND`.
+        category: The category, such as `not_found`.
+        tool: The toolset.
+        operation: The MCP name of the tool that was called.
+        retry: When the call may be repeated, and after how many seconds.
+        effect: Whether anything was changed: `none`, `unknown` or `applied`.
+        error_id: The id of this failure in the log and the audit log.
+        timestamp: When it failed, ISO 8601 in UTC.
+        exception: The typed error itself, for callers in this process.
+        headline: The part of the message that says what failed.
+        stop_reason: Why the framework did not run it again.
+        suggestions: Candidates for this failure, most likely first.
+        hints: What the caller can do, from the error class.
+        next_step: The suggested call.
+        violations: The faults of the arguments; equal ones are one.
+        faults: The number of faults before equal ones were merged.
+        details: Facts for debugging; None where the environment withholds them.
+        cause: The exception that caused it; None where the environment withholds it.
+        stack_trace: The traceback of a crash; None where the environment withholds it.
+        request_id: The id of the request.
+        session_id: The session named by the caller.
+        principal: The caller as authenticated.
+        governance: Session, role and plan, for governed toolsets.
+        rejected: Whether the handler never ran.
+        read_only: Whether the operation changes nothing.
+    """
+
+    message: str
+    code: str
+    category: str
+    tool: str
+    operation: str
+    retry: RetryAdvice
+    effect: Effect
+    error_id: str
+    timestamp: str
+    exception: ToolError
+    headline: str = ""
+    stop_reason: StopReason = "not_transient"
+    suggestions: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    next_step: NextStep | None = None
+    dropped_step: str = ""
+    """Why the next step of the error was dropped; empty if it was sent."""
+    violations: tuple[Violation, ...] = ()
+    faults: int = 0
+    details: Mapping[str, Any] | None = None
+    cause: Mapping[str, Any] | None = None
+    stack_trace: str | None = None
+    request_id: str | None = None
+    session_id: str | None = None
+    principal: str | None = None
+    governance: Governance = UNGOVERNED
+    rejected: bool = False
+    read_only: bool = False
+    about: Mapping[str, Any] | None = None
+    """Facts from the toolset about where it failed; only some wire formats have fields for them."""
+    sends_draft: bool = False
+    """Whether the draft of the protocol's own failure record is sent besides ours."""
+    is_cut: bool = False
+    """Whether something was left out because of the size limit of clients."""
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The error's public fields, shown in every environment; only some wire formats include them."""
+        if self.is_cut:
+            return {}
+        given = self.exception.public()
+        content = {name: json_safe(value) for name, value in given.items() if name in self.exception.content_fields}
+        fields: dict[str, Any] = redact(json_safe(given))
+        return fields | content
+
+    @property
+    def sent_stop_reason(self) -> StopReason | None:
+        """The stop reason, if another attempt was possible at all."""
+        is_obvious = self.stop_reason in {"not_transient", "rejected"} and self.exception.retry != "after_delay"
+        return None if is_obvious else self.stop_reason
+
+    @property
+    def recoverable(self) -> bool:
+        """Whether the call can succeed later or with other arguments (the seeds' `retryable` and `recoverable`)."""
+        return self.retry.when != "never"
+
+    @property
+    def is_crash(self) -> bool:
+        """Whether this is a defect of the server: the log then keeps the stack."""
+        return self.category == "internal"
+
+    def draft_record(self) -> dict[str, Any]:
+        """Return the failure in the format of the protocol's draft record.
+
+        Source: the ToolFailure proposal, `_meta["io.modelcontextprotocol/toolFailure"]`.
+        """
+        record: dict[str, Any] = {
+            "class": self.category,
+            "code": self.code,
+            "retryable": self.recoverable,
+            "correlationId": self.error_id,
+            "agentGuidance": self.message,
+        }
+        if self.retry.after_seconds is not None:
+            record["retryNotBefore"] = utc_timestamp(after_s=self.retry.after_seconds)
+        return record
+
+    def meta(self) -> dict[str, Any]:
+        """Return the content of `_meta["dev.failsoft/error"]`, which every failure has."""
+        return {
+            "code": self.code,
+            "category": self.category,
+            "retry": self.retry.to_dict(),
+            "effect": self.effect,
+            "error_id": self.error_id,
+        }

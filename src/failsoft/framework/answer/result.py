@@ -1,0 +1,114 @@
+"""Validates a handler's value against its declared type and splits it into data and content blocks."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from typing import Any, NoReturn
+
+import pydantic_core
+from pydantic import BaseModel, PydanticUserError, TypeAdapter
+
+from failsoft.framework.answer.content import split_content
+from failsoft.framework.errors import BadOutput
+from failsoft.framework.safe.json_safe import MAX_ITEMS, json_safe
+
+__all__ = ["Result", "with_null_for_nan"]
+
+_DATA = frozenset({"const", "default", "enum", "examples"})
+"""Keywords that hold values and no schemas."""
+_UNCHECKED = (Any, inspect.Signature.empty, object)
+_OPEN = (*_UNCHECKED, list, tuple)
+"""Annotations that allow content blocks among the data."""
+
+
+class Result:
+    """The declared result of an operation.
+
+    A type without a pydantic schema is not validated and is described as any JSON value; so are `NoReturn` and a
+    missing annotation. A number may be null on the wire, because JSON has no NaN.
+    """
+
+    __slots__ = ("_adapter", "_is_open", "_model", "annotation", "schema")
+
+    def __init__(self, annotation: Any) -> None:
+        self.annotation = annotation
+        self.schema: dict[str, Any] = {}
+        self._adapter: TypeAdapter[Any] | None = None
+        self._model: type[BaseModel] | None = None
+        self._is_open = annotation in _OPEN or "typing.Any" in str(annotation) or _holds_blocks(annotation)
+        if annotation in _UNCHECKED or annotation is NoReturn or _holds_blocks(annotation):
+            return
+        try:
+            self._adapter = TypeAdapter(annotation)
+            self.schema = with_null_for_nan(self._adapter.json_schema(mode="serialization"))
+        except (PydanticUserError, TypeError):
+            self._adapter = None
+        if self._is_open and "array" in str([self.schema.get("type"), self.schema.get("anyOf")]):
+            self.schema = {}  # content blocks are removed from a list, and the rest may not be a list
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            self._model = annotation
+
+    def conform(self, value: Any) -> Any:
+        """Convert the value to the declared type. Text with lone surrogates (such as file names) is sanitized later.
+
+        Raises:
+            BAD_OUTPUT: It does not fit.
+        """
+        if self._adapter is None or (self._model is not None and isinstance(value, self._model)):
+            return value
+        try:
+            return _drawn(self._adapter.validate_python(_drawn(value)))
+        except pydantic_core.ValidationError as error:
+            faults = error.errors(include_url=False, include_input=False)
+            if all(fault["type"] == "string_unicode" for fault in faults) and self.admits(json_safe(value)):
+                return value
+            raise BadOutput(details={"faults": error.error_count()}) from error
+        except RecursionError as error:
+            raise BadOutput(details={"faults": 1}) from error
+
+    def admits(self, tree: Any) -> bool:
+        """Return whether a JSON tree fits the published schema. Slow: only for trees that were sanitized."""
+        from jsonschema import Draft202012Validator  # noqa: PLC0415 - 30 ms that only such results pay for
+
+        return not self.schema or Draft202012Validator(self.schema).is_valid(tree)
+
+    def split(self, value: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Return the data and the MCP content blocks of a value."""
+        return split_content(value) if self._is_open else (value, ())
+
+
+def _drawn(value: Any) -> Any:
+    """Convert an iterator to a list of at most as many items as can be sent, since it may be endless.
+
+    An iterator that is a value of a dict is converted too; deeper ones are not, since searching costs every call.
+
+    Raises:
+        BAD_OUTPUT: It has more items.
+    """
+    kind = type(value)
+    if hasattr(kind, "__next__"):
+        items = list(itertools.islice(value, MAX_ITEMS + 1))
+        if len(items) > MAX_ITEMS:
+            raise BadOutput(details={"items_at_most": MAX_ITEMS})
+        return items
+    if kind is dict and any(hasattr(type(item), "__next__") for item in value.values()):
+        return {key: _drawn(item) for key, item in value.items()}
+    return value
+
+
+def with_null_for_nan(schema: Any) -> Any:
+    """Return a JSON Schema whose numbers may be null: JSON has no NaN."""
+    if isinstance(schema, list):
+        return [with_null_for_nan(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    # A property may be called `type`: the value is then a schema and not text.
+    converted = {key: below if key in _DATA else with_null_for_nan(below) for key, below in schema.items()}
+    if converted.get("type") == "number" and not converted.keys() & {"const", "enum"}:
+        converted["type"] = ["number", "null"]
+    return converted
+
+
+def _holds_blocks(annotation: Any) -> bool:
+    return any(module in str(annotation) for module in ("mcp_types.", "mcp.types."))

@@ -1,0 +1,1 @@
+"""Arguments of an operation, from a signature or a JSON Schema."""

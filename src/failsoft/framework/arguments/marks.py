@@ -1,0 +1,130 @@
+"""Markers for parameter annotations: the error class of a violation, and references to look up."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
+
+from failsoft.framework.errors import InvalidArgument
+from failsoft.framework.errors.violations import Reason, Violation
+
+__all__ = ["Fault", "Marks", "NameKind", "Reference", "read_marks"]
+
+M = TypeVar("M")
+NameKind: TypeAlias = Literal["identifier", "spelled", "handle"]
+"""The kind of name that a parameter takes: an accession number or id, a name typed by people, or an opaque handle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Assigns an error class to faults of a parameter: `Annotated[int, Field(ge=1), Fault(InvalidLimit)]`.
+
+    Args:
+        error: The class that is raised in place of INVALID_PARAM, with the violations.
+        reasons: The kinds of fault it applies to; all by default.
+        at: The location within the parameter, dotted, with `*` for any position in a list (`*.limit`) and empty for the
+            value itself; by default every location. The first of several matching marks applies.
+    """
+
+    error: type[InvalidArgument]
+    reasons: frozenset[Reason] = frozenset()
+    at: str | None = None
+
+    def __init__(self, error: type[InvalidArgument], *reasons: Reason, at: str | None = None) -> None:
+        object.__setattr__(self, "error", error)
+        object.__setattr__(self, "reasons", frozenset(reasons))
+        object.__setattr__(self, "at", at)
+
+    def stands_for(self, violation: Violation) -> bool:
+        """Return whether a violation of the parameter is a fault of this kind, at this place."""
+        if self.reasons and violation.reason not in self.reasons:
+            return False
+        steps = violation.path.split(".")[1:]
+        return self.at is None or self.at == ".".join("*" if step.isdecimal() else step for step in steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Checks that a well-formed value refers to something that exists: `Annotated[str, Reference(lookup)]`.
+
+    Args:
+        lookup: `lookup(value)` or `lookup(tool, value)`, sync or async; raises a typed error if nothing is found. It
+            may return False instead, but the caller then learns less.
+        kind: `identifier` (accession numbers, gene and compound ids, versions, hashes): a similar one means something
+            else, so it is only listed in `suggestions`. `spelled` (paths, titles, names): a single close match is used
+            in the next step. `handle` (opaque ids issued by this server): never guessed.
+    """
+
+    lookup: Callable[..., Any]
+    kind: NameKind = "identifier"
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(NameKind):
+            msg = f"a Reference is of the kind {', '.join(get_args(NameKind))}, not {self.kind!r}"
+            raise TypeError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The marks of one parameter."""
+
+    faults: tuple[Fault, ...]
+    references: tuple[Reference, ...]
+    item_references: tuple[Reference, ...]
+
+
+def read_marks(owner: str, annotation: Any) -> Marks:
+    """Return the marks in an annotation, including those of an optional value and of list items.
+
+    Raises:
+        TypeError: A reference is nested too deep to be checked.
+    """
+    every = _deep(annotation)
+    own = _shallow(annotation)
+    of_items = [mark for item in _items(annotation) for mark in _shallow(item)]
+    references, item_references = _only(Reference, own), _only(Reference, of_items)
+    if len(_only(Reference, every)) != len(references) + len(item_references):
+        msg = f"{owner} has a Reference too deep to be looked up: put it on the value itself or on the items of a list"
+        raise TypeError(msg)
+    return Marks(_only(Fault, every), references, item_references)
+
+
+def _only(kind: type[M], marks: list[Any]) -> tuple[M, ...]:
+    return tuple(mark for mark in marks if isinstance(mark, kind))
+
+
+def _peeled(annotation: Any) -> tuple[Any, list[Any]]:
+    """Return an annotation without `Annotated` and without its alias (`type X = ...`), and its marks."""
+    annotation = getattr(annotation, "__value__", annotation)
+    if get_origin(annotation) is not Annotated:
+        return annotation, []
+    inner, *marks = get_args(annotation)
+    inner, more = _peeled(inner)
+    return inner, [*marks, *more]
+
+
+def _shallow(annotation: Any) -> list[Any]:
+    """Return the marks of a value, and of the members of a union of values."""
+    inner, marks = _peeled(annotation)
+    if get_origin(inner) in {Union, types.UnionType}:
+        marks = marks + [mark for member in get_args(inner) for mark in _shallow(member)]
+    return marks
+
+
+def _items(annotation: Any) -> list[Any]:
+    """Return the annotations of a list's items."""
+    inner, _ = _peeled(annotation)
+    origin = get_origin(inner)
+    if origin in {Union, types.UnionType}:
+        return [item for member in get_args(inner) for item in _items(member)]
+    if origin in {list, set, frozenset} or (origin is tuple and get_args(inner)[-1] is ...):
+        return [get_args(inner)[0]]
+    return []
+
+
+def _deep(annotation: Any) -> list[Any]:
+    """Return every mark in an annotation, however deep."""
+    inner, marks = _peeled(annotation)
+    return marks + [mark for member in get_args(inner) for mark in _deep(member)]

@@ -1,0 +1,257 @@
+"""Arguments validated by a signature: strict JSON types, unknown names rejected, all problems reported together."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, NotRequired, Required, get_args
+
+import pydantic_core
+from pydantic import ConfigDict, PydanticUserError, TypeAdapter
+from pydantic.fields import FieldInfo
+from typing_extensions import TypedDict
+
+from failsoft.framework.arguments.marks import Fault, Reference, read_marks
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.context import CallContext
+from failsoft.framework.errors import InvalidArgument, InvalidParameter
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.validation.accepted import Accepted
+from failsoft.framework.validation.pydantic_faults import violations_from_pydantic
+from failsoft.framework.validation.schemas import check_input_schema
+from failsoft.framework.validation.trimming import TRIMMED_FROM_BYTES, trimmed
+
+__all__ = ["Fault", "Parameter", "Reference", "SignatureArguments", "read_parameters"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a handler, the context excepted. `default` is `inspect.Parameter.empty` if it is required."""
+
+    name: str
+    annotation: Any
+    default: Any
+    faults: tuple[Fault, ...] = ()
+    references: tuple[Reference, ...] = ()
+    item_references: tuple[Reference, ...] = ()
+    """The references of each item of a list."""
+
+
+def read_parameters(
+    function: Callable[..., Any], hints: Mapping[str, Any]
+) -> tuple[list[Parameter], str | None, str | None]:
+    """Return the parameters of a method, the name of its context parameter, and that of its `**` parameter.
+
+    Raises:
+        TypeError: A positional-only parameter or `*args` (MCP arguments have names), or a `Reference` that is too deep.
+    """
+    parameters: list[Parameter] = []
+    context = keywords = None
+    members = list(inspect.signature(function).parameters.items())
+    if not members or members[0][1].kind in {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}:
+        msg = f"{function.__qualname__} takes no `self`: an operation is a method"
+        raise TypeError(msg)
+    for name, parameter in members[1:]:
+        annotation = hints.get(name, Any)
+        if not {Call, CallContext}.isdisjoint((annotation, *get_args(annotation))):
+            context = name
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            keywords = name
+        elif parameter.kind in {parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY}:
+            msg = f"{function.__qualname__}: parameter '{name}' has no name to a caller; make it a keyword parameter"
+            raise TypeError(msg)
+        else:
+            parameters.append(_parameter(function.__qualname__, name, annotation, parameter.default))
+    return parameters, context, keywords
+
+
+def _parameter(owner: str, name: str, annotation: Any, default: Any) -> Parameter:
+    if isinstance(default, FieldInfo):
+        annotation = Annotated[annotation, default]
+        default = inspect.Parameter.empty if default.is_required() else default.get_default(call_default_factory=True)
+    marks = read_marks(f"{owner}: parameter '{name}'", annotation)
+    return Parameter(name, annotation, default, marks.faults, marks.references, marks.item_references)
+
+
+@dataclass(slots=True)
+class SignatureArguments:
+    """Arguments declared by a handler's signature, validated by pydantic in strict JSON mode.
+
+    Values of plain JSON types are validated in pydantic's strict Python mode, which is faster. Values that only JSON
+    mode can validate (a date or an enum as a string, a nested model) are serialized once and validated there.
+    Defaults are left to the signature: an argument that is not given is not passed.
+    """
+
+    parameters: list[Parameter]
+    schema: dict[str, Any]
+    validator: pydantic_core.SchemaValidator
+    needs_json: bool
+    extra: Literal["forbid"] | None
+    """How unknown names in nested models are treated: forbidden, unless one of the models allows them."""
+    accepted: Accepted
+    """The schema in words, for error messages."""
+
+    @classmethod
+    def from_parameters(cls, owner: str, parameters: list[Parameter]) -> SignatureArguments:
+        """Return the arguments for these parameters.
+
+        Raises:
+            TypeError: A parameter's type has no JSON Schema, or its schema would break MCP clients.
+        """
+        required = inspect.Parameter.empty
+        fields = {
+            item.name: (Required if item.default is required else NotRequired)[item.annotation] for item in parameters
+        }
+        shape = TypedDict("Arguments", fields)  # type: ignore[misc]  # made at run time
+        shape.__pydantic_config__ = ConfigDict(  # type: ignore[attr-defined]  # pydantic reads it from the class
+            extra="forbid", strict=True, allow_inf_nan=False, validate_by_name=True, validate_by_alias=True
+        )
+        try:
+            adapter = TypeAdapter(shape)
+            schema = adapter.json_schema()
+        except PydanticUserError as error:
+            msg = f"{owner}: a parameter has a type that JSON cannot carry: {error}"
+            raise TypeError(msg) from error
+        _complete(schema, parameters)
+        objects = list(_objects(schema))
+        is_open = any(nested.get("additionalProperties") for nested in objects)
+        for nested in [] if is_open else objects:
+            nested["additionalProperties"] = False
+        needs_json = _needs_json(schema)
+        _admit_duplicates(schema)
+        check_input_schema(owner, schema)
+        extra: Literal["forbid"] | None = None if is_open else "forbid"
+        return cls(parameters, schema, adapter.validator, needs_json, extra, Accepted.by(schema))  # type: ignore[arg-type]  # pydantic-core's validator has no public type
+
+    def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the arguments as the handler gets them; see `ports.Arguments`."""
+        given = {} if params is None else params
+        if not self.needs_json and not _is_large(given):
+            try:
+                return self.validator.validate_python(given)  # type: ignore[no-any-return]  # the validator's type is its schema's
+            except pydantic_core.ValidationError as error:
+                if _is_flat(given):  # JSON mode decides, and would give the same result for such values
+                    raise self._refusal(violations_from_pydantic(error, self.accepted, given)) from None
+        try:
+            text = pydantic_core.to_json(given)
+        except (ValueError, RecursionError):
+            return self._validate_objects(given)
+        if len(text) > TRIMMED_FROM_BYTES:
+            with suppress(RecursionError):  # nested deeply: a schema that admits that has its own bounds
+                given = trimmed(given, self.schema)
+                text = pydantic_core.to_json(given)
+        try:
+            return self.validator.validate_json(text, strict=True, extra=self.extra)  # type: ignore[no-any-return]  # the validator's type is its schema's
+        except pydantic_core.ValidationError as error:
+            violations = violations_from_pydantic(error, self.accepted, given)
+        raise self._refusal(violations)
+
+    def _validate_objects(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Validate values that cannot be serialized: from a caller in this process, or with lone surrogates."""
+        try:
+            return self.validator.validate_python(given, extra=self.extra)  # type: ignore[no-any-return]  # the validator's type is its schema's
+        except pydantic_core.ValidationError as error:
+            try:
+                violations = violations_from_pydantic(error, self.accepted, given)
+            except (ValueError, RecursionError):
+                violations = [NOT_JSON]
+        except (ValueError, RecursionError):
+            violations = [NOT_JSON]
+        raise self._refusal(violations)
+
+    def _refusal(self, violations: list[Violation]) -> InvalidArgument:
+        """Return the error: of the class declared for the first faulty parameter, otherwise INVALID_PARAM."""
+        for name, parameter in zip(self.schema["properties"], self.parameters, strict=True):
+            if not parameter.faults:
+                continue
+            own = [item for item in violations if item.path.partition(".")[0] == name]
+            for fault in parameter.faults:
+                decisive = next(filter(fault.stands_for, own), None)
+                if decisive is not None:
+                    message = InvalidParameter.from_violations(violations).message
+                    return fault.error(message=message, violations=violations, details={"argument": decisive.path})
+        return InvalidParameter.from_violations(violations)
+
+
+NOT_JSON = Violation(
+    path="",
+    reason="format",
+    message="they cannot be written as JSON (a cycle, or text that is not Unicode)",
+    expected="a JSON object",
+)
+
+
+def _complete(schema: dict[str, Any], parameters: list[Parameter]) -> None:
+    """Complete a TypedDict's schema: add defaults, close the object, and drop generated titles.
+
+    The description of an optional parameter's value is moved to the parameter, where clients look for it.
+    """
+    schema.pop("title", None)
+    schema.setdefault("properties", {})
+    schema["additionalProperties"] = False
+    for own, parameter in zip(schema["properties"].values(), parameters, strict=True):
+        if parameter.default is not inspect.Parameter.empty and parameter.default is not None:
+            own["default"] = pydantic_core.to_jsonable_python(parameter.default, fallback=str)
+        described = [part for part in own.get("anyOf", ()) if "description" in part]
+        if "description" not in own and len(described) == 1:
+            own["description"] = described[0].pop("description")
+    for item in _objects(schema):
+        for name, own in item["properties"].items():
+            if isinstance(own, dict) and own.get("title", "").lower().replace(" ", "_") == name.strip("_").lower():
+                own.pop("title")
+
+
+def _objects(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield every schema of an object with named properties, at any depth."""
+    if not isinstance(schema, dict):
+        return
+    if "properties" in schema:
+        yield schema
+    for keyword, below in schema.items():
+        if keyword in {"$defs", "properties", "patternProperties"}:
+            nested = list(below.values())
+        elif keyword in {"anyOf", "oneOf", "allOf", "prefixItems"}:
+            nested = below
+        else:
+            nested = [below] if keyword in {"items", "additionalProperties", "contains", "not"} else []
+        for item in nested:
+            yield from _objects(item)
+
+
+def _admit_duplicates(schema: Any) -> None:
+    """Drop `uniqueItems`: a set accepts duplicate values, so the schema must not forbid them."""
+    if isinstance(schema, dict):
+        if schema.get("uniqueItems") is True and schema.get("type") == "array":
+            del schema["uniqueItems"]
+        for keyword, below in schema.items():
+            if keyword not in {"default", "examples", "enum", "const"}:
+                _admit_duplicates(below)
+    elif isinstance(schema, list):
+        for item in schema:
+            _admit_duplicates(item)
+
+
+_SIZED = frozenset({str, list, dict})
+_LARGE = 5_000
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def _is_large(given: Any) -> bool:
+    """Return whether an argument is so large that its faults could take long to list."""
+    return type(given) is dict and any(type(value) in _SIZED and len(value) > _LARGE for value in given.values())
+
+
+def _is_flat(given: Any) -> bool:
+    """Return whether every argument is a plain JSON scalar, for which both of pydantic's modes agree."""
+    return type(given) is dict and _SCALARS.issuperset(map(type, given.values()))
+
+
+def _needs_json(schema: Any) -> bool:
+    """Return whether a value may be written differently in JSON than in Python (`$ref`, `format`, sets, tuples)."""
+    if isinstance(schema, dict):
+        if schema.keys() & {"$ref", "$defs", "format", "uniqueItems", "prefixItems", "contentEncoding"}:
+            return True
+        return any(_needs_json(value) for key, value in schema.items() if key not in {"default", "examples", "enum"})
+    return isinstance(schema, list) and any(_needs_json(item) for item in schema)

@@ -1,0 +1,63 @@
+"""The remaining time and runs of a call, shared with nested calls and upstream servers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from failsoft.framework.call.call import Call
+
+__all__ = ["BUDGET_KEY", "current_budget", "current_call", "inherit", "nested"]
+
+BUDGET_KEY = "dev.failsoft/budget"
+"""Key of the budget in a request's `_meta`: `{"remaining_ms": n, "runs_left": n}`; `runs_left` includes this run."""
+
+current_call: ContextVar[Call | None] = ContextVar("failsoft_current_call", default=None)
+"""The call whose handler is running."""
+
+
+def current_budget() -> dict[str, int]:
+    """Return the remaining budget of the current call, to be sent upstream; empty without limits."""
+    call = current_call.get()
+    if call is None or not call.is_running:
+        return {}
+    remaining_s, runs_left = call.remaining_s(), call.runs_left
+    budget = {} if remaining_s is None else {"remaining_ms": int(remaining_s * 1000)}
+    return budget if runs_left is None else {**budget, "runs_left": runs_left}
+
+
+def inherit(call: Call) -> Call | None:
+    """Limit a call by its parent call, which is returned, and by the budget in its request.
+
+    Both can only reduce the limits. A task that outlives its handler belongs to no call.
+    """
+    outer = current_call.get()
+    if outer is not None and not outer.is_running:
+        outer = None
+    if outer is not None:
+        call.bound_by(outer.remaining_s(), outer.runs_left)
+    received = call.scope.meta.get(BUDGET_KEY)
+    if isinstance(received, Mapping):
+        remaining_s, runs_left = _number(received.get("remaining_ms"), 1000), _number(received.get("runs_left"))
+        call.bound_by(remaining_s, None if runs_left is None else max(1, int(runs_left)))
+    return outer
+
+
+def _number(value: Any, divisor: int = 1) -> float | None:
+    """Return a finite number divided by `divisor`, at least 0; None for any other value, which sets no bound."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return max(0.0, float(value) / divisor) if is_number else None
+
+
+async def nested(outer: Call, call: Call, calling: Awaitable[Any]) -> Any:
+    """Run a call made by a handler, and count its runs as runs of the outer call."""
+    response: Any = None
+    try:
+        response = await calling
+    finally:
+        runs = call.attempt + call.runs_below
+        outer.runs_below += max(0, runs - 1)
+        outer.is_retried_below = runs > 1 and getattr(response, "error", None) is not None
+    return response

@@ -1,0 +1,393 @@
+"""`Call`: the state of one call, passed through the chain to middleware, strategies and handlers."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+from typing_extensions import override
+
+from failsoft.framework.answer.governance import Governance
+from failsoft.framework.answer.receipt import RecoveryReceipt
+from failsoft.framework.answer.stop_reason import StopReason
+from failsoft.framework.call.context import CallContext
+from failsoft.framework.call.effects import CallRecord, effect_in_thread, effect_on_loop
+from failsoft.framework.call.ports import CalledOperation, Neighbors
+from failsoft.framework.call.principals import LOCAL_PRINCIPAL
+from failsoft.framework.call.progress_report import NOTHING_REPORTED, Reported
+from failsoft.framework.call.scope import META_KEY, NO_SCOPE, CallScope, FailedReference, ProgressReporter
+from failsoft.framework.clock import loop_time
+from failsoft.framework.errors import DeadlineExceeded, Effect, ToolError, ToolSystemError
+from failsoft.framework.normalize import normalize
+from failsoft.framework.text import bounded
+
+__all__ = ["LOCAL_PRINCIPAL", "META_KEY", "NO_SCOPE", "Call", "CallScope", "FailedReference", "ProgressReporter"]
+
+_ANSWER_S, _ANSWER_RATIO = 0.25, 0.05
+"""The share of the remaining time that an outgoing request leaves, so that its own time-out fires first."""
+_ENVELOPE_BYTES, _DATA_AT_LEAST_BYTES = 4_000, 1_000
+"""The size reserved for the rest of a response, and the minimum size for its data."""
+_WARNINGS_AT_MOST = 50
+_WARNING_LENGTH = 1_000
+_WORST: tuple[Effect, ...] = ("none", "unknown", "applied")
+_JOINED = (
+    *("audit_facts", "cache_hit", "documents_processed", "governance", "handler_done", "idempotent", "raised"),
+    *("_typed", "read_only", "receipt", "thread_over", "warnings"),
+)
+"""Attributes that the call copies from the context of a run."""
+_FORKED = (
+    *("arguments", "audit_facts", "deadline", "error", "governance", "idempotent", "left_behind", "read_only"),
+    *("inherited_until", "receipt", "record", "runs_limit", "started_at"),
+)
+"""Initial attributes of the context of a concurrent run."""
+
+
+class Call(CallContext):
+    """One call, as seen by middleware and strategies; handlers see the members of `CallContext`.
+
+    Attributes:
+        arguments: The validated arguments, as the handler gets them.
+        expired: The number of expired time limits around the current run; above 0 nothing more may be started in it.
+        warnings: The texts for `metadata.warnings`.
+        loop: The event loop of the call, set when its deadline starts or its key is claimed.
+        left_behind: The combined effect of the failed runs of the handler.
+        raised: The exception of the last run of the handler, not normalized.
+        failed_reference: The argument whose look-up found nothing.
+        refused: The error about the changed arguments of a `retry`, which are not the caller's fault.
+        stop_reason: Why a failed call was not run again, once decided.
+        governance: Session, role and plan, once the toolset has determined them.
+        record: The durable record of a call with a key.
+        effect_begun: Whether something may have been changed: `effect` was called, or a handler without it runs.
+        thread_over: For a sync handler, done when its last run has ended, possibly after its call.
+        is_running: Whether its handler is running.
+        inherited_until: The deadline of the parent call, on the event loop's clock in seconds.
+        runs_limit: The number of runs left by the parent call.
+        runs_below: The number of further runs of calls made by the handler.
+        is_retried_below: Whether the last of those calls failed after a retry.
+        is_replayed: Whether the outcome is that of an earlier call with the same key.
+        audit_facts: The facts passed to `audit`.
+    """
+
+    __slots__ = (
+        "_inner",
+        "_last_progress",
+        "_origin",
+        "_request_id",
+        "_typed",
+        "arguments",
+        "attempt",
+        "audit_facts",
+        "bound",
+        "cache_hit",
+        "deadline",
+        "documents_processed",
+        "effect_begun",
+        "error",
+        "expired",
+        "failed_reference",
+        "governance",
+        "handler",
+        "handler_done",
+        "idempotency_key",
+        "idempotent",
+        "inherited_until",
+        "is_replayed",
+        "is_retried_below",
+        "is_running",
+        "left_behind",
+        "loop",
+        "params",
+        "raised",
+        "read_only",
+        "receipt",
+        "record",
+        "refused",
+        "runs_below",
+        "runs_limit",
+        "scope",
+        "started_at",
+        "stop_reason",
+        "thread_over",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        bound: CalledOperation,
+        params: Mapping[str, Any],
+        scope: CallScope,
+        handler: Callable[..., Any] | None = None,
+    ) -> None:
+        self.bound = bound
+        self.params = params
+        self.scope = scope
+        self.handler = handler
+        self.read_only = bound.read_only
+        self.idempotent = bound.idempotent
+        self.arguments: dict[str, Any] = {}
+        self.attempt = 0
+        self.handler_done = False
+        self.left_behind: Effect = "none"
+        self.raised: BaseException | None = None
+        self.deadline: float | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._origin: Call | None = None
+        self._typed: tuple[BaseException, ToolError] | None = None
+        self.expired = 0
+        self.error: ToolError | None = None
+        self.failed_reference: FailedReference | None = None
+        self.stop_reason: StopReason | None = None
+        self.governance: Governance | None = None
+        self.audit_facts: dict[str, Any] | None = None
+        self.receipt: RecoveryReceipt | None = None
+        self.refused: ToolError | None = None
+        self.warnings: list[str] | None = None
+        self.cache_hit: bool | None = None
+        self.documents_processed: int | None = None
+        self.record: CallRecord | None = None
+        self.idempotency_key: str | None = None
+        self.effect_begun = False
+        self.is_replayed = False
+        self.is_running = False
+        self.inherited_until: float | None = None
+        self.runs_limit: int | None = None
+        self.runs_below = 0
+        self.is_retried_below = False
+        self.thread_over: Future[None] | None = None
+        self.started_at = time.perf_counter()
+
+    @property
+    @override
+    def tool(self) -> str:
+        return self.bound.tool_name
+
+    @property
+    def toolset(self) -> Any:
+        """The toolset itself, for strategies that ask it for candidates."""
+        return self.bound.tool
+
+    @property
+    @override
+    def operation(self) -> str:
+        return self.bound.name
+
+    @property
+    @override
+    def request_id(self) -> str:
+        try:
+            return self._request_id
+        except AttributeError:
+            self._request_id: str = self.scope.request_id or os.urandom(8).hex()
+            return self._request_id
+
+    @property
+    @override
+    def session_id(self) -> str | None:
+        return self.scope.session_id
+
+    @property
+    @override
+    def principal(self) -> str | None:
+        return self.scope.principal
+
+    @property
+    def toolbox(self) -> Neighbors:
+        """The tools of this server."""
+        return self.scope.toolbox or self.bound.tool.toolbox
+
+    @property
+    @override
+    def logger(self) -> Any:
+        from loguru import logger  # noqa: PLC0415 - only calls that log pay for it
+
+        return logger.bind(tool=self.tool, operation=self.operation, request_id=self.request_id)
+
+    @property
+    @override
+    def data_limit_bytes(self) -> int | None:
+        limit = self.scope.max_response_bytes  # the data is sent twice, as text and as structured content
+        return None if limit is None else max(_DATA_AT_LEAST_BYTES, (limit - _ENVELOPE_BYTES) // 2)
+
+    @override
+    def remaining_s(self) -> float | None:
+        if self.deadline is None:
+            return None
+        # A sync handler calls this from its thread, which has no running loop, so the loop of the deadline is used.
+        now = self.loop.time() if self.loop is not None else self.bound.clock()
+        return max(0.0, self.deadline - now)
+
+    @property
+    def runs_left(self) -> int | None:
+        """The number of runs left, including this one; None without a bound."""
+        bounds = [bound for bound in (self.runs_limit, self.bound.most_runs) if bound is not None]
+        if not bounds:
+            return None
+        return max(1, min(bounds) - max(0, self.attempt - 1) - self.runs_below)
+
+    def bound_by(self, remaining_s: float | None, runs_left: int | None) -> None:
+        """Reduce the remaining time and runs; None leaves them unchanged."""
+        if remaining_s is not None:
+            until = loop_time() + remaining_s
+            self.inherited_until = until if self.inherited_until is None else min(self.inherited_until, until)
+        if runs_left is not None:
+            self.runs_limit = runs_left if self.runs_limit is None else min(self.runs_limit, runs_left)
+
+    @override
+    def http_timeout(self) -> float | None:
+        remaining_s = self.remaining_s()
+        return None if remaining_s is None else max(0.001, remaining_s - min(_ANSWER_S, _ANSWER_RATIO * remaining_s))
+
+    def set_deadline(self, loop: asyncio.AbstractEventLoop, limit_s: float) -> float:
+        """Start the deadline of the call and return it, on the loop's clock in seconds."""
+        self.loop = loop
+        self.deadline = loop.time() + limit_s
+        return self.deadline
+
+    @override
+    def warn(self, message: str) -> None:
+        if self.warnings is None:
+            self.warnings = []
+        text = bounded(str(message), _WARNING_LENGTH)
+        if text not in self.warnings and len(self.warnings) < _WARNINGS_AT_MOST:
+            self.warnings.append(text)
+
+    @override
+    def audit(self, **facts: Any) -> None:
+        self.audit_facts = {**(self.audit_facts or {}), **facts}
+
+    @override
+    def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> Reported:
+        if self._origin is not None:
+            return self._origin.report_progress(done, total, message)
+        reporter = self.scope.report_progress
+        last = getattr(self, "_last_progress", None)
+        if reporter is None or not math.isfinite(done) or (last is not None and done <= last):
+            return NOTHING_REPORTED
+        self._last_progress = done
+        return Reported(self.bound.threads.call_in_loop(reporter, done, total, message))
+
+    @override
+    def effect(self, name: str, run: Callable[[], Any], probe: Callable[[], Any] | None = None) -> Any:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return effect_in_thread(self, name, run, probe)
+        return effect_on_loop(self, name, run, probe)
+
+    def may_run_again(self, error: ToolError) -> bool:
+        """Return whether running the handler again cannot do the work twice (the idempotency guard)."""
+        if self.read_only or self.idempotent or self.attempt == 0:
+            return True
+        return self.worst_effect(error) == "none"
+
+    async def retry(self, **changed: Any) -> Any:
+        """Run the handler again with changed arguments, validated anew, and return its value.
+
+        Raises:
+            ToolError: The error of the new run, or the current error if another run could do the work twice.
+            DEADLINE_EXCEEDED: The deadline has passed, so nothing is started.
+        """
+        if self.expired:
+            raise DeadlineExceeded(limit_s=self.bound.timeout_s or 0.0)
+        if self.error is not None and not self.may_run_again(self.error):
+            raise self.error
+        try:
+            self.arguments = self.bound.arguments.validate(self.bound.with_changes(self.params, changed))
+        except ToolError as refused:
+            self.refused = refused
+            raise
+        return await self._inner(self)
+
+    def typed(self, raised: BaseException) -> ToolError:
+        """Return the typed error for an exception of this call; each exception is normalized once."""
+        if issubclass(type(raised), ToolError):  # isinstance would ask `raised.__class__`, which may raise
+            return raised  # type: ignore[return-value]  # the type was asked for
+        if self._typed is None or self._typed[0] is not raised:
+            self._typed = raised, normalize(raised)
+        return self._typed[1]
+
+    def forget_errors(self) -> None:
+        """Break the reference cycles of a finished call, which tracebacks refer to."""
+        self.error = self.raised = self._typed = None
+
+    def worst_effect(self, error: ToolError | None) -> Effect:
+        """Return the combined effect of all runs of the handler and of `error`."""
+        if self.handler_done:
+            return "applied"
+        said: Any = None if error is None else error.effect
+        if said not in _WORST:  # a run that was started but not recorded as ended may have done anything
+            said = "unknown" if self.attempt and self.raised is None else "none"
+        return max(self.left_behind, said, key=_WORST.index)
+
+    def run_failed(self, raised: BaseException) -> None:
+        """Record that a run of the handler ended with this exception; without a stated effect, it is unknown.
+
+        The effect is none if the handler marks its effects and had begun none, or if it is atomic, unless it is still
+        running in its thread.
+        """
+        self.raised = raised
+        if not self.read_only:
+            left: Any = self.typed(raised).effect
+            if left not in _WORST:
+                bound = self.bound
+                is_over = bound.is_async or not issubclass(type(raised), asyncio.CancelledError)
+                is_clean = (bound.atomic and is_over) or (bound.marks_effects and not self.effect_begun and is_over)
+                left = "none" if is_clean else "unknown"
+            self.left_behind = max(self.left_behind, left, key=_WORST.index)
+
+    def begin_again(self) -> None:
+        """Apply the idempotency guard to every further run of the handler.
+
+        Raises:
+            ToolError: The error of the last run, if another one could do its work twice.
+        """
+        if not self.read_only:
+            self.left_behind = self.worst_effect(None)
+            if self.left_behind != "none" and not self.idempotent:
+                if self.raised is not None:
+                    raise self.typed(self.raised)
+                raise ToolSystemError(component="something that runs a handler twice")
+        self.raised = None
+
+    def recovered(self, receipt: RecoveryReceipt) -> None:
+        """Record a recovery; changes of an earlier receipt are kept in the new one."""
+        if self.receipt is not None and self.receipt.changed:
+            message = bounded(f"{self.receipt.message}; {receipt.message}")
+            receipt = replace(receipt, message=message, changed={**self.receipt.changed, **receipt.changed})
+        self.receipt = receipt
+
+    def fork(self, number: int) -> Call:
+        """Return a separate context for a concurrent run with this number; 0 is the first run."""
+        fork = Call(self.bound, self.params, self.scope, self.handler)
+        fork._request_id = self.request_id
+        fork._origin = self
+        fork.loop = self.loop
+        fork.attempt = self.attempt + number
+        fork.warnings = list(self.warnings) if self.warnings else None
+        for fact in _FORKED:
+            setattr(fork, fact, getattr(self, fact))
+        return fork
+
+    def join(self, forks: Sequence[Call], last: Call) -> None:
+        """Merge concurrent runs: the number and effects of all, and the facts of the one that decided the result.
+
+        Args:
+            forks: All forks, in the order of their numbers.
+            last: The fork whose value or error is that of the call.
+        """
+        before = self.attempt
+        self.attempt += sum(fork.attempt - before - number for number, fork in enumerate(forks))
+        for fact in _JOINED:
+            setattr(self, fact, getattr(last, fact))
+        self.left_behind = max((fork.left_behind for fork in forks), key=_WORST.index)
+
+    def resume_at(self, inner: Callable[[Call], Awaitable[Any]], error: ToolError) -> None:
+        """Set the error, and the part of the chain that `retry` runs again."""
+        self._inner = inner
+        self.error = error

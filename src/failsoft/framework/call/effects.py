@@ -1,0 +1,158 @@
+"""`call.effect`: marks a handler's effects, so that a repeated call after a crash can check which were done."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from typing import Any, Final, Protocol, TypeAlias
+
+from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.errors import IdempotencyOutcomeUnknown
+
+__all__ = ["NOT_DONE", "CallRecord", "effect_in_thread", "effect_on_loop"]
+
+
+class _NotDone(enum.Enum):
+    NOT_DONE = "NOT_DONE"
+
+    def __repr__(self) -> str:
+        return "failsoft.NOT_DONE"
+
+
+NOT_DONE: Final = _NotDone.NOT_DONE
+"""Returned by an effect's probe if the work was not done."""
+
+
+class CallRecord(Protocol):
+    """Protocol of the durable record of one keyed call."""
+
+    @property
+    def effects(self) -> Mapping[str, Any]:
+        """The marked effects by name: `{}` for one that was begun, `{"value": ...}` for one that was completed."""
+
+    async def mark(self, name: str, **done: Any) -> None:
+        """Record that an effect begins, or with `value` that it is complete; return once that is durable.
+
+        Raises:
+            IDEMPOTENCY_IN_PROGRESS: Another call has taken the work over.
+            STATE_UNAVAILABLE: The store does not answer.
+        """
+
+
+class MarkedCall(Protocol):
+    """Protocol of the call, as far as effects use it."""
+
+    effect_begun: bool
+    record: CallRecord | None
+
+    @property
+    def bound(self) -> Any:
+        """The operation that was called."""
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """Its event loop."""
+
+
+Step: TypeAlias = Callable[[], Any]
+"""A function that may return an awaitable, run on the loop or in the handler's thread."""
+
+
+async def effect_on_loop(call: MarkedCall, name: str, run: Step, probe: Step | None) -> Any:
+    """Run an effect of an async handler and return its value. Sync functions run in a thread."""
+    steps = _steps(call, name, run, probe)
+
+    async def done(step: Step) -> Any:
+        is_async = isinstance(step, _OnLoop) or inspect.iscoroutinefunction(step)
+        value = step() if is_async else await call.bound.threads.run(step)
+        return await value if inspect.isawaitable(value) else value
+
+    outcome: Callable[[], Step] = functools.partial(next, steps)
+    while True:
+        try:
+            step = outcome()
+        except StopIteration as end:
+            return end.value
+        try:
+            outcome = functools.partial(steps.send, await done(step))
+        except BaseException as error:  # noqa: BLE001 - the steps decide what becomes of it
+            outcome = functools.partial(steps.throw, error)
+
+
+def effect_in_thread(call: MarkedCall, name: str, run: Step, probe: Step | None) -> Any:
+    """Run an effect of a sync handler in its thread and return its value; async functions run on the call's loop.
+
+    Raises:
+        RuntimeError: The call has no event loop.
+    """
+    loop = call.loop
+    if loop is None:
+        msg = "call.effect of a sync handler needs the event loop of its call"
+        raise RuntimeError(msg)
+    steps = _steps(call, name, run, probe)
+
+    def done(step: Step) -> Any:
+        value = step()
+        return asyncio.run_coroutine_threadsafe(_awaited(value), loop).result() if inspect.isawaitable(value) else value
+
+    outcome: Callable[[], Step] = functools.partial(next, steps)
+    while True:
+        try:
+            step = outcome()
+        except StopIteration as end:
+            return end.value
+        try:
+            outcome = functools.partial(steps.send, done(step))
+        except BaseException as error:  # noqa: BLE001 - the steps decide what becomes of it
+            outcome = functools.partial(steps.throw, error)
+
+
+class _OnLoop:
+    """A step that returns an awaitable and does nothing that blocks."""
+
+    def __init__(self, begin: Step) -> None:
+        self._begin = begin
+
+    def __call__(self) -> Any:
+        return self._begin()
+
+
+def _steps(call: MarkedCall, name: str, run: Step, probe: Step | None) -> Generator[Step, Any, Any]:
+    """Yield the functions to run, receive their results, and return the value of the effect."""
+    record = call.record
+    if record is None:
+        call.effect_begun = True
+        return (yield run)
+    marked = record.effects.get(name)
+    if marked is None:
+        yield _OnLoop(functools.partial(record.mark, name))
+        call.effect_begun = True
+    else:
+        call.effect_begun = True
+        found = marked["value"] if "value" in marked else (yield from _found(probe))
+        if found is not NOT_DONE:
+            if "value" not in marked:
+                yield _OnLoop(functools.partial(record.mark, name, value=found))
+            return found
+    value = yield run
+    yield _OnLoop(functools.partial(record.mark, name, value=value))
+    return value
+
+
+def _found(probe: Step | None) -> Generator[Step, Any, Any]:
+    """Return the probe's result for an effect that was begun by an interrupted call."""
+    if probe is None:
+        raise IdempotencyOutcomeUnknown(effect="unknown")
+    try:
+        return (yield probe)
+    except BaseException as error:
+        if is_real_cancellation(error):
+            raise
+        raise IdempotencyOutcomeUnknown(effect="unknown") from error
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value

@@ -1,0 +1,150 @@
+"""Protocols of recovery, implemented by `failsoft.recovery` and by users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from failsoft.framework.call.call import Call
+from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.framework.text import snake_case
+
+if TYPE_CHECKING:
+    from failsoft.framework.call.chain import Link
+    from failsoft.framework.call.ports import CalledOperation
+
+__all__ = [
+    "PlacedStrategy",
+    "RecoveryConfigurationPort",
+    "RecoveryEngine",
+    "RecoveryResult",
+    "RecoveryStrategy",
+    "RuledResult",
+    "strategy_name",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryResult:
+    """The result of a strategy that replaces an error.
+
+    Args:
+        value: The value to answer with.
+        message: One sentence for the caller about what was done.
+        changed: The changed arguments with the values used.
+        degraded: Whether the value is of lower quality (stale, partial).
+    """
+
+    value: Any
+    message: str
+    changed: dict[str, Any] = field(default_factory=dict)
+    degraded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RuledResult(RecoveryResult):
+    """A result of a strategy with several rules; the receipt names the one that applied.
+
+    Args:
+        rule: The rule.
+    """
+
+    rule: str = ""
+
+
+@runtime_checkable
+class RecoveryStrategy(Protocol):
+    """Protocol of a strategy that reacts to an error.
+
+    A strategy may have a `name`, its label in receipts and metrics; by default it is the class's in snake case.
+    """
+
+    async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:
+        """Return a result in place of the error, or None if this strategy does not apply.
+
+        It may raise a `ToolError`, which takes the place of the error from then on (better suggestions, for example).
+        """
+
+
+def strategy_name(strategy: RecoveryStrategy) -> str:
+    """Return the label of a strategy in receipts and metrics."""
+    return str(getattr(strategy, "name", "")) or snake_case(type(strategy).__name__)
+
+
+@runtime_checkable
+class PlacedStrategy(Protocol):
+    """Protocol of a strategy that wraps the call: a breaker, a bulkhead, a cache. May be a `RecoveryStrategy`, too."""
+
+    def links(self, bound: CalledOperation) -> Sequence[Link]:
+        """Return its links for one operation, each at its place.
+
+        Raises:
+            CONFIG_ERROR: The strategy and the operation do not go together; the message says why.
+        """
+
+
+class RecoveryConfigurationPort(Protocol):
+    """Protocol of an operator's recovery options; implemented in `failsoft.recovery.configuration.configuration`."""
+
+    def timeout_s(self, tool: str, operation: str) -> float | None:
+        """Return the limit of a call in seconds, where one is set for its operation or its tool."""
+
+    def default_timeout_s(self) -> float | None:
+        """Return the limit of calls whose operation names none, where one is set."""
+
+    def engine(
+        self, engine: RecoveryEngine | None, tool: str, operation: str, *, is_default: bool
+    ) -> RecoveryEngine | None:
+        """Return the configured engine of one operation.
+
+        Raises:
+            CONFIG_ERROR: The configuration is not possible; the message says why, with file and line.
+        """
+
+    def explain(self, error: ConfigurationError, tool: str, operation: str) -> ConfigurationError:
+        """Return the error of a chain that could not be assembled, with the location in the configuration."""
+
+    def check_operations(self, tool: str, operations: Iterable[str]) -> None:
+        """Reject options for operations that the toolset does not have.
+
+        Raises:
+            CONFIG_ERROR: With the place.
+        """
+
+    def check_shared(self, operations: Iterable[CalledOperation]) -> None:
+        """Reject circuit breakers of one dependency with different options.
+
+        Raises:
+            CONFIG_ERROR: With both operations.
+        """
+
+    def check_dependencies(self, used: Iterable[str]) -> None:
+        """Reject options for dependencies that no operation uses.
+
+        Raises:
+            CONFIG_ERROR: With the place, and the closest name.
+        """
+
+    def check_tools(self, tools: Iterable[str]) -> None:
+        """Reject options for toolsets that are not served.
+
+        Raises:
+            CONFIG_ERROR: With the place.
+        """
+
+
+class RecoveryEngine(Protocol):
+    """Protocol of the engine that runs the strategies; implemented by `failsoft.recovery.RecoveryManager`."""
+
+    async def recover(self, error: ToolError, call: Call) -> Any:
+        """Return the value that replaces the error and set the receipt of the call, or raise a `ToolError`."""
+
+    def with_strategies(self, strategies: Sequence[RecoveryStrategy | PlacedStrategy]) -> RecoveryEngine:
+        """Return an engine with only these strategies, for every error."""
+
+    def links(self, bound: CalledOperation) -> Sequence[Link]:
+        """Return the links of the placed strategies for one operation."""
+
+    def describe(self) -> list[str]:
+        """Return the names of the strategies, in the order in which they are tried, for `tool.describe()`."""

@@ -1,0 +1,1 @@
+"""Diagnostics for authors of tools: tracebacks of crashes, and reports of mistakes."""

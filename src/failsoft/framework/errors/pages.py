@@ -1,0 +1,169 @@
+"""Renders an error's documentation as Markdown from its class, for `explain` and the docs."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, get_args, get_origin
+
+from failsoft.framework.errors import Actor, RetryWhen, ToolError
+
+__all__ = ["index_of", "page_of", "sections", "summary"]
+
+_FRAMEWORK = "failsoft"
+
+_SECTION = re.compile(r"^(Raised when|Caller|Operator|Example|Source):[ \n]", re.MULTILINE)
+_PUBLIC = re.compile(r"(?:\w+\.)*Public\[(.*)\]")
+_TYPES = {"str": "string", "Words": "string", "int": "integer", "float": "number", "bool": "boolean"}
+
+_INTRODUCTION = (
+    "Every failure has a code, which never changes its meaning, and a category, which says who can act and whether a "
+    "repeat helps. `failsoft explain CODE` prints the same pages."
+)
+_EXAMPLE = "`code_of` is the code that a caller gets when a tool's handler raises this, or is this."
+
+_RETRY: dict[RetryWhen, str] = {
+    "after_fix": "after the call was corrected",
+    "after_delay": "after a wait, unless something may have been changed that must not be changed twice",
+    "never": "no",
+}
+_ACTOR: dict[Actor, str] = {
+    "caller": "the caller",
+    "framework": "the framework, then the caller",
+    "operator": "the operator of the server",
+    "author": "the author of the tool",
+    "person": "the person whom the caller works for",
+}
+
+
+def summary(entry: type[ToolError]) -> str:
+    """Return the first line of the class's documentation."""
+    return inspect.cleandoc(entry.__doc__ or "").partition("\n")[0]
+
+
+def sections(entry: type[ToolError]) -> dict[str, str]:
+    """Return the parts of the class's documentation by their headings (`Raised when`, `Caller`, `Operator`, ...)."""
+    _, *parts = _SECTION.split(inspect.cleandoc(entry.__doc__ or ""))
+    return {name: inspect.cleandoc(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def page_of(entry: type[ToolError]) -> str:
+    """Return the page of one error."""
+    parts = sections(entry)
+    blocks = [
+        f"# {entry.code}",
+        summary(entry),
+        _facts(entry),
+        *_section("Raised when", _sentence(parts.get("Raised when", ""))),
+        *_section("What the caller does", _sentence(parts.get("Caller", ""))),
+        *_section("What the operator does", _sentence(parts.get("Operator", ""))),
+        *_section("Message", _message(entry)),
+        *_section("Fields", _fields(entry)),
+        *_section("Example", _example(parts.get("Example", ""))),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def index_of(entries: Sequence[type[ToolError]]) -> str:
+    """Return the page that lists all errors: the framework's by category, then those of each package."""
+    own = [entry for entry in entries if _package(entry) == _FRAMEWORK]
+    blocks = ["# Error codes", _INTRODUCTION, "Those of the framework, which every tool can raise, by category:"]
+    for category in (entry for entry in ToolError.__subclasses__() if entry in own):
+        members = [entry for entry in own if issubclass(entry, category)]
+        members.sort(key=lambda entry: (entry is not category, entry.code))
+        rows = [f"| [`{one.code}`]({one.code}.md) | {summary(one)} | {_RETRY[one.retry]} |" for one in members]
+        blocks += [f"## {category.category}", "\n".join(["| Code | Meaning | Repeat |", "|---|---|---|", *rows])]
+    for package in sorted({_package(entry) for entry in entries} - {_FRAMEWORK}):
+        members = sorted((entry for entry in entries if _package(entry) == package), key=lambda entry: entry.code)
+        rows = [
+            f"| [`{one.code}`]({one.code}.md) | {one.category} | {summary(one)} | {_RETRY[one.retry]} |"
+            for one in members
+        ]
+        header = ["| Code | Category | Meaning | Repeat |", "|---|---|---|---|"]
+        blocks += [f"## Errors of `{package}`", "\n".join([*header, *rows])]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _package(entry: type[ToolError]) -> str:
+    """Return what an error came with: the framework, a toolset of failsoft, or another distribution's package."""
+    parts = entry.__module__.split(".")
+    if parts[0] != _FRAMEWORK:
+        return parts[0]
+    return ".".join(parts[:3]) if parts[1:2] == ["tools"] else _FRAMEWORK
+
+
+def _section(heading: str, body: str) -> list[str]:
+    return [f"## {heading}", body] if body else []
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split())
+    return text[:1].upper() + text[1:]
+
+
+def _facts(entry: type[ToolError]) -> str:
+    category: type[ToolError] = next(cls for cls in entry.__mro__ if ToolError in cls.__bases__)
+    named = f"`{entry.category}`" if entry is category else f"[`{entry.category}`]({category.code}.md)"
+    names = ", ".join(f"`{name}` in `{wire_format}`" for wire_format, name in _other_names(entry))
+    rows = [
+        ("Class", f"`{entry.__name__}` in `{_home(entry)}`"),
+        ("Category", named),
+        ("Repeat", _RETRY[entry.retry]),
+        ("Who acts", _ACTOR[entry.actor]),
+        ("HTTP status", str(entry.http_status)),
+        ("In `coded_error`", f"`{entry.error_type}`, {entry.numeric_code}"),
+        ("Also known as", names),
+        ("Alerts", "the operator is alerted" if entry.critical else ""),
+        ("Since", entry.since),
+    ]
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows if value)])
+
+
+def _other_names(entry: type[ToolError]) -> list[tuple[str, str]]:
+    """Return the wire formats with other codes for the class, and these codes."""
+    by_reason = [(name, code) for name, codes in entry.aliases_by_reason.items() for code in codes.values()]
+    return sorted({*entry.aliases.items(), *by_reason})
+
+
+def _home(entry: type[ToolError]) -> str:
+    """Return the module to import the class from: `failsoft` for core errors, otherwise the toolset's package."""
+    if entry.__module__.startswith("failsoft.framework."):
+        return "failsoft"
+    return re.sub(r"^(failsoft\.tools\.\w+)\..*", r"\1", entry.__module__)
+
+
+def _message(entry: type[ToolError]) -> str:
+    hints = "\n".join(f"- {hint}" for hint in entry.hints)
+    return f"> {entry.template}" + (f"\n\nHints that go with it:\n\n{hints}" if hints else "")
+
+
+def _fields(entry: type[ToolError]) -> str:
+    if not entry.fields:
+        return ""
+    annotations = {name: text for cls in reversed(entry.__mro__) for name, text in inspect.get_annotations(cls).items()}
+    rows = [
+        f"| `{name}` | {_type(_written(annotations.get(name, '')))} "
+        f"| {'every caller' if name in entry.public_fields else 'developers only'} |"
+        for name in entry.fields
+    ]
+    return "\n".join(["| Field | Type | Shown to |", "|---|---|---|", *rows])
+
+
+def _written(annotation: Any) -> str:
+    """Return the source text of an annotation, also if it was evaluated to an object."""
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+
+
+def _type(annotation: str) -> str:
+    """Return a field's annotation in JSON's terms."""
+    found = _PUBLIC.fullmatch(annotation)
+    inner = found[1] if found else annotation
+    alternatives = [_TYPES.get(part.strip(), "array" if "[" in part else part.strip()) for part in inner.split("|")]
+    return " or ".join("null" if part == "None" else part for part in alternatives)
+
+
+def _example(text: str) -> str:
+    return f"{_EXAMPLE}\n\n```python\n{text}\n```" if text else ""

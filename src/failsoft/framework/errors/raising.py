@@ -1,0 +1,173 @@
+"""Reports mistakes in raising an error: wrong fields, next steps and effects, with suggestions."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias, get_args, get_origin
+
+from failsoft.framework.picklable import PicklableError
+from failsoft.framework.text import bounded
+
+__all__ = [
+    "Actor",
+    "Effect",
+    "ErrorType",
+    "NextStep",
+    "RaisedWrongly",
+    "RetryWhen",
+    "as_effect",
+    "as_next_step",
+    "field_faults",
+    "report_mistakes",
+    "wrong_types",
+]
+
+Effect: TypeAlias = Literal["none", "unknown", "applied"]
+"""Whether a failed call changed anything."""
+RetryWhen: TypeAlias = Literal["after_fix", "after_delay", "never"]
+"""When a call may be repeated: with other arguments, after a wait, or not at all."""
+Actor: TypeAlias = Literal["caller", "framework", "operator", "author", "person"]
+"""Who has to act on a failure."""
+ErrorType: TypeAlias = Literal[
+    "validation_error",
+    "not_found_error",
+    "infeasibility_error",
+    "library_error",
+    "database_error",
+    "timeout_error",
+    "server_error",
+]
+"""The kinds of failure in the format `coded_error`."""
+_STEP_KEYS = ("tool", "arguments")
+_EFFECTS: tuple[Effect, ...] = get_args(Effect)
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """The call to make next: an MCP tool of the same server, and arguments that pass its validation."""
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the wire form, `{"tool": ..., "arguments": {...}}`."""
+        return {"tool": self.tool, "arguments": dict(self.arguments)}
+
+
+class RaisedWrongly(PicklableError, TypeError):
+    """An error was constructed with an unknown field, or without a required one.
+
+    Args:
+        text: What is wrong.
+        error: The error without the invalid fields, which the caller of the tool gets.
+    """
+
+    def __init__(self, text: str, error: Any) -> None:
+        super().__init__(text)
+        self.error = error
+
+
+def field_faults(kind: Any, given: Collection[str], *, has_message: bool) -> list[str]:
+    """Return what is wrong with the names of the fields given to an error of this class."""
+    known: Sequence[str] = kind.fields
+    unknown = [name for name in given if name not in known]
+    missing = [] if has_message else [name for name in known if name not in given and name not in kind.field_defaults]
+    if not unknown and not missing:
+        return []
+    faults = [_unknown_field(name, known) for name in sorted(unknown)]
+    if missing:
+        faults.append(f"needs {', '.join(missing)} (or a whole sentence as message=)")
+    return faults
+
+
+def as_next_step(step: Any) -> tuple[NextStep | None, list[str]]:
+    """Return a next step, and what is wrong with its form; the step is None if it names no tool."""
+    if step is None or isinstance(step, NextStep):
+        return step, []
+    if isinstance(step, str):
+        return NextStep(step), [f'next_step is a text; it takes {{"tool": {step!r}, "arguments": {{}}}}']
+    if not isinstance(step, Mapping) or not isinstance(step.get("tool"), str):
+        return None, [f"next_step is {_described(step)}; it takes " + '{"tool": "...", "arguments": {...}}']
+    arguments = step.get("arguments", {})
+    faults = [_unknown_key(key) for key in step if key not in _STEP_KEYS]
+    if not isinstance(arguments, Mapping):
+        return None, [*faults, f"next_step has arguments of type {type(arguments).__name__}; it takes an object"]
+    return NextStep(step["tool"], dict(arguments)), faults
+
+
+def as_effect(effect: Any) -> tuple[Effect | None, list[str]]:
+    """Return an effect, and what is wrong with it; the effect is None if it is unknown."""
+    if effect is None or effect in _EFFECTS:
+        return effect, []
+    return None, [f"effect is {bounded(repr(effect))}; it is one of {', '.join(_EFFECTS)}"]
+
+
+def report_mistakes(name: str, faults: Iterable[str]) -> None:
+    """Report mistakes in raising an error of this name, with the file and line that raises it."""
+    for fault in faults:
+        from failsoft.framework.diagnostics.reports import report_mistake  # noqa: PLC0415 - loguru, for mistakes only
+
+        report_mistake(f"{name} {fault}")
+
+
+def _unknown_field(name: str, known: Sequence[str]) -> str:
+    from failsoft.framework.did_you_mean import closest_name  # noqa: PLC0415 - for mistakes only
+
+    accepted = (*known, "message", "suggestions", "next_step", "retry_after_seconds", "effect", "details")
+    meant = closest_name(name, accepted)
+    listed = f"its fields: {', '.join(known) or 'none'}"
+    return f"has no field {name}" + (f"; did you mean {meant}? ({listed})" if meant else f"; {listed}")
+
+
+def _unknown_key(key: Any) -> str:
+    from failsoft.framework.did_you_mean import closest_name  # noqa: PLC0415 - for mistakes only
+
+    meant = closest_name(str(key), _STEP_KEYS)
+    hint = f"; did you mean '{meant}'?" if meant else "; it takes tool and arguments"
+    return f"next_step has no key '{bounded(str(key))}'{hint}"
+
+
+def _described(step: Any) -> str:
+    return "without a tool" if isinstance(step, Mapping) else f"of type {type(step).__name__}"
+
+
+def wrong_types(kind: Any, given: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with the values of the fields; the error can be constructed nevertheless."""
+    if not given:
+        return []
+    accepted = _accepted_types(kind)
+    return [
+        f"takes {name} as {accepted[name][1]}, not {type(value).__name__}"
+        for name, value in given.items()
+        if name in accepted and not isinstance(value, accepted[name][0])
+    ]
+
+
+@lru_cache(maxsize=500)
+def _accepted_types(kind: Any) -> dict[str, tuple[tuple[type, ...], str]]:
+    """Return the classes that each field accepts, with their source text; fields of other types are left out."""
+    try:
+        hints = typing.get_type_hints(kind)
+    except Exception:  # noqa: BLE001 - a name that only type checkers can resolve
+        return {}
+    found = {name: _classes(hints[name]) for name in kind.fields if name in hints}
+    return {
+        name: (classes, " or ".join(item.__name__.replace("NoneType", "None") for item in classes))
+        for name, classes in found.items()
+        if classes
+    }
+
+
+def _classes(hint: Any) -> tuple[type, ...]:
+    """Return the classes of a type; nothing for types that `isinstance` cannot check."""
+    origin = get_origin(hint) or hint
+    if origin in {typing.Union, types.UnionType}:
+        members = [_classes(member) for member in get_args(hint)]
+        return tuple(item for member in members for item in member) if all(members) else ()
+    if not isinstance(origin, type) or origin is object:
+        return ()
+    return (int, float) if origin is float else (origin,)

@@ -1,0 +1,45 @@
+"""Errors of the state store."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from failsoft.framework.errors.categories import StorageError, Unavailable
+
+__all__ = ["StateUnavailable", "StateUnusable"]
+
+
+class StateUnavailable(Unavailable):
+    """The state store does not answer, so a call that depends on it was refused.
+
+    Raised when: the store behind `FAILSOFT_STATE_URL` is down, too slow, or locked by another process, and the call has
+    an idempotency key, or works on sessions, plans or other durable records.
+    Caller: make the same call again after the wait.
+    Operator: see why the store does not answer; the log names the fault.
+    Example:
+        >>> code_of(StateUnavailable(effect="none"))
+        'STATE_UNAVAILABLE'
+    """
+
+    code: ClassVar[str] = "STATE_UNAVAILABLE"
+    message: str = "The state store does not answer, and this call depends on it."
+    since: ClassVar[str] = "0.2.0"
+
+
+class StateUnusable(StorageError):
+    """The state store cannot be used until an operator has repaired it.
+
+    Raised when: the store's file is damaged, of a newer version of failsoft, not writable, or its disk is full, and the
+    call has an idempotency key, or works on sessions, plans or other durable records. The file is left as it is.
+    Caller: do not repeat the call; give the error id to the operator of the server.
+    Operator: the log names the file and the fault. Make it writable, free the disk, run the newer version, or move the
+    file away: a new one is made, and the records in the old one are then not known.
+    Example:
+        >>> code_of(StateUnusable(effect="none"))
+        'STATE_UNUSABLE'
+    """
+
+    code: ClassVar[str] = "STATE_UNUSABLE"
+    message: str = "The state store of this server cannot be used, and this call depends on it."
+    since: ClassVar[str] = "0.2.0"
+    critical: ClassVar[bool] = True

@@ -1,0 +1,1 @@
+"""Rules for exceptions of known libraries, none of which is imported."""

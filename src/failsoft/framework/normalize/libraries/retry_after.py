@@ -1,0 +1,108 @@
+"""Reads how long a service asks its clients to wait, in seconds, from any of the usual headers."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["parse_wait", "reset_wait", "retry_after"]
+
+_MILLISECONDS = ("retry-after-ms", "x-ms-retry-after-ms")
+_RESETS = ("ratelimit-reset", "x-ratelimit-reset-after", "x-ratelimit-reset", "x-rate-limit-reset")
+_EPOCH_S = 1e9
+"""Numbers above are points in time, not waits: 1e9 seconds are 31 years."""
+_EPOCH_MS = 1e12
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+)ms)?")
+_LENGTH_AT_MOST = 64
+
+
+def retry_after(headers: Any, *, now: float | None = None) -> float | None:
+    """Return the wait that `Retry-After` or one of its dialects asks for, in seconds from now, or None.
+
+    Args:
+        headers: The response's headers, of any mapping type and case.
+        now: Seconds since the epoch; the clock's if left out.
+    """
+    found = _lowered(headers)
+    for name in _MILLISECONDS:
+        wait = _number(found.get(name, ""))
+        if wait is not None:
+            return max(wait / 1000, 0.0)
+    return parse_wait(found.get("retry-after", ""), now=now)
+
+
+def reset_wait(headers: Any, *, now: float | None = None) -> float | None:
+    """Return the seconds until a rate limit starts anew, or None.
+
+    Ask only where the limit is reached: some services send these headers with every response.
+    """
+    found = _lowered(headers)
+    waits = [parse_wait(found.get(name, ""), now=now) for name in _RESETS]
+    return next((wait for wait in waits if wait is not None), None)
+
+
+def is_used_up(headers: Any) -> bool:
+    """Return whether the headers say that nothing is left of a rate limit."""
+    found = _lowered(headers)
+    return "0" in {found.get("x-ratelimit-remaining"), found.get("ratelimit-remaining")}
+
+
+def parse_wait(value: Any, *, now: float | None = None) -> float | None:
+    """Return a wait in seconds, never negative, or None if the value is none.
+
+    It may be a number of seconds, a point in time in seconds or milliseconds since the epoch, a duration (`6m0s`) or
+    an HTTP date.
+
+    >>> parse_wait("120"), parse_wait("1m30s"), parse_wait("soon")
+    (120.0, 90.0, None)
+    >>> parse_wait("Wed, 21 Oct 2015 07:28:00 GMT", now=1445412470.0)
+    10.0
+    """
+    text = str(value).strip() if isinstance(value, (str, int, float)) else ""
+    if not text or len(text) > _LENGTH_AT_MOST:
+        return None
+    now = time.time() if now is None else now
+    number = _number(text)
+    if number is not None:
+        if number >= _EPOCH_S:
+            number = number / (1000 if number >= _EPOCH_MS else 1) - now
+        return max(number, 0.0)
+    hours, minutes, seconds, millis = match.groups() if (match := _DURATION.fullmatch(text)) else (None,) * 4
+    if hours or minutes or seconds or millis:
+        return int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds or 0) + int(millis or 0) / 1000
+    return _date(text, now)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _date(text: str, now: float) -> float | None:
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - 5 ms that only a dated answer pays for
+
+    try:
+        return max(parsedate_to_datetime(text).timestamp() - now, 0.0)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _lowered(headers: Any) -> Mapping[str, str]:
+    """Return headers with names in lower case; bytes are read as Latin-1, what is not a header is left out."""
+    try:
+        items = list(headers.items())[:200]
+    except Exception:  # noqa: BLE001 - headers of a foreign exception may be anything
+        return {}
+    return {_text(name).lower(): _text(value) for name, value in items}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode("latin-1")
+    return value if isinstance(value, str) else str(value) if isinstance(value, (int, float)) else ""

@@ -1,0 +1,168 @@
+"""Reads the reason of a failure from an exception's own fields, for errors about the request."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from failsoft.framework.errors import ToolError
+from failsoft.framework.normalize.rules import read, text_of
+from failsoft.framework.text import QUOTED_AT_MOST, quoted
+
+__all__ = ["with_reason"]
+
+_ABOUT_THE_REQUEST = frozenset(
+    {
+        *("already_exists", "conflict", "infeasible", "invalid_argument", "not_found", "permission_denied"),
+        *("precondition_failed", "quota_exhausted", "rate_limited", "unauthenticated", "unsupported"),
+    }
+)
+"""Categories whose cause is shown to the caller; text from a failing service goes to the log only."""
+_BODY_AT_MOST = 65_536
+_LINES_AT_MOST = 3
+_KEYS = ("message", "error_description", "detail", "error", "title", "reason", "errors", "Message")
+_DEPTH_AT_MOST = 4
+_CLIENT_ERRORS = range(400, 500)
+_SQLITE_ERROR = 1
+_CONSTRAINT = re.compile(r"[A-Z ]*constraint failed(: [\w., ]+)?")
+_NOT_ALLOWED = "42501"
+"""SQLSTATE of a statement that the user has no right to."""
+
+
+def with_reason(error: ToolError, exc: Any) -> ToolError:
+    """Return the error with what the library behind the tool said about the request, quoted, behind its sentence.
+
+    Args:
+        error: What the rules made of the exception.
+        exc: The exception.
+    """
+    find = _FINDERS.get(type(exc).__module__.partition(".")[0], _of_response)
+    if _is_refused_statement(exc):
+        message, remedy = "The database refused the statement.", "If the statement is yours, correct it and"
+        vars(error).update(retry="after_fix", actor="caller", message=message, remedy=remedy)
+    reason = _found(find, exc)
+    is_about_the_request = error.category in _ABOUT_THE_REQUEST or error.retry == "after_fix" or find is _of_program
+    if reason and reason.strip() and is_about_the_request:
+        error.message = f"{error.message.rstrip()} It said: {quoted(reason.strip())}."
+        error.args = (error.message,)
+    return error
+
+
+def _found(find: Callable[[Any], str], exc: Any) -> str:
+    """Return the reason; an exception whose own methods raise has none, and keeps its category."""
+    try:
+        return find(exc)
+    except Exception:  # noqa: BLE001 - foreign code runs here
+        return ""
+
+
+def _is_refused_statement(exc: Any) -> bool:
+    """Return whether a database refused a statement for what it says (its syntax, a table that it lacks).
+
+    Waiting does not cure that. Where the statement is the caller's, the caller can correct it.
+    """
+    driver = read(exc, "orig") or exc
+    code, state = read(driver, "sqlite_errorcode"), read(driver, "sqlstate") or read(driver, "pgcode")
+    if isinstance(code, int):
+        return code & 0xFF == _SQLITE_ERROR
+    return isinstance(state, str) and state.startswith("42") and state != _NOT_ALLOWED
+
+
+def _of_response(exc: Any) -> str:
+    """Return the reason in the body of an HTTP response of the 4xx family; a body that was not read stays unread."""
+    response = read(exc, "response")
+    status = read(response, "status_code")
+    if not isinstance(status, int) or status not in _CLIENT_ERRORS:
+        return ""
+    body = read(response, "_content", b"")  # requests and httpx keep what was read under this name
+    if not isinstance(body, (bytes, bytearray)) or len(body) > _BODY_AT_MOST:
+        return ""
+    text = bytes(body).decode("utf-8", "replace").strip()
+    try:
+        return _in_json(json.loads(text), _DEPTH_AT_MOST)
+    except (ValueError, RecursionError):
+        kind = str(read(read(response, "headers", {}), "get", lambda *_: "")("content-type", ""))
+        return text.partition("\n")[0] if kind.startswith("text/plain") else ""
+
+
+def _in_json(tree: Any, depth: int) -> str:
+    """Return the first text under one of the usual names."""
+    if isinstance(tree, str):
+        return tree
+    if depth == 0:
+        return ""
+    if isinstance(tree, list):
+        return "; ".join(filter(None, [_in_json(item, depth - 1) for item in tree[:_LINES_AT_MOST]]))
+    if isinstance(tree, Mapping):
+        return next(filter(None, [_in_json(tree[key], depth - 1) for key in _KEYS if key in tree]), "")
+    return ""
+
+
+def _of_program(exc: Any) -> str:
+    """Return the last lines that a program wrote on its standard error."""
+    output = read(exc, "stderr")
+    text = output.decode("utf-8", "replace") if isinstance(output, (bytes, bytearray)) else output
+    if not isinstance(text, str):
+        return ""
+    lines = [line.strip() for line in text[-_BODY_AT_MOST:].splitlines() if line.strip()]
+    return " / ".join(lines[-_LINES_AT_MOST:])[-QUOTED_AT_MOST:]
+
+
+def _of_sqlite(exc: Any) -> str:
+    """Return SQLite's sentence on a constraint or a statement: it names tables and columns, and never a value."""
+    text = text_of(exc)
+    return text if _is_refused_statement(exc) or _CONSTRAINT.fullmatch(text) else ""
+
+
+def _of_driver(exc: Any) -> str:
+    """Return the constraint, table or column that PostgreSQL names, or its sentence on a statement."""
+    diagnosis = read(exc, "diag")
+    for source in (diagnosis, exc):
+        constraint = read(source, "constraint_name")
+        if isinstance(constraint, str) and constraint:
+            return f"constraint {constraint}"
+    state = read(exc, "sqlstate") or read(exc, "pgcode")
+    if isinstance(state, str) and state.startswith("42"):
+        sentence = read(diagnosis, "message_primary") or read(exc, "message")
+        return sentence if isinstance(sentence, str) else ""
+    return ""
+
+
+def _of_sqlalchemy(exc: Any) -> str:
+    driver = read(exc, "orig")
+    if not isinstance(driver, BaseException):
+        return ""
+    find = _FINDERS.get(type(driver).__module__.partition(".")[0])
+    return find(driver) if find is not None else ""
+
+
+def _of_botocore(exc: Any) -> str:
+    response = read(exc, "response")
+    reported = response.get("Error") if isinstance(response, Mapping) else None
+    message = reported.get("Message") if isinstance(reported, Mapping) else None
+    return message if isinstance(message, str) else ""
+
+
+def _of_grpc(exc: Any) -> str:
+    details = read(exc, "details")
+    text = details() if callable(details) else details
+    return text if isinstance(text, str) else ""
+
+
+def _of_google(exc: Any) -> str:
+    message = read(exc, "message")
+    return message if isinstance(message, str) else ""
+
+
+_FINDERS: dict[str, Callable[[Any], str]] = {
+    "subprocess": _of_program,
+    "sqlite3": _of_sqlite,
+    "sqlalchemy": _of_sqlalchemy,
+    "botocore": _of_botocore,
+    "grpc": _of_grpc,
+    "google": _of_google,
+    **dict.fromkeys(("psycopg", "psycopg2", "asyncpg"), _of_driver),
+}
+"""Root package of an exception -> where its reason is; of all others the body of a response counts."""

@@ -1,0 +1,1 @@
+"""Log lines, log sinks and alerts."""

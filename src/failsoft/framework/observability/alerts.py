@@ -1,0 +1,157 @@
+"""De-duplicated, rate-limited alerts from a background thread."""
+
+from __future__ import annotations
+
+import atexit
+import queue
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+from loguru import logger
+
+from failsoft.framework.observability.alert_sinks import LogSink, WebhookSink
+
+if TYPE_CHECKING:
+    from failsoft.framework.answer.failure import Failure
+    from failsoft.framework.call.ports import AlertSink
+    from failsoft.framework.services.settings import Settings
+
+__all__ = ["AlertDispatcher", "LogSink", "WebhookSink"]
+
+Key: TypeAlias = tuple[str, str, str]
+_KEYS_AT_MOST = 1_000
+_MINUTE_S = 60.0
+_AT_EXIT_S = 2.0
+
+
+@dataclass(slots=True)
+class _Sent:
+    """When an alert was sent, and how many equal ones were suppressed since."""
+
+    at: float
+    suppressed: int = 0
+
+
+class AlertDispatcher:
+    """Sends critical failures to the sinks, one at a time, from a daemon thread that starts with the first alert.
+
+    Equal alerts (same code, toolset and operation) within `dedup_s` are counted instead of sent, and the next one says
+    how many. An alert that a sink failed to deliver does not count as sent: the next equal one is sent.
+
+    Args:
+        sinks: The sinks, each with a `name` and a `send`.
+        dedup_s: How long equal alerts are suppressed, in seconds.
+        per_minute: Alerts of all kinds in any 60 seconds; more are dropped.
+        capacity: Length of the queue; alerts beyond it are dropped.
+        clock: A monotonic clock, in seconds.
+    """
+
+    def __init__(
+        self,
+        sinks: Sequence[AlertSink],
+        *,
+        dedup_s: float = 300.0,
+        per_minute: int = 30,
+        capacity: int = 100,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._sinks = tuple(sinks)
+        self._dedup_s = dedup_s
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._sent: OrderedDict[Key, _Sent] = OrderedDict()
+        self._last_minute: deque[float] = deque(maxlen=per_minute)
+        self._waiting: queue.Queue[tuple[Key, Failure, int] | None] = queue.Queue(capacity + 1)
+        self._capacity = capacity
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self.dropped = 0
+        """Alerts dropped by a limit or after `close`; suppressed ones are not counted."""
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """Return a dispatcher to the log, and to the webhook if one is set."""
+        sinks: list[AlertSink] = [LogSink()]
+        if settings.alert_webhook_url is not None:
+            url = settings.alert_webhook_url.get_secret_value()
+            sinks.append(WebhookSink(url, service=settings.service_name, environment=settings.environment))
+        return cls(sinks, dedup_s=settings.alert_dedup_s)
+
+    def dispatch(self, failure: Failure) -> None:
+        """Queue an alert, or count it as suppressed. Never blocks and never raises."""
+        try:
+            self._dispatch((failure.code, failure.tool, failure.operation), failure)
+        except Exception:  # noqa: BLE001 - an alert (a thread that cannot start) must not fail the call
+            self.dropped += 1
+
+    def close(self, timeout_s: float = 5.0) -> bool:
+        """Deliver queued alerts and accept no more; return whether all were sent within the limit, in seconds."""
+        with self._lock:
+            first, self._closed = not self._closed, True
+            thread = self._thread
+        if thread is None:
+            return True
+        if first:
+            self._waiting.put_nowait(None)
+        thread.join(timeout_s)
+        if thread.is_alive():
+            return False
+        atexit.unregister(self._close_at_exit)
+        return True
+
+    def _dispatch(self, key: Key, failure: Failure) -> None:
+        with self._lock:
+            now = self._clock()
+            last = self._sent.get(key)
+            if last is not None and now - last.at < self._dedup_s:
+                last.suppressed += 1
+                return
+            if self._closed or self._waiting.qsize() >= self._capacity or self._is_too_often(now):
+                self.dropped += 1
+                return
+            self._last_minute.append(now)
+            self._remember(key, now)
+            self._waiting.put_nowait((key, failure, 0 if last is None else last.suppressed))
+            if self._thread is None:
+                self._start()
+
+    def _is_too_often(self, now: float) -> bool:
+        return len(self._last_minute) == self._last_minute.maxlen and now - self._last_minute[0] < _MINUTE_S
+
+    def _remember(self, key: Key, now: float) -> None:
+        self._sent[key] = _Sent(now)
+        self._sent.move_to_end(key)
+        if len(self._sent) > _KEYS_AT_MOST:
+            self._sent.popitem(last=False)
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._deliver_all, name="failsoft-alerts", daemon=True)
+        self._thread.start()
+        atexit.register(self._close_at_exit)
+
+    def _close_at_exit(self) -> None:
+        self.close(_AT_EXIT_S)
+
+    def _deliver_all(self) -> None:
+        told_of = 0
+        while (alert := self._waiting.get()) is not None:
+            self._deliver(*alert)
+            if self.dropped > told_of:
+                told_of = self.dropped
+                with suppress(Exception):
+                    logger.warning("Alerts were dropped", dropped=told_of)
+
+    def _deliver(self, key: Key, failure: Failure, suppressed: int) -> None:
+        for sink in self._sinks:
+            try:
+                sink.send(failure, suppressed=suppressed)
+            except Exception as error:  # noqa: BLE001 - one failing sink must not affect the others
+                with self._lock:
+                    self._sent.pop(key, None)
+                with suppress(Exception):  # only the type: the text may hold the webhook's address, which is a secret
+                    logger.warning("An alert was not delivered", sink=sink.name, error=type(error).__name__)

@@ -1,0 +1,113 @@
+"""Composes the second part of a failure message: effect, candidates, and what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pydantic_core import to_json
+
+from failsoft.framework.answer.failure import RetryAdvice
+from failsoft.framework.call.call import Call
+from failsoft.framework.errors import Effect, NextStep, ToolError, UnknownTool
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.pipeline.verdict import DEFAULT_WAIT_S
+from failsoft.framework.text import named, quoted
+
+__all__ = ["EFFECTS", "advice", "closest"]
+
+EFFECTS: dict[Effect, str] = {
+    "none": "Nothing was changed",
+    "applied": "Something was changed",
+    "unknown": "It is unknown whether anything was changed",
+}
+_SPELLED_OUT = 80
+"""Characters of arguments as JSON that a sentence holds."""
+_CANDIDATES_AT_MOST = 3
+_NAMED_AT_MOST = 3
+_WHO = {
+    "operator": "The operator of this server has to fix this",
+    "author": "The author of this tool has to fix this",
+    "person": "A person has to decide or grant this",
+    "framework": "The operator of this server has to look into this",
+    "caller": "Repeating the call does not help",
+}
+
+
+def advice(
+    error: ToolError, call: Call, effect: Effect, retry: RetryAdvice, step: NextStep | None, error_id: str
+) -> str:
+    """Return the effect, if there may be one, and what to do; empty if there is nothing to add."""
+    left = "" if effect == "none" else EFFECTS[effect]
+    if retry.when == "after_delay":
+        again = f"call `{call.operation}` again in {_duration(retry.after_seconds)}."
+        return f"{left}; {again}" if left else f"To go on, {again}"
+    if retry.when != error.retry:
+        look = f"Call {_call(step)} to see the state." if step else f"A person has to look (error id {error_id})."
+        return f"{left or EFFECTS['unknown']}, so do not repeat the call. {look}"
+    what = _after_fix(error, call, step, error_id) if retry.when == "after_fix" else _never(error, call, step, error_id)
+    return " ".join(filter(None, [f"{left}." if left else "", what]))
+
+
+def closest(candidates: Sequence[str], said: str) -> str:
+    """Return the candidates that the first part does not name yet: `Closest: "guide/intro.mdx".`."""
+    shown = [quoted(item, _SPELLED_OUT) for item in candidates[:_CANDIDATES_AT_MOST] if item not in said]
+    return f"Closest: {', '.join(shown)}." if shown else ""
+
+
+def _never(error: ToolError, call: Call, step: NextStep | None, error_id: str) -> str:
+    if step is not None:
+        return f"Call {_call(step)} instead."
+    if isinstance(error, UnknownTool):
+        meant = error.violations[0].suggestion if error.violations else None
+        return f"Did you mean `{meant}`?" if meant else f"The tools are: {', '.join(call.toolbox.names[:10])}."
+    if error.actor == "caller" and error.category == "permission_denied":
+        return ""  # what is allowed is in the message
+    return f"{_WHO.get(error.actor, _WHO['author'])} (error id {error_id})."
+
+
+def _after_fix(error: ToolError, call: Call, step: NextStep | None, error_id: str) -> str:
+    if step is not None and error.category == "unsupported" and step.tool != call.operation:
+        return f"Call {_call(step)} instead."
+    if step is not None:
+        bound = call.toolbox.find(step.tool)
+        changes_the_state = step.tool != call.operation and bound is not None and not bound.read_only
+        return f"Call {_call(step)}, then `{call.operation}` again." if changes_the_state else f"Call {_call(step)}."
+    if error.actor == "person":
+        return f"A person has to renew the access (error id {error_id}), then call `{call.operation}` again."
+    if error.violations and error.violations[0].line is not None:
+        return f"Correct the file, then call `{call.operation}` again."
+    if error.violations:
+        return f"{_changes(error.violations, error.message)} and call `{call.operation}` again."
+    return f"{error.remedy} call `{call.operation}` again." if error.remedy else ""
+
+
+def _changes(violations: Sequence[Violation], said: str) -> str:
+    """Return how to fix the faults: `Add it`, `Correct them`; with names if the first part does not have them."""
+    names = [named(item.path) for item in violations[:_NAMED_AT_MOST] if item.path]
+    unnamed = [name for name in dict.fromkeys(names) if name not in said] if len(violations) <= _NAMED_AT_MOST else []
+    if len(violations) > 1:
+        return f"Correct {', '.join(unnamed)}" if unnamed else "Correct them"
+    (fault,) = violations
+    is_superfluous = fault.reason == "unexpected" and fault.suggestion is None
+    verb = "Add" if fault.reason == "missing" else "Leave out" if is_superfluous else "Correct"
+    if unnamed:
+        return f"{verb} {unnamed[0]}"
+    return "Leave it out" if is_superfluous else f"{verb} it"
+
+
+def _call(step: NextStep) -> str:
+    """Return a step in words: the tool, and its arguments as JSON if they are short."""
+    if not step.arguments:
+        return f"`{step.tool}`"
+    arguments = to_json(step.arguments).decode()
+    if len(arguments) > _SPELLED_OUT or "`" in arguments:
+        return f"`{step.tool}` with the arguments in `next_step`"
+    return f"`{step.tool}` with {arguments}"
+
+
+def _duration(seconds: float | None) -> str:
+    """Return a wait in plain digits, rounded up: `1e+06 seconds` is read as one."""
+    wait = DEFAULT_WAIT_S if seconds is None else seconds
+    shown = str(math.ceil(wait)) if wait >= 1 or wait == 0 else f"{wait:.3f}".rstrip("0")
+    return f"{shown} second{'' if shown == '1' else 's'}"

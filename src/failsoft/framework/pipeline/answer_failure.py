@@ -1,0 +1,34 @@
+"""Renders, logs and counts the failure of a call whose handler does not run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.call.call import Call, CallScope
+from failsoft.framework.call.ports import CalledOperation
+from failsoft.framework.errors import ToolError
+from failsoft.framework.pipeline.observe import observe
+
+__all__ = ["answer_failure"]
+
+
+async def answer_failure(
+    bound: CalledOperation, error: ToolError, params: Mapping[str, Any], scope: CallScope, *, begun: bool = False
+) -> ToolResponse[Any]:
+    """Return the response to a call that failed outside its chain.
+
+    Args:
+        bound: The operation that was called, or a copy under the name that was called.
+        error: The error to respond with.
+        params: The arguments as received.
+        scope: What the transport knows about the call.
+        begun: Whether the handler may have run, so that the effect of the call may be unknown.
+    """
+
+    async def fail(call: Call) -> Any:
+        call.attempt = int(begun)
+        raise error
+
+    return await observe(Call(bound, params, scope), fail)

@@ -1,0 +1,208 @@
+"""Builds the `Failure` of a call from its error: effect, retry advice, next step, and a message that says what to do.
+
+The rules are in section 3 of the contract. In measurements with agents, "wait before retrying" made them give up while
+"call X again in 2 seconds" did not, and a next step that does not exist on the server was worse than none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.answer.governance import governance_of
+from failsoft.framework.call.call import Call
+from failsoft.framework.clock import utc_timestamp
+from failsoft.framework.diagnostics.reports import report_mistake
+from failsoft.framework.diagnostics.tracebacks import stack_of
+from failsoft.framework.did_you_mean import near_names
+from failsoft.framework.errors import ToolError
+from failsoft.framework.errors.violations import Violation, collapsed
+from failsoft.framework.normalize.rules import text_of, type_name
+from failsoft.framework.pipeline.advice import advice, closest
+from failsoft.framework.pipeline.next_step import Proposal, propose
+from failsoft.framework.pipeline.verdict import effect_of, retry_of, stop_reason_of
+from failsoft.framework.safe.json_safe import json_safe
+from failsoft.framework.safe.redaction import redact, redact_paths, redact_text, withhold_contents
+from failsoft.framework.text import bounded
+
+__all__ = ["explain"]
+
+_MESSAGE_AT_MOST = 1_000
+_TEXT_AT_MOST = 2_000
+_SUGGESTIONS_AT_MOST = 8
+_VIOLATIONS_AT_MOST = 200
+_CANDIDATE_AT_MOST = 120
+_SENT_DEPTH = 4
+_SENT_AT_MOST = 200
+
+_ECHOING = frozenset({"pydantic", "pydantic_core", "sqlalchemy"})
+"""Packages whose exceptions contain the values that were passed to them."""
+
+
+def explain(error: ToolError, call: Call, *, error_id: str | None = None, proposal: Proposal | None = None) -> Failure:
+    """Return the failure of this call with everything that its caller may see.
+
+    Args:
+        error: The error.
+        call: The call that failed.
+        error_id: The id of the failure; a new one if left out.
+        proposal: The next step; by default that of `propose`, without running references and checks.
+    """
+    bound, scope, settings = call.bound, call.scope, call.bound.settings
+    proposal = propose(error, call) if proposal is None else proposal
+    effect = effect_of(error, call)
+    retry = retry_of(error, call, effect)
+    step = proposal.step
+    if proposal.dropped and error.next_step is not None:
+        tool = bounded(error.next_step.tool, _CANDIDATE_AT_MOST)
+        text = f"the next step `{tool}` of {type(error).__name__} was dropped: {proposal.dropped}"
+        report_mistake(text, error=error, operation=bound.name)
+    error_id = error_id or os.urandom(8).hex()
+    detail = settings.detail_level
+    faults = error.violations[:_VIOLATIONS_AT_MOST]
+    violations, guesses = _without_guesses(faults, call)
+    own = [*error.own_suggestions(), *guesses]
+    hints = error.rendered_hints()
+    is_said = bool(own or violations or step)
+    shown = list(dict.fromkeys([*own, *(() if is_said else hints)]))[:_SUGGESTIONS_AT_MOST]
+    headline = _sentence(error.message)
+    near = "" if step is not None else closest(_candidates(error, guesses, call), headline)
+    rest = advice(error, call, effect, retry, step, error_id)
+    fault_texts = [text for item in violations for text in (str(item.message), str(item.path))]
+    texts = [" ".join(filter(None, [headline, near])), *shown, *hints, *fault_texts]
+    if detail == "minimal":
+        texts = _without_paths(texts, call)
+    message, *texts = _clean([f"{texts[0]} {rest}".rstrip(), *texts])
+    headline, *texts = texts
+    suggestions, texts = texts[: len(shown)], texts[len(shown) :]
+    hints, texts = tuple(texts[: len(hints)]), texts[len(hints) :]
+    if "suggestions" in error.content_fields:
+        suggestions = [bounded(text, _TEXT_AT_MOST) for text in shown]
+    return Failure(
+        message=message,
+        headline=headline,
+        code=error.code,
+        category=error.category,
+        tool=bound.tool_name,
+        operation=bound.name,
+        retry=retry,
+        effect=effect,
+        error_id=error_id,
+        timestamp=utc_timestamp(),
+        exception=error,
+        stop_reason=stop_reason_of(error, call),
+        suggestions=tuple(suggestions),
+        hints=hints,
+        next_step=step,
+        dropped_step=proposal.dropped,
+        sends_draft=settings.tool_failure_draft,
+        violations=collapsed(violations if texts == fault_texts else _rewritten(violations, texts)),
+        faults=len(error.violations),
+        details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
+        cause=_cause(error) if detail == "full" else None,
+        stack_trace=_stack(error) if settings.debug_stack else None,
+        request_id=scope.request_id,
+        session_id=scope.session_id,
+        principal=scope.principal,
+        governance=governance_of(error, call.governance, scope.session_id, scope.meta),
+        rejected=call.attempt == 0,
+        read_only=call.read_only,
+        about=_about(error, call),
+    )
+
+
+def _without_guesses(violations: Sequence[Violation], call: Call) -> tuple[tuple[Violation, ...], list[str]]:
+    """Move suggested ids and handles from the violations to the candidates: a similar id means something else."""
+    kept, guesses = [], []
+    for item in violations:
+        kind = call.bound.name_kinds.get(item.path.partition(".")[0], "identifier")
+        if item.reason == "reference" and kind != "spelled" and item.suggestion is not None:
+            guesses.append(str(item.suggestion))
+            item = replace(item, suggestion=None)  # noqa: PLW2901 - the same fault, without the guess
+        kept.append(item)
+    return tuple(kept), guesses
+
+
+def _candidates(error: ToolError, guesses: list[str], call: Call) -> list[str]:
+    """Return the suggestions that are names and not sentences."""
+    if error.category not in {"not_found", "invalid_argument"}:
+        return []
+    failed = call.failed_reference
+    is_spelled = failed is not None and failed.error is error and failed.kind == "spelled"
+    texts = [str(item) for item in error.suggestions]
+    named = [text for text in texts if is_spelled or not any(map(str.isspace, text))]
+    if failed is not None and failed.error is error and isinstance(failed.value, str):
+        named = near_names(failed.value, named) or named  # the closest first; dissimilar ones are dropped
+    return [text for text in (*named, *guesses) if 0 < len(text) <= _CANDIDATE_AT_MOST and text[-1] not in ".?!:"]
+
+
+def _about(error: ToolError, call: Call) -> Mapping[str, Any] | None:
+    """Return the toolset's own facts on the failure, redacted; empty if the author's code raises."""
+    try:
+        facts = call.toolset.failure_facts(error, call)
+    except Exception as broken:  # noqa: BLE001 - the failure itself is sent in any case
+        call.logger.opt(exception=broken).warning("A toolset's failure_facts failed")
+        return None
+    return redact(json_safe(dict(facts))) if facts else None
+
+
+def _sentence(text: Any) -> str:
+    text = bounded(str(text).strip(), _MESSAGE_AT_MOST)
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _rewritten(violations: tuple[Violation, ...], texts: list[str]) -> tuple[Violation, ...]:
+    """Return the violations with sanitized messages and paths."""
+    pairs = zip(violations, texts[::2], texts[1::2], strict=True)
+    return tuple([replace(item, message=message, path=path) for item, message, path in pairs])
+
+
+def _without_paths(texts: list[str], call: Call) -> list[str]:
+    """Return the texts without absolute paths, except those that the caller sent or that lie in served folders."""
+    whole = "\n".join(texts)
+    if redact_paths(whole) == whole:
+        return texts
+    try:
+        served = [str(root) for root in call.toolset.roots]
+    except Exception:  # noqa: BLE001 - an author's property may break; nothing is shown then
+        served = []
+    sent = frozenset(_texts_in(call.params))
+    return [redact_paths(text, served, sent) for text in texts]
+
+
+def _texts_in(tree: Any, depth: int = 0) -> Iterator[str]:
+    """Yield the texts in arguments, a few levels deep: what the caller sent is no secret to it."""
+    if isinstance(tree, str):
+        yield tree
+    elif depth < _SENT_DEPTH and isinstance(tree, (dict, list)):
+        for item in list(tree.values() if isinstance(tree, dict) else tree)[:_SENT_AT_MOST]:
+            yield from _texts_in(item, depth + 1)
+
+
+def _clean(texts: list[str]) -> list[str]:
+    """Return the texts bounded and redacted, with one check for all of them in the common case."""
+    whole = " ".join(texts)
+    if len(whole) <= _TEXT_AT_MOST and whole.isascii() and whole.isprintable() and redact_text(whole) == whole:
+        return texts
+    return [redact_text(bounded(text, _TEXT_AT_MOST)) for text in texts]
+
+
+def _cause(error: ToolError) -> dict[str, Any] | None:
+    """Return the cause as type and text, redacted; only the detail level `full` sends it."""
+    cause = error.__cause__
+    if cause is None:
+        return None
+    kind: dict[str, Any] = {"type": type_name(cause)}
+    if type(cause).__module__.partition(".")[0] in _ECHOING:
+        return kind
+    return {**kind, "message": _clean([text_of(cause)])[0]}
+
+
+def _stack(error: ToolError) -> str:
+    try:
+        return stack_of(error)
+    except BaseException:  # noqa: BLE001 - an exception may break in every attribute that is read
+        return f"The stack of {type_name(error)} cannot be written."

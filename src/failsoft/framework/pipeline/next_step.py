@@ -1,0 +1,244 @@
+"""Chooses the next step of a failure: a tool of this server with arguments that it accepts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from failsoft.framework.answer.failure import RetryAdvice
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.ports import CalledOperation
+from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.did_you_mean import certain_name
+from failsoft.framework.errors import InvalidParameter, NextStep, ResultTooLarge, ToolError, UnknownTool
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.normalize import normalize
+from failsoft.framework.pipeline.check import run_checks
+from failsoft.framework.pipeline.verdict import effect_of, retry_of
+from failsoft.framework.safe.json_safe import encode
+from failsoft.framework.safe.redaction import redact
+from failsoft.framework.validation.corrections import corrected, with_value
+
+__all__ = ["Proposal", "propose", "settle"]
+
+_ARGUMENTS_AT_MOST = 2_000
+"""Maximum length of a next step's arguments as JSON; a longer call is only described in the message."""
+_LIMITS = frozenset({"count", "limit", "max_items", "max_results", "page_size", "per_page", "top_k"})
+"""Parameters that limit the size of a result."""
+_MARGIN = 0.8
+_ROUNDS_AT_MOST = 3
+"""Rounds of corrections: after a name is corrected, its value may need a correction too."""
+_CHECKED_WITHIN_S = 0.5
+"""Time limit for the references and checks of the suggested tool, in seconds; after it the step is dropped."""
+_LOOKED_UP_IN_VAIN = frozenset({"not_found", "invalid_argument"})
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A next step, and why the author's own one was dropped.
+
+    Args:
+        step: The call to make next; None if there is none.
+        dropped: Why the step of the error was not used; empty if it was, or if there was none.
+    """
+
+    step: NextStep | None = None
+    dropped: str = ""
+
+
+def propose(error: ToolError, call: Call) -> Proposal:
+    """Return a step whose tool exists and whose arguments have valid types; `settle` runs the other checks."""
+    retry = retry_of(error, call, effect_of(error, call))
+    if retry.when != error.retry:  # a repetition could do the work twice
+        return Proposal(_look_at_the_state(call))
+    dropped = ""
+    if error.next_step is not None:
+        step, dropped = _given(error, error.next_step, call, retry)
+        if step is not None:
+            return Proposal(step)
+    if retry.when == "after_delay":
+        step, _ = _checked(call.operation, call.params, call)
+    else:
+        step = _corrected(error, call, retry)
+    return Proposal(step, dropped)
+
+
+async def settle(proposal: Proposal, error: ToolError, call: Call) -> Proposal:
+    """Return the proposal if it also passes the references and checks of its tool, otherwise one without a step.
+
+    They run as in the call itself, with a time limit; the handler does not run. A call that is repeated unchanged after
+    a wait is not checked again.
+    """
+    step = proposal.step
+    bound = None if step is None else call.toolbox.find(step.tool)
+    if step is None or bound is None or not bound.checks:
+        return proposal
+    if step.tool == call.operation and step.arguments == call.params:  # it passed them, or they fail temporarily
+        return proposal
+    probe = Call(bound, step.arguments, call.scope)
+    try:
+        async with asyncio.timeout(_CHECKED_WITHIN_S):
+            probe.arguments = bound.arguments.validate(step.arguments)
+            await run_checks(bound.checks, probe)
+    except BaseException as raised:
+        if is_real_cancellation(raised):
+            raise
+        refusal = normalize(raised)
+    else:
+        return proposal
+    is_given = error.next_step is not None and step.tool == error.next_step.tool
+    return Proposal(None, f"its arguments are refused with {refusal.code}" if is_given else proposal.dropped)
+
+
+def _given(error: ToolError, given: NextStep, call: Call, retry: RetryAdvice) -> tuple[NextStep | None, str]:
+    """Return the step of the error, or why it cannot be sent."""
+    step, dropped = _checked(given.tool, given.arguments, call)
+    if step is None:
+        return None, dropped
+    if step.tool == call.operation and step.arguments == call.params and retry.when != "after_delay":
+        return None, "it repeats the call that failed"
+    bound = call.toolbox.find(step.tool)
+    if bound is not None and (name := _guessed(bound, step.arguments, error, call)):
+        return None, f"its argument '{name}' is a guess: names of this kind are never completed for a caller"
+    return step, ""
+
+
+def _guessed(bound: CalledOperation, arguments: Mapping[str, Any], error: ToolError, call: Call) -> str:
+    """Return the argument with an identifier or handle that the caller did not give; empty if there is none."""
+    if error.category not in _LOOKED_UP_IN_VAIN:
+        return ""
+    own = None
+    for name, kind in bound.name_kinds.items():
+        if kind == "spelled" or name not in arguments:
+            continue
+        own = set(map(str, _leaves(call.params))) if own is None else own
+        if any(isinstance(leaf, str) and leaf not in own for leaf in _leaves(arguments[name])):
+            return name
+    return ""
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    """Yield the names and values in a JSON tree."""
+    if isinstance(tree, Mapping):
+        for name, value in tree.items():
+            yield name
+            yield from _leaves(value)
+    elif isinstance(tree, (list, tuple)):
+        for item in tree:
+            yield from _leaves(item)
+    else:
+        yield tree
+
+
+def _corrected(error: ToolError, call: Call, retry: RetryAdvice) -> NextStep | None:
+    """Return the corrected call, if certain: another tool name, a lower limit, or every argument corrected."""
+    if isinstance(error, ResultTooLarge):
+        return _narrowed(error, call)
+    if isinstance(error, UnknownTool):
+        return _renamed(error, call)
+    is_about_a_file = bool(error.violations) and error.violations[0].line is not None
+    if retry.when != "after_fix" or is_about_a_file:
+        return None
+    arguments = _accepted(error.violations, call) if error.violations else _respelled(error, call)
+    if arguments is None or arguments == call.params:
+        return None
+    return _checked(call.operation, arguments, call)[0]
+
+
+def _accepted(violations: tuple[Violation, ...], call: Call) -> dict[str, Any] | None:
+    """Return the arguments with all faults corrected, including those found only afterwards; None if one cannot be."""
+    arguments = _unwrapped(call) or corrected(call.params, _held_to_kinds(violations, call.bound))
+    for _ in range(_ROUNDS_AT_MOST):
+        if arguments is None:
+            return None
+        try:
+            call.bound.arguments.validate(arguments)
+        except InvalidParameter as remaining:
+            arguments = corrected(arguments, _held_to_kinds(remaining.violations, call.bound))
+        except Exception:  # noqa: BLE001 - an author's own validator may raise anything
+            return None
+        else:
+            return arguments
+    return None
+
+
+def _unwrapped(call: Call) -> dict[str, Any] | None:
+    """Return the arguments that were sent as one object under a name of their own: `{"order": {"item": ...}}`."""
+    given, accepted = call.params, call.bound.input_schema.get("properties", {})
+    if not isinstance(given, dict) or len(given) != 1:
+        return None
+    ((name, inner),) = given.items()
+    is_whole = name not in accepted and isinstance(inner, dict) and inner and inner.keys() <= accepted.keys()
+    return dict(inner) if is_whole else None
+
+
+def _held_to_kinds(violations: tuple[Violation, ...], bound: CalledOperation) -> list[Violation]:
+    """Drop suggested identifiers and handles from the violations: similar ones mean something else."""
+    if all(item.reason != "reference" for item in violations):
+        return list(violations)
+    return [
+        item
+        if item.reason != "reference" or bound.name_kinds.get(item.path.partition(".")[0]) == "spelled"
+        else Violation(path=item.path, reason=item.reason, message=item.message)
+        for item in violations
+    ]
+
+
+def _respelled(error: ToolError, call: Call) -> dict[str, Any] | None:
+    """Replace a `spelled` name that does not exist by its only close match."""
+    failed = call.failed_reference
+    if failed is None or failed.error is not error or failed.kind != "spelled" or not isinstance(failed.value, str):
+        return None
+    meant = certain_name(failed.value, error.suggestions)
+    return None if meant is None else with_value(call.params, failed.path, meant)
+
+
+def _renamed(error: UnknownTool, call: Call) -> NextStep | None:
+    """Return the call with the corrected tool name, if that tool is read-only."""
+    name = error.violations[0].suggestion if error.violations else None
+    bound = call.toolbox.find(name) if isinstance(name, str) else None
+    return _checked(bound.name, call.params, call)[0] if bound is not None and bound.read_only else None
+
+
+def _narrowed(error: ResultTooLarge, call: Call) -> NextStep | None:
+    """Return the call with a lower limit, if it has one, reduced in proportion to the excess size with a margin."""
+    known = call.bound.input_schema.get("properties", {})
+    size: Any = error.size_bytes
+    for name in known.keys() & _LIMITS:
+        asked = call.arguments.get(name, known[name].get("default"))
+        if isinstance(asked, int) and asked > 1 and isinstance(size, int) and size > 0:
+            lower = max(1, int(asked * error.limit_bytes / size * _MARGIN))
+            return _checked(call.operation, {**call.params, name: lower}, call)[0]
+    return None
+
+
+def _checked(tool: str, arguments: Any, call: Call) -> tuple[NextStep | None, str]:
+    """Return the step if its tool is known and its arguments have valid types, no redaction and a valid length."""
+    bound = call.toolbox.find(tool)
+    if bound is None:
+        return None, "this server does not have the tool"
+    if not isinstance(arguments, (dict, Mapping)):
+        return None, "its arguments are no object"
+    arguments, text = encode(dict(arguments))
+    if len(text) > _ARGUMENTS_AT_MOST:
+        return None, f"its arguments have more than {_ARGUMENTS_AT_MOST} characters"
+    if redact(arguments) != arguments:
+        return None, "its arguments hold what looks like a secret"
+    try:
+        bound.arguments.validate(arguments)
+    except Exception as error:  # noqa: BLE001 - an author's own validator may raise anything
+        return None, f"its arguments do not fit the tool ({normalize(error).message})"
+    return NextStep(tool, arguments), ""
+
+
+def _look_at_the_state(call: Call) -> NextStep | None:
+    """Return the call of the `verify_with` operation, with the arguments that it shares."""
+    name = call.bound.verify_with
+    bound = call.toolbox.find(name) if name else None
+    if bound is None or not bound.read_only:
+        return None
+    known = bound.input_schema.get("properties", {})
+    shared = {name: value for name, value in call.params.items() if name in known}
+    return _checked(bound.name, shared, call)[0]

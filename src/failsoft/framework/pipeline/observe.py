@@ -1,0 +1,186 @@
+"""The outermost link: turns a value or an exception into a `ToolResponse`, counts it, and logs it."""
+
+from __future__ import annotations
+
+import functools
+import time
+import types
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.answer.response import Failed, Metadata, Success, ToolResponse
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.chain import Proceed
+from failsoft.framework.call.ports import Outcome
+from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.errors import BadOutput, ResultTooLarge, ToolError, ToolSystemError
+from failsoft.framework.observability import logs
+from failsoft.framework.pipeline.audit_entries import note_cancelled, recorded, success_refused
+from failsoft.framework.pipeline.guidance import explain
+from failsoft.framework.pipeline.next_step import propose, settle
+from failsoft.framework.safe.json_safe import json_safe
+from failsoft.framework.wire.lean import lean_text
+
+__all__ = ["observe"]
+
+T = TypeVar("T")
+
+# Read past any property of the exception's own class that would answer for it.
+_traceback_of: Callable[[BaseException], types.TracebackType | None] = vars(BaseException)["__traceback__"].__get__
+_cause_of: Callable[[BaseException], BaseException | None] = vars(BaseException)["__cause__"].__get__
+
+
+async def observe(call: Call, proceed: Proceed) -> ToolResponse[Any]:
+    """Run the call and return its response. Only a genuine cancellation leaves this function as an exception."""
+    metrics = call.bound.metrics
+    metrics.started()
+    try:
+        value = await proceed(call)
+        response = _success(call, value)
+    except BaseException as raised:
+        _forget_earlier_calls(raised)
+        ended = _ended_by_server(call) if is_real_cancellation(raised) else call.typed(raised)
+        if ended is None:
+            _cancelled(call)
+            raise
+        return await _failure(call, ended)
+    if call.bound.governed and call.bound.audit is not None and not call.read_only:
+        refused = await _or_cancelled(call, success_refused(call, call.bound.audit))
+        if refused is not None:
+            return _failed_response(call, refused, time.perf_counter() - call.started_at)
+    duration_s = response.metadata.execution_time_ms / 1000
+    metrics.finished(_outcome(call), duration_s)
+    logs.log_finished(call, duration_s)
+    return response
+
+
+def _success(call: Call, value: Any) -> ToolResponse[Any]:
+    bound = call.bound
+    data, blocks = bound.result.split(value)
+    metadata = Metadata(
+        round((time.perf_counter() - call.started_at) * 1000, 3),
+        call.cache_hit,
+        call.documents_processed,
+        call.warnings or [],
+        call.receipt,
+    )
+    response = Success(True, data, None, metadata, blocks, bound.wire)  # noqa: FBT003 - positional: half the cost
+    limit = call.scope.max_response_bytes
+    if limit is not None:
+        encoded = response.encode()
+        if encoded.size_bytes > limit:
+            raise ResultTooLarge(size_bytes=encoded.size_bytes, limit_bytes=limit)
+        if not encoded.is_faithful and not bound.result.admits(json_safe(data)):
+            raise BadOutput
+    return response
+
+
+def _outcome(call: Call) -> Outcome:
+    if call.receipt is None:
+        return "ok"
+    if call.is_replayed:
+        return "replayed"
+    return "degraded" if call.receipt.degraded else "recovered"
+
+
+def _ended_by_server(call: Call) -> ToolError | None:
+    ask = call.scope.ended_by_server
+    return None if ask is None else ask()
+
+
+def _cancelled(call: Call) -> None:
+    bound = call.bound
+    if bound.governed and bound.audit is not None and call.attempt and not call.read_only:
+        note_cancelled(call, bound.audit)
+    bound.metrics.finished("cancelled", time.perf_counter() - call.started_at)
+    call.forget_errors()
+
+
+async def _or_cancelled(call: Call, writing: Awaitable[T]) -> T:
+    """Await work on a response and return its result; if the caller has left, the call counts as cancelled."""
+    try:
+        return await writing
+    except BaseException:
+        call.bound.metrics.finished("cancelled", time.perf_counter() - call.started_at)
+        call.forget_errors()
+        raise
+
+
+async def _heard(call: Call, failure: Failure) -> None:
+    """Call the toolset's failure hook; the response is sent even if the hook raises."""
+    try:
+        await call.toolset.on_failure(failure, call)
+    except BaseException as error:
+        if is_real_cancellation(error):
+            raise
+        call.logger.opt(exception=error).error("A toolset's on_failure failed")
+
+
+async def _failure(call: Call, error: ToolError) -> ToolResponse[Any]:
+    duration_s = time.perf_counter() - call.started_at
+    failure = await _or_cancelled(call, _explained(error, call))
+    await _or_cancelled(call, _heard(call, failure))
+    audit = call.bound.audit
+    if audit is not None:
+        failure = await _or_cancelled(call, recorded(call, failure, audit, duration_s))
+        duration_s = time.perf_counter() - call.started_at
+    return _failed_response(call, failure, duration_s)
+
+
+def _failed_response(call: Call, failure: Failure, duration_s: float) -> ToolResponse[Any]:
+    bound = call.bound
+    bound.metrics.finished("replayed" if call.is_replayed else "rejected" if failure.rejected else "error", duration_s)
+    bound.metrics.failed(failure.category, failure.code)
+    logs.log_failed(call, failure, duration_s)
+    bound.alert(failure)
+    call.forget_errors()
+    metadata = Metadata(round(duration_s * 1000, 3), warnings=call.warnings or [])
+    response = Failed(success=False, error=failure, metadata=metadata, wire=bound.wire)
+    if bound.settings.text == "lean":
+        response.as_text = functools.partial(lean_text, code=failure.exception.code_in(bound.wire.name))
+    limit = call.scope.max_response_bytes
+    return response if limit is None else _within(limit, response, failure)
+
+
+async def _explained(error: ToolError, call: Call) -> Failure:
+    """Return the failure, even of an error whose attributes raise when read."""
+    try:
+        return explain(error, call, proposal=await settle(propose(error, call), error, call))
+    except BaseException as broken:
+        if is_real_cancellation(broken):
+            raise
+        system = ToolSystemError(component=f"the error {type(error).__name__}")
+        system.__cause__ = broken
+        return explain(system, call)
+
+
+def _within(limit: int, response: ToolResponse[Any], failure: Failure) -> ToolResponse[Any]:
+    """Reduce the response to the size limit of clients: first drop text for people, then lists."""
+    cuts: tuple[dict[str, Any], ...] = (
+        {"details": None, "cause": None, "stack_trace": None, "is_cut": True},
+        {"violations": failure.violations[:10]},
+        {"violations": (), "suggestions": (), "next_step": None},
+    )
+    for cut in cuts:
+        if response.encode().size_bytes <= limit:
+            break
+        failure = replace(failure, **cut)
+        response = replace(response, error=failure, encoded=None)
+    return response
+
+
+def _forget_earlier_calls(raised: BaseException) -> None:
+    """Truncate an exception's traceback, and its cause's, to the current call.
+
+    If an author raises one instance repeatedly, Python prepends the frames of each raise and keeps the objects of
+    earlier calls alive. The first frame is the one that caught it last; another frame of that code is an older call.
+    """
+    for exception in (raised, _cause_of(raised)):
+        link = None if exception is None else _traceback_of(exception)
+        outermost = None if link is None else link.tb_frame.f_code
+        while link is not None:
+            if link.tb_next is not None and link.tb_next.tb_frame.f_code is outermost:
+                link.tb_next = None
+            link = link.tb_next

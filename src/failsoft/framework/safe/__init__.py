@@ -1,0 +1,1 @@
+"""Sanitize foreign values: JSON conversion, redaction of secrets and paths."""

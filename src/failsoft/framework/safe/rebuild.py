@@ -1,0 +1,186 @@
+"""Slow path of `json_safe`: rebuilds a value without trusting its methods."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import math
+import numbers
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from ipaddress import IPv4Address, IPv6Address
+from itertools import islice
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+from pydantic_core import to_json, to_jsonable_python
+
+from failsoft.framework.text import bounded
+
+__all__ = ["Rebuild"]
+
+_MORE = "<more>"
+_CYCLE = "<cycle>"
+_TOO_DEEP = "<too deep>"
+_INTEGER_BITS = 14_280
+"""Just below 4,300 digits, where Python's own `json` refuses to write or read an integer."""
+_NAME_AT_MOST = 80
+_WRITABLE = (date, time, timedelta, Decimal, UUID, IPv4Address, IPv6Address)
+_type_name: Callable[[type], str] = type.__dict__["__name__"].__get__
+
+
+class Rebuild:
+    """State of one conversion: its budget of values and the enclosing containers.
+
+    Containers are read through the methods of the builtin types, since a subclass may override its own. Where foreign
+    code has to run (a model, a mapping, a property), an exception is replaced by the type's name.
+    """
+
+    def __init__(self, *, max_depth: int, max_items: int) -> None:
+        self.is_faithful = True
+        """Whether no value was replaced by a name in angle brackets."""
+        self._max_depth = max_depth
+        self._left = max_items
+        self._inside: set[int] = set()
+
+    def run(self, value: Any) -> Any:
+        """Return the JSON tree."""
+        return self._rebuilt(value, 0)
+
+    def _rebuilt(self, value: Any, depth: int) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            return self._instead(_MORE)
+        kind = type(value)
+        if value is None or kind is bool:
+            return value
+        if issubclass(kind, (str, int, float)):
+            scalar = _scalar(value, kind)
+            return scalar if type(scalar) is not str or issubclass(kind, str) else self._instead(scalar)
+        return self._guarded(value, kind, depth)
+
+    def _guarded(self, value: Any, kind: type, depth: int) -> Any:
+        if depth >= self._max_depth:
+            return self._instead(_TOO_DEEP)
+        if id(value) in self._inside:
+            return self._instead(_CYCLE)
+        self._inside.add(id(value))
+        try:
+            return self._composed(value, kind, depth + 1)
+        except BaseException:  # noqa: BLE001 - foreign code may raise anything, SystemExit included
+            return self._instead(_named(kind))
+        finally:
+            self._inside.discard(id(value))
+
+    def _instead(self, name: str) -> str:
+        self.is_faithful = False
+        return name
+
+    def _composed(self, value: Any, kind: type, depth: int) -> Any:  # noqa: PLR0911 - one return per kind of value
+        if issubclass(kind, dict):
+            return self._object(dict.items(value), depth)
+        if issubclass(kind, (list, tuple)):
+            builtin = list if issubclass(kind, list) else tuple
+            return self._array(builtin.__iter__(value), depth)
+        if issubclass(kind, (set, frozenset)):
+            builtin_set = set if issubclass(kind, set) else frozenset
+            return self._sorted(builtin_set.__iter__(value), depth)
+        if issubclass(kind, (bytes, bytearray, memoryview)):
+            return _text_of(memoryview(value))
+        if issubclass(kind, Enum):
+            return self._rebuilt(value._value_, depth)
+        if issubclass(kind, _WRITABLE):
+            return _scalar(to_jsonable_python(value), str)
+        if issubclass(kind, PurePath):
+            return _scalar(str(value), str)
+        return self._foreign(value, kind, depth)
+
+    def _foreign(self, value: Any, kind: type, depth: int) -> Any:  # noqa: PLR0911 - the same
+        serializer = getattr(kind, "__pydantic_serializer__", None)
+        if serializer is not None:
+            return self._rebuilt(_dumped(serializer, value), depth)
+        if dataclasses.is_dataclass(kind):
+            names = [field.name for field in dataclasses.fields(kind)]
+            return self._object(((name, getattr(value, name)) for name in names), depth)
+        if issubclass(kind, Mapping):
+            return self._object(value.items(), depth)
+        if issubclass(kind, AbstractSet):
+            return self._sorted(iter(value), depth)
+        if issubclass(kind, Sequence):
+            return self._array(iter(value), depth)
+        if issubclass(kind, numbers.Integral):
+            return _scalar(int(value), int)
+        if issubclass(kind, numbers.Real):
+            return _scalar(float(value), float)
+        return self._instead(_named(kind))
+
+    def _object(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
+        tree: dict[str, Any] = {}
+        repeats: dict[str, int] = {}
+        for key, item in self._affordable(pairs):
+            rebuilt = self._rebuilt(key, depth)
+            name = rebuilt if isinstance(rebuilt, str) else to_json(rebuilt).decode()
+            if name in tree:
+                repeats[name] = repeats.get(name, 1) + 1
+                name = f"{name}~{repeats[name]}"
+            tree[name] = self._rebuilt(item, depth)
+        return tree
+
+    def _array(self, items: Iterator[Any], depth: int) -> list[Any]:
+        return [self._rebuilt(item, depth) for item in self._affordable(items)]
+
+    def _sorted(self, items: Iterator[Any], depth: int) -> list[Any]:
+        """Return the items in the order of their JSON: a set's own order differs from process to process."""
+        return sorted(self._array(items, depth), key=to_json)
+
+    def _affordable(self, items: Iterable[Any]) -> Iterator[Any]:
+        """Yield the items up to one beyond the budget, which is then replaced by `<more>`.
+
+        They are copied at once, so that another thread that changes the container does not break the loop.
+        """
+        for item in list(islice(items, max(self._left, 0) + 1)):
+            yield item
+            if self._left < 0:
+                return
+
+
+def _scalar(value: Any, kind: type) -> Any:
+    if issubclass(kind, str):
+        return _encodable(str.__str__(value))
+    if issubclass(kind, int):
+        exact = int.__pos__(value)
+        return exact if exact.bit_length() <= _INTEGER_BITS else f"<integer of {exact.bit_length()} bits>"
+    number = float.__pos__(value)
+    return number if math.isfinite(number) else None
+
+
+def _text_of(data: memoryview) -> str:
+    """Return bytes as text if they are UTF-8, else as base64."""
+    try:
+        return str(data, "utf-8")
+    except UnicodeDecodeError:
+        return base64.b64encode(data).decode()
+
+
+def _encodable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _dumped(serializer: Any, value: Any) -> Any:
+    """Return a pydantic model as plain data, in JSON mode if possible (bytes may prevent it)."""
+    try:
+        return serializer.to_python(value, mode="json", by_alias=True, warnings=False)
+    except Exception:  # noqa: BLE001 - a custom serializer may raise anything
+        return serializer.to_python(value, mode="python", by_alias=True, warnings=False)
+
+
+def _named(kind: type) -> str:
+    """Return the type's name in angle brackets, bypassing any metaclass."""
+    return f"<{bounded(_type_name(kind), _NAME_AT_MOST)}>"

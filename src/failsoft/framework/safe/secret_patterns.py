@@ -1,0 +1,59 @@
+"""Patterns of secrets with a known format: issuers' keys and tokens, and PEM blocks.
+
+Lookbehinds, possessive quantifiers and bounds keep matching linear on hostile text: no pattern may start inside its
+own characters or scan a stretch twice.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+__all__ = ["LONG_RUN", "REDACTED", "TOKENS", "Secret"]
+
+REDACTED = "<redacted>"
+"""Placeholder for a secret."""
+
+
+class Secret(NamedTuple):
+    """One format of tokens: substrings of which one must occur (lower case), and the pattern."""
+
+    needles: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+_PEM = (
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
+)
+_START = r"(?<![A-Za-z0-9_-])"
+_FORMATS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (("private key",), _PEM),
+    (("eyj",), _START + r"eyJ[\w-]{5,}+\.[\w-]{5,}+(?:\.[\w-]*+)?"),
+    (("akia", "asia"), _START + r"A(?:KIA|SIA)[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    (
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "glrt-", "npm_", "hf_", "pypi-"),
+        _START + r"(?:gh[pousr]_|github_pat_|gl(?:pat|rt)-|npm_|hf_|pypi-)[\w-]{20,}+",
+    ),
+    (("xox", "xapp-"), _START + r"x(?:ox[a-z]|app)-[\w-]{10,}+"),
+    (("sk-",), _START + r"sk-(?=[A-Za-z_-]*+[0-9])[\w-]{16,}+"),
+    (("k_live_", "k_test_", "whsec_"), _START + r"(?:[rsp]k_(?:live|test)|whsec)_\w{10,}+"),
+    (("aiza", "gocspx-", "ya29."), _START + r"(?:AIza[\w-]{30,}+|GOCSPX-[\w-]{20,}+|ya29\.[\w-]{20,}+)"),
+    (("sg.",), _START + r"SG\.[\w-]{16,}+\.[\w-]{16,}+"),
+    (("hvs.", "hvb.", "hvr."), _START + r"hv[sbr]\.[\w-]{20,}+"),
+    (("_v1_",), _START + r"do[opr]_v1_[a-f0-9]{32,}+"),
+    (("shpat_", "shpca_", "shppa_", "shpss_"), _START + r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{24,}+"),
+    (("key-",), _START + r"key-[a-f0-9]{32}(?![a-f0-9])"),
+    (("dapi",), _START + r"dapi[a-f0-9]{32}(?![a-f0-9])"),
+    (
+        ("lin_api_", "ntn_", "pmak-", "atatt3", "sq0", "dp.pt."),
+        _START + r"(?:lin_api_|ntn_|PMAK-|ATATT3|sq0(?:atp|csp)-|dp\.pt\.)[\w-]{20,}+",
+    ),
+    ((":aa",), r"(?<![A-Za-z0-9_-])[0-9]{8,10}:AA[\w-]{30,}+"),
+    (("age-secret-key-",), _START + r"AGE-SECRET-KEY-1[0-9A-Z]{50,}+"),
+)
+
+TOKENS = tuple(Secret(needles, re.compile(pattern, re.ASCII)) for needles, pattern in _FORMATS)
+"""The formats, each with its own pattern."""
+LONG_RUN = re.compile(r"[^\w-]*+(?:[\w-]{1,14}+[^\w-]++)*+[\w-]{15}", re.ASCII)
+"""A quick pre-check: matches the beginning of every text with a token, and of few others."""

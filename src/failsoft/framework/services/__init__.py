@@ -1,0 +1,1 @@
+"""Services of a runtime: settings, events, state, threads."""

@@ -1,0 +1,196 @@
+"""Events of calls as frozen records, for metrics, logs, traces and your own listeners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from loguru import logger
+
+__all__ = [
+    "AttemptEvent",
+    "BudgetEvent",
+    "CircuitEvent",
+    "CircuitStateName",
+    "Event",
+    "Events",
+    "IdempotencyEvent",
+    "IdempotencyVerdict",
+    "Listener",
+    "LoadEvent",
+    "LoadGauge",
+    "RecoveryEvent",
+    "StateStoreEvent",
+]
+
+CircuitStateName: TypeAlias = Literal["closed", "open", "half_open"]
+"""The state of a circuit breaker."""
+LoadGauge: TypeAlias = Literal[
+    "bulkhead_running", "bulkhead_waiting", "concurrency_limit", "hedges_running", "idempotency_leases"
+]
+IdempotencyVerdict: TypeAlias = Literal["replayed", "conflict", "in_progress", "lost"]
+"""What a repeated call met: the stored outcome, other arguments, the first call still running, or no record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptEvent:
+    """One run of a handler is over.
+
+    Args:
+        tool: The toolset.
+        operation: The MCP tool name.
+        request_id: The id of the request.
+        attempt: Which run of the call it was, from 1.
+        result: `ok`, `error`, `timeout` or `cancelled`.
+        code: The code of the error, if it was one.
+        duration_s: How long the run took, in seconds.
+    """
+
+    tool: str
+    operation: str
+    request_id: str
+    attempt: int
+    result: Literal["ok", "error", "timeout", "cancelled"]
+    code: str | None
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryEvent:
+    """One strategy was tried on an error.
+
+    Args:
+        tool: The toolset.
+        operation: The MCP tool name.
+        request_id: The id of the request.
+        strategy: The strategy's name.
+        result: `recovered`, `failed` or `skipped`.
+        code: The code of the error.
+        attempt: The number of attempts so far.
+    """
+
+    tool: str
+    operation: str
+    request_id: str
+    strategy: str
+    result: Literal["recovered", "failed", "skipped"]
+    code: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitEvent:
+    """The circuit breaker of a dependency changed its state, or was seen for the first time (`was` is None).
+
+    Args:
+        dependency: The dependency that the breaker guards.
+        state: `closed`, `open` or `half_open`.
+        was: The previous state; None if the circuit was seen for the first time.
+        reason: Why it changed, in a clause.
+    """
+
+    dependency: str
+    state: CircuitStateName
+    was: CircuitStateName | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetEvent:
+    """The retry budget of a dependency changed; `tokens` is the number of further attempts that it allows."""
+
+    dependency: str
+    tokens: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdempotencyEvent:
+    """A call repeated an idempotency key.
+
+    Args:
+        tool: The toolset.
+        operation: The MCP tool name.
+        request_id: The id of the request.
+        verdict: It got the first one's outcome (`replayed`); it had other arguments (`conflict`); the first one is
+            still under way (`in_progress`), or left no outcome (`lost`).
+    """
+
+    tool: str
+    operation: str
+    request_id: str
+    verdict: IdempotencyVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateStoreEvent:
+    """The shared state store was lost, so that calls use local state, or answers again.
+
+    Args:
+        available: Whether the store can be reached.
+        reason: Why not, in a clause; empty if it can.
+    """
+
+    available: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadEvent:
+    """A gauge of a strategy changed in this process.
+
+    Args:
+        gauge: Runs in a bulkhead, calls that wait for one, the limit of `AdaptiveConcurrency`, extra runs of `Hedge`,
+            or calls with an idempotency key under way.
+        dependency: The dependency, else `<toolset>.<operation>`.
+        value: The new value.
+    """
+
+    gauge: LoadGauge
+    dependency: str
+    value: float
+
+
+Event: TypeAlias = (
+    AttemptEvent | RecoveryEvent | CircuitEvent | BudgetEvent | IdempotencyEvent | LoadEvent | StateStoreEvent
+)
+"""Any of the events."""
+Listener: TypeAlias = Callable[[Any], None]
+"""It is called with the kinds of events that it subscribed to."""
+
+
+class Events:
+    """Publishes events to subscribers. A listener that raises is reported once and cannot break a call."""
+
+    def __init__(self) -> None:
+        self._listeners: dict[type, tuple[Listener, ...]] = {}
+        self._broken: set[int] = set()
+
+    def subscribe(self, listener: Listener, *kinds: type[Event]) -> Callable[[], None]:
+        """Call the listener with every event of these kinds, or of all kinds; return a function that ends it."""
+        chosen = kinds or Event.__args__
+        for kind in chosen:
+            self._listeners[kind] = (*self._listeners.get(kind, ()), listener)
+
+        def unsubscribe() -> None:
+            for kind in chosen:
+                kept = list(self._listeners.get(kind, ()))
+                if listener in kept:
+                    kept.remove(listener)
+                self._listeners[kind] = tuple(kept)
+
+        return unsubscribe
+
+    def wants(self, kind: type[Event]) -> bool:
+        """Return whether this kind has a listener; without one the event need not be created."""
+        return bool(self._listeners.get(kind))
+
+    def publish(self, event: Event) -> None:
+        """Pass an event on, in the order of subscription."""
+        for listener in self._listeners.get(type(event), ()):
+            try:
+                listener(event)
+            except Exception as error:  # noqa: BLE001 - a listener is not worth a call
+                if id(listener) not in self._broken:
+                    self._broken.add(id(listener))
+                    logger.opt(exception=error).error("A listener to events broke; calls go on without it")

@@ -1,0 +1,221 @@
+"""Durable records: keys, sessions, plans and handles, scoped, with a quota for each principal, failing closed."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from failsoft.framework.errors import QuotaExhausted, StateUnavailable, StateUnusable
+from failsoft.framework.picklable import PicklableError
+from failsoft.framework.services.transitions import Transition
+
+__all__ = ["Account", "Quota", "QuotaReached", "Record", "RecordBackend", "Records", "StoreLost", "scope_of"]
+
+
+class Quota(NamedTuple):
+    """The quota of one principal.
+
+    Args:
+        records: How many records.
+        bytes: Their keys and values together, as JSON, in bytes.
+    """
+
+    records: int = 100_000
+    bytes: int = 256 * 1024 * 1024
+
+
+class Account(NamedTuple):
+    """The quota that a record counts against; principal and scope are hashed."""
+
+    owner: str
+    quota: Quota
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record as it is listed.
+
+    Args:
+        key: Its key in its scope.
+        value: A JSON value.
+        expires_in_s: The remaining time to live, in seconds.
+    """
+
+    key: str
+    value: Any
+    expires_in_s: float
+
+
+class StoreLost(PicklableError):
+    """A store did not answer; the text is the kind of fault, never an address.
+
+    Args:
+        reason: What is wrong.
+        is_lasting: Whether asking again cannot help: the file is damaged, of a newer version, or not writable.
+    """
+
+    def __init__(self, reason: str, *, is_lasting: bool = False) -> None:
+        super().__init__(reason)
+        self.is_lasting = is_lasting
+
+
+class QuotaReached(Exception):
+    """A record was not stored because its quota is used up; the text names the limit."""
+
+
+class RecordBackend(Protocol):
+    """A backend of records. Raises `StoreLost` and `QuotaReached`; `Records` turns both into typed errors."""
+
+    is_local: bool
+    """Whether only this process sees the records, so that they end with it."""
+    default_root: str
+    """What separates the records of toolsets without folders; empty where an operator separates stores by prefix."""
+
+    def clock(self) -> float:
+        """Return the time in seconds that is passed to steps as `now`."""
+
+    async def change(self, transition: Transition, key: str, *arguments: Any, account: Account | None = None) -> Any:
+        """Run one step atomically and return its answer. A new record needs space in its quota."""
+
+    async def get(self, key: str) -> Any:
+        """Return the JSON value or state of a key, or None."""
+
+    async def put(
+        self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False, account: Account | None = None
+    ) -> bool:
+        """Keep a JSON value for so many seconds; return whether it was kept."""
+
+    async def delete(self, key: str) -> bool:
+        """Forget a key; return whether there was one."""
+
+    async def find(self, prefix: str) -> Sequence[Record]:
+        """Return the records whose keys begin so, in the order of their keys."""
+
+    async def close(self) -> None:
+        """Release files and connections; the next operation opens them anew."""
+
+
+class Records:
+    """The durable records of one toolset: they last as long as the store, and fail closed where it is lost.
+
+    Keys are `kind:name`. `change` works on states, `get` and `put` on JSON values; one key is either.
+
+    Args:
+        backend: Where they are.
+        scope: Returns the prefix of their keys; asked for each operation, because a toolset learns late who serves it.
+        quota: What each principal may keep.
+
+    Raises:
+        STATE_UNAVAILABLE: By every method: the store does not answer; nothing was changed.
+        STATE_UNUSABLE: By every method: the store cannot be used until an operator has repaired it.
+        QUOTA_EXHAUSTED: By `change` and `put`: the principal has no room for a new record.
+    """
+
+    def __init__(self, backend: RecordBackend, scope: Callable[[], str], quota: Quota) -> None:
+        self.backend = backend
+        self._scope = scope
+        self._quota = quota
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this process sees them, so that they end with it."""
+        return self.backend.is_local
+
+    def clock(self) -> float:
+        """Return the store's time in seconds: what steps are given as `now`."""
+        return self.backend.clock()
+
+    async def change(
+        self, transition: Transition, key: str, *arguments: Any, principal: str | None = None, is_free: bool = False
+    ) -> Any:
+        """Run one atomic step over the state of a key and return its answer.
+
+        Args:
+            transition: Which step.
+            key: Of which record.
+            arguments: Numbers and texts.
+            principal: Whose quota a new record counts in.
+            is_free: Whether it counts in no quota: the state of the toolset itself.
+        """
+        scope = self._scope()
+        account = None if is_free else _account(scope, principal, self._quota)
+        try:
+            return await self.backend.change(transition, scope + key, *arguments, account=account)
+        except (StoreLost, QuotaReached) as fault:
+            raise self._typed(fault) from fault
+
+    async def get(self, key: str) -> Any:
+        """Return the JSON value that was put under a key, or None."""
+        try:
+            return await self.backend.get(self._scope() + key)
+        except StoreLost as fault:
+            raise self._typed(fault) from fault
+
+    async def put(
+        self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False, principal: str | None = None
+    ) -> bool:
+        """Keep a JSON value for so many seconds; return whether it was kept (`only_if_absent`: there was none).
+
+        Args:
+            key: Under which key.
+            value: A JSON value, not None.
+            ttl_s: For how long, in seconds.
+            only_if_absent: Leave what is there as it is.
+            principal: Whose quota it counts in.
+        """
+        scope = self._scope()
+        account = _account(scope, principal, self._quota)
+        try:
+            return await self.backend.put(scope + key, value, ttl_s, only_if_absent=only_if_absent, account=account)
+        except (StoreLost, QuotaReached) as fault:
+            raise self._typed(fault) from fault
+
+    async def delete(self, key: str) -> bool:
+        """Forget a key; return whether there was one."""
+        try:
+            return await self.backend.delete(self._scope() + key)
+        except StoreLost as fault:
+            raise self._typed(fault) from fault
+
+    async def find(self, prefix: str) -> list[Record]:
+        """Return the records of this scope whose keys begin so, in the order of their keys."""
+        scope = self._scope()
+        try:
+            found = await self.backend.find(scope + prefix)
+        except StoreLost as fault:
+            raise self._typed(fault) from fault
+        return [Record(item.key.removeprefix(scope), item.value, item.expires_in_s) for item in found]
+
+    @staticmethod
+    def _typed(fault: StoreLost | QuotaReached) -> QuotaExhausted | StateUnavailable | StateUnusable:
+        if isinstance(fault, QuotaReached):
+            message = f"You keep as many {fault} as one caller may on this server; nothing was done."
+            return QuotaExhausted(message=message, effect="none")
+        if fault.is_lasting:
+            return StateUnusable(effect="none", operator_hint=str(fault))
+        return StateUnavailable(effect="none", retry_after_seconds=1.0, operator_hint=str(fault))
+
+
+@functools.lru_cache(maxsize=256)
+def _account(scope: str, principal: str | None, quota: Quota) -> Account:
+    owner = f"{scope}\0{'' if principal is None else 'p' + principal}"
+    return Account(hashlib.sha256(owner.encode(errors="replace")).hexdigest()[:32], quota)
+
+
+def scope_of(server: str, toolset: str, roots: Sequence[Path], default_root: str) -> str:
+    """Return the prefix that keeps apart the records of different servers, toolsets and folders.
+
+    Args:
+        server: The name of the server.
+        toolset: The name of the toolset.
+        roots: The folders that it serves.
+        default_root: Used instead if there are none.
+    """
+    folders = sorted(os.path.realpath(root) for root in roots) or [default_root]
+    digest = hashlib.sha256("\0".join(folders).encode(errors="surrogateescape")).hexdigest()[:16]
+    return f"{server}/{toolset}/{digest}/"

@@ -1,0 +1,33 @@
+"""Opens regular files only: a FIFO, a socket or a device is refused without blocking."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+__all__ = ["opened_regular", "read_regular"]
+
+
+def opened_regular(file: Path, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+    """Open a regular file and return its descriptor.
+
+    Raises:
+        OSError: It cannot be opened, or is not a regular file.
+    """
+    descriptor = os.open(file, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, mode)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        msg = "not a regular file"
+        raise OSError(msg)
+    return descriptor
+
+
+def read_regular(file: Path, bytes_at_most: int) -> bytes:
+    """Return the first bytes of a regular file.
+
+    Raises:
+        OSError: It cannot be read, or is not a regular file.
+    """
+    with open(opened_regular(file), "rb") as stream:
+        return stream.read(bytes_at_most)

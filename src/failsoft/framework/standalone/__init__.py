@@ -1,0 +1,1 @@
+"""Error handling without a toolset: handler, envelope factories."""

@@ -1,0 +1,1 @@
+"""`BaseTool`, `@operation` and the runtime."""

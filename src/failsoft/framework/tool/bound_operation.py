@@ -1,0 +1,194 @@
+"""`BoundOperation`: one operation of one toolset, with its chain linked."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+from failsoft.framework.call.budget import inherit, nested
+from failsoft.framework.call.call import META_KEY, NO_SCOPE, Call, CallScope
+from failsoft.framework.call.chain import describe_links
+from failsoft.framework.call.guarded_metrics import guarded
+from failsoft.framework.tool.checks import checks_of, reviews_of
+from failsoft.framework.wire import find_format
+
+if TYPE_CHECKING:
+    from failsoft.framework.answer.failure import Failure
+    from failsoft.framework.answer.response import Failed, Success
+    from failsoft.framework.call.chain import Chain, DescribedStep, Link, Proceed
+    from failsoft.framework.call.ports import OperationMetrics, RunBudget
+    from failsoft.framework.tool.declaration import Declaration, Interface
+    from failsoft.framework.tool.port import Toolset
+
+__all__ = ["BoundOperation"]
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+"""The return value of the handler; for an async one, the coroutine."""
+T = TypeVar("T")
+
+
+class BoundOperation(Generic[P, R_co]):
+    """One operation of one toolset with its chain, for servers and for direct calls.
+
+    Args:
+        declaration: The author's declaration.
+        tool: The toolset.
+        interface: The arguments and the result.
+        link: Returns the chain of the operation for the current configuration.
+
+    Raises:
+        TypeError: A check or `verify_with` does not fit the operation.
+        CONFIG_ERROR: The runtime and the declaration are not compatible.
+    """
+
+    links: tuple[Link, ...]
+    strategies: tuple[str, ...]
+    options: Mapping[str, Mapping[str, Any]]
+    proceed: Proceed
+    timeout_s: float | None
+
+    def __init__(
+        self,
+        declaration: Declaration,
+        tool: Toolset,
+        interface: Interface,
+        link: Callable[[BoundOperation[..., Any]], Chain],
+    ) -> None:
+        self.declaration = declaration
+        self.tool = tool
+        self.tool_name = tool.name
+        self.name = declaration.name
+        self.title = declaration.title
+        self.description = declaration.description
+        self.read_only = declaration.read_only
+        self.destructive = declaration.destructive
+        self.idempotent = declaration.idempotent
+        self.atomic = declaration.atomic
+        self.open_world = declaration.open_world
+        self.verify_with = tool.verifier_of(declaration)
+        self.function = declaration.function
+        self.is_async = declaration.is_async
+        self.governed = tool.governed
+        self.arguments = interface.arguments
+        self.result = interface.result
+        self.parameters = interface.parameters
+        self.context_parameter = interface.context_parameter
+        self.name_kinds: Mapping[str, str] = {
+            item.name: mark.kind for item in self.parameters for mark in (*item.references, *item.item_references)
+        }
+        self._spellings: dict[str, frozenset[str]] | None = None
+        runtime = tool.runtime
+        self.settings = runtime.settings
+        self.metrics = guarded(runtime.metrics.bind(tool.name, self.name))
+        self.threads, self.state, self.events = runtime.threads, runtime.state, runtime.events
+        self.audit = tool.audit if tool.audit is not None else runtime.audit
+        self.clock = time.monotonic
+        self.wire = find_format(
+            tool.wire_format if self.settings.wire_format == "auto" else self.settings.wire_format,
+            docs_url=self.settings.error_docs_url or "",
+        )
+        self.checks = tuple(checks_of(declaration, tool, self.parameters, self.input_schema))
+        self.reviews = reviews_of(declaration, tool)
+        # Set by the strategies whenever the chain is assembled.
+        self.budget: RunBudget | None = None
+        self.most_runs: int | None = None
+        self.in_force: tuple[Any, ...] = ()
+        self.marks_effects = self.derives_keys = False
+        self._link = link
+        self.use(self.make_chain())
+
+    @overload
+    def __call__(
+        self: BoundOperation[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, Success[T] | Failed]: ...
+    @overload
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, Success[R_co] | Failed]: ...
+    async def __call__(self, /, *args: Any, **kwargs: Any) -> Success[Any] | Failed:
+        """Run the operation with these arguments and return its response; never raises for a failure of the tool."""
+        params: dict[str, Any] = dict(kwargs)
+        names = [parameter.name for parameter in self.parameters]
+        for position, value in enumerate(args):
+            # Too many positional arguments, or one that is also given by name: a name that stage 1 rejects.
+            is_free = position < len(names) and names[position] not in kwargs
+            params[names[position] if is_free else f"argument_{position + 1}"] = value
+        return await self.tool.call_started(self, params)  # type: ignore[no-any-return]  # a port says less
+
+    def call(
+        self,
+        params: Mapping[str, Any] | None,
+        scope: CallScope | None = None,
+        *,
+        handler: Callable[..., Any] | None = None,
+    ) -> Awaitable[Success[Any] | Failed]:
+        """Run the operation for a transport, with the arguments as received and the facts about the caller."""
+        call = Call(self, {} if params is None else params, scope or NO_SCOPE, handler)
+        outer = inherit(call)
+        calling = self.proceed(call)
+        if self.derives_keys or (META_KEY in call.scope.meta and not self.read_only):
+            calling = self.tool.runtime.detached.run(call, calling)
+        return calling if outer is None else nested(outer, call, calling)
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments."""
+        return self.arguments.schema
+
+    def output_schema(self, wire_format: str | None = None) -> dict[str, Any]:
+        """Return the JSON Schema of the response in its wire format, including that of a failure."""
+        wire = self.wire if wire_format is None else find_format(wire_format)
+        return wire.output_schema(self.result.schema)
+
+    @property
+    def annotations(self) -> dict[str, bool]:
+        """The MCP tool annotations, without the ones that were not declared."""
+        declared = {
+            "readOnlyHint": self.read_only,
+            "destructiveHint": False if self.read_only else self.destructive,
+            "idempotentHint": self.idempotent or self.read_only,
+            "openWorldHint": self.open_world,
+        }
+        return {name: value for name, value in declared.items() if value is not None}
+
+    def handler_arguments(self, call: Call) -> dict[str, Any]:
+        """Return the validated arguments for the handler."""
+        if self.context_parameter is None:
+            return call.arguments
+        return {**call.arguments, self.context_parameter: call}
+
+    def with_changes(self, params: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments with changes applied, under any name of their parameters."""
+        from failsoft.framework.arguments.spellings import spellings, with_changes  # noqa: PLC0415 - only a recovery needs it
+
+        if self._spellings is None:
+            self._spellings = spellings(self.parameters)
+        return with_changes(params, changed, self._spellings)
+
+    def describe(self) -> list[DescribedStep]:
+        """Return the names of the steps, outermost first, each with its options."""
+        return describe_links(self.links, self.strategies, self.options)
+
+    def make_chain(self) -> Chain:
+        """Return the chain for the current configuration.
+
+        Raises:
+            CONFIG_ERROR: Its strategies are not compatible with each other or with the operation.
+        """
+        return self._link(self)
+
+    def use(self, chain: Chain) -> None:
+        """Use this chain for new calls; running ones finish with the old chain."""
+        self.links, self.strategies, self.timeout_s = chain.links, chain.strategies, chain.timeout_s
+        self.proceed, self.options = chain.proceed, chain.options
+
+    def stand_in(self, *, metrics: OperationMetrics, **facts: Any) -> BoundOperation[P, R_co]:
+        """Return a copy with other metrics and these attributes changed, for a failure under another name."""
+        vars(copied := copy.copy(self)).update(facts, metrics=metrics)
+        return copied
+
+    def alert(self, failure: Failure) -> None:
+        """Pass a critical failure to the alert sinks, asynchronously."""
+        if failure.exception.critical and not failure.recoverable and self.tool.runtime.alerts is not None:
+            self.tool.runtime.alerts.dispatch(failure)

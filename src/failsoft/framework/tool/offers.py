@@ -1,0 +1,178 @@
+"""`@resource`, `@prompt` and `@completion`: methods of a toolset that MCP offers besides tools.
+
+Each runs through the same chain as an operation: validation, typed errors, recovery, metrics, log.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
+
+from failsoft.framework.arguments.uri_template import UriTemplate
+from failsoft.framework.tool.operation import Operation
+
+__all__ = [
+    "Completion",
+    "ListedResource",
+    "Offer",
+    "Prompt",
+    "Resource",
+    "ResourceContent",
+    "ResourceList",
+    "ResourcePage",
+    "completion",
+    "prompt",
+    "resource",
+]
+
+
+class ResourceContent(TypedDict):
+    """The content of a resource: `text`, or bytes as Base64 in `blob`."""
+
+    text: NotRequired[str]
+    blob: NotRequired[str]
+    uri: NotRequired[str]
+    mime_type: NotRequired[str]
+
+
+class ListedResource(TypedDict):
+    """A resource in a list."""
+
+    uri: str
+    name: str
+    title: NotRequired[str]
+    description: NotRequired[str]
+    mime_type: NotRequired[str]
+    size: NotRequired[int]
+
+
+class ResourcePage(TypedDict):
+    """A page of a list of resources; with `next_cursor` there are more."""
+
+    resources: list[ListedResource]
+    next_cursor: NotRequired[str]
+
+
+class Offer(Operation[..., Any]):
+    """A read-only declaration that is not a tool."""
+
+    def __init__(self, function: Callable[..., Any], **facts: Any) -> None:
+        super().__init__(function, read_only=True, open_world=False, **facts)
+
+
+class ResourceList(Offer):
+    """The list of a resource template's resources, declared by `Resource.list`."""
+
+
+class Resource(Offer):
+    """A resource or a template of resources, declared by `@resource`."""
+
+    def __init__(self, function: Callable[..., Any], uri: str, *, mime_type: str | None = None, **facts: Any) -> None:
+        super().__init__(function, **facts)
+        self.template = UriTemplate(uri)
+        self.mime_type = mime_type
+        self.lister: ResourceList | None = None
+
+    def list(self, method: Callable[..., Any]) -> ResourceList:
+        """Register the list of the template's resources: a method that takes `cursor: str | None` or nothing.
+
+        It returns a `ResourcePage`, or a list of `ListedResource`.
+        """
+        self.lister = ResourceList(method, names=_names())
+        return self.lister
+
+
+class Prompt(Offer):
+    """A prompt, declared by `@prompt`."""
+
+
+class Completion(Offer):
+    """The completion of an argument, declared by `@completion`."""
+
+    def __init__(self, function: Callable[..., Any], of: str, argument: str, **facts: Any) -> None:
+        super().__init__(function, **facts)
+        self.of = of
+        self.argument = argument
+
+
+def resource(
+    uri: str,
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    mime_type: str | None = None,
+    timeout: float | None = None,
+) -> Callable[[Callable[..., Any]], Resource]:
+    """Declare a method as an MCP resource; with variables in the URI, as a template of resources.
+
+    The method takes the variables as arguments (text) and returns text, a `ResourceContent`, a list of those, or a
+    value to be serialized as JSON.
+
+    Args:
+        uri: `config://app`, or `docs://{project}/{+path}`: `{name}` is one segment, `{+name}` may hold slashes.
+        name: The resource's name, by default the method's.
+        title: A name for people.
+        mime_type: The MIME type; by default `text/plain`, or `application/json` for serialized values.
+        timeout: The time limit for reading in seconds, above 0.
+
+    Raises:
+        TypeError: The URI is not a valid template.
+    """
+    names = _names()
+    return lambda function: Resource(
+        function, uri, name=name, title=title, mime_type=mime_type, timeout=timeout, names=names
+    )
+
+
+def prompt(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    name: str | None = None,
+    title: str | None = None,
+    timeout: float | None = None,
+) -> Any:
+    """Declare a method as an MCP prompt. Its parameters are the prompt's arguments.
+
+    It returns text, which becomes a message of the user, or a list of `{"role": ..., "content": text}` whose roles are
+    `user` and `assistant`.
+
+    Args:
+        function: The method, where nothing else is given.
+        name: The prompt's name, by default the method's.
+        title: A name for people.
+        timeout: The limit in seconds, above 0.
+    """
+    names = _names()
+
+    def declare(function: Callable[..., Any]) -> Prompt:
+        return Prompt(function, name=name, title=title, timeout=timeout, names=names)
+
+    return declare if function is None else declare(function)
+
+
+def completion(
+    of: str | Resource | Prompt, argument: str, *, timeout: float | None = None
+) -> Callable[[Callable[..., Any]], Completion]:
+    """Declare a method as the completion of an argument of a prompt, or of a variable of a resource template.
+
+    The method takes `value: str`, the text typed so far, and optionally `arguments: dict[str, str]`, the arguments
+    given so far. It returns a list of texts, best first; at most 100 are sent.
+
+    Args:
+        of: The declaration above it, or the prompt's name or the template's URI.
+        argument: The name of the argument or variable.
+        timeout: The limit in seconds, above 0.
+    """
+    reference = of if isinstance(of, str) else of.template.text if isinstance(of, Resource) else of.name
+    names = _names()
+    return lambda function: Completion(function, reference, argument, timeout=timeout, names=names)
+
+
+def _names() -> Mapping[str, Any]:
+    """Return the names of the class body that declares, for annotations that are written as text."""
+    frame = sys._getframe(2)  # noqa: SLF001 - as `operation` does
+    return {**(frame.f_back.f_locals if frame.f_back is not None else {}), **frame.f_locals}

@@ -1,0 +1,94 @@
+"""`Toolbox`: the tools of a server, so that next steps name only tools that are served."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+from failsoft.framework.did_you_mean import certain_name, is_one_edit_away, same_name
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.tool.bound_operation import BoundOperation
+
+__all__ = ["Served", "Toolbox"]
+
+
+_READING = re.compile(r"(?i)(get|list|read|find|search|show|look|fetch|describe|count|check|view|query)(?![a-z])")
+"""Prefixes of names of read-only tools."""
+_NEAR_ENOUGH = 80
+"""Minimum similarity of a suggested read-only tool; `read_file` is not `delete_file`."""
+_LENGTH_AT_MOST = 128
+_STEM = 8
+"""Minimum length of a common prefix for which the only matching read-only tool is suggested."""
+
+
+class Served(Protocol):
+    """A toolset, as far as a toolbox uses it; implemented by `BaseTool`."""
+
+    @property
+    def name(self) -> str:
+        """The toolset's name."""
+
+    @property
+    def operations(self) -> Mapping[str, BoundOperation[..., Any]]:
+        """Its operations by MCP tool name."""
+
+
+class Toolbox:
+    """The operations of several toolsets by MCP name, in the order of registration.
+
+    Raises:
+        CONFIG_ERROR: Two operations have one name; the message says how to rename one of them.
+    """
+
+    __slots__ = ("_operations", "tools")
+
+    def __init__(self, tools: Iterable[Served]) -> None:
+        self.tools: tuple[Served, ...] = tuple(tools)
+        self._operations: dict[str, BoundOperation[..., Any]] = {}
+        for tool in self.tools:
+            for name, bound in tool.operations.items():
+                taken = self._operations.get(name)
+                if taken is not None:
+                    where = f"in {taken.tool_name} and {tool.name}"
+                    raise ConfigurationError(
+                        issue=f"two tools are named '{name}' ({where}): prefix one of the names",
+                        resolution=f'rename one: @operation(name="{tool.name}_{name}")',
+                    )
+                self._operations[name] = bound
+
+    @property
+    def operations(self) -> Mapping[str, BoundOperation[..., Any]]:
+        """The operations by MCP tool name."""
+        return self._operations
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The MCP tool names, in the order of registration."""
+        return tuple(self._operations)
+
+    def find(self, name: str) -> BoundOperation[..., Any] | None:
+        """Return the operation of that MCP name, or None."""
+        return self._operations.get(name)
+
+    def closest(self, name: str) -> str | None:
+        """Return the MCP name that an unknown name means, or None if that is not certain.
+
+        A tool with effects is returned only for a difference in case or separators, or of one edit, and never for a
+        name of a read-only tool.
+        """
+        same = [own for own in self._operations if same_name(name, own)]
+        if same:
+            return same[0]
+        near = [own for own in self._operations if is_one_edit_away(name, own)]
+        wanted_to_read = _READING.match(name) is not None
+        near = [own for own in near if self._operations[own].read_only or not wanted_to_read]
+        if len(near) == 1:
+            return near[0]
+        readable = [own for own, bound in self._operations.items() if bound.read_only]
+        stems = [own for own in readable if min(len(name), len(own)) >= _STEM and len(name) <= _LENGTH_AT_MOST]
+        same_start = [own for own in stems if own.startswith(name) or name.startswith(own)]
+        return same_start[0] if len(same_start) == 1 else certain_name(name, readable, at_least=_NEAR_ENOUGH)
+
+    def __iter__(self) -> Iterator[BoundOperation[..., Any]]:
+        return iter(self._operations.values())

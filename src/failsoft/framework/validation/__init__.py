@@ -1,0 +1,1 @@
+"""Validation of arguments: faults as data, messages, and suggested corrections."""

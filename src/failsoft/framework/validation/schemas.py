@@ -1,0 +1,52 @@
+"""Checks JSON Schemas before they are published, so that one invalid schema cannot break every client."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+__all__ = ["check_input_schema", "check_tool_name", "inline_root", "references"]
+
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+
+
+def check_tool_name(name: str) -> None:
+    """Reject names that MCP does not allow.
+
+    Raises:
+        TypeError: It is not 1 to 128 letters, digits, `_`, `.` or `-`.
+    """
+    if not _TOOL_NAME.fullmatch(name):
+        msg = f"{name!r} cannot be the name of an MCP tool: use 1 to 128 letters, digits, '_', '.' or '-'"
+        raise TypeError(msg)
+
+
+def check_input_schema(owner: str, schema: Any) -> None:
+    """Reject an input schema that would break `tools/list` for every client.
+
+    Raises:
+        TypeError: It is not an object schema, or refers to another document.
+    """
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        msg = f'{owner}: the input schema must have "type": "object" at its root'
+        raise TypeError(msg)
+    for reference in references(schema):
+        if not reference.startswith("#"):
+            msg = f"{owner}: the schema refers to {reference!r}; only references within the schema (#/...) work"
+            raise TypeError(msg)
+
+
+def references(schema: Any) -> list[str]:
+    """Return every reference in a schema, as it is written."""
+    if isinstance(schema, dict):
+        own = [value for key, value in schema.items() if key in {"$ref", "$dynamicRef"} and isinstance(value, str)]
+        return own + [found for value in schema.values() for found in references(value)]
+    if isinstance(schema, list):
+        return [found for item in schema for found in references(item)]
+    return []
+
+
+def inline_root(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a schema without its `$defs`, and the `$defs`, to be merged into the root of a larger schema."""
+    own = dict(schema)
+    return own, own.pop("$defs", {})

@@ -1,0 +1,259 @@
+"""Words one violation of an argument, the same way for every validator."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from failsoft.framework.did_you_mean import certain_name, closest_name, closest_value, coerced, same_name
+from failsoft.framework.errors.violations import Reason, Violation
+from failsoft.framework.safe.redaction import is_content, is_secret_name, redact_text, withhold_contents
+from failsoft.framework.text import QUOTED_AT_MOST, bounded, json_type, printable
+from failsoft.framework.validation.accepted import NOTHING_KNOWN, Accepted
+from failsoft.framework.validation.schema_words import ALLOWED_AT_MOST, one_of
+
+__all__ = ["ABSENT", "Location", "dotted", "quotable", "violation"]
+
+ABSENT: Any = object()
+"""Marks a value that was not received or is not known."""
+
+_ECHO_AT_MOST = 60
+"""Characters of a received value that may be echoed."""
+_SECRET_AT_LEAST = 8
+"""Characters below which a text does not look like a secret."""
+_STEP_AT_MOST = 100
+_JSON_AT_MOST = 1_500
+"""Characters of a suggestion that is a list or an object."""
+_UNIT_IN_NAME = re.compile(r"_(s|ms|us|sec|seconds|minutes|hours|days|bytes|kb|mb|gb|ratio|percent)$")
+_UNIT_IN_TEXT = re.compile(r"^[+-]?[\d.]+\s*([A-Za-zµμ%]+)$")
+
+
+@dataclass(slots=True)
+class Location:
+    """The location of a fault, and what is known about it.
+
+    Args:
+        path: Steps from the arguments' root: names and list positions.
+        value: The value received.
+        accepted: What is accepted.
+        around: What is accepted in the enclosing object.
+        beside: The enclosing object as received; its names are not suggested as corrections.
+    """
+
+    path: tuple[str | int, ...]
+    value: Any = ABSENT
+    accepted: Accepted = NOTHING_KNOWN
+    around: Accepted = NOTHING_KNOWN
+    beside: Any = ABSENT
+
+
+def violation(
+    reason: Reason, place: Location, *, expected: str = "", said: str = "", listed: Sequence[Any] = ()
+) -> Violation:
+    """Return the fault as data, its message bounded and without the value received.
+
+    Args:
+        reason: The kind of fault.
+        place: Where it is.
+        expected: What would be accepted, if the schema does not say it better.
+        said: A complete clause instead of the usual one.
+        listed: The accepted values, if the schema does not list them.
+    """
+    if reason == "missing":
+        return _missing(place, expected)
+    if reason == "unexpected":
+        return _unexpected(place)
+    allowed = place.accepted.values or tuple(listed)
+    if reason == "type":
+        expected = place.accepted.words_of_type or expected
+    elif reason == "enum" and allowed:
+        expected = " or ".join(filter(None, [one_of(allowed), expected]))
+    private = _is_private(place)
+    expected = bounded(expected)
+    suggestion = None if private else _suggestion(reason, place, allowed)
+    return Violation(
+        path=dotted(place.path),
+        reason=reason,
+        message=bounded(said) if said else _clause(reason, place, expected),
+        expected=expected,
+        allowed=tuple(filter(_is_json_scalar, allowed[:ALLOWED_AT_MOST])) if allowed else (),
+        suggestion=suggestion,
+        received=None if private else _echo(place.value),
+        is_certain=suggestion is None or _is_certain(reason, place.value, suggestion, allowed),
+        is_left_out=reason == "type" and place.value is None and _is_optional(place),
+        is_standard=not said,
+    )
+
+
+def _is_certain(reason: Reason, value: Any, suggestion: Any, allowed: Sequence[Any]) -> bool:
+    """Return whether an accepted value is the only close one; a value of another type is the same value."""
+    if reason not in {"enum", "type"} or not isinstance(value, str) or suggestion not in allowed:
+        return True
+    return bool(certain_name(value, [option for option in allowed if isinstance(option, str)]) == suggestion)
+
+
+def _missing(place: Location, expected: str) -> Violation:
+    expected = bounded(place.accepted.words or expected)
+    message = f"is missing ({expected})" if expected else "is missing"
+    return Violation(
+        path=dotted(place.path), reason="missing", message=bounded(message), expected=expected, is_standard=True
+    )
+
+
+def _unexpected(place: Location) -> Violation:
+    name = str(place.path[-1]) if place.path else ""
+    names = place.around.names
+    given = place.beside if isinstance(place.beside, (dict, Mapping)) else ()
+    free = [option for option in names if option not in given]
+    certain = certain_name(name, free) or _only_one_left(name, place, given)
+    return Violation(
+        path=dotted(place.path),
+        reason="unexpected",
+        message=place.around.refusal_of_a_name,
+        expected=place.around.words_of_names,
+        allowed=names[:ALLOWED_AT_MOST],
+        suggestion=certain or closest_name(name, free),
+        is_certain=certain is not None,
+        is_standard=bool(names),
+    )
+
+
+def _only_one_left(name: str, place: Location, given: Any) -> str | None:
+    """Return the only parameter there is, or the only required one that is missing, if this is the only unknown name.
+
+    An id is not taken for another kind of id.
+    """
+    names, required = place.around.names, place.around.required
+    if any(other != name and other not in names for other in given):
+        return None
+    missing = [option for option in (names if len(names) == 1 else required) if option not in given]
+    is_id = name.casefold().endswith("id") and not any(same_name(name, option) for option in missing)
+    return missing[0] if len(missing) == 1 and (len(names) == 1 or not is_id) else None
+
+
+def _clause(reason: Reason, place: Location, expected: str) -> str:
+    if not expected:
+        return "is not acceptable"
+    clause = f"expected {expected[: QUOTED_AT_MOST - 60]}"
+    if reason == "type" and place.value is not ABSENT:
+        kind = json_type(place.value)
+        if f" or {kind} " not in f" or {expected} ":
+            clause += f", got {kind}"
+        if place.value is None and _is_optional(place):  # many callers send null for absent arguments
+            clause = f"leave it out instead of null, or give {expected[: QUOTED_AT_MOST - 60]}"
+    return clause
+
+
+def _is_optional(place: Location) -> bool:
+    name = place.path[-1] if place.path else None
+    return name in place.around.names and name not in place.around.required
+
+
+def _is_too_long(text: str) -> bool:
+    """Return whether a text is too long for a suggestion and is not JSON sent as text."""
+    return len(text) > (_JSON_AT_MOST if text.lstrip()[:1] in {"[", "{"} else _ECHO_AT_MOST)
+
+
+def _suggestion(reason: Reason, place: Location, allowed: Sequence[Any]) -> Any:
+    if place.value is ABSENT or (isinstance(place.value, str) and _is_too_long(place.value)):
+        return None
+    if allowed and reason in {"enum", "type"}:
+        return _sendable(closest_value(place.value, allowed))
+    if reason != "type" or not _is_of_one_unit(place):
+        return None
+    same = coerced(place.value, place.accepted.kinds, place.accepted.below(0).kinds)
+    return _sendable(same)
+
+
+def _is_of_one_unit(place: Location) -> bool:
+    """Return whether a number with a unit (`10 ms`) may be read as the number; not if the name has another unit."""
+    measured = isinstance(place.value, str) and _UNIT_IN_TEXT.search(place.value.strip())
+    if not measured:
+        return True
+    unit = _UNIT_IN_NAME.search(str(place.path[-1]) if place.path else "")
+    return not unit or unit[1].rstrip("s") == measured[1].casefold().rstrip("s")
+
+
+def _sendable(value: Any) -> Any:
+    """Return a suggestion if it is plain JSON and short, otherwise None: it may echo input."""
+    if isinstance(value, (list, dict)):
+        text = str(value)
+        fits = len(text) <= _JSON_AT_MOST and redact_text(text) == text and withhold_contents(value) == value
+        return value if fits and all(map(_is_printable, _leaves_of(value))) else None
+    return value if value is not None and _is_json_scalar(value) else None
+
+
+def _leaves_of(value: Any) -> Iterator[Any]:
+    """Yield every name and every scalar in a JSON tree."""
+    if isinstance(value, (list, dict)):
+        for item in value:
+            yield from _leaves_of(item)
+        if isinstance(value, dict):
+            for item in value.values():
+                yield from _leaves_of(item)
+    else:
+        yield value
+
+
+def _is_printable(value: Any) -> bool:
+    return printable(value) == value if isinstance(value, str) else _is_json_scalar(value)
+
+
+def _echo(value: Any) -> Any:
+    return value if value is not ABSENT and _is_json_scalar(value) else None
+
+
+def _is_json_scalar(value: Any) -> bool:
+    """Return whether a value is short and readable as JSON."""
+    if isinstance(value, str):
+        fits = len(value) <= _ECHO_AT_MOST
+        return fits and ((value.isascii() and value.isprintable()) or printable(value) == value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 10**_ECHO_AT_MOST)
+
+
+def _is_private(place: Location) -> bool:
+    """Return whether a value must not be echoed: it is long, looks like a secret, or is the content of a file."""
+    value = place.value
+    for step in place.path:
+        if isinstance(step, str) and (is_secret_name(step) or is_content(step, value)):
+            return True
+    if isinstance(value, str):
+        return len(value) >= _SECRET_AT_LEAST and redact_text(value[: _ECHO_AT_MOST + 1]) != value
+    if isinstance(value, (list, tuple, dict)):
+        return len(value) > _ECHO_AT_MOST or bool(withhold_contents(value) != value)
+    return False
+
+
+def quotable(text: str, place: Location) -> str:
+    """Return the sentence of an author's own check, or nothing if it repeats what was received."""
+    clean = bounded(text).strip().rstrip(".")
+    is_named_secret = any(isinstance(step, str) and is_secret_name(step) for step in place.path)
+    if is_named_secret or any(leaf in clean for leaf in _leaves(place.value)):
+        return ""
+    return redact_text(clean)
+
+
+def _leaves(value: Any, depth: int = 3) -> list[str]:
+    """Return the texts in a value that would be recognized in a sentence: four characters and more."""
+    if isinstance(value, str):
+        return [value, bounded(value).strip()] if len(value) > 3 else []  # noqa: PLR2004 - 'a' is in every sentence
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        short = not isinstance(value, int) or abs(value) < 10**_ECHO_AT_MOST
+        return [str(value)] if short and len(str(value)) > 3 else []  # noqa: PLR2004 - the same
+    if depth and isinstance(value, (Mapping, list, tuple)):
+        items = list(value.values() if isinstance(value, Mapping) else value)[:ALLOWED_AT_MOST]
+        return [leaf for item in items for leaf in _leaves(item, depth - 1)]
+    return []
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """Return `edits.0.limit`, printable and bounded."""
+    steps = ".".join(map(str, path)) if len(path) != 1 else str(path[0])
+    if len(steps) > _STEP_AT_MOST:
+        steps = ".".join([bounded(str(step), _STEP_AT_MOST) for step in path])
+    return bounded(steps)

@@ -1,0 +1,138 @@
+"""`run_proxy`: assemble a proxy and serve it over stdio or HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from failsoft._version import __version__
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.normalize import load_rules
+from failsoft.proxy.front import Front
+from failsoft.proxy.overrides import Overrides
+from failsoft.proxy.protocol import LiveToolbox, ProxyProtocol
+from failsoft.proxy.targets import UpstreamTarget
+from failsoft.proxy.toolset import ProxyTools
+from failsoft.server.assembly import Assembly
+from failsoft.server.lifecycle.draining import stop_watching
+from failsoft.server.lifecycle.lifecycle import Lifecycle
+from failsoft.server.registry import Tools
+
+__all__ = ["ProxySource", "assemble_proxy", "run_proxy"]
+
+_SHUTDOWN_LIMIT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySource:
+    """Makes the toolsets of a proxy, in any process.
+
+    Args:
+        targets: The upstreams; the tools of several are named `NAME__tool`.
+        overrides: What the operator changes about their tools.
+        asks: Whether upstreams may ask the client: where there is a single one.
+
+    Raises:
+        CONFIG_ERROR: Two upstreams have one name.
+    """
+
+    targets: tuple[UpstreamTarget, ...]
+    overrides: Overrides
+    asks: bool = False
+
+    def __call__(self) -> list[ProxyTools]:
+        """Return a toolset for each upstream."""
+        names = [target.name for target in self.targets]
+        if len(set(names)) != len(names):
+            raise ConfigurationError(issue=f"two servers have one name: {', '.join(names)}")
+        front = Front(asks=self.asks)
+        return [
+            ProxyTools(
+                target,
+                overrides=self.overrides,
+                front=front,
+                prefix=f"{target.name}__" if len(names) > 1 else "",
+            )
+            for target in self.targets
+        ]
+
+
+def assemble_proxy(
+    tools: Tools, *, name: str | None = None, version: str | None = None, instructions: str | None = None
+) -> Assembly:
+    """Return a server for the upstreams of a `ProxySource`; the signature is that of `assemble`."""
+    made: list[ProxyTools] = tools()  # type: ignore[operator, assignment]  # a ProxySource
+    load_rules()
+    toolbox = LiveToolbox(made)
+    lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
+    settings = made[0].runtime.settings
+    protocol = ProxyProtocol(toolbox, made, lifecycle, max_response_bytes=settings.max_response_bytes)
+    name = name or (made[0].name if len(made) == 1 else "failsoft-proxy")
+    version = version or __version__
+    server = protocol.server(name, version=version, instructions=instructions)
+    return Assembly(name, version, tuple(made), toolbox, lifecycle, settings, server)
+
+
+def run_proxy(
+    source: Callable[[], list[ProxyTools]],
+    *,
+    name: str | None = None,
+    transport: Literal["stdio", "http"] = "stdio",
+    host: str = "127.0.0.1",
+    port: int = 8321,
+    workers: int = 1,
+    insecure: bool = False,
+    on_ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve the upstreams' tools, and return when the server has ended: by a signal, or because its client has left.
+
+    Args:
+        source: A `ProxySource`, or what makes the same and can be pickled; called in each process.
+        name: What the proxy calls itself; by default the name of its only upstream.
+        transport: `stdio` for one client on our standard streams, or `http`.
+        host: Where to listen.
+        port: The port, or 0 for one that is free.
+        workers: Processes that share the port; each has upstream processes of its own.
+        insecure: Serve beyond this machine without a token all the same.
+        on_ready: Called with the URL once it answers; over HTTP only.
+
+    Raises:
+        CONFIG_ERROR: Two upstreams have one name, or the address cannot be used.
+    """
+    if transport == "stdio":
+        try:
+            asyncio.run(_serve_stdio(source, name))
+        finally:
+            stop_watching()
+        return
+    from failsoft.server.http.process.app_factory import AppFactory  # noqa: PLC0415 - a stdio server needs no web server
+    from failsoft.server.http.process.serve import serve_http  # noqa: PLC0415 - a stdio server needs no web server
+
+    factory = AppFactory(
+        tools=source,
+        name=name,
+        instructions=None,
+        host=host,
+        allowed_hosts=None,
+        token_verifier=None,
+        auth=None,
+        assemble=assemble_proxy,
+    )
+    serve_http(factory, port=port, insecure=insecure, workers=workers, on_ready=on_ready or (lambda _: None))
+
+
+async def _serve_stdio(source: Callable[[], list[ProxyTools]], name: str | None) -> None:
+    from failsoft.server.stdio.serve import serve_stdio  # noqa: PLC0415 - with its transport only
+
+    assembly = assemble_proxy(source, name=name)
+    settings = assembly.settings
+    # The upstreams are connected before the SDK asks what this server is capable of.
+    async with assembly.server.lifespan(assembly.server):
+        await serve_stdio(
+            assembly.server,
+            assembly.lifecycle,
+            grace_s=settings.shutdown_grace_s,
+            max_line_bytes=settings.max_request_bytes,
+        )

@@ -1,0 +1,157 @@
+"""The upstream servers of a proxy: a command, a URL, or a file in the `mcpServers` form of the usual clients."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.text import bounded
+
+__all__ = ["UpstreamTarget", "from_command", "from_file", "from_url"]
+
+_FILE_AT_MOST = 1_000_000
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+_LAUNCHERS = frozenset({"npx", "uvx", "node", "python", "python3", "uv", "run", "env", "-y", "-m"})
+_IN_EVERY_PACKAGE = frozenset({"__main__", "bin", "build", "cli", "dist", "index", "lib", "main", "src"})
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_SERVERS_KEYS = ("mcpServers", "servers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamTarget:
+    """One upstream server: either a command to start, or a URL.
+
+    Args:
+        name: The label in metrics, logs and failures, and the prefix of its tools where there are several.
+        command: The program and its arguments.
+        environment: Variables added to the ones that are safe to inherit.
+        folder: The working directory of the command.
+        url: The streamable HTTP endpoint.
+        headers: Headers for every request to the URL.
+    """
+
+    name: str
+    command: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folder: str | None = None
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def from_command(words: Sequence[str], *, name: str = "") -> UpstreamTarget:
+    """Return the target for a command, with the environment of this process.
+
+    Raises:
+        CONFIG_ERROR: There is no command, or the name is not usable.
+    """
+    if not words:
+        raise ConfigurationError(issue="there is no server to start", resolution="give a command after --")
+    return UpstreamTarget(name=_name(name or _named_after(words)), command=tuple(words), environment=dict(os.environ))
+
+
+def from_url(url: str, *, name: str = "", headers: Mapping[str, str] | None = None) -> UpstreamTarget:
+    """Return the target for a URL.
+
+    Raises:
+        CONFIG_ERROR: It is no HTTP URL, or the name is not usable.
+    """
+    if not url.startswith(("http://", "https://")):
+        raise ConfigurationError(issue=f"'{bounded(url)}' is not an HTTP URL")
+    return UpstreamTarget(name=_name(name or "upstream"), url=url, headers=dict(headers or {}))
+
+
+def from_file(path: Path) -> list[UpstreamTarget]:
+    """Return the targets that a file in the `mcpServers` form names, in its order; disabled ones are left out.
+
+    `${VARIABLE}` and `${VARIABLE:-default}` in its strings are replaced by the environment's values.
+
+    Raises:
+        CONFIG_ERROR: The file cannot be read, is no JSON, or names no server that can be used.
+    """
+    try:
+        text = path.read_bytes()[:_FILE_AT_MOST].decode()
+        tree = json.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(issue=f"{path.name} cannot be read: {type(error).__name__}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(issue=f"{path.name} is not JSON: {bounded(str(error))}") from error
+    servers = next((tree[key] for key in _SERVERS_KEYS if isinstance(tree, dict) and key in tree), None)
+    if not isinstance(servers, dict) or not servers:
+        raise ConfigurationError(issue=f"{path.name} has no `mcpServers` with at least one server")
+    targets = [_entry(name, entry) for name, entry in servers.items() if not _is_disabled(entry)]
+    if not targets:
+        raise ConfigurationError(issue=f"every server of {path.name} is disabled")
+    return targets
+
+
+def _is_disabled(entry: Any) -> bool:
+    return isinstance(entry, dict) and (entry.get("disabled") is True or entry.get("enabled") is False)
+
+
+def _entry(name: str, entry: Any) -> UpstreamTarget:
+    if not isinstance(entry, dict):
+        raise ConfigurationError(issue=f"the server '{bounded(name)}' is not an object")
+    url = entry.get("url") or entry.get("serverUrl")
+    if url is not None:
+        return from_url(_expanded(url, name), name=name, headers=_strings(entry, "headers", name))
+    command = entry.get("command")
+    arguments = entry.get("args", [])
+    if not isinstance(command, str) or not command or not isinstance(arguments, list):
+        raise ConfigurationError(issue=f"the server '{bounded(name)}' has neither a `command` with `args` nor a `url`")
+    words = [_expanded(word, name) for word in (command, *arguments)]
+    folder = entry.get("cwd")
+    return UpstreamTarget(
+        name=_name(name),
+        command=tuple(words),
+        environment=_strings(entry, "env", name),
+        folder=None if folder is None else _expanded(folder, name),
+    )
+
+
+def _strings(entry: Mapping[str, Any], key: str, server: str) -> dict[str, str]:
+    given = entry.get(key) or {}
+    if not isinstance(given, dict):
+        raise ConfigurationError(issue=f"`{key}` of the server '{bounded(server)}' is not an object")
+    return {name: _expanded(value, server) for name, value in given.items()}
+
+
+def _expanded(value: Any, server: str) -> str:
+    if not isinstance(value, str):
+        raise ConfigurationError(issue=f"the server '{bounded(server)}' has a value that is not a string")
+
+    def replaced(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1], match[2])
+        if found is None:
+            raise ConfigurationError(issue=f"the server '{bounded(server)}' uses ${{{match[1]}}}, which is not set")
+        return found
+
+    return _VARIABLE.sub(replaced, value)
+
+
+def _name(name: str) -> str:
+    if _NAME.fullmatch(name) is None:
+        raise ConfigurationError(
+            issue=f"'{bounded(name)}' cannot name a server: 1 to 40 letters, digits, `_`, `-` or `.`",
+        )
+    return name
+
+
+def _named_after(words: Sequence[str]) -> str:
+    """Return a name for a command: the last part of its first word that is neither a launcher nor an option.
+
+    A version (`name@1.2`) and parts that every package has (`dist/index.js`) are left out.
+    """
+    word = next((word for word in words if Path(word).name not in _LAUNCHERS and not word.startswith("-")), words[0])
+    unversioned, at, version = word.rpartition("@")
+    if at and unversioned and "/" not in version:
+        word = unversioned
+    path = Path(word)
+    names = [path.stem, *reversed(path.parent.parts)]
+    name = next((name for name in names if name not in _IN_EVERY_PACKAGE), names[0])
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:40] or "upstream"

@@ -1,0 +1,258 @@
+"""`ProxyTools`: the tools of one upstream as a toolset, updated while the proxy runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pydantic_core
+from jsonschema import Draft202012Validator
+from loguru import logger
+from mcp.server.session import ServerSession
+
+from failsoft.adapters.foreign.tool import ForeignTool
+from failsoft.adapters.foreign.toolset import ForeignTools
+from failsoft.client.faults import from_upstream
+from failsoft.client.reported import envelope_in, error_from_result
+from failsoft.framework.answer.content import reported_failure
+from failsoft.framework.call.budget import BUDGET_KEY, current_budget
+from failsoft.framework.call.call import Call
+from failsoft.framework.did_you_mean import closest_name
+from failsoft.framework.errors import BadOutput, ResultTooLarge, Unsupported
+from failsoft.framework.tool.runtime import Runtime
+from failsoft.proxy.front import Front
+from failsoft.proxy.overrides import Overrides, ToolOverride
+from failsoft.proxy.targets import UpstreamTarget
+from failsoft.proxy.upstream import ProgressReporter, Upstream
+from failsoft.recovery import CircuitBreaker, RecoveryManager, Retry, RetryBudget, StaleCache
+
+__all__ = ["ListedTool", "ProxyRequest", "ProxyTools"]
+
+_RESULT_KEYS = frozenset({"data", "items", "output", "result", "results", "value"})
+_OWN_META = "io.modelcontextprotocol/"
+_EVIDENCE, _OPEN_S = 20, 5.0
+"""Minimum calls and open time (seconds) of an upstream's circuit breaker, which covers tools of every kind."""
+_KEPT_META = frozenset({"io.modelcontextprotocol/logLevel"})
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """One tool as it is shown to clients.
+
+    Args:
+        upstream_name: Its name at the upstream.
+        tree: Its entry in `tools/list`, raw.
+        fits: Whether structured content is what the tool's output schema says; None without such a schema.
+    """
+
+    upstream_name: str
+    tree: Mapping[str, Any]
+    fits: Callable[[Any], bool] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyRequest:
+    """What a client sent besides the arguments, and how to reach it."""
+
+    session: ServerSession
+    meta: Mapping[str, Any]
+    more: Mapping[str, Any]
+    """Further parameters of `tools/call`, such as answers to questions of the upstream."""
+    progress: ProgressReporter | None
+    is_modern: bool
+
+
+class ProxyTools(ForeignTools):
+    """The tools of one upstream.
+
+    Args:
+        target: The upstream.
+        overrides: What the operator changes about its tools.
+        prefix: Put before the names of its tools, where there are several upstreams.
+        front: The proxy's clients.
+        runtime: The surroundings of its calls.
+    """
+
+    def __init__(
+        self,
+        target: UpstreamTarget,
+        *,
+        overrides: Overrides,
+        front: Front,
+        prefix: str = "",
+        runtime: Runtime | None = None,
+    ) -> None:
+        super().__init__(target.name, runtime=runtime)
+        self._overrides = overrides
+        self.prefix = prefix
+        self.front = front
+        limit = self.runtime.settings.max_response_bytes
+        self._limit_bytes = limit
+        self.upstream = Upstream(target, limit_bytes=8 * limit, front=front, on_tools=self._take)
+        self.recovery = RecoveryManager.default()
+        self.recovery.add(CircuitBreaker(dependency=target.name, min_calls=_EVIDENCE, open_s=_OPEN_S))
+        self.listed: dict[str, ListedTool] = {}
+        self.on_listed: Callable[[], None] = lambda: None
+
+    async def startup(self) -> None:
+        """Connect to the upstream; one that is down is tried again while the proxy runs."""
+        await self.upstream.start()
+
+    async def shutdown(self) -> None:
+        """Disconnect, and end the upstream's process."""
+        await self.upstream.stop()
+
+    async def _take(self, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Replace the tools by what the upstream lists."""
+        seen: dict[str, ListedTool] = {}
+        for tree in tools:
+            default_name = f"{self.prefix}{tree['name']}"
+            override = self._overrides.of(default_name)
+            if override.hidden:
+                continue
+            name = override.name or default_name
+            if name in seen:
+                logger.bind(tool=self.name, operation=name).warning("An upstream lists a tool twice")
+            shown = _shown(tree, name, override)
+            before = self.listed.get(name)
+            if before is None or before.tree != shown or name not in self.operations:
+                self.put(self._foreign(shown, override))
+            seen[name] = before if before and before.tree == shown else ListedTool(tree["name"], shown, _checker(shown))
+        self.listed = seen
+        self._warn_of_unused([f"{self.prefix}{tree['name']}" for tree in tools])
+        self.keep_only(set(seen))
+        self.on_listed()
+
+    def _warn_of_unused(self, names: Sequence[str]) -> None:
+        """Log overrides of tools that the upstream does not have: a misspelt name hides nothing."""
+        meant = [name for name in self._overrides.tools if name.startswith(self.prefix) and name not in names]
+        for name in meant:
+            logger.bind(upstream=self.name, override=name, closest=closest_name(name, names) or "").warning(
+                "An override names a tool that the upstream does not have"
+            )
+
+    def _foreign(self, tree: Mapping[str, Any], override: ToolOverride) -> ForeignTool:
+        defaults = self._overrides.defaults
+        refuse = defaults.refuse_unknown if override.refuse_unknown is None else override.refuse_unknown
+        return ForeignTool(
+            name=tree["name"],
+            title=tree.get("title"),
+            description=tree.get("description", ""),
+            input_schema=tree.get("inputSchema") or {"type": "object"},
+            annotations=tree.get("annotations", {}),
+            timeout_s=override.timeout_s or defaults.timeout_s,
+            refuse_unknown=refuse,
+            recovery=self._strategies(override, read_only=tree.get("annotations", {}).get("readOnlyHint") is True),
+        )
+
+    def _strategies(self, override: ToolOverride, *, read_only: bool) -> Sequence[Any] | None:
+        """Return the tool's own strategies, or None for those of the toolset."""
+        if override.attempts is None and override.stale_s is None:
+            return None
+        own: list[Any] = [CircuitBreaker(dependency=self.name, min_calls=_EVIDENCE, open_s=_OPEN_S)]
+        if override.attempts != 1:
+            own += [Retry(override.attempts or 3), RetryBudget()]
+        if override.stale_s is not None and read_only:
+            own.append(StaleCache(0.0, override.stale_s))
+        return own
+
+    async def run(self, name: str, arguments: Mapping[str, Any], call: Call, request: ProxyRequest) -> dict[str, Any]:
+        """Call the upstream's tool and return its result as it came.
+
+        Raises:
+            ToolError: The upstream's failure, whatever its shape.
+        """
+        listed = self.listed[name]
+        params = {
+            "name": listed.upstream_name,
+            "arguments": dict(arguments),
+            "_meta": _passed_on(request.meta),
+            **request.more,
+        }
+        refused = self.front.refused
+        try:
+            with self.front.calling(request.session):
+                raw = await self.upstream.request(
+                    "tools/call", params, progress=request.progress, patience_s=call.remaining_s()
+                )
+        except Exception as error:
+            raise from_upstream(error, server=self.name) from error
+        self._check(listed, raw, request)
+        if raw.get("isError") is True or _says_it_failed(listed, raw):
+            if self.front.refused > refused:
+                raise Unsupported(message=f"`{name}` asks its user something, which this client cannot be asked.")
+            raise error_from_result(_result(raw))
+        return raw
+
+    def _check(self, listed: ListedTool, raw: Mapping[str, Any], request: ProxyRequest) -> None:
+        """Refuse a result that no client could use."""
+        if raw.get("resultType", "complete") != "complete":
+            if not request.is_modern:
+                raise Unsupported(message="The server asks its user something, which this client cannot be asked.")
+            return
+        size = len(pydantic_core.to_json(raw))
+        if size > self._limit_bytes:
+            raise ResultTooLarge(size_bytes=size, limit_bytes=self._limit_bytes)
+        if listed.fits is not None and raw.get("isError") is not True and not listed.fits(raw.get("structuredContent")):
+            raise BadOutput(message=f"The server '{self.name}' sent a result that breaks the tool's output schema.")
+
+
+def _says_it_failed(listed: ListedTool, raw: Mapping[str, Any]) -> bool:
+    """Return whether a result without `isError` is an envelope of a failure: `success: false`, or an `error` alone.
+
+    A tool whose output schema lists `error` may well return one as data, and so may one that returns results beside it.
+    """
+    tree = raw.get("structuredContent")
+    content = raw.get("content")
+    if tree is None and isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
+        tree = envelope_in(content[0].get("text"))
+    if not isinstance(tree, dict) or reported_failure(tree) is None:
+        return False
+    declared = (listed.tree.get("outputSchema") or {}).get("properties") or {}
+    return tree.get("success") is False or not (
+        "error" in declared or tree.get("success") is True or tree.keys() & _RESULT_KEYS
+    )
+
+
+def _result(raw: Mapping[str, Any]) -> Any:
+    blocks = [SimpleNamespace(**block) for block in raw.get("content") or () if isinstance(block, dict)]
+    return SimpleNamespace(
+        content=blocks, structured_content=raw.get("structuredContent"), is_error=True, meta=raw.get("_meta")
+    )
+
+
+def _passed_on(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a request without what belongs to its connection, and with the budget that is left."""
+    kept = {
+        name: value
+        for name, value in meta.items()
+        if name in _KEPT_META or (name != "progressToken" and not name.startswith(_OWN_META))
+    }
+    budget = current_budget()
+    return {**kept, BUDGET_KEY: budget} if budget else kept
+
+
+def _shown(tree: Mapping[str, Any], name: str, override: ToolOverride) -> dict[str, Any]:
+    shown = {**tree, "name": name}
+    if override.description is not None:
+        shown["description"] = override.description
+    if override.annotations():
+        shown["annotations"] = {**tree.get("annotations", {}), **override.annotations()}
+    return shown
+
+
+def _checker(tree: Mapping[str, Any]) -> Callable[[Any], bool] | None:
+    schema = tree.get("outputSchema")
+    if not isinstance(schema, dict):
+        return None
+    validator = Draft202012Validator(schema)
+
+    def fits(content: Any) -> bool:
+        try:
+            return bool(validator.is_valid(content))
+        except Exception:  # noqa: BLE001 - a schema that cannot be evaluated accepts everything
+            return True
+
+    return fits

@@ -1,0 +1,233 @@
+"""One upstream server: its connection, monitoring, restarts with backoff, and requests."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any, TypeAlias
+
+import anyio
+import mcp_types as types
+from loguru import logger
+from mcp import Client
+from mcp.shared.exceptions import MCPError
+from pydantic import TypeAdapter
+
+from failsoft.client.faults import LOST_SESSION, not_connected
+from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.text import bounded
+from failsoft.proxy.front import Front
+from failsoft.proxy.http import connected
+from failsoft.proxy.process import started
+from failsoft.proxy.targets import UpstreamTarget
+
+__all__ = ["Upstream"]
+
+_RAW: Any = TypeAdapter(dict[str, Any])
+_CONNECT_S = 60.0
+_FIRST_PAUSE_S = 0.1
+_PAUSE_AT_MOST_S = 30.0
+_STABLE_S = 10.0
+"""A server that was up for this long is restarted without backoff."""
+_PATIENCE_S = 5.0
+"""How long a call waits for a server that is being started, before it fails as UNAVAILABLE."""
+_PAGES_AT_MOST = 100
+
+ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+class _Raw(types.Request[Any, str]):
+    """Any request, its parameters as they are."""
+
+
+class Upstream:
+    """A connection that reconnects when its server restarts.
+
+    Args:
+        target: What to connect to.
+        limit_bytes: The largest message that is read.
+        front: Where notifications and questions of the server go.
+        on_tools: Called with the server's tools, raw, whenever they are listed anew.
+    """
+
+    def __init__(
+        self,
+        target: UpstreamTarget,
+        *,
+        limit_bytes: int,
+        front: Front,
+        on_tools: Callable[[list[dict[str, Any]]], Awaitable[None]],
+    ) -> None:
+        self.name = target.name
+        self._target = target
+        self._limit_bytes = limit_bytes
+        self._front = front
+        self._on_tools = on_tools
+        self._client: Client | None = None
+        self._ready = asyncio.Event()
+        self._closed = anyio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._retry_at = 0.0
+        self._relist: asyncio.Task[None] | None = None
+        self.capabilities = types.ServerCapabilities()
+        self.instructions: str | None = None
+        self.restarts = 0
+
+    async def start(self) -> None:
+        """Connect, and return once the tools are known or the first attempt has failed."""
+        self._task = asyncio.create_task(self._supervise(), name=f"failsoft upstream {self.name}")
+        with anyio.move_on_after(_CONNECT_S):
+            while not self._ready.is_set() and self.restarts == 0 and not self._task.done():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._ready.wait(), 0.05)
+
+    async def stop(self) -> None:
+        """Disconnect, and end the server's process."""
+        for task in (self._relist, self._task):
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await task
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        *,
+        progress: Any = None,
+        patience_s: float | None = None,
+    ) -> dict[str, Any]:
+        """Send a request and return its result as it came.
+
+        Args:
+            method: The protocol's name of the request.
+            params: Its parameters, `_meta` included.
+            progress: Where progress of this request goes.
+            patience_s: How long to wait for a server that is being started, in seconds.
+
+        Raises:
+            UNAVAILABLE: The server is down; nothing was sent.
+            MCPError: The server's own JSON-RPC error, or a closed connection.
+            ValidationError: Pydantic's: the result breaks the protocol.
+        """
+        client = await self._connected(_PATIENCE_S if patience_s is None else min(patience_s, _PATIENCE_S))
+        request = _Raw(method=method, params=None if params is None else dict(params))
+        try:
+            result: dict[str, Any] = await client.session.send_request(request, _RAW, progress_callback=progress)
+        except MCPError as error:
+            if error.error.code == types.CONNECTION_CLOSED or error.error.message == LOST_SESSION:
+                self._lost(client)
+            raise
+        return result
+
+    def _lost(self, client: Client) -> None:
+        """Give up a connection that has failed, so that later calls wait for the next one."""
+        if self._client is client:
+            self._client = None
+            self._ready.clear()
+            self._closed.set()
+
+    async def _connected(self, patience_s: float) -> Client:
+        if self._client is None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ready.wait(), max(patience_s, 0.0))
+        if self._client is None:
+            raise not_connected(self.name, retry_after_s=self._retry_at - time.monotonic())
+        return self._client
+
+    async def _supervise(self) -> None:
+        pause = 0.0
+        while True:
+            began = time.monotonic()
+            reason = "it closed the connection"
+            try:
+                await self._serve_until_closed()
+            except BaseException as error:
+                if is_real_cancellation(error):
+                    raise
+                reason = _reason(error)
+                logger.bind(upstream=self.name).opt(exception=error).debug("The connection to an upstream failed")
+            finally:
+                self._client = None
+                self._ready.clear()
+            self.restarts += 1
+            was_stable = time.monotonic() - began > _STABLE_S
+            pause = _FIRST_PAUSE_S if was_stable or pause == 0 else min(pause * 2, _PAUSE_AT_MOST_S)
+            self._retry_at = time.monotonic() + pause
+            logger.bind(upstream=self.name, reason=reason, pause_s=pause).warning(
+                "An upstream server is not available; it is started again"
+            )
+            await asyncio.sleep(pause)
+
+    async def _serve_until_closed(self) -> None:
+        self._closed = anyio.Event()
+        client = Client(
+            self._transport(self._closed),
+            cache=None,
+            message_handler=self._on_message,
+            logging_callback=self._front.log,
+            client_info=types.Implementation(name="failsoft-proxy", version="1"),
+            **self._front.callbacks(),
+        )
+        async with client:
+            self.capabilities = client.server_capabilities
+            self.instructions = client.instructions
+            await self._list_tools(client)
+            self._client = client
+            self._ready.set()
+            if self.restarts:
+                await self._front.notify(types.ToolListChangedNotification())
+            await self._closed.wait()
+
+    @asynccontextmanager
+    async def _transport(self, closed: anyio.Event) -> AsyncIterator[tuple[Any, Any]]:
+        streams: AbstractAsyncContextManager[tuple[Any, Any]]
+        if self._target.url:
+            streams = connected(self._target, limit_bytes=self._limit_bytes)
+        else:
+            streams = started(self._target, limit_bytes=self._limit_bytes, closed=closed)
+        async with streams as pair:
+            yield pair
+
+    async def _list_tools(self, client: Client) -> None:
+        if self.capabilities.tools is None:
+            await self._on_tools([])
+            return
+        tools: list[dict[str, Any]] = []
+        cursor: str | None = None
+        for _ in range(_PAGES_AT_MOST):
+            params = {} if cursor is None else {"cursor": cursor}
+            page: dict[str, Any] = await client.session.send_request(_Raw(method="tools/list", params=params), _RAW)
+            tools += page.get("tools", [])
+            cursor = page.get("nextCursor")
+            if not cursor:
+                break
+        await self._on_tools(tools)
+
+    async def _on_message(self, message: Any) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self._relist = asyncio.create_task(self._listed_anew())
+        elif isinstance(message, Exception):
+            logger.bind(upstream=self.name).debug("An upstream sent something unreadable: {}", bounded(str(message)))
+        else:
+            await self._front.notify(message)
+
+    async def _listed_anew(self) -> None:
+        client = self._client
+        if client is None:
+            return
+        try:
+            await self._list_tools(client)
+        except Exception as error:  # noqa: BLE001 - the tools that are known stay listed
+            logger.bind(upstream=self.name).opt(exception=error).warning("The tools of an upstream cannot be listed")
+            return
+        await self._front.notify(types.ToolListChangedNotification())
+
+
+def _reason(error: BaseException) -> str:
+    """Return why a connection failed, for the operator: the first plain exception of a group."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return bounded(f"{type(error).__name__}: {error}")

@@ -1,0 +1,1 @@
+"""Recovery from a TOML file or a setting."""

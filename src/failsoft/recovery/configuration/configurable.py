@@ -1,0 +1,99 @@
+"""Strategies that a recovery configuration can name, with their options."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+import failsoft.recovery
+from failsoft.framework.did_you_mean import closest_name
+from failsoft.recovery.facts import StrategyFacts, facts_of
+
+__all__ = ["CONFIGURABLE", "Configurable"]
+
+_IN_CODE_ONLY = frozenset({"derive", "on"})
+"""Options whose values are functions or classes, which TOML cannot express."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configurable:
+    """A strategy that can be configured.
+
+    Args:
+        strategy: Its class.
+        facts: What the class declares.
+    """
+
+    strategy: type[Any]
+    facts: StrategyFacts
+
+    @property
+    def options(self) -> type[Any] | None:
+        """The dataclass of its options; None if it has none."""
+        return self.facts.options
+
+    @property
+    def fields(self) -> dict[str, dataclasses.Field[Any]]:
+        """The options that can be set, by name."""
+        if self.options is None:
+            return {}
+        return {field.name: field for field in dataclasses.fields(self.options) if field.name not in _IN_CODE_ONLY}
+
+    @property
+    def has_dependency(self) -> bool:
+        """Whether it can be shared by several operations through a named dependency."""
+        return "dependency" in self.fields
+
+    def faults(self, given: Mapping[str, Any]) -> dict[str, str]:
+        """Return the problems of options by option name; problems of the combination are under an empty name."""
+        hints = get_type_hints(self.options) if self.options is not None else {}
+        faults = {}
+        for name, value in given.items():
+            if name not in self.fields:
+                closest = closest_name(name, self.fields)
+                meant = f"; did you mean '{closest}'?" if closest else ""
+                faults[name] = f"there is no such option{meant}"
+                continue
+            try:
+                TypeAdapter(hints[name]).validate_python(value, strict=True)
+            except ValidationError as error:
+                faults[name] = error.errors(include_url=False, include_input=False)[0]["msg"]
+        if not faults and self.facts.is_made and self.missing(given) == []:
+            try:
+                self.make(given)
+            except ValueError as error:
+                faults[""] = str(error)
+        return faults
+
+    def missing(self, given: Mapping[str, Any]) -> list[str]:
+        """Return the names of required options that are missing."""
+        needed = [name for name, field in self.fields.items() if field.default is dataclasses.MISSING]
+        return [name for name in needed if name not in given]
+
+    def make(self, given: Mapping[str, Any]) -> Any:
+        """Return the strategy with these options."""
+        return self.strategy(**given)
+
+    def changed(self, strategy: Any, given: Mapping[str, Any]) -> Any:
+        """Return a copy of a strategy with these options replaced."""
+        if not given or self.options is None:
+            return strategy
+        twin = copy.copy(strategy)
+        twin.options = dataclasses.replace(strategy.options, **given)
+        return twin
+
+
+def _all() -> Iterator[Configurable]:
+    for name in failsoft.recovery.__all__:
+        strategy = getattr(failsoft.recovery, name)
+        if isinstance(strategy, type) and (facts := facts_of(strategy)) is not None:
+            yield Configurable(strategy, facts)
+
+
+CONFIGURABLE: dict[str, Configurable] = {known.strategy.name: known for known in _all()}
+"""By strategy name, as in receipts, metrics and `describe()`."""

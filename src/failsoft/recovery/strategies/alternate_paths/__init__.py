@@ -1,0 +1,1 @@
+"""`AlternatePaths`: serve the same document under its other path."""

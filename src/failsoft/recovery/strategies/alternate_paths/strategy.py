@@ -1,0 +1,144 @@
+"""`AlternatePaths`: serves a missing document from another path if exactly one path leads to it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.recovery_port import RecoveryResult, RuledResult
+from failsoft.framework.errors import InvalidArgument, NotFound, ToolError
+from failsoft.framework.normalize import normalize
+from failsoft.recovery.facts import StrategyFacts
+from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource, spelled_alternates
+
+__all__ = ["AlternatePaths"]
+
+
+class AlternatePaths:
+    """Serves a missing document from another path of the same document.
+
+    The rules: `.md` and `.mdx` swapped, the index of the requested folder, other case, aliases in front matter, and
+    renames in the history of a git work tree. A single match is served, and the receipt names its path and the rule;
+    several become suggestions. It applies to read-only operations only. A list of paths is served if each missing path
+    has exactly one match.
+
+    Args:
+        parameter: The parameter that holds the path or the list of paths.
+        folder_index: Also serve the index of the folder above a missing page (seed 004). It is another document, so
+            this is off by default and the index is only a suggestion.
+    """
+
+    name = "alternate_path"
+    facts = StrategyFacts(
+        options=None,
+        place="recover",
+        use=(
+            "a tool takes a path to a document, and callers know it under its other extension, in other case or "
+            "by an alias."
+        ),
+        not_for="anything where a similar path is another thing: it serves only what is certainly the same document.",
+    )
+
+    def __init__(self, parameter: str = "path", *, folder_index: bool = False) -> None:
+        self._parameter = parameter
+        self._folder_index = folder_index
+
+    async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:
+        """Return the document at its alternate path, or raise the error with the candidates as suggestions."""
+        given = call.arguments.get(self._parameter)
+        if not call.bound.read_only:
+            return None
+        source = call.toolset
+        if isinstance(given, str):
+            if not isinstance(source, PathSource):
+                return await self._spelled(error, call, given)
+            return await self._known(error, call, await _found(source, given, call))
+        if isinstance(given, list) and given and isinstance(source, PathSource):
+            return await self._several(error, call, source, given)
+        return None
+
+    async def _known(self, error: ToolError, call: Call, found: Sequence[Alternate]) -> RecoveryResult | None:
+        """Serve the only exact alternate that the toolset found."""
+        certain = self._certain(found)
+        if len(certain) == 1:
+            return self._served(certain[0], await call.retry(**{self._parameter: certain[0].path}))
+        candidates = list(dict.fromkeys(alternate.path for alternate in found))
+        if candidates:
+            raise _with_candidates(error, candidates)
+        return None
+
+    async def _several(
+        self, error: ToolError, call: Call, source: PathSource, paths: Sequence[str]
+    ) -> RecoveryResult | None:
+        """Serve a list of paths in which every missing path has one alternate."""
+        changed, rules = list(paths), []
+        for place, path in enumerate(paths):
+            found = await _found(source, path, call)
+            certain = self._certain(found)
+            if len(certain) == 1:
+                changed[place] = certain[0].path
+                rules.append(certain[0].rule)
+            elif certain:
+                raise _with_candidates(error, [item.path for item in certain])
+        if not rules:
+            return None
+        moved = ", ".join(new for old, new in zip(paths, changed, strict=True) if old != new)
+        value = await call.retry(**{self._parameter: changed})
+        message = f"Found documents at alternative paths: {moved}"
+        return RuledResult(value, message, {self._parameter: changed}, rule=", ".join(dict.fromkeys(rules)))
+
+    async def _spelled(self, error: ToolError, call: Call, path: str) -> RecoveryResult | None:
+        """Try every spelled alternate and serve the only one that works."""
+        certain, above = _sorted(spelled_alternates(path))
+        hits = await self._tried(certain, error, call)
+        if not hits and self._folder_index:
+            hits = await self._tried(above, error, call)
+        if len(hits) == 1:
+            return self._served(*hits[0])
+        if hits:
+            raise _with_candidates(error, [candidate.path for candidate, _ in hits])
+        return None
+
+    async def _tried(
+        self, candidates: Sequence[Alternate], error: ToolError, call: Call
+    ) -> list[tuple[Alternate, Any]]:
+        """Return the candidates that exist, each with its document."""
+        hits: list[tuple[Alternate, Any]] = []
+        for candidate in candidates:
+            try:
+                hits.append((candidate, await call.retry(**{self._parameter: candidate.path})))
+            except Exception as missing:
+                if not isinstance(normalize(missing), (type(error), NotFound, InvalidArgument)):
+                    raise
+        return hits
+
+    def _certain(self, found: Sequence[Alternate]) -> list[Alternate]:
+        """Return the alternates that may be served."""
+        certain, above = _sorted(found)
+        return above if self._folder_index and not certain else certain
+
+    def _served(self, alternate: Alternate, value: Any) -> RecoveryResult:
+        message = f"Found document at alternative path: {alternate.path}"
+        return RuledResult(value, message, {self._parameter: alternate.path}, rule=alternate.rule)
+
+
+async def _found(source: PathSource, path: str, call: Call) -> list[Alternate]:
+    return await call.bound.threads.run(lambda: source.alternate_paths(path, call))
+
+
+def _sorted(found: Sequence[Alternate]) -> tuple[list[Alternate], list[Alternate]]:
+    """Return the alternates of the same document and those of the parent folder, without duplicates."""
+    first: dict[str, Alternate] = {}
+    for alternate in found:
+        first.setdefault(alternate.path, alternate)
+    same = [item for item in first.values() if item.is_same_document]
+    return same, [item for item in first.values() if not item.is_same_document]
+
+
+def _with_candidates(error: ToolError, candidates: list[str]) -> ToolError:
+    """Return a copy of the error with these suggestions first."""
+    improved = copy.copy(error)
+    improved.suggestions = tuple(dict.fromkeys((*candidates, *error.suggestions)))
+    return improved

@@ -1,0 +1,1 @@
+"""`CircuitBreaker`: stop calling what keeps failing."""

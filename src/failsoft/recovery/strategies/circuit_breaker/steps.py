@@ -1,0 +1,348 @@
+"""State transitions of a circuit breaker as pure functions, each with an equivalent Lua script.
+
+A state holds `name` (closed, open, half_open), `era` (incremented with each change of `name`; results of calls admitted
+in another era are ignored), `until` (open: when a probe is allowed; half-open: when the probe counts as lost),
+`break_s` (the current open time, doubled with each failed probe), `probe` (the token of the running probe), `held`
+(1: forced by an operator), and `window`: four numbers for each slot, its number, calls, failures and slow calls, the
+oldest slot first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from failsoft.framework.services.state import Changed, State, Transition
+
+__all__ = ["ADMIT", "FORCE", "PEEK", "REPORT", "SLOTS", "admit", "force", "peek", "report"]
+
+SLOTS: Final = 10
+"""Parts of the window; outcomes leave it one part at a time."""
+_RECENT_CALLS: Final = 20
+_RECENT_Z: Final = 3.3
+"""The newest slots with that many calls can open the circuit as well, at that z-score. Under dense traffic the earlier
+successes of the window would otherwise delay the opening by half its length, while the queue of the service grows."""
+_DAY_S: Final = 86_400.0
+_YEAR_S: Final = 365 * _DAY_S
+
+
+def _fresh(era: int) -> State:
+    return {"name": "closed", "era": era, "until": 0.0, "break_s": 0.0, "probe": "", "held": 0, "window": []}
+
+
+def _kept_s(state: State, window_s: float, open_s: float) -> float:
+    if state["held"]:
+        return _YEAR_S
+    return 2.0 * window_s + 60.0 if state["name"] == "closed" else open_s + _DAY_S
+
+
+def _count(state: State, at: float, now: float, seen: tuple[int, int, int], window_s: float) -> tuple[int, int, int]:
+    """Add counts at a time to the window, drop expired slots, and return the sums."""
+    span = window_s / SLOTS
+    slot, oldest = math.floor(at / span), math.floor(now / span) - SLOTS
+    kept: list[Any] = []
+    for start in range(0, len(state["window"]), 4):
+        if state["window"][start] > oldest:
+            kept += state["window"][start : start + 4]
+    if kept and kept[-4] >= slot:
+        for place in range(3):
+            kept[place - 3] += seen[place]
+    elif slot > oldest and seen != (0, 0, 0):
+        kept += [slot, *seen]
+    state["window"] = kept
+    return sum(kept[1::4]), sum(kept[2::4]), sum(kept[3::4])
+
+
+def _lower_bound(failed: int, calls: int, z: float) -> float:
+    """Return the lower bound of the failure rate: the lower end of Wilson's score interval.
+
+    It is 1 if all calls failed, however few: `min_calls` sets the minimum.
+
+    Source: E. B. Wilson, "Probable inference, the law of succession, and statistical inference", 1927.
+    """
+    if failed >= calls:
+        return 1.0
+    rate, square = failed / calls, z * z
+    spread = z * math.sqrt((rate * (1.0 - rate) + square / (4.0 * calls)) / calls)
+    return (rate + square / (2.0 * calls) - spread) / (1.0 + square / calls)
+
+
+def _recent(window: list[Any], least: int) -> tuple[int, int, int]:
+    """Return the sums of the fewest newest slots that have that many calls; of all slots if there are fewer."""
+    calls = failed = slow = 0
+    for start in range(len(window) - 4, -1, -4):
+        calls, failed, slow = calls + window[start + 1], failed + window[start + 2], slow + window[start + 3]
+        if calls >= least:
+            break
+    return calls, failed, slow
+
+
+def _opened(era: int, now: float, break_s: float) -> State:
+    return _fresh(era + 1) | {"name": "open", "until": now + break_s, "break_s": break_s}
+
+
+def admit(
+    state: State | None,
+    now: float,
+    token: str,
+    lease_s: float,
+    calls: int,
+    window_s: float,
+    open_s: float,
+) -> Changed:
+    """Decide on one call; the answer is a verdict (`go`, `probe`, `wait`), the name, the era, and the wait in seconds.
+
+    Args:
+        state: Of the circuit.
+        now: Seconds.
+        token: Identifies the call if it becomes the probe.
+        lease_s: The time after which a probe counts as lost, in seconds.
+        calls: Fast successes not reported yet.
+        window_s: See `CircuitOptions`.
+        open_s: See `CircuitOptions`.
+    """
+    state = _fresh(0) if state is None else dict(state)
+    answer: tuple[str, float]
+    if state["name"] == "closed":
+        if calls:
+            _count(state, now, now, (calls, 0, 0), window_s)
+        answer = ("go", 0.0)
+    elif state["held"]:
+        answer = ("wait", open_s)
+    elif now < state["until"]:
+        if state["name"] == "open" and state["until"] - now > state["break_s"] > 0:
+            state["until"] = now + state["break_s"]  # opened by a replica whose clock is ahead
+        # The duration of a probe is unknown; suggest at most one second.
+        wait_s = state["until"] - now
+        answer = ("wait", wait_s if state["name"] == "open" else min(wait_s, 1.0))
+    else:
+        if state["name"] == "open":
+            state["era"] += 1
+        state.update(name="half_open", probe=token, until=now + lease_s)
+        answer = ("probe", 0.0)
+    return Changed(state, [answer[0], state["name"], state["era"], answer[1]], _kept_s(state, window_s, open_s))
+
+
+def report(  # noqa: PLR0913, PLR0917 - as above
+    state: State | None,
+    now: float,
+    token: str,
+    era: int,
+    at: float,
+    calls: int,
+    failed: int,
+    slow: int,
+    failure_ratio: float,
+    slow_ratio: float,
+    z: float,
+    min_calls: int,
+    window_s: float,
+    open_s: float,
+    max_open_s: float,
+) -> Changed:
+    """Record outcomes of calls; the answer is the name, the era, the wait, and the window's sums if it opened.
+
+    Args:
+        state: Of the circuit.
+        now: Seconds.
+        token: The probe's token, or empty.
+        era: The era in which the calls were admitted.
+        at: When they ended; 0 is now.
+        calls: The number of calls; 0 releases the probe without a result.
+        failed: How many of them failed.
+        slow: How many of them were slow.
+        failure_ratio: See `CircuitOptions`.
+        slow_ratio: See `CircuitOptions`.
+        z: See `CircuitOptions`.
+        min_calls: See `CircuitOptions`.
+        window_s: See `CircuitOptions`.
+        open_s: See `CircuitOptions`.
+        max_open_s: See `CircuitOptions`.
+    """
+    state = _fresh(era) if state is None else dict(state)
+    sums = (0, 0, 0)
+    if state["held"] or state["era"] != era:
+        pass  # forced by an operator, or the calls were admitted before the last change
+    elif state["name"] == "closed":
+        whole = _count(state, at or now, now, (calls, failed, slow), window_s)
+        sums = whole
+        if failed + slow > 0 and whole[0] >= min_calls:
+            recent = _recent(state["window"], max(min_calls, _RECENT_CALLS))
+            for seen, score in ((whole, z), (recent, max(z, _RECENT_Z))):
+                is_failing = _lower_bound(seen[1], seen[0], score) >= failure_ratio
+                if is_failing or _lower_bound(seen[2], seen[0], score) >= slow_ratio:
+                    sums, state = seen, _opened(era, now, open_s)
+                    break
+    elif state["name"] == "half_open" and token and state["probe"] == token:
+        if calls == 0:
+            state.update(probe="", until=now)
+        elif failed + slow > 0:
+            sums = (calls, failed, slow)
+            state = _opened(era, now, min(max(open_s, max_open_s), max(open_s, 2.0 * state["break_s"])))
+        else:
+            state = _fresh(era + 1)
+    wait_s = max(0.0, state["until"] - now) if state["name"] == "open" else 0.0
+    return Changed(state, [state["name"], state["era"], wait_s, *sums], _kept_s(state, window_s, open_s))
+
+
+def force(state: State | None, now: float, name: str, held: int, window_s: float, open_s: float) -> Changed:  # noqa: ARG001 - as above
+    """Force a state with an empty window, held (1) or not; the answer is the name and the era."""
+    era = 0 if state is None else state["era"]
+    forced = _fresh(era + 1) | {"name": name, "held": held}
+    return Changed(forced, [name, era + 1], _kept_s(forced, window_s, open_s))
+
+
+def peek(state: State | None, now: float, window_s: float, open_s: float) -> Changed:
+    """Answer with the name, the era, the wait in seconds, and the window's calls, failures and slow calls."""
+    state = _fresh(0) if state is None else dict(state)
+    sums = _count(state, now, now, (0, 0, 0), window_s)
+    wait_s = max(0.0, state["until"] - now) if state["name"] == "open" else 0.0
+    return Changed(state, [state["name"], state["era"], wait_s, *sums], _kept_s(state, window_s, open_s))
+
+
+_SHARED = """
+    local SLOTS, DAY_S = 10, 86400
+    local function fresh(era)
+        return {name = 'closed', era = era, ['until'] = 0, break_s = 0, probe = '', held = 0, window = {}}
+    end
+    local function kept_s(window_s, open_s)
+        if state.held == 1 then return 365 * DAY_S end
+        if state.name == 'closed' then return 2 * window_s + 60 end
+        return open_s + DAY_S
+    end
+    local function count(at, calls, failed, slow, window_s)
+        local span = window_s / SLOTS
+        local slot, oldest = math.floor(at / span), math.floor(now / span) - SLOTS
+        local kept = {}
+        for start = 1, #state.window, 4 do
+            if state.window[start] > oldest then
+                for place = start, start + 3 do kept[#kept + 1] = state.window[place] end
+            end
+        end
+        local last = #kept - 3
+        if #kept > 0 and kept[last] >= slot then
+            kept[last + 1] = kept[last + 1] + calls
+            kept[last + 2] = kept[last + 2] + failed
+            kept[last + 3] = kept[last + 3] + slow
+        elseif slot > oldest and calls + failed + slow > 0 then
+            for _, number in ipairs({slot, calls, failed, slow}) do kept[#kept + 1] = number end
+        end
+        state.window = kept
+        local sums = {0, 0, 0}
+        for start = 1, #kept, 4 do
+            for place = 1, 3 do sums[place] = sums[place] + kept[start + place] end
+        end
+        return sums
+    end
+    local function wait_s()
+        return state.name == 'open' and math.max(0, state['until'] - now) or 0
+    end
+"""
+_OR_FRESH = "state = state or fresh(0)"
+
+ADMIT = Transition(
+    "circuit.admit",
+    admit,
+    _SHARED
+    + _OR_FRESH
+    + """
+    local token, lease_s, calls, window_s, open_s = unpack(arguments)
+    local verdict, wait = 'go', 0
+    if state.name == 'closed' then
+        if calls > 0 then count(now, calls, 0, 0, window_s) end
+    elseif state.held == 1 then
+        verdict, wait = 'wait', open_s
+    elseif now < state['until'] then
+        if state.name == 'open' and state['until'] - now > state.break_s and state.break_s > 0 then
+            state['until'] = now + state.break_s
+        end
+        verdict, wait = 'wait', state['until'] - now
+        if state.name ~= 'open' then wait = math.min(wait, 1) end
+    else
+        if state.name == 'open' then state.era = state.era + 1 end
+        state.name, state.probe, state['until'] = 'half_open', token, now + lease_s
+        verdict = 'probe'
+    end
+    return state, {verdict, state.name, state.era, wait}, kept_s(window_s, open_s)
+    """,
+)
+
+REPORT = Transition(
+    "circuit.report",
+    report,
+    _SHARED
+    + """
+    local token, era, at, calls, failed, slow, failure_ratio, slow_ratio, z, min_calls = unpack(arguments, 1, 10)
+    local window_s, open_s, max_open_s = unpack(arguments, 11)
+    state = state or fresh(era)
+    local sums = {0, 0, 0}
+    local function opened(break_s)
+        state = fresh(era + 1)
+        state.name, state['until'], state.break_s = 'open', now + break_s, break_s
+    end
+    local function lower_bound(failed, calls, z)
+        if failed >= calls then return 1 end
+        local rate, square = failed / calls, z * z
+        local spread = z * math.sqrt((rate * (1 - rate) + square / (4 * calls)) / calls)
+        return (rate + square / (2 * calls) - spread) / (1 + square / calls)
+    end
+    if state.held == 1 or state.era ~= era then
+        sums = {0, 0, 0}
+    elseif state.name == 'closed' then
+        sums = count(at ~= 0 and at or now, calls, failed, slow, window_s)
+        if failed + slow > 0 and sums[1] >= min_calls then
+            local function is_bad(seen, z)
+                return lower_bound(seen[2], seen[1], z) >= failure_ratio
+                    or lower_bound(seen[3], seen[1], z) >= slow_ratio
+            end
+            local recent = {0, 0, 0}
+            for start = #state.window - 3, 1, -4 do
+                for place = 1, 3 do recent[place] = recent[place] + state.window[start + place] end
+                if recent[1] >= math.max(min_calls, 20) then break end
+            end
+            if is_bad(sums, z) then
+                opened(open_s)
+            elseif is_bad(recent, math.max(z, 3.3)) then
+                sums = recent
+                opened(open_s)
+            end
+        end
+    elseif state.name == 'half_open' and token ~= '' and state.probe == token then
+        if calls == 0 then
+            state.probe, state['until'] = '', now
+        elseif failed + slow > 0 then
+            sums = {calls, failed, slow}
+            opened(math.min(math.max(open_s, max_open_s), math.max(open_s, 2 * state.break_s)))
+        else
+            state = fresh(era + 1)
+        end
+    end
+    return state, {state.name, state.era, wait_s(), unpack(sums)}, kept_s(window_s, open_s)
+    """,
+)
+
+FORCE = Transition(
+    "circuit.force",
+    force,
+    _SHARED
+    + _OR_FRESH
+    + """
+    local name, held, window_s, open_s = unpack(arguments)
+    local era = state.era + 1
+    state = fresh(era)
+    state.name, state.held = name, held
+    return state, {name, era}, kept_s(window_s, open_s)
+    """,
+)
+
+PEEK = Transition(
+    "circuit.peek",
+    peek,
+    _SHARED
+    + _OR_FRESH
+    + """
+    local window_s, open_s = unpack(arguments)
+    local sums = count(now, 0, 0, 0, window_s)
+    return state, {state.name, state.era, wait_s(), unpack(sums)}, kept_s(window_s, open_s)
+    """,
+)

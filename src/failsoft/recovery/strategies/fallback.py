@@ -1,0 +1,222 @@
+"""`Fallback`: a substitute answer from a function when the call fails."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, overload
+
+from loguru import logger
+
+from failsoft.framework.answer.receipt import RecoveryReceipt
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.chain import Link, Proceed, Step
+from failsoft.framework.call.ports import CalledOperation, RecoveryOutcome
+from failsoft.framework.call.time_limit import run_with_reserve
+from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.errors import ConfigurationError, InternalError, ToolError
+from failsoft.recovery.classification import phase_of
+from failsoft.recovery.facts import StrategyFacts
+from failsoft.recovery.noting import note_recovery
+
+__all__ = ["Fallback", "FallbackOptions"]
+
+_RESERVE_RATIO = 0.1
+_RESERVE_AT_MOST_S = 1.0
+_ASKS_FOR_ERROR = "error"
+_ASKS_FOR_CALL = "call"
+_Kinds: TypeAlias = type[ToolError] | Iterable[type[ToolError]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackOptions:
+    """The errors covered and the time reserved.
+
+    Args:
+        on: The error classes that it covers. None covers every error except those that the caller can fix or a person
+            has to decide: a missing page must not be replaced by another answer.
+        reserve_s: The part of the deadline reserved for the function, in seconds: the inner call is stopped that much
+            earlier. None is a tenth of the call's limit, at most 1 second.
+    """
+
+    on: tuple[type[ToolError], ...] | None = None
+    reserve_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.reserve_s is not None and not (self.reserve_s >= 0 and math.isfinite(self.reserve_s)):
+            msg = f"Fallback needs a finite reserve_s >= 0, not {self.reserve_s}"
+            raise ValueError(msg)
+
+    def covers(self, error: ToolError) -> bool:
+        """Return whether the fallback covers this error."""
+        if self.on is not None:
+            return isinstance(error, self.on)
+        return error.actor not in {"caller", "person"}
+
+
+class Fallback:
+    """Answers with the result of a function when everything else has failed; the answer says `degraded: true`.
+
+    An operation that is not read-only falls back only while nothing can have been changed: a substitute would hide that
+    the effect is unknown. If the function raises or returns an invalid value, the original error is returned.
+
+    Args:
+        function: Sync or async. Arguments are passed by parameter name: `error` the typed error, `call` the
+            `Call`, `self` the toolset, any other name the argument of that name, `**arguments` the rest.
+            A sync one runs in a worker thread; make it async if it has to work when all threads are busy.
+        on: See `FallbackOptions`; one class or several.
+        reserve_s: See `FallbackOptions`.
+    """
+
+    name = "fallback"
+    facts = StrategyFacts(
+        options=FallbackOptions,
+        place="fallback",
+        use="there is a substitute that needs nothing of what failed: a default, a list kept in memory.",
+        not_for=(
+            "errors that the caller can fix, which should reach the caller; writes that may have happened; a "
+            "second service that fails with the first."
+        ),
+        is_made=False,
+    )
+
+    # By number of parameters, since type checkers infer those of a lambda only for a fixed number.
+    @overload
+    def __init__(self, function: Callable[[], Any], *, on: _Kinds = None, reserve_s: float | None = None) -> None: ...
+    @overload
+    def __init__(
+        self, function: Callable[[Any], Any], *, on: _Kinds = None, reserve_s: float | None = None
+    ) -> None: ...
+    @overload
+    def __init__(
+        self, function: Callable[[Any, Any], Any], *, on: _Kinds = None, reserve_s: float | None = None
+    ) -> None: ...
+    @overload
+    def __init__(  # type: ignore[overload-cannot-match]  # functions with more parameters do
+        self, function: Callable[..., Any], *, on: _Kinds = None, reserve_s: float | None = None
+    ) -> None: ...
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        on: _Kinds = None,
+        reserve_s: float | None = None,
+    ) -> None:
+        given: object = function  # whatever the annotation says
+        if not callable(given):
+            msg = f"Fallback takes a function that returns the substitute, not {function!r}"
+            raise TypeError(msg)
+        listed = (on,) if isinstance(on, type) else on
+        self.options = FallbackOptions(None if listed is None else tuple(listed), reserve_s)
+        self._function = function
+
+    def links(self, bound: CalledOperation) -> Sequence[Link]:
+        """Return the link.
+
+        Raises:
+            CONFIG_ERROR: The function asks for what the operation does not have, or the reserve is the whole deadline.
+        """
+        reserve_s = self._reserve(bound)
+        return [
+            Link(self.name, _fallback_step(self.options, reserve_s, _Substitute(self._function, bound)), "fallback")
+        ]
+
+    def _reserve(self, bound: CalledOperation) -> float:
+        if bound.timeout_s is None:
+            return 0.0
+        if self.options.reserve_s is None:
+            return min(_RESERVE_AT_MOST_S, bound.timeout_s * _RESERVE_RATIO)
+        if self.options.reserve_s >= bound.timeout_s:
+            raise ConfigurationError(
+                issue=f"'{bound.name}' has {bound.timeout_s:g} seconds, and its Fallback reserves all of them",
+                resolution="lower reserve_s, or raise the operation's timeout",
+            )
+        return self.options.reserve_s
+
+
+class _Substitute:
+    """The function with its parameters, inspected once."""
+
+    def __init__(self, function: Callable[..., Any], bound: CalledOperation) -> None:
+        self._function = function
+        self._is_async = inspect.iscoroutinefunction(function)
+        parameters = inspect.signature(function).parameters.values()
+        self._names = [item.name for item in parameters if item.kind in {item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY}]
+        self._takes_all = any(item.kind is item.VAR_KEYWORD for item in parameters)
+        needed = {item.name for item in parameters if item.name in self._names and item.default is item.empty}
+        known = {*bound.input_schema.get("properties", {}), _ASKS_FOR_ERROR, _ASKS_FOR_CALL, "self"}
+        unknown = ", ".join(sorted(name for name in needed if _meant(name) not in known))
+        if unknown:
+            name = getattr(function, "__qualname__", repr(function))
+            raise ConfigurationError(
+                issue=f"the fallback {name} asks for {unknown}, which '{bound.name}' does not have"
+            )
+
+    async def value(self, error: ToolError, call: Call) -> Any:
+        """Return the function's value, conformed to the operation's result type."""
+        at_hand = {**call.arguments, _ASKS_FOR_ERROR: error, _ASKS_FOR_CALL: call, "self": call.toolset}
+        given = {name: at_hand[_meant(name)] for name in self._names if _meant(name) in at_hand}
+        if self._takes_all:
+            given = {**call.arguments, **given}
+        if self._is_async:
+            value = await self._function(**given)
+        else:
+            value = await call.bound.threads.run(lambda: self._function(**given))
+            if inspect.isawaitable(value):
+                value = await value
+        return call.bound.result.conform(value)
+
+
+def _meant(name: str) -> str:
+    """Return what a parameter asks for: `_error` and `_call` are how one writes those that are not used."""
+    bare = name.removeprefix("_")
+    return bare if bare in {_ASKS_FOR_ERROR, _ASKS_FOR_CALL} else name
+
+
+def _fallback_step(options: FallbackOptions, reserve_s: float, substitute: _Substitute) -> Step:
+    async def step(call: Call, proceed: Proceed) -> Any:
+        try:
+            return await run_with_reserve(call, proceed, reserve_s)
+        except BaseException as raised:
+            if call.expired or is_real_cancellation(raised):
+                raise
+            call.error = call.typed(raised)
+        # No local name for the error: its traceback holds this frame, and the two would wait for the garbage collector.
+        return await _substitute_or_raise(options, substitute, call)
+
+    return step
+
+
+async def _substitute_or_raise(options: FallbackOptions, substitute: _Substitute, call: Call) -> Any:
+    """Return the substitute for the call's error, or raise the error itself."""
+    error: Any = call.error
+    result, value = await _substituted(options, substitute, error, call)
+    note_recovery(call, Fallback.name, result, error)
+    if result == "recovered":
+        said = f"Answered with a substitute, because of {error.code}"
+        call.recovered(RecoveryReceipt(Fallback.name, said, call.attempt, {}, degraded=True))
+        return value
+    try:
+        raise error
+    finally:
+        del error  # as above
+
+
+async def _substituted(
+    options: FallbackOptions, substitute: _Substitute, error: ToolError, call: Call
+) -> tuple[RecoveryOutcome, Any]:
+    if not options.covers(error) or phase_of(error, call) != "not_sent":
+        return "skipped", None
+    try:
+        value = await substitute.value(error, call)
+    except BaseException as raised:
+        if call.expired or is_real_cancellation(raised):
+            raise
+        logger.opt(exception=raised).error("A recovery strategy failed", strategy=Fallback.name)
+        return "failed", None
+    if error.category == InternalError.category:
+        # The call succeeds, so the crash would not be logged anywhere else.
+        logger.opt(exception=error).error("A fallback replaced the result of a crash", operation=call.operation)
+    return "recovered", value

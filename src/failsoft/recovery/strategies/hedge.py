@@ -1,0 +1,252 @@
+"""`Hedge`: starts a second run of a slow handler and takes the first answer."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.chain import Link, Proceed, Step
+from failsoft.framework.call.ports import CalledOperation
+from failsoft.framework.errors import ConfigurationError
+from failsoft.recovery.facts import StrategyFacts
+from failsoft.recovery.noting import Gauge, note_recovery
+from failsoft.recovery.shielded import keep
+
+__all__ = ["Hedge", "HedgeOptions"]
+
+_SAMPLES = 200
+_LEAST_SAMPLES = 20
+_LATER = 1.05
+"""A run that takes as long as most is not late yet."""
+_PARTING_S = 0.01
+"""How long an answer waits for the runs that it has made superfluous, in seconds: most end at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class HedgeOptions:
+    """The delay and the number of extra runs.
+
+    Args:
+        delay_s: How long a run may take before another one starts beside it, in seconds; None: as long as `percentile`
+            says.
+        percentile: The share of the last runs that were over by then, above 0 and below 1: at 0.95 one call in twenty
+            is hedged. Before there were 20 runs, none is.
+        extra: Further runs at most, at least 1.
+    """
+
+    delay_s: float | None = None
+    percentile: float = 0.95
+    extra: int = 1
+
+    def __post_init__(self) -> None:
+        is_delay = self.delay_s is None or (self.delay_s >= 0 and math.isfinite(self.delay_s))
+        if not is_delay or not 0 < self.percentile < 1 or self.extra < 1:
+            msg = f"Hedge needs a finite delay_s >= 0, 0 < percentile < 1 and extra >= 1, not {self}"
+            raise ValueError(msg)
+
+
+class Hedge:
+    """Starts the handler once more if it has not answered after a delay, and takes the first answer.
+
+    It reduces the tail latency of a replicated service at the cost of some duplicate calls. It is for read-only and
+    idempotent operations only, and every extra run needs a token of the retry budget, if there is one. The other runs
+    are cancelled without waiting for them; a sync handler keeps running in its thread.
+    It does not replace `Retry`: a run that fails while no other is in flight is not repeated.
+
+    Args:
+        delay_s: See `HedgeOptions`.
+        percentile: See `HedgeOptions`.
+        extra: See `HedgeOptions`.
+
+    Source: J. Dean and L. A. Barroso, "The Tail at Scale", 2013.
+    """
+
+    name = "hedge"
+    facts = StrategyFacts(
+        options=HedgeOptions,
+        place="hedge",
+        use="most answers come quickly, a few very late, and the service has several servers.",
+        not_for="writes; a service that is slow because it is overloaded: more calls make it slower.",
+        example={"delay_s": 0.5},
+        single_for="operation",
+    )
+
+    def __init__(self, delay_s: float | None = None, percentile: float = 0.95, extra: int = 1) -> None:
+        self.options = HedgeOptions(delay_s, percentile, extra)
+
+    def links(self, bound: CalledOperation) -> Sequence[Link]:
+        """Return the link.
+
+        Raises:
+            CONFIG_ERROR: The operation changes something each time it runs, or its deadline comes before the delay.
+        """
+        if not (bound.read_only or bound.idempotent):
+            raise ConfigurationError(
+                issue=f"'{bound.name}' is neither read-only nor idempotent, so Hedge could do its work twice",
+                resolution="declare read_only=True or idempotent=True if that is true, or take Hedge away",
+            )
+        delay_s = self.options.delay_s or 0.0
+        if bound.timeout_s is not None and delay_s >= bound.timeout_s:
+            raise ConfigurationError(
+                issue=f"'{bound.name}' has {bound.timeout_s:g} seconds, and Hedge waits {delay_s:g}",
+                resolution="lower delay_s, or raise the operation's timeout",
+            )
+        return [Link(self.name, _hedged(self.options, Gauge.of("hedges_running", bound)), "hedge")]
+
+
+def _hedged(options: HedgeOptions, running: Gauge) -> Step:
+    durations = _Durations(options.percentile)
+
+    async def step(call: Call, proceed: Proceed) -> Any:
+        delay_s = options.delay_s if options.delay_s is not None else durations.delay_s
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        if delay_s is None:  # nothing is known yet: the run is measured, and no more
+            value = await proceed(call)
+        else:
+            value = await _Race(call, proceed, delay_s, options.extra, running).outcome()
+        if options.delay_s is None:
+            durations.note(loop.time() - began)
+        return value
+
+    return step
+
+
+class _Durations:
+    """How long the last runs took, and by when a share of them was over."""
+
+    def __init__(self, percentile: float) -> None:
+        self._percentile = percentile
+        self._last: deque[float] = deque(maxlen=_SAMPLES)
+        self._since = 0
+        self.delay_s: float | None = None
+
+    def note(self, seconds: float) -> None:
+        self._last.append(seconds)
+        self._since += 1
+        if len(self._last) >= _LEAST_SAMPLES and (self.delay_s is None or self._since >= _LEAST_SAMPLES):
+            self._since = 0
+            place = min(len(self._last) - 1, int(self._percentile * len(self._last)))
+            self.delay_s = _LATER * sorted(self._last)[place]
+
+
+class _Run:
+    """One of the runs: its own context, its task, and what came of it."""
+
+    __slots__ = ("error", "fork", "task", "value")
+
+    def __init__(self, fork: Call, proceed: Proceed) -> None:
+        self.fork = fork
+        self.value: Any = None
+        self.error: BaseException | None = asyncio.CancelledError()  # of a task that never got to run
+        self.task = asyncio.create_task(self._follow(proceed))
+
+    async def _follow(self, proceed: Proceed) -> None:
+        """Run to the end. Nothing is raised: a `SystemExit` that leaves a task would end the event loop."""
+        try:
+            self.value = await proceed(self.fork)
+        except BaseException as raised:  # noqa: BLE001 - raised later by `outcome`
+            self.error = raised
+        else:
+            self.error = None
+
+    @property
+    def decides(self) -> bool:
+        """Whether the race is over: a value, or an error that another run would repeat."""
+        return self.error is None or self.fork.typed(self.error).retry != "after_delay"
+
+
+class _Race:
+    """The runs of one call."""
+
+    __slots__ = ("_call", "_delay_s", "_extra", "_proceed", "_running", "_runs")
+
+    def __init__(self, call: Call, proceed: Proceed, delay_s: float, extra: int, running: Gauge) -> None:
+        self._call = call
+        self._proceed = proceed
+        self._delay_s = delay_s
+        self._extra = extra
+        self._running = running
+        self._runs: list[_Run] = []
+
+    async def outcome(self) -> Any:
+        """Return the first value; raise what the first run raised if there is none."""
+        self._start()
+        last = self._runs[0]
+        is_decided = False
+        try:
+            last = await self._decision()
+            is_decided = True
+        finally:
+            try:
+                await self._end(is_awaited=not is_decided)
+            finally:
+                self._call.join([run.fork for run in self._runs], last.fork)
+        if len(self._runs) > 1:
+            self._report(last)
+        if last.error is None:
+            return last.value
+        try:
+            raise last.error
+        finally:
+            del last  # the error's traceback holds this frame: a reference cycle
+            self._runs.clear()
+
+    def _start(self) -> None:
+        self._runs.append(_Run(self._call.fork(len(self._runs)), self._proceed))
+
+    async def _start_extra(self) -> bool:
+        """Start one more run, if the budget has a token for it."""
+        call = self._call
+        runs = call.attempt + call.runs_below + len(self._runs)
+        if call.runs_limit is not None and runs >= call.runs_limit:
+            return False
+        budget = call.bound.budget
+        may_start = budget is None or await budget.withdraw()
+        if may_start:
+            self._start()
+            self._running.add(1)
+            self._runs[-1].task.add_done_callback(lambda _: self._running.add(-1))
+        return may_start
+
+    async def _decision(self) -> _Run:
+        """Wait for the run that decides, and start further ones as the delay passes."""
+        left = self._extra
+        while under_way := [run.task for run in self._runs if not run.task.done()]:
+            delay_s = self._delay_s if left else None
+            done, _ = await asyncio.wait(under_way, timeout=delay_s, return_when=asyncio.FIRST_COMPLETED)
+            for run in self._runs:
+                if run.task in done and run.decides:
+                    return run
+            if not done:
+                left = left - 1 if await self._start_extra() else 0
+        return self._runs[0]
+
+    async def _end(self, *, is_awaited: bool) -> None:
+        """Cancel the runs that are still under way; without an answer also wait until they are over."""
+        under_way = [run for run in self._runs if not run.task.done()]
+        for run in under_way:
+            run.fork.expired = self._call.expired
+            run.task.cancel()
+            keep(run.task)
+        if not is_awaited:
+            if under_way:
+                await asyncio.wait([run.task for run in under_way], timeout=_PARTING_S)
+            return
+        cancelled: asyncio.CancelledError | None = None
+        while not all(run.task.done() for run in under_way):
+            try:
+                await asyncio.wait([run.task for run in under_way])
+            except asyncio.CancelledError as error:
+                cancelled = error
+        if cancelled is not None:
+            raise cancelled
+
+    def _report(self, last: _Run) -> None:
+        helped = last is not self._runs[0] and last.error is None
+        note_recovery(self._call, Hedge.name, "recovered" if helped else "failed")

@@ -1,0 +1,1 @@
+"""`Idempotency`: replay the outcome of a call that was made before."""

@@ -1,0 +1,108 @@
+"""Idempotency keys, given by the caller or derived, and the hashes that are stored instead of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+from pydantic_core import to_json
+
+from failsoft.framework.call.call import META_KEY, Call
+from failsoft.framework.errors import IdempotencyKeyInvalid, ToolSystemError
+from failsoft.framework.safe.json_safe import json_safe
+
+__all__ = ["META_KEY", "Derive", "argument_hashes", "changed_names", "checked_key", "derived_key", "record_key"]
+
+Derive: TypeAlias = Callable[[Call], Any]
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_KEY = re.compile(r"[!-~]{1,255}")
+
+
+def checked_key(key: Any) -> str:
+    """Return the key of a caller.
+
+    Raises:
+        IDEMPOTENCY_KEY_INVALID: It is no text of 1 to 255 visible ASCII characters.
+    """
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        raise IdempotencyKeyInvalid
+    return key
+
+
+def derived_key(derive: Derive, call: Call) -> tuple[str | None, tuple[str, ...]]:
+    """Return the key that a call's arguments make, and the names of those arguments; None for no key.
+
+    Any JSON value makes a key: it is hashed.
+
+    Raises:
+        SYSTEM_ERROR: The author's function failed, or returned what is no JSON value.
+    """
+    given = call.arguments
+    watched = call.arguments = _Watched({**_defaults(call), **given})
+    try:
+        value = derive(call)
+        key = None if value is None else "=" + json.dumps(value, sort_keys=True)
+    except Exception as error:
+        raise ToolSystemError(component=f"the function that derives keys for '{call.operation}'") from error
+    finally:
+        call.arguments = given
+    return key, tuple(watched.read)
+
+
+class _Watched(dict[str, Any]):
+    """Arguments that note which of them are read."""
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        super().__init__(given)
+        self.read: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        self.read[name] = None
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return an argument, or the default."""
+        self.read[name] = None
+        return super().get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        self.read.update(dict.fromkeys(self.keys()))
+        return super().__iter__()
+
+
+def record_key(call: Call, key: str) -> str:
+    """Return the name under which a key of this caller for this operation is kept, apart from all others.
+
+    Where the call has a session, the key is the session's: another one, or none, has no part in what it did.
+    """
+    session = [] if call.governance is None else [call.governance.session_id]
+    try:
+        whole = to_json([call.principal, key, *session])
+    except ValueError:  # a principal with a lone surrogate
+        whole = json.dumps([call.principal, key, *session]).encode()
+    return f"key:{call.operation}:{hashlib.sha256(whole).hexdigest()}"
+
+
+def argument_hashes(call: Call) -> str:
+    """Return a hash of each argument after validation, as JSON; a default that was left out is a default."""
+    given = {**_defaults(call), **json_safe(call.arguments)}
+    return to_json({name: _hash(given[name]) for name in sorted(given)}).decode()
+
+
+def changed_names(one: str, other: str) -> tuple[str, ...]:
+    """Return the names of the arguments in which two such texts differ."""
+    before, after = json.loads(one), json.loads(other)
+    return tuple(name for name in {**after, **before} if before.get(name) != after.get(name))
+
+
+def _defaults(call: Call) -> dict[str, Any]:
+    declared = call.bound.input_schema.get("properties", {})
+    return {name: schema["default"] for name, schema in declared.items() if "default" in schema}
+
+
+def _hash(value: Any) -> str:
+    text = to_json(value) if type(value) in _SCALARS else json.dumps(value, sort_keys=True).encode(errors="replace")
+    return hashlib.sha256(text).hexdigest()[:16]

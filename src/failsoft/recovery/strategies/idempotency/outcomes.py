@@ -1,0 +1,138 @@
+"""Serializes the outcome of a call to JSON and back: values by the operation's result type, errors by code."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic_core import from_json
+
+from failsoft.framework.answer.content import is_block, is_result
+from failsoft.framework.answer.receipt import RecoveryReceipt
+from failsoft.framework.answer.result import Result
+from failsoft.framework.call.call import Call
+from failsoft.framework.errors import BadOutput, Effect, ToolError, ToolSystemError
+from failsoft.framework.errors.base import registry
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.safe.json_safe import dumps, json_safe
+
+__all__ = ["Outcome", "error_text", "read_outcome", "value_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a call, read back from its text.
+
+    Args:
+        value: What it returned, if it returned.
+        error: What it raised, if it raised.
+        attempts: How often its handler ran.
+        effect: What a failed one left behind.
+        warnings: Its warnings.
+        documents_processed: As in its metadata.
+        receipt: What was done in place of failing.
+    """
+
+    value: Any = None
+    error: ToolError | None = None
+    attempts: int = 0
+    effect: Effect = "none"
+    warnings: tuple[str, ...] = ()
+    documents_processed: int | None = None
+    receipt: RecoveryReceipt | None = None
+
+
+def value_text(value: Any, call: Call) -> str:
+    """Return a value, and what belongs to it, as JSON text."""
+    receipt = None if call.receipt is None else call.receipt.to_dict()
+    facts = {"attempts": call.attempt, "warnings": call.warnings or [], "documents_processed": call.documents_processed}
+    others = dumps({"receipt": receipt, **facts})
+    return f'{{"value":{_packed(value)},{others[1:]}'
+
+
+def error_text(error: ToolError, effect: Effect, call: Call) -> str:
+    """Return an error with all its facts, what it left behind, and what belongs to it, as JSON text."""
+    step = error.next_step
+    facts = {
+        "code": error.code,
+        "message": error.message,
+        "fields": {name: getattr(error, name) for name in error.fields},
+        "suggestions": error.suggestions,
+        "next_step": None if step is None else {"tool": step.tool, "arguments": step.arguments},
+        "retry_after_seconds": error.retry_after_seconds,
+        "details": error.details,
+        "operator_hint": error.operator_hint,
+        "violations": [
+            {field.name: getattr(fault, field.name) for field in fields(Violation)} for fault in error.violations
+        ],
+    }
+    return dumps({"error": facts, "effect": effect, "attempts": call.attempt, "warnings": call.warnings or []})
+
+
+def read_outcome(text: str, result: Result) -> Outcome:
+    """Return the outcome that a text holds."""
+    kept: Mapping[str, Any] = from_json(text)
+    warnings, attempts = tuple(kept["warnings"]), int(kept["attempts"])
+    if "error" in kept:
+        error = _error(kept["error"], kept["effect"])
+        return Outcome(error=error, attempts=attempts, effect=kept["effect"], warnings=warnings)
+    return Outcome(
+        value=_unpacked(kept["value"], result),
+        attempts=attempts,
+        warnings=warnings,
+        documents_processed=kept["documents_processed"],
+        receipt=None if kept["receipt"] is None else RecoveryReceipt(**kept["receipt"]),
+    )
+
+
+def _packed(value: Any) -> str:
+    """Return the JSON of `{"data": value}`; with content blocks of `{"items": [...]}`, each data or a block."""
+    if is_result(value):
+        blocks = [block for block in value.content if value.structured_content is None or block.type != "text"]
+        value = blocks if value.structured_content is None else [value.structured_content, *blocks]
+    items = list(value) if isinstance(value, (list, tuple)) else [value]
+    if not any(map(is_block, items)):
+        return f'{{"data":{dumps(value)}}}'
+    return dumps(
+        {"items": [{"block": _dumped(item)} if is_block(item) else {"data": json_safe(item)} for item in items]}
+    )
+
+
+def _dumped(block: BaseModel) -> Any:
+    return block.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _unpacked(packed: Mapping[str, Any], result: Result) -> Any:
+    if "items" in packed:
+        return [_block(item["block"]) if "block" in item else item["data"] for item in packed["items"]]
+    try:
+        return result.conform(packed["data"])
+    except BadOutput:
+        return packed["data"]  # a type that does not read its own JSON: the answer on the wire is the same
+
+
+def _block(dumped: Any) -> Any:
+    """Return a content block. It can only have been made with the SDK's types, so those are at hand."""
+    union: Any = importlib.import_module("mcp_types").ContentBlock
+    return TypeAdapter[Any](union).validate_python(dumped)
+
+
+def _error(facts: Mapping[str, Any], effect: Effect) -> ToolError:
+    """Return the error of a code, or SYSTEM_ERROR with its message where the code is not known here."""
+    kind = registry.get(facts["code"], ToolSystemError)
+    given = {name: value for name, value in facts["fields"].items() if name in kind.fields}
+    error = kind(
+        message=facts["message"],
+        suggestions=facts["suggestions"],
+        next_step=facts["next_step"],
+        retry_after_seconds=facts["retry_after_seconds"],
+        effect=effect,
+        details=facts["details"],
+        operator_hint=facts["operator_hint"],
+        violations=[Violation(**{**fault, "allowed": tuple(fault["allowed"])}) for fault in facts["violations"]],
+    )
+    vars(error).update(given)
+    return error

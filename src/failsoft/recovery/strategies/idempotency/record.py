@@ -1,0 +1,126 @@
+"""`KeyRecord`: the durable record of one keyed call: its lease, marked effects and outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from loguru import logger
+
+from failsoft.framework.errors import IdempotencyInProgress, ToolError
+from failsoft.framework.safe.json_safe import json_safe
+from failsoft.framework.services.records import Records
+from failsoft.recovery.shielded import begin, see_through
+from failsoft.recovery.strategies.idempotency.steps import SETTLE
+
+__all__ = ["KeyRecord", "Lease"]
+
+_TRIES = 60
+_PAUSE_AT_MOST_S = 10.0
+
+
+class KeyRecord:
+    """See `CallRecord`.
+
+    Args:
+        records: Where it is.
+        key: Under which key.
+        owner: The token of the call.
+        arguments: The hashes of its arguments.
+        lease_s: How long the call may be silent, in seconds.
+        ttl_s: How long the outcome is kept, in seconds.
+        effects: What an earlier call with the same key has marked, as JSON; empty for nothing.
+    """
+
+    def __init__(
+        self, records: Records, key: str, owner: str, arguments: str, *, lease_s: float, ttl_s: float, effects: str
+    ) -> None:
+        self._records = records
+        self._key = key
+        self._owner = owner
+        self._arguments = arguments
+        self._times = (lease_s, ttl_s)
+        self.effects: dict[str, Any] = json.loads(effects) if effects else {}
+
+    async def settle(self, phase: str, text: str = "") -> bool:
+        """Report a phase; return whether the record is still this call's.
+
+        Raises:
+            STATE_UNAVAILABLE: The store does not answer.
+        """
+        facts = (self._owner, self._arguments, phase, text, *self._times)
+        return bool(await self._records.change(SETTLE, self._key, *facts, is_free=True))
+
+    async def mark(self, name: str, **done: Any) -> None:
+        """See `CallRecord`."""
+        marked = {**self.effects, name: json_safe(done)}
+        is_done = bool(done)
+        try:
+            is_ours = await see_through(self.settle("effect", json.dumps(marked)))
+        except ToolError:
+            if not is_done:
+                raise
+            logger.warning("The value of the effect '{}' was not kept; after a crash its probe would look", name)
+            is_ours = True
+        if not is_ours and not is_done:
+            raise IdempotencyInProgress(effect="none")
+        self.effects = marked
+
+    async def keep(self, phase: str, text: str) -> None:
+        """Store the outcome despite cancellation; if the store is lost, retry in the background."""
+        try:
+            if self._records.is_local:
+                await self.settle(phase, text)
+            else:
+                await see_through(self.settle(phase, text))
+        except ToolError as lost:
+            logger.error("The outcome of a keyed call could not be kept yet ({}): trying again", lost.operator_hint)
+            begin(self._keep_trying(phase, text))
+
+    def keep_later(self, phase: str, text: str) -> None:
+        """Store the outcome in the background, for a call whose deadline has passed."""
+        begin(self.keep(phase, text))
+
+    async def _keep_trying(self, phase: str, text: str) -> None:
+        pause_s = 0.1
+        for _ in range(_TRIES):
+            await asyncio.sleep(pause_s)
+            pause_s = min(_PAUSE_AT_MOST_S, 2 * pause_s)
+            try:
+                await self.settle(phase, text)
+            except ToolError:  # still lost
+                continue
+            return
+        logger.error("The outcome of a keyed call was not kept: its repetitions will not know it")
+
+
+class Lease:
+    """A heartbeat that renews the lease of a record while the call runs.
+
+    Args:
+        loop: The running event loop.
+        every_s: How often, in seconds.
+        renew: Renews it once.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, every_s: float, renew: Callable[[], Any]) -> None:
+        self._loop = loop
+        self._every_s = every_s
+        self._renew = renew
+        self._timer = loop.call_later(every_s, self._due)
+
+    def end(self) -> None:
+        """Stop renewing."""
+        self._timer.cancel()
+
+    def _due(self) -> None:
+        begin(self._once())
+        self._timer = self._loop.call_later(self._every_s, self._due)
+
+    async def _once(self) -> None:
+        try:
+            await self._renew()
+        except ToolError:  # the next one may get through before the lease ends
+            return

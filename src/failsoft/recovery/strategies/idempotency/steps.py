@@ -1,0 +1,156 @@
+"""State transitions of a keyed call as two pure functions, each with an equivalent Lua script.
+
+A record holds `phase`, `owner` (the token of the call that does the work), `arguments` (a hash of each), `until` (when
+an owner that says nothing counts as dead), `end` (when the record is forgotten), `effects` (JSON: what `call.effect`
+has marked) and `outcome` (JSON). The phases:
+
+- `accepted`: claimed, and the handler has begun no effect that it marks;
+- `running`: a handler that marks none is at work, so that anything may have happened;
+- `effect`: `call.effect` has marked one;
+- `done`, `failed`, `unknown`: settled. No step leads out of these but the end of the record; only where a repeat is
+  harmless a later call takes over from `unknown`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from failsoft.framework.services.state import Changed, State, Transition
+
+__all__ = ["CLAIM", "SETTLE", "SETTLED", "claim", "settle"]
+
+SETTLED: Final = ("done", "failed", "unknown")
+_LEAST_S: Final = 0.001
+"""A record that is read at its very end is kept for a moment: no store takes a time to live of 0."""
+
+
+def _kept(state: State, now: float, *answer: str | float) -> Changed:
+    return Changed(state, list(answer), max(_LEAST_S, state["end"] - now))
+
+
+def claim(  # noqa: PLR0913, PLR0917 - the arguments of a script are a list
+    state: State | None,
+    now: float,
+    owner: str,
+    arguments: str,
+    phase: str,
+    may_repeat: int,
+    dead: str,
+    lease_s: float,
+    ttl_s: float,
+) -> Changed:
+    """Decide on a call with a key; the answer is a verdict, a text, the seconds of the lease, and the owner.
+
+    The verdict is `run` (do the work; the text is what was marked before), `settled` (the text is the outcome), `wait`
+    (another call does it), `unknown` (another call began it, and its outcome is lost), or `conflict` (the key belongs
+    to other arguments; the text is their hashes).
+
+    Args:
+        state: Of the key.
+        now: Seconds.
+        owner: A token of this call.
+        arguments: The hashes of its arguments.
+        phase: In which this call begins: `accepted` or `running`.
+        may_repeat: 1 if work that may have been done can be done again without harm.
+        dead: An owner that is known to have died; empty: only its lease tells.
+        lease_s: How long an owner may say nothing before it counts as dead.
+        ttl_s: How long the key is remembered.
+    """
+    if state is not None and state["arguments"] != arguments:
+        return _kept(state, now, "conflict", state["arguments"], 0.0, "")
+    if state is not None and state["phase"] in {"done", "failed"}:
+        return _kept(state, now, "settled", state["outcome"], 0.0, "")
+    if state is not None and state["owner"] == owner and state["phase"] in {"accepted", "running", "effect"}:
+        return _kept(state, now, "run", state["effects"], 0.0, owner)  # the answer to its first claim was lost
+    if state is not None and state["phase"] != "unknown" and now < state["until"] and state["owner"] != dead:
+        return _kept(state, now, "wait", "", state["until"] - now, state["owner"])
+    if state is not None and state["phase"] in {"running", "unknown"} and not may_repeat:
+        return _kept(state, now, "unknown", "", 0.0, "")
+    effects = "" if state is None else state["effects"]
+    begun = "effect" if effects else phase
+    ours: State = {"phase": begun, "owner": owner, "arguments": arguments, "effects": effects, "outcome": ""}
+    return _kept({**ours, "until": now + lease_s, "end": now + ttl_s}, now, "run", effects, 0.0, owner)
+
+
+def settle(
+    state: State | None,
+    now: float,
+    owner: str,
+    arguments: str,
+    phase: str,
+    text: str,
+    lease_s: float,
+    ttl_s: float,
+) -> Changed:
+    """Take note of what the owner reports; the answer is 1, or 0 if the key is another call's, or settled, by now.
+
+    Args:
+        state: Of the key.
+        now: Seconds.
+        owner: As claimed.
+        arguments: As claimed.
+        phase: `accepted` or `running` renew the lease and change nothing else, `released` ends it, `effect` keeps what
+            was marked, `done`, `failed` and `unknown` the outcome, `free` forgets the key.
+        text: JSON: the outcome, or everything that was marked.
+        lease_s: As claimed.
+        ttl_s: As claimed; it begins anew.
+    """
+    if state is not None and (state["owner"] != owner or state["phase"] in SETTLED):
+        return Changed(state, 0, max(_LEAST_S, state["end"] - now))
+    if phase == "free":
+        return Changed(None, 1, _LEAST_S)
+    begun = {"phase": phase, "owner": owner, "arguments": arguments, "effects": "", "outcome": ""}
+    ours: State = begun if state is None else dict(state)
+    if phase == "effect":
+        ours.update(phase=phase, effects=text)
+    elif phase in SETTLED:
+        ours.update(phase=phase, outcome=text)
+    until = now if phase == "released" else now + lease_s
+    return Changed({**ours, "until": until, "end": now + ttl_s}, 1, ttl_s)
+
+
+CLAIM = Transition(
+    "key.claim",
+    claim,
+    """
+    local owner, hashes, phase, may_repeat, dead, lease_s, ttl_s = unpack(arguments)
+    local function kept(verdict, text, left, by)
+        return state, {verdict, text, left, by}, math.max(0.001, state['end'] - now)
+    end
+    if state and state.arguments ~= hashes then return kept('conflict', state.arguments, 0, '') end
+    if state and (state.phase == 'done' or state.phase == 'failed') then
+        return kept('settled', state.outcome, 0, '')
+    end
+    if state and state.owner == owner and state.phase ~= 'unknown' then return kept('run', state.effects, 0, owner) end
+    if state and state.phase ~= 'unknown' and now < state['until'] and state.owner ~= dead then
+        return kept('wait', '', state['until'] - now, state.owner)
+    end
+    if state and (state.phase == 'running' or state.phase == 'unknown') and may_repeat ~= 1 then
+        return kept('unknown', '', 0, '')
+    end
+    local effects = state and state.effects or ''
+    state = {phase = effects ~= '' and 'effect' or phase, owner = owner, arguments = hashes, effects = effects}
+    state['outcome'], state['until'], state['end'] = '', now + lease_s, now + ttl_s
+    return kept('run', effects, 0, owner)
+    """,
+)
+
+SETTLE = Transition(
+    "key.settle",
+    settle,
+    """
+    local owner, hashes, phase, text, lease_s, ttl_s = unpack(arguments)
+    local is_outcome = phase == 'done' or phase == 'failed' or phase == 'unknown'
+    local function is_settled() return state.phase == 'done' or state.phase == 'failed' or state.phase == 'unknown' end
+    if state and (state.owner ~= owner or is_settled()) then return state, 0, math.max(0.001, state['end'] - now) end
+    if phase == 'free' then return nil, 1, 0.001 end
+    state = state or {phase = phase, owner = owner, arguments = hashes, effects = '', outcome = ''}
+    if phase == 'effect' then
+        state.phase, state.effects = phase, text
+    elseif is_outcome then
+        state.phase, state.outcome = phase, text
+    end
+    state['until'], state['end'] = phase == 'released' and now or now + lease_s, now + ttl_s
+    return state, 1, ttl_s
+    """,
+)

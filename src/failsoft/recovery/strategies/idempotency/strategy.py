@@ -1,0 +1,369 @@
+"""`Idempotency`: runs a call once per idempotency key and replays its outcome to repetitions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from failsoft.framework.answer.receipt import RecoveryReceipt
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.chain import Link, Proceed
+from failsoft.framework.call.ports import CalledOperation
+from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.errors import (
+    DeadlineExceeded,
+    Effect,
+    IdempotencyConflict,
+    IdempotencyInProgress,
+    IdempotencyOutcomeUnknown,
+    NextStep,
+    ResultTooLarge,
+    ToolError,
+)
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.services.events import IdempotencyEvent, IdempotencyVerdict
+from failsoft.framework.services.records import Records
+from failsoft.recovery.facts import StrategyFacts
+from failsoft.recovery.noting import Gauge, note_recovery
+from failsoft.recovery.shielded import begin
+from failsoft.recovery.strategies.idempotency.effect_marks import marks_effects
+from failsoft.recovery.strategies.idempotency.keys import (
+    META_KEY,
+    Derive,
+    argument_hashes,
+    changed_names,
+    checked_key,
+    derived_key,
+    record_key,
+)
+from failsoft.recovery.strategies.idempotency.outcomes import error_text, read_outcome, value_text
+from failsoft.recovery.strategies.idempotency.owners import is_dead, new_owner
+from failsoft.recovery.strategies.idempotency.record import KeyRecord, Lease
+from failsoft.recovery.strategies.idempotency.steps import CLAIM
+
+__all__ = ["Idempotency", "IdempotencyOptions"]
+
+_FIRST_PAUSE_S = 0.01
+_PAUSE_AT_MOST_S = 0.25
+_RESERVE_RATIO = 0.05
+_RESERVE_AT_MOST_S = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyOptions:
+    """How long outcomes are kept, and where keys come from.
+
+    Args:
+        ttl_s: How long an outcome is replayed, in seconds; a day.
+        lease_s: How long the process that does the work may be silent before it counts as dead, in seconds. It renews
+            its lease three times in that time.
+        derive: Returns the key of a call that brings none, any JSON value, or None for no key;
+            `lambda call: call.arguments["invoice"]`.
+    """
+
+    ttl_s: float = 86_400.0
+    lease_s: float = 10.0
+    derive: Derive | None = None
+
+    def __post_init__(self) -> None:
+        if not (self.ttl_s > 0 and self.lease_s > 0):
+            msg = f"Idempotency needs ttl_s > 0 and lease_s > 0, not {self.ttl_s} and {self.lease_s}"
+            raise ValueError(msg)
+
+
+class Idempotency:
+    """Stores the outcome of a call under its idempotency key and replays it to every repetition.
+
+    Every operation that is not read-only supports it, for callers that send `_meta["dev.failsoft/idempotency-key"]`;
+    list it among the strategies to set options. Without a key it costs one look-up in `_meta`.
+
+    A key is scoped to one caller, one operation and, if there are sessions, one session. The call continues when its
+    client disconnects, and a repetition in any process waits for it. Failures are stored, too, except those that
+    changed nothing: they free the key. If the first call ended without an outcome, the work is repeated only if the
+    operation is declared idempotent or its handler marks its effects (`Call.effect`).
+
+    Args:
+        ttl_s: See `IdempotencyOptions`.
+        lease_s: See `IdempotencyOptions`.
+        derive: See `IdempotencyOptions`.
+
+    Source: IETF draft "The Idempotency-Key HTTP Header Field".
+    """
+
+    name = "idempotency"
+    facts = StrategyFacts(
+        options=IdempotencyOptions,
+        place="idempotency",
+        use=(
+            "callers may send the same work twice. Every operation that changes something has it by default; list"
+            " it to keep outcomes for another time, or to derive keys from arguments."
+        ),
+        not_for="saving time on answers: use `StaleCache`. It is no lock: two keys for one piece of work are two.",
+        single_for="operation",
+    )
+
+    def __init__(self, *, ttl_s: float = 86_400.0, lease_s: float = 10.0, derive: Derive | None = None) -> None:
+        self.options = IdempotencyOptions(ttl_s, lease_s, derive)
+
+    def links(self, bound: CalledOperation) -> Sequence[Link]:
+        """Return the link for one operation; one that changes nothing needs none."""
+        if bound.read_only:
+            return []
+        bound.marks_effects = marks_effects(bound)
+        bound.derives_keys = self.options.derive is not None
+        leases = Gauge.of("idempotency_leases", bound)
+        calls = _KeyedCalls(self.options, bound.state.records(bound.tool), leases)
+        return [Link(self.name, calls.step, "idempotency")]
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyedWork:
+    """A call with a key. `owner` tells this call from all others with the same key.
+
+    Args:
+        key: Of its record.
+        arguments: Their hashes.
+        owner: A token of this call.
+        phase: In which it begins.
+        made_of: The arguments that make a derived key.
+    """
+
+    key: str
+    arguments: str
+    owner: str
+    phase: str
+    made_of: tuple[str, ...]
+
+
+class _KeyedCalls:
+    """The keyed calls of one operation."""
+
+    def __init__(self, options: IdempotencyOptions, records: Records, leases: Gauge) -> None:
+        self._options = options
+        self._leases = leases
+        self._records = records
+        self._under_way: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
+        """By key, what wakes the calls of this process that wait for another call of this process."""
+
+    def step(self, call: Call, proceed: Proceed) -> Awaitable[Any]:
+        """Run the call under its key, if it has one. No coroutine: without a key it costs none."""
+        if META_KEY in call.scope.meta or self._options.derive is not None:
+            return self._keyed(call, proceed)
+        return proceed(call)
+
+    async def _keyed(self, call: Call, proceed: Proceed) -> Any:
+        work = self._work(call)
+        if work is None:
+            return await proceed(call)
+        call.loop = asyncio.get_running_loop()
+        pause_s, dead = _FIRST_PAUSE_S, ""
+        while True:
+            verdict, text, lease_s, owner = await self._claim(work, call, dead)
+            if verdict == "run":
+                return await self._run(work, call, proceed, text)
+            if verdict == "settled":
+                return _replay(text, call)
+            if verdict == "conflict":
+                raise _refused(call, "conflict", _conflict(work, text))
+            if verdict == "unknown":
+                raise _refused(call, "lost", _unknown(call))
+            if not self._records.is_local and dead != owner and is_dead(owner):
+                dead = owner
+                continue
+            await self._wait(work, call, min(pause_s, lease_s))
+            pause_s = min(2 * pause_s, _PAUSE_AT_MOST_S)
+
+    def _work(self, call: Call) -> _KeyedWork | None:
+        made_of: tuple[str, ...] = ()
+        key: str | None = None
+        if META_KEY in call.scope.meta:
+            key = checked_key(call.scope.meta[META_KEY])
+        elif self._options.derive is not None:
+            key, made_of = derived_key(self._options.derive, call)
+        if key is None:
+            return None
+        phase = "accepted" if call.bound.marks_effects else "running"
+        return _KeyedWork(record_key(call, key), argument_hashes(call), new_owner(), phase, made_of)
+
+    async def _claim(self, work: _KeyedWork, call: Call, dead: str) -> tuple[str, str, float, str]:
+        options = self._options
+        facts = (work.owner, work.arguments, work.phase, int(call.idempotent), dead, options.lease_s, options.ttl_s)
+        claiming = self._records.change(CLAIM, work.key, *facts, principal=call.principal)
+        if self._records.is_local:
+            answer = await claiming
+        else:
+            asked = begin(claiming)
+            try:
+                answer = await asyncio.shield(asked)
+            except asyncio.CancelledError:
+                begin(self._withdraw(work, asked))  # or it would look like a call that died at work
+                raise
+        verdict, text, lease_s, owner = answer
+        return str(verdict), str(text), float(lease_s), str(owner)
+
+    async def _withdraw(self, work: _KeyedWork, claiming: asyncio.Task[Any]) -> None:
+        verdict, *_ = await claiming
+        if verdict == "run":
+            await self._record(work).settle("free")
+
+    def _record(self, work: _KeyedWork, effects: str = "") -> KeyRecord:
+        options = self._options
+        facts = (work.key, work.owner, work.arguments)
+        return KeyRecord(self._records, *facts, lease_s=options.lease_s, ttl_s=options.ttl_s, effects=effects)
+
+    async def _wait(self, work: _KeyedWork, call: Call, pause_s: float) -> None:
+        """Wait for news of the first call: for its end, if it runs here, else for a while.
+
+        Raises:
+            IDEMPOTENCY_IN_PROGRESS: The time of this call is nearly up.
+        """
+        left_s = _left_s(call)
+        if left_s is not None and left_s <= 0:
+            raise _refused(call, "in_progress", IdempotencyInProgress(effect="unknown"))
+        loop, ended = self._under_way.get(work.key, (None, None))
+        if ended is None or loop is not asyncio.get_running_loop():
+            await asyncio.sleep(pause_s if left_s is None else min(pause_s, left_s))
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(left_s):
+                await ended.wait()
+
+    async def _run(self, work: _KeyedWork, call: Call, proceed: Proceed, effects: str) -> Any:
+        """Run the call and store its outcome, a value or a failure."""
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+        self._under_way[work.key] = (loop, ended)
+        record = call.record = self._record(work, effects)
+        call.idempotency_key = work.key
+        self._leases.add(1)
+        lease = Lease(loop, self._options.lease_s / 3, lambda: record.settle(work.phase))
+        try:
+            try:
+                value = await proceed(call)
+            except BaseException as raised:
+                await self._failed(record, call, raised)
+                raise
+            await record.keep("done", _kept_value(value, call))
+            return value
+        finally:
+            lease.end()
+            self._leases.add(-1)
+            call.record = None
+            if self._under_way.get(work.key) == (loop, ended):  # else a call that took this one for dead has followed
+                del self._under_way[work.key]
+            ended.set()
+
+    @staticmethod
+    async def _failed(record: KeyRecord, call: Call, raised: BaseException) -> None:
+        """Keep a failure, free the key if a repetition can do no harm, or leave it to the next call."""
+        is_over = call.expired > 0
+        is_cancelled = not is_over and is_real_cancellation(raised)
+        error = DeadlineExceeded(limit_s=call.bound.timeout_s or 0.0) if is_over else call.typed(raised)
+        effect: Effect = "none" if call.attempt == 0 else call.worst_effect(error)
+        outcome = ""
+        if (effect == "none" and not record.effects) or call.idempotent:
+            phase = "free"
+        elif record.effects and (is_cancelled or effect == "none" or issubclass(type(error), _UNDECIDED)):
+            phase = "released"  # what was marked tells the next call where to look
+        elif is_cancelled:
+            phase = "unknown"
+        else:
+            phase, outcome = "failed", error_text(error, effect, call)
+        if is_over:
+            record.keep_later(phase, outcome)
+        else:
+            await record.keep(phase, outcome)
+
+
+_UNDECIDED = (IdempotencyOutcomeUnknown, IdempotencyInProgress)
+
+
+def _kept_value(value: Any, call: Call) -> str:
+    """Return the outcome to keep: the value, or an error for its repetitions if it is too large to keep."""
+    text, limit = value_text(value, call), call.bound.settings.max_response_bytes
+    if len(text) <= limit:
+        return text
+    return error_text(ResultTooLarge(size_bytes=len(text), limit_bytes=limit), "applied", call)
+
+
+def _replay(text: str, call: Call) -> Any:
+    """Answer with the outcome of the first call.
+
+    Raises:
+        ToolError: What the first call ended with.
+    """
+    outcome = read_outcome(text, call.bound.result)
+    for warning in outcome.warnings:
+        call.warn(warning)
+    call.attempt, call.left_behind = outcome.attempts, outcome.effect  # the first call's, of which this is an answer
+    call.is_replayed = True
+    call.audit(replayed=True)
+    _announce(call, "replayed")
+    if outcome.error is not None:
+        note_recovery(call, Idempotency.name, "failed")
+        call.stop_reason = "effect_possible"
+        call.warn("This is the outcome of an earlier call with the same idempotency key; nothing was done now")
+        raise outcome.error
+    note_recovery(call, Idempotency.name, "recovered")
+    call.cache_hit = True
+    call.documents_processed = outcome.documents_processed
+    first = outcome.receipt
+    if first is not None:
+        call.recovered(first)
+    message = "The outcome of an earlier call with the same idempotency key; nothing was done now"
+    is_degraded = first is not None and first.degraded
+    call.recovered(RecoveryReceipt(Idempotency.name, message, outcome.attempts, {}, degraded=is_degraded))
+    return outcome.value
+
+
+def _left_s(call: Call) -> float | None:
+    """Return how long a call may wait, in seconds, and still give an answer that says more than a time-out."""
+    remaining_s = call.remaining_s()
+    if remaining_s is None:
+        return None
+    return remaining_s - min(_RESERVE_AT_MOST_S, (call.bound.timeout_s or 0.0) * _RESERVE_RATIO)
+
+
+def _conflict(work: _KeyedWork, before: str) -> IdempotencyConflict:
+    """Return the conflict in terms of the arguments: of a derived key the caller knows nothing."""
+    names = changed_names(work.arguments, before)
+    changed = ", ".join(f"`{name}`" for name in names) or "arguments"
+    if not work.made_of:
+        return IdempotencyConflict(message=f"This idempotency key was used before, with another {changed}.")
+    made_of = ", ".join(f"`{name}`" for name in work.made_of)
+    return IdempotencyConflict(
+        message=f"A call with the same {made_of} was made before, with another {changed}; nothing was done now.",
+        suggestions=[f"To get the first outcome, repeat {changed} as it was; for new work, give another {made_of}"],
+        violations=[
+            Violation(path=name, reason="value", message=f"'{name}' is not as in the first call", expected="as it was")
+            for name in names
+        ],
+    )
+
+
+def _unknown(call: Call) -> IdempotencyOutcomeUnknown:
+    """Return the error of an outcome that was lost, with the operation that shows whether the work was done."""
+    name = getattr(call.bound, "verify_with", None)
+    verifier = call.toolbox.find(name) if name else None
+    if verifier is None:
+        return IdempotencyOutcomeUnknown(effect="unknown")
+    known = verifier.input_schema.get("properties", {})
+    step = NextStep(verifier.name, {name: value for name, value in call.params.items() if name in known})
+    return IdempotencyOutcomeUnknown(effect="unknown", next_step=step)
+
+
+def _refused(call: Call, verdict: IdempotencyVerdict, error: ToolError) -> ToolError:
+    """Return the error of a call that gets no outcome; what the first one may have done counts as its effect."""
+    _announce(call, verdict)
+    if error.effect == "unknown":
+        call.left_behind, call.attempt = "unknown", max(1, call.attempt)
+        call.stop_reason = "effect_possible"
+    return error
+
+
+def _announce(call: Call, verdict: IdempotencyVerdict) -> None:
+    event = IdempotencyEvent(tool=call.tool, operation=call.operation, request_id=call.request_id, verdict=verdict)
+    call.bound.events.publish(event)

@@ -1,0 +1,1 @@
+"""`RateLimit`: so many calls in so much time."""

@@ -1,0 +1,87 @@
+"""A storage of the `limits` library over the state store, for its moving window."""
+
+from __future__ import annotations
+
+from limits.aio.storage import MovingWindowSupport, Storage
+from limits.aio.strategies import MovingWindowRateLimiter
+
+from failsoft.framework.picklable import PicklableError
+from failsoft.framework.services.state import StateStore
+from failsoft.recovery.strategies.rate_limit.steps import TAKE
+
+__all__ = ["StateStorage", "TooMany", "limiter"]
+
+
+class TooMany(PicklableError):
+    """A limit is used up. The library says only that; this says also for how long."""
+
+    def __init__(self, wait_s: float) -> None:
+        super().__init__(wait_s)
+        self.wait_s = wait_s
+
+
+def limiter(store: StateStore) -> MovingWindowRateLimiter:
+    """Return the library's strategy over a state store."""
+    return MovingWindowRateLimiter(StateStorage(store))
+
+
+class StateStorage(Storage, MovingWindowSupport):
+    """Keeps the library's moving windows in a state store; the other strategies of the library are not offered.
+
+    Args:
+        store: Where the windows are.
+    """
+
+    STORAGE_SCHEME = None
+
+    def __init__(self, store: StateStore) -> None:
+        super().__init__()
+        self._store = store
+
+    @property
+    def base_exceptions(self) -> tuple[type[Exception], ...]:
+        """Nothing: a state store never raises because it is out of order."""
+        return ()
+
+    async def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
+        """Count calls and return True.
+
+        Raises:
+            TooMany: They do not fit in.
+        """
+        store, name = self._store, f"rate:{key}"
+        if store.is_local:
+            granted, wait_s = store.change_now(TAKE, name, limit, expiry, amount)
+        else:
+            granted, wait_s = await store.change(TAKE, name, limit, expiry, amount)
+        if not granted:
+            raise TooMany(wait_s)
+        return True
+
+    async def check(self) -> bool:
+        """Return True: where a shared store is lost, local state takes its place."""
+        return True
+
+    async def clear(self, key: str) -> None:
+        """Forget one limit."""
+        await self._store.delete(f"rate:{key}")
+
+    async def reset(self) -> int | None:
+        """Refuse: a store is not ours alone."""
+        raise NotImplementedError
+
+    async def get(self, key: str) -> int:
+        """Refuse: fixed windows are not offered."""
+        raise NotImplementedError
+
+    async def incr(self, key: str, expiry: int, amount: int = 1) -> int:
+        """Refuse: fixed windows are not offered."""
+        raise NotImplementedError
+
+    async def get_expiry(self, key: str) -> float:
+        """Refuse: fixed windows are not offered."""
+        raise NotImplementedError
+
+    async def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:
+        """Refuse: looking without counting is not offered."""
+        raise NotImplementedError

@@ -1,0 +1,1 @@
+"""`RepairArguments`: safe coercions and unambiguous renames."""

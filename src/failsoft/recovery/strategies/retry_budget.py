@@ -1,0 +1,182 @@
+"""`RetryBudget`: limits the retries of all calls together, so that they do not amplify an outage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from failsoft.framework.call.chain import Link
+from failsoft.framework.call.ports import CalledOperation
+from failsoft.framework.services.events import BudgetEvent, Events
+from failsoft.framework.services.state import Changed, State, StateStore, Transition
+from failsoft.recovery.facts import StrategyFacts
+
+__all__ = ["WITHDRAW", "Ledger", "RetryBudget", "RetryBudgetOptions", "withdraw"]
+
+REFILL_S = 300.0
+"""How long an empty budget takes to come back to its floor without any calls, in seconds."""
+_SPARE = 10.0
+_ALMOST = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class RetryBudgetOptions:
+    """How much may be run again.
+
+    Args:
+        ratio: Further runs for every run that succeeds: 0.2 allows one for five successes.
+        floor: What a budget starts with, and comes back to within five minutes without calls.
+        dependency: What the runs are a burden on; budgets of one name are one budget. By default every operation of a
+            toolset has its own, under `<toolset>.<operation>`, so that one that is down takes nothing from the others.
+    """
+
+    ratio: float = 0.2
+    floor: float = 10.0
+    dependency: str | None = None
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.ratio <= 1) or not (0 <= self.floor < math.inf) or self.floor + self.ratio == 0:
+            msg = f"RetryBudget needs 0 <= ratio <= 1 and a finite floor >= 0, not both 0, not {self}"
+            raise ValueError(msg)
+
+    @property
+    def ceiling(self) -> float:
+        """The upper bound of tokens, so that a long healthy period cannot pay for a retry storm."""
+        return self.floor + max(self.floor, _SPARE)
+
+
+class RetryBudget:
+    """Bounds what `Retry` and `Hedge` add to the load of a dependency, over all its calls.
+
+    A bucket of tokens: every success puts in `ratio`, every further run takes out one. So an outage earns nothing: a
+    thousand calls with up to three attempts each cause at most 1.02 times as many runs, instead of three times.
+
+    Args:
+        ratio: See `RetryBudgetOptions`.
+        floor: See `RetryBudgetOptions`.
+        dependency: See `RetryBudgetOptions`.
+
+    Raises:
+        ValueError: The options make no budget.
+
+    Source: Twitter Finagle, `RetryBudget`; M. Brooker, "Fixing retries with token buckets and circuit breakers", 2022.
+    """
+
+    name = "retry_budget"
+    facts = StrategyFacts(
+        options=RetryBudgetOptions,
+        place="fallback",
+        use="there is a `Retry` or a `Hedge`, which can make an outage worse. By default each operation has one.",
+        not_for="limiting first runs: use a `RateLimit`.",
+        single_for="operation",
+    )
+
+    def __init__(self, ratio: float = 0.2, floor: float = 10.0, *, dependency: str | None = None) -> None:
+        self.options = RetryBudgetOptions(ratio, floor, dependency)
+
+    def links(self, bound: CalledOperation) -> Sequence[Link]:
+        """Give the operation its ledger (`bound.budget`), which counts successes. There is nothing to link."""
+        bound.budget = self.ledger(bound)
+        return []
+
+    def ledger(self, bound: CalledOperation) -> Ledger:
+        """Return the account that this operation shares with others of its dependency, else its own."""
+        named = self.options.dependency
+        store = bound.state if named else bound.state.private_to(bound.tool)
+        dependency = named or f"{bound.tool_name}.{bound.name}"
+        key = f"budget:{dependency}"
+        ledger = store.companion(key, lambda: Ledger(store, key, dependency, self.options, bound.events))
+        ledger.options = self.options  # those that were given last hold: a reload changes them
+        return ledger
+
+
+class Ledger:
+    """One budget as seen by this process. Deposits are collected and sent with the next withdrawal."""
+
+    __slots__ = ("_deposits", "_events", "_key", "_report_after", "_store", "_tokens", "dependency", "options")
+
+    def __init__(
+        self, store: StateStore, key: str, dependency: str, options: RetryBudgetOptions, events: Events
+    ) -> None:
+        self._store = store
+        self._key = key
+        self._events = events
+        self._deposits = 0
+        self._tokens = options.floor
+        self.dependency = dependency
+        self.options = options
+        self._report_after = self._deposits_until_report()
+        self._publish()
+
+    def count(self) -> None:
+        """Count a run that succeeded."""
+        self._deposits += 1
+        if self._deposits == self._report_after:
+            self._report_after += self._deposits_until_report()
+            self._publish()
+
+    async def withdraw(self) -> bool:
+        """Take one token for a further run; return whether there was one."""
+        deposits, self._deposits = self._deposits, 0
+        options = self.options
+        arguments = (deposits, options.ratio, options.floor, options.ceiling, REFILL_S)
+        store = self._store
+        if store.is_local:
+            granted, self._tokens = store.change_now(WITHDRAW, self._key, *arguments)
+        else:
+            granted, self._tokens = await store.change(WITHDRAW, self._key, *arguments)
+        self._report_after = self._deposits + self._deposits_until_report()
+        self._publish()
+        return bool(granted)
+
+    @property
+    def tokens(self) -> float:
+        """What the budget holds, as far as is known here."""
+        return min(self.options.ceiling, self._tokens + self.options.ratio * self._deposits)
+
+    def _deposits_until_report(self) -> int:
+        """Return after how many deposits the gauge has moved by a token: only then is it worth a record."""
+        ratio = self.options.ratio
+        is_full = self.tokens >= self.options.ceiling
+        return 1 << 62 if is_full or not ratio else math.ceil(1 / ratio)
+
+    def _publish(self) -> None:
+        if self._events.wants(BudgetEvent):
+            self._events.publish(BudgetEvent(dependency=self.dependency, tokens=self.tokens))
+
+
+def withdraw(
+    state: State | None, now: float, deposits: int, ratio: float, floor: float, ceiling: float, refill_s: float
+) -> Changed:
+    """Bring in deposits and the slow refill, then take one token; the answer is whether there was one, and the rest."""
+    tokens = floor if state is None else state["tokens"]
+    if state is not None and tokens < floor:
+        tokens = min(floor, tokens + max(0.0, now - state["at"]) * floor / refill_s)
+    tokens = max(tokens, min(ceiling, tokens + deposits * ratio))
+    granted = 0
+    if tokens >= 1.0 - _ALMOST:
+        tokens, granted = max(0.0, tokens - 1.0), 1
+    return Changed({"tokens": tokens, "at": now}, [granted, tokens], 2.0 * refill_s)
+
+
+WITHDRAW = Transition(
+    "budget.withdraw",
+    withdraw,
+    """
+    local deposits, ratio, floor, ceiling, refill_s = unpack(arguments)
+    local tokens = floor
+    if state then
+        tokens = state.tokens
+        if tokens < floor then
+            tokens = math.min(floor, tokens + math.max(0, now - state.at) * floor / refill_s)
+        end
+    end
+    tokens = math.max(tokens, math.min(ceiling, tokens + deposits * ratio))
+    local granted = 0
+    if tokens >= 1 - 1e-9 then
+        tokens, granted = math.max(0, tokens - 1), 1
+    end
+    return {tokens = tokens, at = now}, {granted, tokens}, 2 * refill_s
+    """,
+)

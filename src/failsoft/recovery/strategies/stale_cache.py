@@ -1,0 +1,285 @@
+"""`StaleCache`: caches answers, and serves stale ones when the call fails."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from failsoft.framework.answer.receipt import RecoveryReceipt
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.chain import Link, Proceed
+from failsoft.framework.call.ports import CalledOperation
+from failsoft.framework.call.time_limit import run_with_reserve
+from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.framework.safe.json_safe import dumps, encode_and_tell
+from failsoft.recovery.facts import StrategyFacts
+from failsoft.recovery.noting import note_recovery
+
+__all__ = ["StaleCache", "StaleCacheOptions"]
+
+_RESERVE_RATIO = 0.02
+_RESERVE_AT_MOST_S = 0.1
+_KEY_AT_MOST = 4_000
+"""Characters of arguments in a key; a call with more is not cached."""
+_SHARED = (str, bytes, int, float, bool, type(None))
+"""Immutable types, which need no copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaleCacheOptions:
+    """How long, how old, and how many.
+
+    Args:
+        ttl_s: How long an answer is as good as a new one, in seconds.
+        stale_s: How long after that it may still be served in place of an error, in seconds.
+        max_entries: Answers that are kept for each operation; the ones used longest ago go first.
+        max_bytes: The size of all of them together, as JSON, in bytes; a larger answer is not kept.
+    """
+
+    ttl_s: float
+    stale_s: float
+    max_entries: int = 1_000
+    max_bytes: int = 16 * 1024 * 1024
+
+    def __post_init__(self) -> None:
+        if not (self.ttl_s >= 0 and self.stale_s >= 0) or self.max_entries < 1 or self.max_bytes < 1:
+            msg = f"StaleCache needs ttl_s >= 0, stale_s >= 0, max_entries >= 1 and max_bytes >= 1, not {self}"
+            raise ValueError(msg)
+
+
+class StaleCache:
+    """Keeps answers of a read-only operation; an old one is served, as `degraded`, when a new one cannot be had.
+
+    Equal calls at one time are one: the others wait for the first and get its answer or its error; if the first is
+    cancelled, or takes half of the time that another one has left, that one takes over. Calls are equal if their
+    operation, their caller, their session and their arguments are. Failures and second-best answers are never kept, nor
+    are answers to changed arguments. An old answer replaces only transient errors: documents that are gone or forbidden
+    now are not served.
+    A call with its own handler (`execute_with_error_handling(..., handler)`) bypasses the cache.
+
+    Args:
+        ttl_s: See `StaleCacheOptions`.
+        stale_s: See `StaleCacheOptions`.
+        max_entries: See `StaleCacheOptions`.
+        max_bytes: See `StaleCacheOptions`.
+    """
+
+    name = "stale_cache"
+    facts = StrategyFacts(
+        options=StaleCacheOptions,
+        place="cache",
+        use="an answer a few minutes old is better than none: documents, catalogue prices, a list of names.",
+        not_for="operations that change something; answers that must be current.",
+        example={"ttl_s": 60.0, "stale_s": 600.0},
+        single_for="operation",
+    )
+
+    def __init__(
+        self, ttl_s: float, stale_s: float, *, max_entries: int = 1_000, max_bytes: int = 16 * 1024 * 1024
+    ) -> None:
+        self.options = StaleCacheOptions(ttl_s, stale_s, max_entries, max_bytes)
+
+    def links(self, bound: CalledOperation) -> Sequence[Link]:
+        """Return the link, with the cache of this operation of this toolset, which a reload does not empty.
+
+        Raises:
+            CONFIG_ERROR: The operation is not read-only, so an answer from a cache would leave its work undone.
+        """
+        if not bound.read_only:
+            raise ConfigurationError(
+                issue=f"'{bound.name}' is not read-only: an answer from StaleCache would leave its work undone",
+                resolution="declare read_only=True if that is true, or take StaleCache away",
+            )
+        cache = _caches.setdefault(bound, _Cache(self.options))
+        cache.options = self.options
+        return [Link(self.name, cache.step, "cache")]
+
+
+Key: TypeAlias = tuple[str | None, str | None, str]
+
+
+@dataclass(slots=True)
+class _CachedAnswer:
+    """One answer with its facts. `at` is when it came, on the event loop's clock in seconds."""
+
+    value: Any
+    at: float
+    documents_processed: int | None
+    warnings: tuple[str, ...]
+    size: int
+    """As JSON, in bytes."""
+    receipt: RecoveryReceipt | None = None
+    """Of an answer that is second best, or to other arguments: it goes to those who waited, and is not kept."""
+
+
+@dataclass(slots=True)
+class _Flight:
+    """One call under way that equal ones wait for. If it lands with neither entry nor error, it was given up."""
+
+    landed: asyncio.Event = field(default_factory=asyncio.Event)
+    entry: _CachedAnswer | None = None
+    error: ToolError | None = None
+
+
+class _Cache:
+    """The answers of one operation."""
+
+    def __init__(self, options: StaleCacheOptions) -> None:
+        self.options = options
+        self._entries: dict[Key, _CachedAnswer] = {}
+        self._bytes = 0
+        self._flights: dict[Key, _Flight] = {}
+
+    async def step(self, call: Call, proceed: Proceed) -> Any:
+        """Answer from the cache, from an equal call under way, or from the rest of the chain."""
+        key = _key(call)
+        if key is None:
+            return await proceed(call)
+        while True:
+            entry = self._entry(key)
+            if entry is not None and _age(entry) < self.options.ttl_s:
+                return _served(entry, call)
+            flight = self._flights.get(key)
+            if flight is None:
+                return await self._lead(key, entry, call, proceed)
+            await _landed(flight, call)
+            if not flight.landed.is_set() and self._flights.get(key) is flight:
+                return await self._lead(key, entry, call, proceed)  # the first one hangs
+            if flight.entry is not None:
+                return _served(flight.entry, call)
+            if flight.error is not None:
+                return _instead(copy.copy(flight.error), entry, call)
+
+    async def _lead(self, key: Key, old: _CachedAnswer | None, call: Call, proceed: Proceed) -> Any:
+        """Run the call for all that wait; whatever becomes of it, they are woken."""
+        flight = self._flights[key] = _Flight()
+        receipt, warnings_before = call.receipt, len(call.warnings or ())
+        try:
+            value = await run_with_reserve(call, proceed, 0 if old is None else _reserve(call))
+            flight.entry = _entry_of(value, call, receipt, warnings_before)
+            if flight.entry.receipt is None:
+                self._keep(key, flight.entry)
+        except BaseException as raised:
+            if call.expired or is_real_cancellation(raised):
+                raise
+            call.error = call.typed(raised)
+            flight.error = copy.copy(call.error)
+        else:
+            call.cache_hit = False
+            return value
+        finally:
+            if self._flights.get(key) is flight:
+                del self._flights[key]
+            flight.landed.set()
+        # No local name for the error: its traceback holds this frame, and the two would wait for the garbage collector.
+        return _instead(call.error, old, call)
+
+    def _keep(self, key: Key, entry: _CachedAnswer) -> None:
+        self._forget(key)
+        if entry.size > self.options.max_bytes:
+            return
+        self._entries[key] = entry
+        self._bytes += entry.size
+        while len(self._entries) > self.options.max_entries or self._bytes > self.options.max_bytes:
+            self._forget(next(iter(self._entries)))
+
+    def _forget(self, key: Key) -> None:
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._bytes -= entry.size
+
+    def _entry(self, key: Key) -> _CachedAnswer | None:
+        """Return what is kept under a key and not too old to be of any use, as the one used last."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        if _age(entry) >= self.options.ttl_s + self.options.stale_s:
+            self._forget(key)
+            return None
+        self._entries[key] = self._entries.pop(key)
+        return entry
+
+
+_caches: WeakKeyDictionary[CalledOperation, _Cache] = WeakKeyDictionary()
+"""By operation, so that a reload of the recovery configuration keeps what is cached."""
+
+
+async def _landed(flight: _Flight, call: Call) -> None:
+    """Wait for the first call, for half of the time that is left."""
+    remaining_s = call.remaining_s()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(None if remaining_s is None else remaining_s / 2):
+            await flight.landed.wait()
+
+
+def _entry_of(value: Any, call: Call, receipt: RecoveryReceipt | None, warnings_before: int) -> _CachedAnswer:
+    """Return an answer with its facts; `receipt` and `warnings_before` are those from before the run."""
+    inner = call.receipt if call.receipt is not receipt else None
+    is_other = inner is not None and (inner.degraded or bool(inner.changed))
+    warnings = tuple((call.warnings or [])[warnings_before:])
+    size = len(dumps(value))
+    return _CachedAnswer(_own(value), _now(), call.documents_processed, warnings, size, inner if is_other else None)
+
+
+def _instead(error: ToolError, old: _CachedAnswer | None, call: Call) -> Any:
+    """Return the old answer in the error's place, or raise the error."""
+    if old is None or error.retry != "after_delay":
+        note_recovery(call, StaleCache.name, "skipped", error)
+        try:
+            raise error
+        finally:
+            del error  # as above
+    said = f"An answer from {_age(old):.0f} seconds ago, because of {error.code}"
+    note_recovery(call, StaleCache.name, "recovered", error)
+    call.recovered(RecoveryReceipt(StaleCache.name, said, call.attempt, {}, degraded=True))
+    return _served(old, call)
+
+
+def _reserve(call: Call) -> float:
+    """Return what it takes to serve an old answer, in seconds: hardly anything, though a busy loop is late."""
+    return min(_RESERVE_AT_MOST_S, (call.bound.timeout_s or 0.0) * _RESERVE_RATIO)
+
+
+def _key(call: Call) -> Key | None:
+    """Return what equal calls have in common; None for a call that cannot be compared."""
+    if call.handler is not None:
+        return None
+    tree, _, is_faithful = encode_and_tell(call.arguments)
+    arguments = json.dumps(tree, sort_keys=True) if is_faithful else ""
+    return (call.principal, call.session_id, arguments) if 0 < len(arguments) <= _KEY_AT_MOST else None
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _age(entry: _CachedAnswer) -> float:
+    return _now() - entry.at
+
+
+def _served(entry: _CachedAnswer, call: Call) -> Any:
+    """Return an entry's value as the answer of a call, with the facts that go with it."""
+    call.cache_hit = True
+    call.documents_processed = entry.documents_processed
+    if entry.receipt is not None:
+        call.recovered(replace(entry.receipt, attempts=call.attempt))
+    for warning in entry.warnings:
+        call.warn(warning)
+    return _own(entry.value)
+
+
+def _own(value: Any) -> Any:
+    """Return a value that may be changed without changing the one in the cache."""
+    if isinstance(value, _SHARED):
+        return value
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # noqa: BLE001 - what cannot be copied (a stream, a lock) is shared rather than lost
+        return value

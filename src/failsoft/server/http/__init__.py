@@ -1,0 +1,1 @@
+"""The ASGI application: `/mcp`, `/metrics`, probes, access."""

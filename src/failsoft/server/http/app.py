@@ -1,0 +1,98 @@
+"""ASGI app: MCP over streamable HTTP, metrics, health probes and a status page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
+from mcp.server.auth.provider import TokenVerifier
+from mcp.server.auth.settings import AuthSettings
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Route
+
+from failsoft.server.assembly import Assembly, assemble
+from failsoft.server.http.access import authentication, chosen_verifier, transport_security
+from failsoft.server.http.gate import AdmissionMiddleware
+from failsoft.server.http.metrics_route import MetricsEndpoint
+from failsoft.server.http.probes import probe_routes
+from failsoft.server.http.status import status_routes
+from failsoft.server.registry import Tools
+
+__all__ = ["MCP_PATH", "asgi_app", "build_app"]
+
+MCP_PATH = "/mcp"
+
+
+def asgi_app(
+    tools: Tools,
+    *,
+    name: str | None = None,
+    version: str | None = None,
+    instructions: str | None = None,
+    host: str = "127.0.0.1",
+    allowed_hosts: Sequence[str] | None = None,
+    token_verifier: TokenVerifier | None = None,
+    auth: AuthSettings | None = None,
+) -> Starlette:
+    """Return an ASGI app that serves these tools: `/mcp /metrics /healthz /readyz /status.json /`.
+
+    Run it with one process or several; it keeps no state between requests. The ASGI server does the listening, so an
+    exposed address without a token is not refused here; `failsoft.serve` refuses it.
+
+    Args:
+        tools: Toolsets, their classes, or a function that returns either.
+        name: What the server calls itself; by default the name of its only toolset, else `failsoft`.
+        version: The version that it reports; by default that of the package that the tools are from.
+        instructions: What it tells clients about itself; by default the `introduction` of each toolset.
+        host: Where it will listen, for the Host check.
+        allowed_hosts: Further Host headers to accept; by default `FAILSOFT_ALLOWED_HOSTS`.
+        token_verifier: Checks bearer tokens on `/mcp` and `/metrics`; by default one for `FAILSOFT_AUTH_TOKEN(S)`.
+        auth: OAuth settings of the SDK, for a protected resource; they go with a token verifier.
+
+    Raises:
+        CONFIG_ERROR: Two tools have one name, something given is no toolset, or OAuth settings have no verifier.
+    """
+    assembly = assemble(tools, name=name, version=version, instructions=instructions)
+    return build_app(assembly, host=host, allowed_hosts=allowed_hosts, token_verifier=token_verifier, auth=auth)
+
+
+def build_app(
+    assembly: Assembly,
+    *,
+    host: str,
+    allowed_hosts: Sequence[str] | None = None,
+    token_verifier: TokenVerifier | None = None,
+    auth: AuthSettings | None = None,
+) -> Starlette:
+    """Return the ASGI app of an assembled server. The arguments are those of `asgi_app`."""
+    settings = assembly.settings
+    verifier = chosen_verifier(token_verifier, settings, auth=auth)
+    security = transport_security(host, settings.allowed_hosts if allowed_hosts is None else allowed_hosts)
+    app = assembly.server.streamable_http_app(
+        streamable_http_path=MCP_PATH,
+        stateless_http=True,
+        max_request_body_size=settings.max_request_bytes,
+        transport_security=security,
+        auth=auth,
+        token_verifier=verifier,
+        custom_starlette_routes=[
+            Route("/metrics", _guarded(MetricsEndpoint(assembly.tools), verifier, auth)),
+            *probe_routes(assembly.lifecycle),
+            *status_routes(assembly, mcp_path=MCP_PATH, has_token=verifier is not None),
+        ],
+    )
+    # The SDK reads tokens only with OAuth settings; for plain tokens its middleware is added here.
+    app.user_middleware[:0] = [
+        Middleware(AdmissionMiddleware, security=security, lifecycle=assembly.lifecycle, mcp_path=MCP_PATH),
+        *(authentication(verifier) if verifier is not None and auth is None else ()),
+    ]
+    app.state.assembly = assembly
+    app.state.has_token = verifier is not None
+    return app
+
+
+def _guarded(endpoint: Any, verifier: TokenVerifier | None, auth: AuthSettings | None) -> Any:
+    scopes = (auth.required_scopes or []) if auth is not None else []
+    return endpoint if verifier is None else RequireAuthMiddleware(endpoint, scopes)

@@ -1,0 +1,128 @@
+"""Outermost ASGI middleware: Host check for every route, drain responses, count of requests in flight."""
+
+from __future__ import annotations
+
+import anyio
+from loguru import logger
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
+
+__all__ = ["AdmissionMiddleware"]
+
+_ONCE = (b"host", b"authorization", b"origin")
+"""Headers that decide about access; a request with two of one is refused."""
+_HOST_NAMES = frozenset({b"host", b"origin"})
+
+_CLOSING_S = 5.0
+_RETRY_AFTER_S = 5
+"""The `Retry-After` of a draining server, in seconds."""
+_ALWAYS_OPEN = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Paths that are served while the server drains."""
+
+
+class AdmissionMiddleware:
+    """Checks the Host header and counts calls until their response has been written.
+
+    The SDK checks the Host on its own route, so that route is not checked twice.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, security: TransportSecuritySettings, lifecycle: Lifecycle, mcp_path: str
+    ) -> None:
+        self._app = app
+        self._security = TransportSecurityMiddleware(security)
+        self._lifecycle = lifecycle
+        self._mcp_path = mcp_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or refuse it with 400, 421 or 403."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        names = [name for name, _ in scope["headers"]]
+        if any(names.count(name) > 1 for name in _ONCE):  # a proxy may have checked another one than is checked here
+            await JSONResponse({"error": "a header is repeated"}, 400)(scope, receive, send)
+            return
+        scope["headers"] = [_with_lower_case_host(*header) for header in scope["headers"]]
+        outgoing = _Outgoing(send, self._lifecycle)
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if self._lifecycle.is_ending and path not in _ALWAYS_OPEN:
+            await _draining_response()(scope, receive, outgoing)
+        else:
+            await self._serve(scope, receive, outgoing)
+            await outgoing.complete()
+        if outgoing.is_refused:
+            await _await_disconnect(receive)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"].removeprefix(scope.get("root_path", "")) != self._mcp_path:
+            refusal = await self._security.validate_request(Request(scope))
+            await (refusal or self._app)(scope, receive, send)
+        elif scope["method"] != "POST":
+            # Older clients hold a GET stream open indefinitely; draining must not wait for it.
+            await self._app(scope, receive, send)
+        else:
+            scope[ADMITTED] = self._lifecycle.is_ready  # a request that arrived before the drain is still served
+            self._lifecycle.enter()
+            try:
+                await self._app(scope, receive, send)
+            except ClientDisconnect:
+                logger.debug("A client left before all of its request had come")
+            finally:
+                self._lifecycle.leave()
+
+
+def _draining_response() -> JSONResponse:
+    """Return the 503 of a draining server; a proxy can send the request to another replica."""
+    headers = {"retry-after": str(_RETRY_AFTER_S), "connection": "close", "cache-control": "no-store"}
+    return JSONResponse({"status": "draining"}, 503, headers=headers)
+
+
+def _with_lower_case_host(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """Return the header with its value in lower case if it names a host; host names ignore case."""
+    return name, value.lower() if name in _HOST_NAMES else value
+
+
+class _Outgoing:
+    """`send` that tolerates a response the ASGI server has already sent.
+
+    The ASGI server itself responds to a truncated or unreadable body. A second response from the app is then a
+    protocol error for the server; it is dropped here, as after a disconnect.
+    """
+
+    def __init__(self, send: Send, lifecycle: Lifecycle) -> None:
+        self._send = send
+        self._lifecycle = lifecycle
+        self.is_refused = False
+        self._is_begun = self._is_complete = False
+
+    async def complete(self) -> None:
+        """End the response of a server that ends: the SDK leaves idle streams without their end."""
+        if self._is_begun and not self._is_complete and self._lifecycle.is_ending:
+            await self({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def __call__(self, message: Message) -> None:
+        self._is_begun = True
+        self._is_complete = message["type"] == "http.response.body" and not message.get("more_body", False)
+        if message["type"] == "http.response.start" and self._lifecycle.is_ending:
+            # Makes the client open a new connection, which reaches another replica.
+            others = [(name, value) for name, value in message.get("headers", ()) if name.lower() != b"connection"]
+            message = {**message, "headers": [*others, (b"connection", b"close")]}
+        try:
+            await self._send(message)
+        except RuntimeError:  # messages in an order that ASGI forbids: a mistake in this app
+            raise
+        except Exception as refused:  # noqa: BLE001 - each server has its own type for this
+            self.is_refused = True
+            logger.debug("An answer was not sent, for its connection is over: {reason}", reason=type(refused).__name__)
+
+
+async def _await_disconnect(receive: Receive) -> None:
+    """Wait until the connection has closed; returning earlier looks to the server like a missing response."""
+    with anyio.move_on_after(_CLOSING_S):
+        while (await receive())["type"] != "http.disconnect":
+            pass

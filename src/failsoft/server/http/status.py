@@ -1,0 +1,88 @@
+"""Status page (`/`) and the same data as JSON (`/status.json`)."""
+
+from __future__ import annotations
+
+import html
+import time
+from typing import Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse
+from starlette.routing import Route
+
+from failsoft.server.assembly import Assembly
+
+__all__ = ["status_routes"]
+
+_HEADERS = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{name}</title>
+<style>
+  body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 48rem; margin: 3rem auto; padding: 0 1rem; }}
+  dt {{ font-family: ui-monospace, monospace; font-weight: 600; margin-top: .75rem; }}
+  dd {{ margin: 0; }}
+  @media (prefers-color-scheme: dark) {{ body {{ background: #16181d; color: #e6e6e6; }} a {{ color: #8ab4f8; }} }}
+</style>
+<h1>{name}</h1>
+<p>An MCP server at <code>{mcp_path}</code>. It is <strong>{phase}</strong>. Version {version}.</p>
+<p><a href="status.json">Status</a> · <a href="metrics">Metrics</a> · <a href="healthz">Alive?</a> ·
+<a href="readyz">Ready?</a></p>
+<dl>
+{tools}
+</dl>
+</html>
+"""
+
+
+def status_routes(assembly: Assembly, *, mcp_path: str, has_token: bool) -> list[Route]:
+    """Return the two routes. With a token set, they list tools only to requests that send it."""
+    started = time.monotonic()
+
+    def may_see_tools(request: Request) -> bool:
+        return not has_token or isinstance(request.scope.get("user"), AuthenticatedUser)
+
+    async def status(request: Request) -> JSONResponse:
+        facts: dict[str, Any] = {
+            "name": assembly.name,
+            "version": assembly.version,
+            "status": assembly.lifecycle.phase,
+            "uptime_s": round(time.monotonic() - started, 3),
+            "in_flight": assembly.lifecycle.in_flight,
+        }
+        if may_see_tools(request):
+            facts["tools"] = [
+                {"name": bound.name, "toolset": bound.tool_name, "read_only": bound.read_only}
+                for bound in assembly.toolbox
+            ]
+        return JSONResponse(facts, headers=_HEADERS)
+
+    async def page(request: Request) -> HTMLResponse:
+        return HTMLResponse(
+            _PAGE.format(
+                name=html.escape(assembly.name),
+                version=html.escape(assembly.version),
+                phase=assembly.lifecycle.phase,
+                mcp_path=html.escape(mcp_path),
+                tools=_listed(assembly) if may_see_tools(request) else "",
+            ),
+            headers=_HEADERS,
+        )
+
+    return [Route("/", page), Route("/status.json", status)]
+
+
+def _listed(assembly: Assembly) -> str:
+    return "\n".join(
+        f"<dt>{html.escape(bound.name)}</dt><dd>{html.escape(bound.description.partition(chr(10))[0])}</dd>"
+        for bound in assembly.toolbox
+    )

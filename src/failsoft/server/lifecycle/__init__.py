@@ -1,0 +1,1 @@
+"""Start-up, shutdown and reloading of a served toolset."""

@@ -1,0 +1,236 @@
+"""Server lifecycle: all-or-nothing start-up of toolsets, draining, orderly shutdown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack, asynccontextmanager
+from typing import Any, Literal, TypeAlias
+
+import anyio
+from loguru import logger
+
+from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.errors import BootstrapFailure, InitializationError, ToolError
+from failsoft.framework.services.state import StateStore
+from failsoft.framework.standalone.system_error import SystemErrorFactory
+from failsoft.framework.tool.base import BaseTool
+from failsoft.server.lifecycle.audit_start import open_audit_logs
+from failsoft.server.lifecycle.reloading import reload_on_change
+from failsoft.server.lifecycle.self_audit import require_sound
+
+__all__ = ["ADMITTED", "Lifecycle", "Phase"]
+
+ADMITTED = "failsoft.admitted"
+"""Key in an ASGI scope: whether the server was ready when the request arrived."""
+Phase: TypeAlias = Literal["starting", "ready", "draining", "stopped"]
+
+
+_CANCELLATION_S = 1.0
+"""Time for a cancelled call to return its failure, in seconds."""
+
+
+class Lifecycle:
+    """Starts and stops the toolsets of one server, and tracks its readiness.
+
+    An in-memory server is entered once for each client, so entries are counted: the first one starts the toolsets,
+    the last exit stops them.
+
+    Args:
+        tools: In the order in which they are started; they are stopped in the reverse order.
+        shutdown_limit_s: How long one toolset may take to shut down, in seconds.
+    """
+
+    def __init__(self, tools: Sequence[BaseTool], *, shutdown_limit_s: float) -> None:
+        self._tools = tuple(tools)
+        self._shutdown_limit_s = shutdown_limit_s
+        self._entries = 0
+        self._lock = asyncio.Lock()
+        self._watching = ExitStack()
+        self._emptied: anyio.Event | None = None
+        self._hurried = False
+        self._calls: set[asyncio.Task[Any] | None] = set()
+        self._cut_off: set[asyncio.Task[Any] | None] = set()
+        self.phase: Phase = "starting"
+        self.in_flight = 0
+        self.failure: ToolError | None = None
+        """Why the toolsets could not start; some servers swallow the exception."""
+
+    @asynccontextmanager
+    async def running(self, _server: Any = None) -> AsyncIterator[Lifecycle]:
+        """Run the toolsets while the block lasts: the lifespan of an SDK server.
+
+        Raises:
+            INIT_ERROR: A toolset failed to start. Those that had started are stopped again.
+            BOOTSTRAP_FAILURE: A governed toolset failed to start.
+            SELF_AUDIT_FAILURE: Governed toolsets do not pass their audit; nothing was started.
+        """
+        async with self._lock:
+            if self._entries == 0:
+                await self._start()
+                self._watching.enter_context(reload_on_change(self._tools))
+            self._entries += 1
+        try:
+            yield self
+        finally:
+            # Shield the shutdown: under cancellation every await would raise at once.
+            with anyio.CancelScope(shield=True):
+                async with self._lock:
+                    self._entries -= 1
+                    if self._entries == 0:
+                        self._watching.close()
+                        self.phase = "stopped"
+                        await self._end_detached()
+                        await self._stop(self._tools)
+                        await self._close_states()
+
+    async def _start(self) -> None:
+        self.phase, self.failure = "starting", None
+        try:
+            for state in self._states():
+                await state.check()
+            if any(tool.governed for tool in self._tools):
+                await asyncio.to_thread(require_sound, self._tools)
+        except ToolError as failure:
+            self.phase, self.failure = "stopped", failure
+            raise
+        await open_audit_logs(self._tools)
+        started: list[BaseTool] = []
+        for tool in self._tools:
+            try:
+                await tool.start()
+            except BaseException as error:
+                with anyio.CancelScope(shield=True):
+                    await self._stop(started)
+                self.phase = "stopped"
+                if is_real_cancellation(error):
+                    raise
+                self.failure = _not_started(tool, error)
+                raise self.failure from error
+            started.append(tool)
+        self.phase = "ready"
+
+    async def _stop(self, tools: Sequence[BaseTool]) -> None:
+        for tool in reversed(tools):
+            try:
+                with anyio.fail_after(self._shutdown_limit_s):
+                    await tool.stop()
+            except BaseException as error:
+                if is_real_cancellation(error):
+                    raise
+                logger.opt(exception=error).error("The toolset '{}' did not shut down cleanly", tool.name)
+
+    async def _close_states(self) -> None:
+        """Close the state stores of the toolsets, each once."""
+        for state in self._states():
+            try:
+                with anyio.fail_after(self._shutdown_limit_s):
+                    await state.close()
+            except BaseException as error:
+                if is_real_cancellation(error):
+                    raise
+                logger.opt(exception=error).error("The state store did not close cleanly")
+
+    def _states(self) -> list[StateStore]:
+        return list({id(tool.runtime.state): tool.runtime.state for tool in self._tools}.values())
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether calls are accepted: the toolsets have started, and the server is not draining."""
+        return self.phase == "ready"
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the server is draining or has stopped."""
+        return self.phase in {"draining", "stopped"}
+
+    def drain(self) -> None:
+        """Accept no new calls; those in flight continue."""
+        if self.phase == "ready":
+            self.phase = "draining"
+
+    def enter(self) -> None:
+        """Count a request as in flight; transports call this when a request has been read."""
+        self.in_flight += 1
+
+    def leave(self) -> None:
+        """Count a request as finished; transports call this when the response has been written."""
+        self.in_flight -= 1
+        if self.in_flight == 0 and self._emptied is not None:
+            self._emptied.set()
+
+    def begin(self) -> asyncio.Task[Any] | None:
+        """Register the current task as running a tool; return it, for `was_cut_off` and `end`."""
+        task = asyncio.current_task()
+        self._calls.add(task)
+        return task
+
+    def end(self, task: asyncio.Task[Any] | None) -> None:
+        """Unregister the task."""
+        self._calls.discard(task)
+
+    def was_cut_off(self, task: asyncio.Task[Any] | None) -> bool:
+        """Return whether `finish` cancelled the task; the cancellation then counts as handled (`uncancel`)."""
+        if task is None or task not in self._cut_off:
+            return False
+        self._cut_off.discard(task)
+        task.uncancel()
+        return True
+
+    async def finish(self, grace_s: float) -> None:
+        """Wait for requests in flight and detached keyed calls; cancel those that exceed `grace_s`.
+
+        A keyed call that is cancelled is recorded as interrupted, so that another process can resume it.
+        """
+        until = asyncio.get_running_loop().time() + grace_s
+        await self._idle(grace_s, or_hurried=True)
+        await self._detached_over(0.0 if self._hurried else until - asyncio.get_running_loop().time())
+        under_way = self._detached()
+        if not self.in_flight and not under_way:
+            return
+        # A request that awaits a keyed call is not cancelled itself: it returns that call's response.
+        waiting = {task for tool in self._tools for task in tool.runtime.detached.waiting}
+        self._cut_off |= under_way | (self._calls - waiting)
+        for task in self._cut_off:
+            if task is not None:
+                task.cancel()
+        await self._detached_over(_CANCELLATION_S)
+        await self._idle(_CANCELLATION_S)
+
+    async def _end_detached(self) -> None:
+        """Wait for detached keyed calls before their toolset stops; cancel those that take too long."""
+        await self._detached_over(self._shutdown_limit_s)
+        under_way = self._detached()
+        self._cut_off |= under_way
+        for task in under_way:
+            if task is not None:
+                task.cancel()
+        await self._detached_over(_CANCELLATION_S)
+
+    def _detached(self) -> set[asyncio.Task[Any] | None]:
+        return {task for tool in self._tools for task in tool.runtime.detached.tasks}
+
+    async def _detached_over(self, limit_s: float) -> None:
+        tasks = [task for task in self._detached() if task is not None]
+        if tasks and limit_s > 0:
+            await asyncio.wait(tasks, timeout=limit_s)
+
+    async def _idle(self, limit_s: float, *, or_hurried: bool = False) -> None:
+        if self.in_flight == 0 or (or_hurried and self._hurried):
+            return
+        self._emptied = anyio.Event()
+        with anyio.move_on_after(limit_s):
+            await self._emptied.wait()
+
+    def hurry(self) -> None:
+        """Skip the shutdown grace period."""
+        self._hurried = True
+        if self._emptied is not None:
+            self._emptied.set()
+
+
+def _not_started(tool: BaseTool, error: BaseException) -> ToolError:
+    if not tool.governed:
+        return InitializationError(component=f"toolset '{tool.name}'")
+    sentence = f"The server could not be set up: the toolset '{tool.name}' failed to start."
+    return SystemErrorFactory.startup_failure(BootstrapFailure.code, human_message=sentence, cause=error)

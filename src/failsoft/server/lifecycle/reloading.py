@@ -1,0 +1,99 @@
+"""Hot reload of the recovery file of a running server."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.services.threads import ThreadPool
+from failsoft.framework.tool.base import BaseTool
+from failsoft.framework.tool.runtime import Runtime
+from failsoft.server.lifecycle.signals import signals_handled
+
+__all__ = ["reload_on_change"]
+
+_POLL_INTERVAL_S = 1.0
+_HANG_UP = [getattr(signal, "SIGHUP")] if hasattr(signal, "SIGHUP") else []  # noqa: B009 - Windows has none
+
+
+@contextmanager
+def reload_on_change(tools: Iterable[BaseTool]) -> Iterator[None]:
+    """Reload the recovery of these toolsets when their file changes or at SIGHUP, while the block lasts.
+
+    Each worker process watches the file itself. Without a file nothing is watched.
+    """
+    runtimes = {id(tool.runtime): tool.runtime for tool in tools if tool.runtime.settings.recovery_file is not None}
+    if not runtimes:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    watch = _RecoveryFileWatch(list(runtimes.values()))
+    task = loop.create_task(watch.run())
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(watch.hang_up)
+
+    try:
+        with signals_handled(handle, _HANG_UP):
+            yield
+    finally:
+        task.cancel()
+
+
+class _RecoveryFileWatch:
+    """Polls the files once a second, which works on every file system, in containers too.
+
+    The files are looked at and read in a thread: a mount that hangs must not block the event loop.
+    """
+
+    def __init__(self, runtimes: list[Runtime]) -> None:
+        self._runtimes = runtimes
+        self._threads = ThreadPool(limit=1)
+        self._seen = self._states()
+        self._woken = asyncio.Event()
+        self._all = False
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), _POLL_INTERVAL_S)
+            self._woken.clear()
+            before, self._seen = self._seen, await self._threads.run(self._states)
+            reload_all, self._all = self._all, False
+            for runtime, old, new in zip(self._runtimes, before, self._seen, strict=True):
+                if reload_all or (old != new and new is not None):
+                    await self._reload(runtime)
+
+    def hang_up(self) -> None:
+        """Reload all at once, changed or not."""
+        self._all = True
+        self._woken.set()
+
+    async def _reload(self, runtime: Runtime) -> None:
+        try:
+            configuration = await self._threads.run(runtime.read_configuration)
+        except ConfigurationError as error:
+            runtime.reload_recovery(error)
+        else:
+            runtime.reload_recovery(configuration)
+
+    def _states(self) -> list[tuple[int, int, int] | None]:
+        return [_state(runtime.settings.recovery_file) for runtime in self._runtimes]
+
+
+def _state(file: Path | None) -> tuple[int, int, int] | None:
+    """Return modification time, size and inode; None if there is no regular file, as during its replacement."""
+    try:
+        status = None if file is None else file.stat()
+    except OSError:
+        return None
+    if status is None or not stat.S_ISREG(status.st_mode):
+        return None
+    return (status.st_mtime_ns, status.st_size, status.st_ino)

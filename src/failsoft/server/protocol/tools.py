@@ -1,0 +1,202 @@
+"""Handlers of `tools/list` and `tools/call` for the SDK's low-level server, for all protocol versions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import mcp_types as types
+from loguru import logger
+from mcp.server import Server, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+
+from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.call.call import CallScope
+from failsoft.framework.call.ports import NullMetrics
+from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.errors import Unavailable
+from failsoft.framework.pipeline.answer_failure import answer_failure
+from failsoft.framework.text import bounded, quoted
+from failsoft.framework.tool.base import BaseTool
+from failsoft.framework.tool.bound_operation import BoundOperation
+from failsoft.framework.tool.toolbox import Toolbox
+from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
+from failsoft.server.protocol import telemetry
+from failsoft.server.protocol.caller import principal_of
+from failsoft.server.protocol.encoding import call_tool_result
+from failsoft.server.protocol.offers import OfferProtocol
+from failsoft.server.protocol.progress import Progress
+
+__all__ = ["ToolProtocol", "describe_tool"]
+
+T = TypeVar("T")
+
+_NAME_AT_MOST = 128
+_RETRY_AFTER_S = 5.0
+"""The retry delay that a draining server gives, in seconds."""
+
+
+class ToolProtocol:
+    """Handles the protocol's requests for a toolbox.
+
+    Args:
+        toolbox: The tools, in the order in which they are listed.
+        lifecycle: Tells whether calls are accepted.
+        max_response_bytes: Above this a result becomes RESULT_TOO_LARGE, text and structured content together.
+    """
+
+    def __init__(self, toolbox: Toolbox, lifecycle: Lifecycle, *, max_response_bytes: int) -> None:
+        self._toolbox = toolbox
+        self._lifecycle = lifecycle
+        self._max_response_bytes = max_response_bytes
+        self._schemas = {bound.name: bound.input_schema for bound in toolbox}
+        self._offers = OfferProtocol([tool for tool in toolbox.tools if isinstance(tool, BaseTool)], self.respond)
+        self._listed = types.ListToolsResult(tools=[describe_tool(bound) for bound in toolbox])
+
+    def server(self, name: str, *, version: str, instructions: str | None) -> Server[Lifecycle]:
+        """Return a low-level SDK server with these handlers."""
+        server: Server[Lifecycle] = Server(
+            name,
+            version=version,
+            instructions=instructions,
+            lifespan=self._lifecycle.running,
+            get_tool_input_schema=self.input_schema,
+            on_list_tools=self.list_tools,
+            on_call_tool=self.call_tool,  # type: ignore[arg-type]  # the runner accepts a dictionary as well as a model
+            **self._offers.handlers(),
+        )
+        telemetry.install(server, {id(bound.events): bound.events for bound in self._toolbox}.values())
+        return server
+
+    def input_schema(self, name: str) -> Mapping[str, Any] | None:
+        """Return the tool's input schema, or None. Without this the SDK lists all tools for every HTTP call."""
+        return self._schemas.get(name)
+
+    async def list_tools(
+        self, _ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        """Return all tools, in a fixed order.
+
+        Raises:
+            MCPError: -32602 for a cursor: there is only one page, so no cursor was issued.
+        """
+        if params is not None and params.cursor is not None:
+            raise MCPError(code=types.INVALID_PARAMS, message="Invalid cursor: the list of tools has a single page")
+        return self._listed
+
+    async def call_tool(
+        self, ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
+    ) -> dict[str, Any]:
+        """Run the tool and return the result on the wire, success and failure alike.
+
+        Raises:
+            MCPError: -32602 for a tool that does not exist, -32603 for an internal error of this module.
+        """
+        bound = self._toolbox.find(params.name)
+        if bound is None:
+            raise self._unknown(params.name)
+        return await self.respond(ctx, bound, params.arguments or {}, self._encoded, params)
+
+    async def respond(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        bound: BoundOperation[..., Any],
+        arguments: Mapping[str, Any],
+        encode: Callable[[ToolResponse[Any]], T],
+        params: types.RequestParams | None = None,
+    ) -> T:
+        """Run an operation for a request and return its response, encoded for the protocol.
+
+        Raises:
+            MCPError: As `encode` raises it, or -32603 for an internal error of this module.
+        """
+        progress = Progress(ctx.session)
+        task = self._lifecycle.begin()
+        scope = self._scope(ctx, params, progress)
+        try:
+            if self._lifecycle.is_ready or _was_admitted(ctx.request):
+                response: ToolResponse[Any] = await bound.call(arguments, scope)
+            else:
+                response = await answer_failure(bound, _ending(), arguments, scope)
+            telemetry.describe_call(response)
+            return encode(response)
+        except MCPError:
+            raise
+        except BaseException as error:
+            # An exception that escapes here is sent to old clients verbatim, or stops the server.
+            if not is_real_cancellation(error):
+                raise _broken(bound, error) from None
+            if not self._lifecycle.was_cut_off(task):
+                telemetry.describe_cancelled_call()
+                raise
+            # Counted already: the call was cancelled while its response was being recorded.
+            uncounted = bound.stand_in(metrics=NullMetrics(), audit=None)
+            return encode(await answer_failure(uncounted, _ending(), arguments, scope, begun=True))
+        finally:
+            progress.over = True
+            self._lifecycle.end(task)
+
+    def _encoded(self, response: ToolResponse[Any]) -> dict[str, Any]:
+        """Return a response as the result of `tools/call`."""
+        return call_tool_result(response)
+
+    def _scope(
+        self,
+        ctx: ServerRequestContext[Any, Any],
+        params: types.RequestParams | None,  # noqa: ARG002 - for subclasses that pass more of it on
+        progress: Progress,
+    ) -> CallScope:
+        """Return the scope of a call, from the transport's request.
+
+        It has no session: tools that need one take it as an argument, since HTTP runs stateless in several processes.
+        """
+        return CallScope(
+            request_id=str(ctx.request_id),
+            principal=principal_of(ctx),
+            meta=ctx.meta or {},
+            report_progress=progress,
+            toolbox=self._toolbox,
+            max_response_bytes=self._max_response_bytes,
+            ended_by_server=lambda: _ending() if self._lifecycle.was_cut_off(asyncio.current_task()) else None,
+            # Over HTTP, and during shutdown, a cancelled request means that the connection was closed.
+            cancels=lambda: ctx.request is None and self._lifecycle.is_ready,
+        )
+
+    def _unknown(self, name: str) -> MCPError:
+        closest = self._toolbox.closest(name)
+        shown = bounded(name, _NAME_AT_MOST)
+        hint = f"; did you mean '{closest}'?" if closest else ""
+        logger.bind(code="UNKNOWN_TOOL", operation=shown).warning("A tool that does not exist was called")
+        return MCPError(
+            code=types.INVALID_PARAMS,
+            message=f"Unknown tool: {quoted(name, _NAME_AT_MOST)}{hint}",
+            data={"code": "UNKNOWN_TOOL", **({"suggestion": closest} if closest else {})},
+        )
+
+
+def _was_admitted(request: Any) -> bool:
+    """Return whether an HTTP request arrived while the server was ready."""
+    return request is not None and request.scope.get(ADMITTED, False) is True
+
+
+def _ending() -> Unavailable:
+    return Unavailable(message="The server is shutting down.", retry_after_seconds=_RETRY_AFTER_S)
+
+
+def _broken(bound: BoundOperation[..., Any], error: BaseException) -> MCPError:
+    """Return the protocol error for an internal error of this module."""
+    logger.opt(exception=error).error("The server failed while it answered a call of '{}'", bound.name)
+    return MCPError(code=types.INTERNAL_ERROR, message="Internal server error")
+
+
+def describe_tool(bound: BoundOperation[..., Any]) -> types.Tool:
+    """Return the entry of an operation in `tools/list`."""
+    return types.Tool(
+        name=bound.name,
+        title=bound.title or None,
+        description=bound.description,
+        input_schema=bound.input_schema,
+        output_schema=bound.output_schema() if bound.settings.output_schema == "on" else None,
+        annotations=types.ToolAnnotations.model_validate(bound.annotations, by_name=False, by_alias=True),
+    )

@@ -1,0 +1,57 @@
+"""Start-up checks of a server: unknown variables, and the names of dependencies."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+
+from loguru import logger
+
+from failsoft.framework.did_you_mean import is_one_edit_away
+from failsoft.framework.services.environment import PREFIX, EnvironmentSettings, unknown_variables
+from failsoft.framework.services.settings import Settings
+from failsoft.framework.tool.base import BaseTool
+from failsoft.recovery.combinations import check_shared, shared_by_dependency
+from failsoft.server.registry import find_toolsets
+
+__all__ = ["check_dependencies", "warn_of_misspelt_variables"]
+
+_SHORT = 4
+"""Minimum length of names to compare: `eu` and `us` are two dependencies."""
+
+
+def warn_of_misspelt_variables(tools: Sequence[BaseTool]) -> None:
+    """Log each `FAILSOFT_` variable that is not a setting of this server, with the closest setting.
+
+    Variables with the prefix of an installed toolset that is not served are ignored: they may be for another server.
+    """
+    models: list[type[EnvironmentSettings]] = [Settings]
+    models += [type(tool.settings) for tool in tools if isinstance(tool.settings, EnvironmentSettings)]
+    served = {tool.name for tool in tools}
+    elsewhere = tuple(f"{PREFIX}{name}_".upper() for name in find_toolsets() if name not in served)
+    for name, closest in unknown_variables(models).items():
+        if not name.upper().startswith(elsewhere):
+            meant = f"; did you mean {closest}?" if closest else ""
+            logger.warning("No setting is named {}{}", name, meant)
+
+
+def check_dependencies(tools: Sequence[BaseTool]) -> None:
+    """Reject contradicting options of a dependency, and configuration of unknown dependencies.
+
+    Two names that differ in one letter are logged, unless it is a digit: one of them may be misspelt.
+
+    Raises:
+        CONFIG_ERROR: Circuit breakers of one dependency have different options, or no operation depends on the X of a
+            section `[dependencies.X]` of the recovery configuration.
+    """
+    operations = [bound for tool in tools for bound in tool.operations.values()]
+    check_shared(operations)
+    used = sorted({dependency for bound in operations for _, dependency in shared_by_dependency(bound.in_force)})
+    for tool in tools:
+        if tool.runtime.configuration is not None:
+            tool.runtime.configuration.check_dependencies(used)
+    for one, other in itertools.combinations(used, 2):
+        is_numbered = re.sub(r"\d", "", one) == re.sub(r"\d", "", other)
+        if min(len(one), len(other)) >= _SHORT and not is_numbered and is_one_edit_away(one, other):
+            logger.warning("The dependencies '{}' and '{}' differ in one letter: is one of them misspelt?", one, other)

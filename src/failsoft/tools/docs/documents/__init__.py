@@ -1,0 +1,1 @@
+"""Reading documents: files, front matter, look-up by path."""

@@ -1,0 +1,123 @@
+"""`Document`: title, type, front matter and former paths of a page, parsed from its bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from failsoft.framework.errors import DocumentLoadError
+from failsoft.tools.docs.documents.front_matter import FrontMatter, read_front_matter
+from failsoft.tools.docs.documents.sections import heading_lines, plain_text
+from failsoft.tools.docs.suggestions.spelling import folded, without_ending
+
+__all__ = ["Document", "address", "decoded", "parse_document"]
+
+_TITLE_CHARACTERS_AT_MOST = 300
+_TYPE_CHARACTERS_AT_MOST = 64
+_HEADING_WITHIN_CHARACTERS = 20_000
+_ALIASES_AT_MOST = 100
+_INDEX_ADDRESS = re.compile(r"(?:^|/)(?:index|readme)$")
+
+
+class Document(NamedTuple):
+    """One document, parsed.
+
+    Args:
+        content: The text for readers; without the front matter, unless that could not be understood.
+        body: The text without the front matter in any case, for the index.
+        own_type: `doc_type` or `type` of the front matter, else empty; the project knows what other pages are.
+        aliases: The addresses (see `address`) that it claims besides its own.
+        sha256: Of the file's bytes.
+        front: The front matter as parsed: its fields, faults and position.
+    """
+
+    path: str
+    title: str
+    content: str
+    body: str
+    own_type: str
+    aliases: tuple[str, ...]
+    sha256: str
+    front: FrontMatter
+
+    @property
+    def front_matter(self) -> dict[str, Any]:
+        """The front matter in JSON types."""
+        return self.front.data
+
+
+def parse_document(path: str, data: bytes) -> Document:
+    """Return the document that these bytes hold.
+
+    Raises:
+        DOC_LOAD_ERROR: They are not UTF-8 text.
+    """
+    front = read_front_matter(decoded(path, data))
+    return Document(
+        path=path,
+        title=_title(front.data, front.body, path),
+        content=front.content,
+        body=front.body,
+        own_type=_doc_type(front.data),
+        aliases=_aliases(front.data),
+        sha256=hashlib.sha256(data).hexdigest(),
+        front=front,
+    )
+
+
+def decoded(path: str, data: bytes) -> str:
+    """Return the text of a document's bytes.
+
+    Raises:
+        DOC_LOAD_ERROR: They are not UTF-8 text.
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DocumentLoadError(path=path, reason=f"it is not UTF-8 text (byte {error.start})") from error
+
+
+def address(path: str) -> str:
+    """Return what a site calls the page: no outer slashes, no ending, no `index`, no case.
+
+    `/Guide/Intro/`, `guide/intro.mdx` and `guide/intro/index.md` are one address. Former paths are compared so.
+    """
+    bare = path.split("#", 1)[0].split("?", 1)[0].strip("/ ")
+    stem, ending = posixpath.splitext(bare)
+    bare = stem if ending.lower() in {".html", ".htm"} else without_ending(bare)
+    return _INDEX_ADDRESS.sub("", folded(bare))
+
+
+def _title(front: Mapping[str, Any], body: str, path: str) -> str:
+    given = front.get("title")
+    if isinstance(given, (str, int, float)) and not isinstance(given, bool) and str(given).strip():
+        title = str(given)
+    else:
+        title = _first_heading(body) or posixpath.splitext(posixpath.basename(path))[0]
+    return " ".join(title.split())[:_TITLE_CHARACTERS_AT_MOST]
+
+
+def _first_heading(body: str) -> str:
+    """Return the text of the first heading outside a code fence, or nothing."""
+    texts = (plain_text(text) for _, text, _ in heading_lines(body[:_HEADING_WITHIN_CHARACTERS]))
+    return next(filter(None, texts), "")
+
+
+def _doc_type(front: Mapping[str, Any]) -> str:
+    for name in ("doc_type", "type"):
+        value = front.get(name)
+        if isinstance(value, str) and 0 < len(value.strip()) <= _TYPE_CHARACTERS_AT_MOST:
+            return value.strip()
+    return ""
+
+
+def _aliases(front: Mapping[str, Any]) -> tuple[str, ...]:
+    claimed: list[Any] = []
+    for name in ("aliases", "redirect_from"):
+        value = front.get(name)
+        claimed += [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    addresses = (address(item) for item in claimed[:_ALIASES_AT_MOST] if isinstance(item, str))
+    return tuple(dict.fromkeys(item for item in addresses if item))

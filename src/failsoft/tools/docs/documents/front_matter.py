@@ -1,0 +1,211 @@
+"""Tolerant reader of YAML and TOML front matter: a block that cannot be parsed becomes a warning with its line.
+
+Real documentation holds invalid YAML, blocks that never end, lists where a map is expected, numbers as titles. A
+hostile block can do worse: the C parser overruns its stack on deep nesting and takes the process down, and a few
+anchors expand to gigabytes. Both are refused before they are built.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from typing import Any, Literal, NamedTuple
+
+import yaml
+
+from failsoft.framework.picklable import PicklableError
+
+__all__ = ["FrontMatter", "read_front_matter"]
+
+BLOCK_CHARACTERS_AT_MOST = 65_536
+NESTING_AT_MOST = 64
+NODES_AT_MOST = 5_000
+ALIASES_AT_MOST = 20
+"""Each alias may multiply the content before it, and merge keys (`<<`) do so while the map is built."""
+INTEGER_BITS_AT_MOST = 1024
+
+_OPENS = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*(?:\r\n|\n|\r)")
+_CLOSES = {
+    "---": re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)", re.MULTILINE),
+    "+++": re.compile(r"^\+\+\+[ \t]*(?:\r\n|\n|\r|\Z)", re.MULTILINE),
+}
+_TOML_LINE = re.compile(r"\(at line (\d+)")
+_NESTING_SIGNS = "[{-?:"
+"""Every level of YAML takes at least one of these, so counting them bounds the depth from above."""
+
+try:
+    _Loader: Any = yaml.CSafeLoader
+except AttributeError:  # a PyYAML built without libyaml: slower, otherwise the same
+    _Loader = yaml.SafeLoader
+
+
+class FrontMatter(NamedTuple):
+    """A parsed block.
+
+    Args:
+        data: The map, in JSON types; empty if there is no block or it cannot be parsed.
+        content: The text after the block; the whole text if the block cannot be parsed, so that nothing is lost.
+        body: The text after the block in either case, for headings and the search index.
+        warning: What is wrong with the block, as one sentence; empty if nothing is.
+        fault_line: The line of the document, from 1, that the warning is about; 0 without a warning.
+        kind: The language of the block; None without a block.
+        start: Where the text of the block begins, as a position in the document's text.
+        end: Where it ends.
+    """
+
+    data: dict[str, Any]
+    content: str
+    body: str
+    warning: str = ""
+    fault_line: int = 0
+    kind: Literal["yaml", "toml"] | None = None
+    start: int = 0
+    end: int = 0
+
+
+class _UnfitError(PicklableError):
+    """The block cannot be taken in; the text says why, and `line` where in it, from 0."""
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message, line)
+        self.message = message
+        self.line = line
+
+
+def read_front_matter(text: str) -> FrontMatter:
+    """Return the front matter of a document's text, and the text without it."""
+    opening = _OPENS.match(text)
+    if opening is None:
+        plain = text.removeprefix("\ufeff")
+        return FrontMatter({}, plain, plain)
+    closing = _CLOSES[opening[1]].search(text, opening.end())
+    if closing is None:
+        whole = text.removeprefix("\ufeff")
+        return FrontMatter({}, whole, whole, f"The front matter is not closed by a line '{opening[1]}'.", 1)
+    body = text[closing.end() :]
+    kind: Literal["yaml", "toml"] = "yaml" if opening[1] == "---" else "toml"
+    place = (kind, opening.end(), closing.start())
+    try:
+        load = _load_yaml if kind == "yaml" else _load_toml
+        return FrontMatter(load(text[opening.end() : closing.start()]), body, body, "", 0, *place)
+    except _UnfitError as unfit:
+        line = unfit.line + 2
+        return FrontMatter({}, text.removeprefix("\ufeff"), body, unfit.message.format(line=line), line, *place)
+
+
+def _load_toml(block: str) -> dict[str, Any]:
+    _require_short(block)
+    try:
+        return _JsonSafe().of_map(tomllib.loads(block.replace("\r\n", "\n")), 0)
+    except tomllib.TOMLDecodeError as error:
+        found = _TOML_LINE.search(str(error))
+        line = int(found[1]) - 1 if found is not None else block.count("\n")
+        msg = "The front matter is not valid TOML (line {line})."
+        raise _UnfitError(msg, line) from error
+    except (ValueError, RecursionError) as error:
+        msg = "The front matter holds a value that cannot be read, such as a date that does not exist."
+        raise _UnfitError(msg) from error
+
+
+def _require_short(block: str) -> None:
+    if len(block) > BLOCK_CHARACTERS_AT_MOST:
+        msg = f"The front matter is longer than {BLOCK_CHARACTERS_AT_MOST} characters."
+        raise _UnfitError(msg)
+
+
+def _load_yaml(block: str) -> dict[str, Any]:
+    _require_short(block)
+    try:
+        _require_tame(block)
+        data = yaml.load(block, _Loader)  # noqa: S506 - a safe loader, in C where there is one
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        msg = "The front matter is not valid YAML (line {line})." if mark else "The front matter is not valid YAML."
+        raise _UnfitError(msg, mark.line if mark is not None else 0) from error
+    except (ValueError, TypeError, OverflowError, RecursionError, AttributeError, KeyError) as error:
+        msg = "The front matter holds a value that cannot be read, such as a date that does not exist."
+        raise _UnfitError(msg) from error
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        msg = "The front matter is not a map of names to values."
+        raise _UnfitError(msg)
+    return _JsonSafe().of_map(data, 0)
+
+
+def _require_tame(block: str) -> None:
+    """Refuse nesting that would overrun the C stack, and anchors that would multiply.
+
+    Only blocks with enough signs for either are looked at: the parser's events cost as much as loading.
+    """
+    if sum(map(block.count, _NESTING_SIGNS)) < NESTING_AT_MOST and block.count("*") <= ALIASES_AT_MOST:
+        return
+    depth = aliases = 0
+    for event in yaml.parse(block, _Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.AliasEvent):
+            aliases += 1
+        if depth > NESTING_AT_MOST or aliases > ALIASES_AT_MOST:
+            msg = "The front matter is nested too deep, or repeats itself by too many aliases."
+            raise _UnfitError(msg)
+
+
+class _JsonSafe:
+    """Turns what YAML can say into what JSON can say, within a budget of nodes (anchors multiply them)."""
+
+    def __init__(self) -> None:
+        self._left = NODES_AT_MOST
+
+    def of(self, value: Any, depth: int) -> Any:
+        self._left -= 1
+        if self._left < 0 or depth > NESTING_AT_MOST:
+            msg = "The front matter expands to more than can be sent."
+            raise _UnfitError(msg)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return _encodable(value)
+        if isinstance(value, (int, float)):
+            return _number(value)
+        if isinstance(value, Mapping):
+            return self.of_map(value, depth)
+        if isinstance(value, (list, tuple, set, frozenset)):
+            return [self.of(item, depth + 1) for item in value]
+        return _scalar(value)
+
+    def of_map(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        return {_key(key): self.of(item, depth + 1) for key, item in value.items()}
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, str):
+        return _encodable(key)
+    if key is None or isinstance(key, bool):
+        return {None: "null", True: "true", False: "false"}[key]
+    return str(_number(key)) if isinstance(key, (int, float)) else str(_scalar(key))
+
+
+def _number(value: Any) -> int | float | str:
+    """Return the number, or its text where JSON has none for it (infinities) or readers choke (hundreds of digits)."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return hex(value) if value.bit_length() > INTEGER_BITS_AT_MOST else int(value)
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, (datetime, date, time)):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return _encodable(str(value))
+
+
+def _encodable(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,137 @@
+"""List the documents beneath a root, each once: under its real name if visible, else under a link's."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from failsoft.framework.errors import PermissionDenied
+from failsoft.tools.docs.documents.documents import Document, parse_document
+from failsoft.tools.docs.documents.guard import OPEN_FOLDER, DocumentRoot, SwappedError
+from failsoft.tools.docs.suggestions.spelling import (
+    DEPTH_AT_MOST,
+    PATH_CHARACTERS_AT_MOST,
+    is_document,
+    is_visible,
+)
+
+__all__ = ["LibraryEntry", "entry_of", "load_document", "walk"]
+
+
+class LibraryEntry(NamedTuple):
+    """A document's file, as the folder lists it. It was not opened.
+
+    Args:
+        path: Relative to the root.
+        changed_ns: When the file was changed last, by the operating system's own record (ctime), which no program can
+            set back.
+        size: In bytes.
+    """
+
+    path: str
+    changed_ns: int
+    size: int
+
+
+def load_document(root: DocumentRoot, names: Sequence[str]) -> Document:
+    """Return the document at the names, read from the disk now.
+
+    Raises:
+        DOC_NOT_FOUND: There is none.
+        PERMISSION_DENIED: It lies outside the root, or may not be read.
+        DOC_LOAD_ERROR: It cannot be read, or is not UTF-8.
+    """
+    return parse_document("/".join(names), root.read(names))
+
+
+def entry_of(root: DocumentRoot, path: str) -> LibraryEntry | None:
+    """Return the entry of one document as it is now, or None if there is none."""
+    try:
+        with root.place(path.split("/")) as place:
+            facts = place.facts
+    except (OSError, UnicodeEncodeError, PermissionDenied, SwappedError):
+        return None
+    return LibraryEntry(path, facts.st_ctime_ns, facts.st_size) if stat.S_ISREG(facts.st_mode) else None
+
+
+def walk(root: DocumentRoot) -> list[LibraryEntry]:
+    """Return all documents beneath the root, sorted by path. Folders that cannot be read are left out.
+
+    Raises:
+        CONFIG_ERROR: The root itself cannot be opened.
+    """
+    return _LibraryWalk(root).run()
+
+
+class _LibraryWalk:
+    """One pass over the tree. Links are resolved after all real names, so that no document is listed twice."""
+
+    def __init__(self, root: DocumentRoot) -> None:
+        self._root = root
+        self._entries: list[LibraryEntry] = []
+        self._folders: set[tuple[int, int]] = set()
+        self._files: set[tuple[int, int]] = set()
+        self._links: deque[str] = deque()
+
+    def run(self) -> list[LibraryEntry]:
+        with self._root.place(()) as place:
+            self._folder(place.folder, "", 1)
+        while self._links:
+            self._link(self._links.popleft())
+        self._entries.sort()
+        return self._entries
+
+    def _folder(self, folder: int, prefix: str, depth: int) -> None:
+        facts = os.fstat(folder)
+        identity = (facts.st_dev, facts.st_ino)
+        if identity in self._folders or depth > DEPTH_AT_MOST or len(prefix) >= PATH_CHARACTERS_AT_MOST:
+            return
+        self._folders.add(identity)
+        with os.scandir(folder) as listing:
+            for item in listing:
+                if not is_visible(item.name):
+                    continue
+                if item.is_symlink():
+                    self._links.append(prefix + item.name)
+                elif item.is_dir(follow_symlinks=False):
+                    self._subfolder(folder, item.name, f"{prefix}{item.name}/", depth + 1)
+                elif is_document(item.name):
+                    self._file(prefix + item.name, item)
+
+    def _subfolder(self, folder: int, name: str, prefix: str, depth: int) -> None:
+        try:
+            inner = os.open(name, OPEN_FOLDER, dir_fd=folder)
+        except OSError:
+            return
+        try:
+            self._folder(inner, prefix, depth)
+        except OSError:
+            return
+        finally:
+            os.close(inner)
+
+    def _file(self, path: str, item: os.DirEntry[str]) -> None:
+        try:
+            facts = item.stat(follow_symlinks=False)
+        except OSError:
+            return
+        self._note(path, facts)
+
+    def _note(self, path: str, facts: os.stat_result) -> None:
+        if stat.S_ISREG(facts.st_mode) and len(path) <= PATH_CHARACTERS_AT_MOST:
+            self._files.add((facts.st_dev, facts.st_ino))
+            self._entries.append(LibraryEntry(path, facts.st_ctime_ns, facts.st_size))
+
+    def _link(self, path: str) -> None:
+        names = path.split("/")
+        try:
+            with self._root.place(names) as place:
+                if stat.S_ISDIR(place.facts.st_mode):
+                    self._subfolder(place.folder, place.name, f"{path}/", len(names) + 1)
+                elif is_document(path) and (place.facts.st_dev, place.facts.st_ino) not in self._files:
+                    self._note(path, place.facts)
+        except (OSError, UnicodeEncodeError, PermissionDenied, SwappedError):
+            return

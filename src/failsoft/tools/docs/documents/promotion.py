@@ -1,0 +1,104 @@
+"""The promotion level of a document, written as one line of its front matter."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import yaml
+
+from failsoft.framework.errors.violations import Violation
+from failsoft.tools.docs.documents.front_matter import FrontMatter, read_front_matter
+from failsoft.tools.docs.errors import SchemaValidationFailed
+
+__all__ = ["LEVEL_KEYS", "with_level"]
+
+LEVEL_KEYS = ("promotion_level", "level")
+"""Front matter fields that hold a level; the first is written where a page has neither."""
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_WORDS_OF_YAML = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+_TOML_VALUE = r"[ \t]*=[ \t]*)(\"[^\"\r\n]*\"|'[^'\r\n]*')"
+
+
+def with_level(path: str, text: str, level: str, levels: Sequence[str]) -> str:
+    """Return the text of a document with this level in its front matter; every other character stays as it is.
+
+    Args:
+        path: The document, for messages.
+        text: All its text.
+        level: The level to write.
+        levels: All levels: a `level` of another kind in the front matter is left alone.
+
+    Raises:
+        SCHEMA_VALIDATION_FAILED: The front matter is broken, or in a form that a line cannot be written into.
+    """
+    front = read_front_matter(text)
+    if front.warning:
+        raise _refused(path, front.warning, front.fault_line)
+    key = next((name for name in LEVEL_KEYS if _is_level(front.data.get(name), levels)), None)
+    if key is None and LEVEL_KEYS[0] in front.data:
+        key = LEVEL_KEYS[0]
+    write: Callable[..., str | None] = {"yaml": _in_yaml, "toml": _in_toml, None: _as_new_block}[front.kind]
+    written = write(text, front, key, level)
+    if written is None or not _is_only_change(front, written, key or LEVEL_KEYS[0], level):
+        raise _refused(path, "The front matter has a form that the level cannot be written into as a line.", 1)
+    return written
+
+
+def _is_level(value: Any, levels: Sequence[str]) -> bool:
+    return isinstance(value, str) and value in levels
+
+
+def _as_new_block(text: str, _front: FrontMatter, _key: str | None, level: str) -> str:
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    end = _newline(text)
+    return f"{mark}---{end}{LEVEL_KEYS[0]}: {_yaml_text(level)}{end}---{end}{text.removeprefix(mark)}"
+
+
+def _in_yaml(text: str, front: FrontMatter, key: str | None, level: str) -> str | None:
+    block = text[front.start : front.end]
+    root: Any = yaml.compose(block, yaml.SafeLoader)
+    if root is not None and (not isinstance(root, yaml.MappingNode) or root.flow_style):
+        return None
+    if key is None or root is None:
+        indent = " " * (root.start_mark.column if root is not None else 0)
+        line = f"{indent}{LEVEL_KEYS[0]}: {_yaml_text(level)}{_newline(text)}"
+        return text[: front.end] + line + text[front.end :]
+    name, value = next(pair for pair in reversed(root.value) if pair[0].value == key)
+    begin, end = front.start + value.start_mark.index, front.start + value.end_mark.index
+    if value.start_mark.line != value.end_mark.line or value.start_mark.line != name.end_mark.line:
+        return None
+    space = "" if begin > 0 and text[begin - 1] in " \t" else " "
+    return text[:begin] + space + _yaml_text(level) + text[end:]
+
+
+def _in_toml(text: str, front: FrontMatter, key: str | None, level: str) -> str | None:
+    written = json.dumps(level, ensure_ascii=False)
+    if key is None:
+        line = f"{LEVEL_KEYS[0]} = {written}{_newline(text)}"
+        return text[: front.start] + line + text[front.start :]
+    pattern = re.compile(rf"^([ \t]*{key}{_TOML_VALUE}", re.MULTILINE)
+    match = pattern.search(text, front.start, front.end)
+    return None if match is None else text[: match.start(2)] + written + text[match.end(2) :]
+
+
+def _is_only_change(before: FrontMatter, text: str, key: str, level: str) -> bool:
+    after = read_front_matter(text)
+    return after.body == before.body and after.data == {**before.data, key: level}
+
+
+def _yaml_text(level: str) -> str:
+    is_plain = _PLAIN.fullmatch(level) is not None and level.lower() not in _WORDS_OF_YAML
+    return level if is_plain else json.dumps(level, ensure_ascii=False)
+
+
+def _newline(text: str) -> str:
+    end = text.find("\n")
+    return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
+
+
+def _refused(path: str, message: str, line: int) -> SchemaValidationFailed:
+    fault = Violation(path="", reason="format", message=message, line=line)
+    return SchemaValidationFailed(path=path, errors=(message,), violations=[fault])

@@ -1,0 +1,117 @@
+"""Sections of a page by the anchors that GitHub gives its headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+__all__ = ["Heading", "anchors", "heading_lines", "headings", "plain_text", "section"]
+
+_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+_ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_NOT_A_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>][ \t]|\d{1,9}[.)][ \t]|\|)|[ \t]*$| {4}|\t")
+# Linear in a line however long: no part of a pattern scans across a place where the pattern may begin.
+_TARGET = r"\([^()]*+(?:\([^()]*+\)[^()]*+)?\)"
+_IMAGE = re.compile(rf"!\[[^\[\]]*+\]{_TARGET}")
+_LINK = re.compile(rf"\[([^\[\]]*+)\](?:{_TARGET}|\[[^\[\]]*+\])")
+_TAG = re.compile(r"</?[A-Za-z][^<>]*+>")
+_NOT_IN_SLUG = re.compile(r"[^\w\- ]")
+
+
+class Heading(NamedTuple):
+    """A heading: its level from 1 to 6, its anchor, and where its line begins in the text."""
+
+    level: int
+    anchor: str
+    start: int
+
+
+def headings(content: str) -> list[Heading]:
+    """Return the headings outside code fences, in order; anchors are GitHub's slugs, repeated ones numbered."""
+    taken: dict[str, int] = {}
+    found: list[Heading] = []
+    for level, text, start in heading_lines(content):
+        slug = _explicit(text) or _slug(text)
+        count = taken.get(slug)
+        anchor = slug
+        if count is not None:
+            anchor = f"{slug}-{count + 1}"
+            while anchor in taken:
+                count += 1
+                anchor = f"{slug}-{count + 1}"
+            taken[slug] = count + 1
+        taken.setdefault(anchor, 0)
+        found.append(Heading(level, anchor, start))
+    return found
+
+
+def section(content: str, anchor: str) -> str | None:
+    """Return the text from a heading up to the next one of its level or above; None if no heading has the anchor."""
+    known = headings(content)
+    wanted = anchor.casefold()
+    for position, heading in enumerate(known):
+        if heading.anchor.casefold() == wanted:
+            after = (other.start for other in known[position + 1 :] if other.level <= heading.level)
+            return content[heading.start : next(after, len(content))]
+    return None
+
+
+def anchors(content: str) -> list[str]:
+    """Return the anchors of a page, in order."""
+    return [heading.anchor for heading in headings(content)]
+
+
+def plain_text(text: str) -> str:
+    """Return the text of a heading without links, images, an anchor of its own, and marks of code and emphasis."""
+    own = _explicit(text)
+    bare = text.removesuffix(f"{{#{own}}}") if own else text
+    return _LINK.sub(r"\1", _IMAGE.sub("", bare)).replace("`", "").replace("**", "").strip()
+
+
+def heading_lines(content: str) -> Iterator[tuple[int, str, int]]:
+    """Yield level, text and position of each heading."""
+    fence, before, position, before_at = "", "", 0, 0
+    for line in content.splitlines(keepends=True):
+        bare = line.rstrip("\r\n")
+        mark = _FENCE.match(bare)
+        if mark is not None:
+            if not fence:
+                fence = mark[1]
+            elif mark[1].startswith(fence):
+                fence = ""
+            before = ""
+        elif not fence:
+            atx, setext = _ATX.match(bare), _SETEXT.match(bare)
+            if atx is not None:
+                yield len(atx[1]), _without_closing(bare[atx.end() :]), position
+                before = ""
+            elif setext is not None and before:
+                yield (1 if setext[1][0] == "=" else 2), before.strip(), before_at
+                before = ""
+            else:
+                before, before_at = ("" if _NOT_A_PARAGRAPH.match(bare) else bare), position
+        position += len(line)
+
+
+def _without_closing(text: str) -> str:
+    """Return the text of a heading without the marks that may close it, as in `# Heading #`."""
+    text = text.strip(" \t")
+    bare = text.rstrip("#")
+    return bare.rstrip(" \t") if bare != text and bare[-1:] in {"", " ", "\t"} else text
+
+
+def _explicit(text: str) -> str:
+    """Return the anchor that a heading gives itself, as in `# Heading {#anchor}`; empty if it gives none."""
+    if not text.endswith("}"):
+        return ""
+    anchor = text[text.rfind("{#") + 2 : -1] if "{#" in text else ""
+    return "" if "}" in anchor or any(map(str.isspace, anchor)) else anchor
+
+
+def _slug(text: str) -> str:
+    """Return GitHub's anchor of a heading's text."""
+    plain = _LINK.sub(r"\1", _IMAGE.sub("", text))
+    plain = _TAG.sub("", plain).replace("`", "").strip().lower()
+    return _NOT_IN_SLUG.sub("", plain).replace(" ", "-")

@@ -1,0 +1,1 @@
+"""Documentation projects: config.json, document types, activation."""

@@ -1,0 +1,1 @@
+"""The full-text index and the queries over it."""

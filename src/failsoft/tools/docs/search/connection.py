@@ -1,0 +1,181 @@
+"""What the index needs of its storage: connections, locks, full text and vectors, whatever the database."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from failsoft.framework.picklable import PicklableError
+
+__all__ = ["LAST_CHARACTER", "ConnectionPool", "IndexConnection", "IndexStore", "LostStoreError", "Scope", "ScoredRow"]
+
+LAST_CHARACTER = "\U0010ffff"
+"""Behind a prefix: the end of the range of all texts that begin with it."""
+_IDLE_AT_MOST = 4
+
+
+class LostStoreError(PicklableError):
+    """The connection was lost, or tables are missing: the store has to be opened anew.
+
+    Args:
+        is_damaged: Whether tables are missing.
+    """
+
+    def __init__(self, *, is_damaged: bool = False) -> None:
+        super().__init__(is_damaged)
+        self.is_damaged = is_damaged
+
+
+class Scope(NamedTuple):
+    """What a search is narrowed to, and how many results it returns."""
+
+    doc_types: Sequence[str] | None = None
+    prefix: str = ""
+    level: str | None = None
+    limit: int = 10
+    min_score: float = 0.0
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether only some of the documents are searched."""
+        return self.doc_types is not None or bool(self.prefix) or self.level is not None
+
+    def where(self) -> tuple[str, list[str]]:
+        """Return the conditions on `documents`, and their values."""
+        clauses, values = ["1 = 1"], list[str]()
+        if self.doc_types is not None:
+            clauses.append(f"documents.doc_type IN ({', '.join('?' * len(self.doc_types))})")
+            values += self.doc_types
+        if self.prefix:
+            clauses.append("documents.path >= ? AND documents.path < ?")
+            values += [self.prefix, self.prefix + LAST_CHARACTER]
+        if self.level is not None:
+            clauses.append("documents.level = ?")
+            values.append(self.level)
+        return " AND ".join(clauses), values
+
+
+class ScoredRow(NamedTuple):
+    """A document that was found: its row in the index, and its score."""
+
+    row: int
+    score: float
+
+
+class IndexConnection(Protocol):
+    """A connection to the tables `documents`, `aliases`, `pages`, `vectors`, `builds` and `words`.
+
+    `execute` and `executemany` take SQL that both databases understand, with `?` for values.
+    """
+
+    def execute(self, sql: str, values: Sequence[Any] = ..., /) -> Any:
+        """Run a statement; return its cursor."""
+
+    def executemany(self, sql: str, rows: Sequence[Any], /) -> Any:
+        """Run a statement for each of the rows."""
+
+    def transaction(self) -> AbstractContextManager[Any]:
+        """Begin a transaction that is committed at the end of the block, or rolled back."""
+
+    def add_page(self, row: int, title: str, path: str, lead: str, body: str) -> None:
+        """Index the text of a document."""
+
+    def remove_page(self, row: int) -> None:
+        """Remove the text of a document from the index."""
+
+    def count(self, expression: str, scope: Scope) -> int:
+        """Return how many documents match."""
+
+    def ranked(self, expression: str, scope: Scope, limit: int) -> dict[int, float]:
+        """Return the best matches by BM25, best first: score by row."""
+
+    def occurs(self, word: str) -> bool:
+        """Return whether a document has the word."""
+
+    def add_vectors(self, row: int, model: str, vectors: Sequence[Sequence[float]]) -> None:
+        """Store the vectors of a document."""
+
+    def nearest(self, model: str, vector: Sequence[float], scope: Scope, limit: int) -> list[ScoredRow]:
+        """Return the documents with the passage that is nearest to the vector, by cosine."""
+
+
+class ProcessLock(Protocol):
+    """A lock that the processes share who use one index."""
+
+    def acquire(self, timeout: float) -> AbstractContextManager[Any]:
+        """Hold the lock for the block.
+
+        Raises:
+            filelock.Timeout: Another process holds it for longer than that many seconds.
+        """
+
+
+class IndexStore(Protocol):
+    """Where an index is kept."""
+
+    def process_lock(self) -> ProcessLock | None:
+        """Return the lock of the processes that share the index; None if none can."""
+
+    def connection(self) -> AbstractContextManager[IndexConnection]:
+        """Lend a connection to the calling thread."""
+
+    def discard(self) -> None:
+        """Delete what is stored."""
+
+    def close(self) -> None:
+        """Close the connections: idle ones now, lent ones when they come back."""
+
+
+C = TypeVar("C")
+
+
+class ConnectionPool(Generic[C]):
+    """A few connections, lent to threads.
+
+    Args:
+        make: Opens a connection.
+        reset: Makes a returned connection ready for the next thread; False if it cannot be used again.
+        close: Closes a connection.
+    """
+
+    def __init__(self, make: Callable[[], C], reset: Callable[[C], bool], close: Callable[[C], None]) -> None:
+        self._make = make
+        self._reset = reset
+        self._close = close
+        self._mutex = threading.Lock()
+        self._idle: list[C] = []
+        self._generation = 0
+        weakref.finalize(self, _close_all, self._idle, close)
+
+    @contextmanager
+    def lend(self) -> Iterator[C]:
+        """Lend a connection for the block; what `make` raises passes through."""
+        with self._mutex:
+            generation = self._generation
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            connection = self._make()
+        try:
+            yield connection
+        finally:
+            usable = self._reset(connection)
+            with self._mutex:
+                keep = usable and generation == self._generation and len(self._idle) < _IDLE_AT_MOST
+                if keep:
+                    self._idle.append(connection)
+            if not keep:
+                self._close(connection)
+
+    def close(self) -> None:
+        """Close the connections: idle ones now, lent ones when they come back."""
+        with self._mutex:
+            self._generation += 1
+            _close_all(self._idle, self._close)
+
+
+def _close_all(connections: list[C], close: Callable[[C], None]) -> None:
+    while connections:
+        close(connections.pop())

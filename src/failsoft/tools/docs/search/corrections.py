@@ -1,0 +1,105 @@
+"""Spelling correction of a query against the words of the index, and advice for a search without results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rapidfuzz.distance import OSA
+
+from failsoft.tools.docs.search.connection import LAST_CHARACTER, IndexConnection, Scope
+from failsoft.tools.docs.search.query import Query
+from failsoft.tools.docs.search.snippet import root_of
+
+__all__ = ["corrected_query", "what_would_hit"]
+
+_WORD = re.compile(r"[^\W\d_]{4,40}")
+_WORDS_AT_MOST = 8
+"""Words of one query that are corrected: each looks through part of the vocabulary."""
+_LONG = 6
+"""Characters from which two slips are forgiven, and not only one."""
+_TERM_AT_LEAST = 4
+"""Characters of a word that another may be corrected to."""
+_ADVICE_AT_MOST = 5
+
+
+def corrected_query(connection: IndexConnection, query: Query) -> tuple[Query, dict[str, str]]:
+    """Return the query with its misspelt words replaced, and the replacements; only plain queries are corrected."""
+    if query.relaxed is None and (len(query.words) != 1 or query.expression != f'"{query.words[0]}"'):
+        return query, {}
+    corrections: dict[str, str] = {}
+    for word in query.words[:_WORDS_AT_MOST]:
+        if _WORD.fullmatch(word) and not connection.occurs(word):
+            meant = _closest(connection, word.casefold())
+            if meant is not None:
+                corrections[word] = meant
+    for word, meant in corrections.items():
+        query = Query(
+            query.expression.replace(f'"{word}"', f'"{meant}"'),
+            query.relaxed.replace(f'"{word}"', f'"{meant}"') if query.relaxed is not None else None,
+            tuple(meant if other == word else other for other in query.words),
+        )
+    return query, corrections
+
+
+def what_would_hit(connection: IndexConnection, query: Query, scope: Scope) -> list[str]:
+    """Return advice for a search without results: what hits without the filters, and which of its words hit at all."""
+    expression = query.relaxed or query.expression
+    everywhere = connection.count(expression, Scope())
+    if everywhere and (scope.is_narrowed or scope.min_score):
+        filters = [
+            name
+            for name, is_set in (
+                ("doc_types", scope.doc_types is not None),
+                ("prefix", bool(scope.prefix)),
+                ("level", scope.level is not None),
+                ("min_score", scope.min_score > 0),
+            )
+            if is_set
+        ]
+        plural = "s" if everywhere != 1 else ""
+        return [f"Nothing matches with {', '.join(filters)}; without, {everywhere} document{plural} would."]
+    words = list(dict.fromkeys(query.words))[:_ADVICE_AT_MOST]
+    hitting = [word for word in words if connection.occurs(word)]
+    if hitting and len(words) > 1:
+        return [f"Documents have these words, though not as the query combines them: {', '.join(hitting)}."]
+    similar = [other for word in words for other in _similar(connection, word.casefold())]
+    return [f"No document has these words; similar ones: {', '.join(similar[:_ADVICE_AT_MOST])}."] if similar else []
+
+
+def _closest(connection: IndexConnection, word: str) -> str | None:
+    """Return the word of the index that differs by the fewest slips, the most frequent among equals."""
+    slips = 2 if len(word) >= _LONG else 1
+    best = min(
+        (
+            (distance, -documents, term)
+            for term, documents in _near(connection, word, slips)
+            if (distance := _distance(word, term, slips)) <= slips
+        ),
+        default=None,
+    )
+    return None if best is None else best[2]
+
+
+def _distance(word: str, term: str, slips: int) -> int:
+    """Return the slips between a word and a term of the index, whose ending the index may have cut off."""
+    return min(OSA.distance(form, term, score_cutoff=slips) for form in (word, root_of(word)))
+
+
+def _near(connection: IndexConnection, word: str, slips: int) -> Iterable[tuple[str, int]]:
+    """Return the words that begin alike and are about as long."""
+    shortest = max(len(root_of(word)) - slips, _TERM_AT_LEAST)
+    rows: Iterable[tuple[str, int]] = connection.execute(
+        "SELECT term, doc FROM words WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ?",
+        (word[0], chr(ord(word[0]) + 1), shortest, len(word) + slips),
+    )
+    return rows
+
+
+def _similar(connection: IndexConnection, word: str) -> list[str]:
+    """Return the most frequent words that begin as this one does."""
+    begin = word[:3]
+    rows = connection.execute(
+        "SELECT term FROM words WHERE term >= ? AND term < ? ORDER BY doc DESC LIMIT 3", (begin, begin + LAST_CHARACTER)
+    )
+    return [term for (term,) in rows] if begin.isalnum() else []

@@ -1,0 +1,1 @@
+"""Search by meaning: embeddings, their storage, and the fusion with lexical search."""

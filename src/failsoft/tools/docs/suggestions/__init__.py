@@ -1,0 +1,1 @@
+"""Candidates for a path or name that was not found."""

@@ -1,0 +1,1 @@
+"""Paths below a root, resolved without following links out of it."""

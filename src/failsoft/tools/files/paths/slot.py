@@ -1,0 +1,326 @@
+"""The steps of a transaction for one file: staging, backup, rename, rollback and clean-up.
+
+Temporary files are in the same folder, since only a rename within one file system is atomic. Each step is idempotent,
+so that recovery can repeat it: it inspects the disk to see whether it was done before.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import itertools
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from failsoft.tools.files.content import Content, Identity, identity_of
+from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, Step
+from failsoft.tools.files.metadata import copy_metadata
+from failsoft.tools.files.paths.place import ResolvedPath
+from failsoft.tools.files.transactions.journal import JournalEntry
+
+__all__ = ["Slot", "State"]
+
+State: TypeAlias = Literal["todo", "done", "foreign", "lost"]
+"""Not replaced yet; replaced; changed by another program; not replaced, and the staged content is missing or torn."""
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_EXISTING = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_NO_LINKS = frozenset({errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+"""Errors of file systems without hard links, and of the kernel's `protected_hardlinks`."""
+_CHUNK_BYTES = 1 << 16
+"""Small enough for the allocator to reuse; larger chunks are mapped anew each time."""
+
+
+class Slot:
+    """One file of a transaction.
+
+    Args:
+        place: Where it is.
+        entry: Its entry in the journal.
+    """
+
+    def __init__(self, place: ResolvedPath, entry: JournalEntry) -> None:
+        self.place = place
+        self.entry = entry
+        self.backup_name: str | None = None
+        self.staged: Identity | None = None
+        """The identity of the staged file, which the file has after the rename."""
+
+    @property
+    def backup_path(self) -> str | None:
+        """The path of the backup that this process made; None without one."""
+        return None if self.backup_name is None else str(Path(self.place.real_folder) / self.backup_name)
+
+    def stage(self, data: bytes, before: Content | None) -> None:
+        """Write the new content to a temporary file, durably and with the mode and owner of the file.
+
+        Raises:
+            DiskFault: Step `stage`; also if this user may not write the file, although the folder would allow it.
+            ChangedOnDisk: The file is not what was read.
+            OutsideRoots: It is a protected file of the server.
+        """
+        self.place.require_unprotected()
+        self.require_unchanged(before, thoroughly=False)
+        with self._doing("stage"):
+            if before is None:
+                self.staged = self._write(self.entry.staged, data, None)
+                return
+            with self._opened(self.place.name, os.O_RDWR) as source:
+                if identity_of(os.fstat(source)) != before.identity:
+                    raise ChangedOnDisk(self.place.path)
+                self.staged = self._write(self.entry.staged, data, source)
+
+    def keep(self, before: Content | None) -> None:
+        """Keep the old content for a rollback, as a hard link or a copy.
+
+        Raises:
+            DiskFault: Step `stage`.
+            ChangedOnDisk: The file is not what was read.
+        """
+        if before is None or self.entry.is_alone:
+            return
+        with self._doing("stage"):
+            try:
+                self._link(self.place.name, self.entry.kept)
+            except OSError as error:
+                if error.errno not in _NO_LINKS:
+                    raise
+                self._copy(before, self.entry.kept)
+            else:
+                if identity_of(self._stat(self.entry.kept)) != before.identity:
+                    raise ChangedOnDisk(self.place.path)
+
+    def back_up(self, before: Content | None) -> None:
+        """Keep the old content under the first free name of `<file>.bak`, `<file>.bak.1`, ...
+
+        Raises:
+            DiskFault: Step `backup`.
+        """
+        if before is None or not self.entry.backup:
+            return
+        with self._doing("backup"):
+            self._copy(before, self.entry.spare)
+            for name in self._backup_names():
+                self.place.require_unprotected(name)
+                try:
+                    self._add(self.entry.spare, name)
+                except FileExistsError:
+                    continue
+                self.backup_name = name
+                return
+
+    def require_unchanged(self, before: Content | None, *, thoroughly: bool) -> None:
+        """Raise unless the file is what was read.
+
+        Args:
+            before: What was read; None if there was no file.
+            thoroughly: Compare the bytes, too: a file may be written twice within the resolution of its time stamp.
+
+        Raises:
+            ChangedOnDisk: It is not.
+            DiskFault: Step `place`: there is a file where none was; or the disk fails.
+        """
+        facts = self.place.facts()
+        if before is None:
+            if facts is not None:
+                raise DiskFault(self.place.path, errno=errno.EEXIST, step="place")
+        elif facts is None or identity_of(facts) != before.identity:
+            raise ChangedOnDisk(self.place.path)
+        elif thoroughly:
+            with self._doing("read"), self._opened(self.place.name, os.O_RDONLY) as file:
+                if not _holds(file, before.data):
+                    raise ChangedOnDisk(self.place.path)
+
+    def put(self) -> None:
+        """Rename the staged content to the file.
+
+        Raises:
+            DiskFault: Step `place`.
+        """
+        self.place.require_unprotected()
+        with self._doing("place"):
+            if self.entry.before is None:
+                self._add(self.entry.staged, self.place.name)
+            else:
+                self._rename(self.entry.staged, self.place.name)
+
+    def state(self) -> State:
+        """Return the state of this file on the disk.
+
+        Raises:
+            DiskFault: It cannot be read.
+        """
+        with self._doing("read"):
+            now = self._hash(self.place.name)
+            staged = self._hash(self.entry.staged)
+            if self.entry.before is None and None not in {now, staged} and not self._is_same(self.entry.staged):
+                return "foreign"  # another file, even if its content is the same
+        if now == self.entry.after:
+            return "done"
+        if now != self.entry.before:
+            return "foreign"
+        return "todo" if staged == self.entry.after else "lost"
+
+    def take_back(self) -> bool:
+        """Restore the old content, if `state` was `done`; return False if that is impossible.
+
+        Raises:
+            DiskFault: Step `place`.
+        """
+        self.place.require_unprotected()
+        with self._doing("place"):
+            if self.entry.before is None:
+                self._remove(self.place.name)
+            elif self._hash(self.entry.kept) == self.entry.before:
+                self._rename(self.entry.kept, self.place.name)
+            else:
+                return False
+        return True
+
+    def drop_staged(self) -> None:
+        """Remove the staged content: from now on recovery can only roll back.
+
+        Raises:
+            DiskFault: Step `place`.
+        """
+        with self._doing("place"):
+            self._remove(self.entry.staged)
+
+    def drop_backup(self) -> None:
+        """Remove the backup of this transaction, and no other.
+
+        Raises:
+            DiskFault: Step `backup`.
+        """
+        with self._doing("backup"):
+            if self.backup_name is not None:
+                self._remove(self.backup_name)
+            elif self.entry.backup and (spare := self._facts(self.entry.spare)) is not None:
+                for name in self._backup_names():
+                    facts = self._facts(name)
+                    if facts is None:
+                        break
+                    if os.path.samestat(facts, spare):
+                        self._remove(name)
+
+    def sweep(self) -> None:
+        """Remove all temporary files.
+
+        Raises:
+            DiskFault: Step `place`.
+        """
+        with self._doing("place"):
+            for name in (self.entry.staged, self.entry.kept, self.entry.spare):
+                self._remove(name)
+
+    def _backup_names(self) -> Iterator[str]:
+        yield f"{self.place.name}.bak"
+        for number in itertools.count(1):
+            yield f"{self.place.name}.bak.{number}"
+
+    def _copy(self, before: Content, name: str) -> None:
+        with self._opened(self.place.name, os.O_RDONLY) as source:
+            self._write(name, before.data, source)
+
+    def _write(self, name: str, data: bytes, source: int | None) -> Identity:
+        """Write a new file, durable, and return its identity.
+
+        Other users cannot open it before it has its final mode.
+        """
+        file = os.open(name, _NEW, 0o600 if source is not None else 0o666, dir_fd=self.place.folder)
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(file, left) :]
+            if source is not None:
+                copy_metadata(source, file)
+            os.fsync(file)
+            return identity_of(os.fstat(file))
+        finally:
+            os.close(file)
+
+    def _add(self, source: str, target: str) -> None:
+        """Link a file to a new name, or rename it where hard links are unsupported; never replaces a file."""
+        try:
+            self._link(source, target)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            os.close(os.open(target, _NEW, 0o600, dir_fd=self.place.folder))
+            try:
+                self._rename(source, target)
+            except OSError:
+                self._remove(target)
+                raise
+
+    def _link(self, source: str, target: str) -> None:
+        folder = self.place.folder
+        os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+
+    def _rename(self, source: str, target: str) -> None:
+        os.rename(source, target, src_dir_fd=self.place.folder, dst_dir_fd=self.place.folder)
+
+    def _remove(self, name: str) -> None:
+        try:
+            os.unlink(name, dir_fd=self.place.folder)
+        except OSError:
+            if self._facts(name) is not None:  # a read-only disk refuses to remove even what is not there
+                raise
+
+    def _stat(self, name: str) -> os.stat_result:
+        return os.stat(name, dir_fd=self.place.folder, follow_symlinks=False)
+
+    def _is_same(self, name: str) -> bool:
+        return os.path.samestat(self._stat(name), self._stat(self.place.name))
+
+    def _facts(self, name: str) -> os.stat_result | None:
+        try:
+            return self._stat(name)
+        except OSError as error:
+            if error.errno in {errno.ENOENT, errno.ENAMETOOLONG}:  # nothing can be under a name that is too long
+                return None
+            raise
+
+    def _hash(self, name: str) -> str | None:
+        """Return the hash of a file; None if there is none, and a word that is no hash if it is none we could read."""
+        facts = self._facts(name)
+        if facts is None:
+            return None
+        if not stat.S_ISREG(facts.st_mode):
+            return "not a regular file"
+        digest = hashlib.sha256()
+        with self._opened(name, os.O_RDONLY) as file:
+            while chunk := os.read(file, _CHUNK_BYTES):
+                digest.update(chunk)
+        return digest.hexdigest()
+
+    @contextmanager
+    def _opened(self, name: str, flags: int) -> Iterator[int]:
+        file = os.open(name, flags | _EXISTING, dir_fd=self.place.folder)
+        try:
+            yield file
+        finally:
+            os.close(file)
+
+    @contextmanager
+    def _doing(self, step: Step) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DiskFault(self.place.path, errno=error.errno or 0, step=step) from error
+
+
+def _holds(file: int, data: bytes) -> bool:
+    """Return whether the open file has exactly these bytes."""
+    place = 0
+    while chunk := os.read(file, _CHUNK_BYTES):
+        if data[place : place + len(chunk)] != chunk:  # bytes: a view would be compared number by number
+            return False
+        place += len(chunk)
+    return place == len(data)

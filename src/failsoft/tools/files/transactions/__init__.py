@@ -1,0 +1,1 @@
+"""Atomic changes of one or many files, with a journal."""

@@ -1,0 +1,270 @@
+"""Commit a transaction atomically: stage all files, write the decision to the journal, then rename each file."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from failsoft.framework.errors import Effect
+from failsoft.tools.files.content import Content, Identity
+from failsoft.tools.files.faults import DiskFault, FileFault, GivenUp
+from failsoft.tools.files.paths.place import ResolvedPath, sync_folder
+from failsoft.tools.files.paths.slot import Slot
+from failsoft.tools.files.transactions.journal import Journal, JournalEntry, Journals
+from failsoft.tools.files.transactions.locks import GiveUp
+
+__all__ = ["FileChange", "Written", "commit", "sync_folders", "take_back"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A change of one file.
+
+    Args:
+        place: Where it is.
+        before: Its content when it was read; None for a new file.
+        data: The complete new content.
+        backup: Whether the old content is kept as a backup.
+    """
+
+    place: ResolvedPath
+    before: Content | None
+    data: bytes
+    backup: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The result for one file.
+
+    Args:
+        path: As the caller named it.
+        changed: False if it had this content already; it was not written.
+        sha256: The SHA-256 of its present content.
+        bytes: Its size now.
+        backup_path: Where the old content is kept, links resolved; None if it is not.
+        durable: False if the folder may not be opened for reading, so that the rename could not be fsynced.
+        identity: Identifies this version of the file; it changes when the file is written or replaced.
+    """
+
+    path: str
+    changed: bool
+    sha256: str
+    bytes: int
+    backup_path: str | None = None
+    durable: bool = True
+    identity: Identity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _StagedChange:
+    slot: Slot
+    change: FileChange
+
+
+def commit(changes: Sequence[FileChange], journals: Journals, give_up: GiveUp) -> list[Written]:
+    """Write all files or none, and return the result for each, in order.
+
+    The caller holds the locks of all of them.
+
+    Raises:
+        DiskFault: The operating system refused a step. `effect` says what it left behind: `none`; `applied` if only
+            the last step, the fsync of the folders, failed; `unknown` if the rollback failed, too: then the next
+            call on one of these files tries again.
+        ChangedOnDisk: A file is not what was read.
+        GivenUp: `give_up` returned True before the first rename.
+    """
+    hashes = [hashlib.sha256(change.data).hexdigest() for change in changes]
+    is_changed = [change.before is None or change.before.data != change.data for change in changes]
+    jobs = _jobs([pair for pair, is_one in zip(zip(changes, hashes, strict=True), is_changed, strict=True) if is_one])
+    is_durable = _carry_out(jobs, journals, give_up) if jobs else True
+    slots = {id(job.change): job.slot for job in jobs}
+    return [
+        _written(change, sha256, slots.get(id(change)), is_durable)
+        for change, sha256 in zip(changes, hashes, strict=True)
+    ]
+
+
+def sync_folders(places: Iterable[ResolvedPath]) -> bool:
+    """Make the renames in these folders durable, and return whether that was possible everywhere.
+
+    Raises:
+        DiskFault: Step `sync`: the disk reports an error.
+    """
+    is_durable = True
+    for place in {place.key.rpartition(":")[0]: place for place in places}.values():
+        try:
+            is_durable = sync_folder(place.folder) and is_durable
+        except OSError as error:
+            raise DiskFault(place.path, errno=error.errno or 0, step="sync") from error
+    return is_durable
+
+
+def take_back(slots: Sequence[Slot]) -> set[Slot]:
+    """Restore the replaced contents, remove temporary files, and return the files that cannot be restored.
+
+    The staged contents are removed first, durably, so that recovery after a crash can only roll back, too.
+
+    Raises:
+        DiskFault: The operating system refused a step.
+    """
+    replaced = [slot for slot in slots if slot.state() == "done"]
+    for slot in slots:
+        slot.drop_staged()
+    sync_folders(slot.place for slot in slots)
+    stuck = {slot for slot in replaced if not slot.take_back()}
+    for slot in slots:
+        if slot not in stuck:  # its backup is all that is left of the old content
+            slot.drop_backup()
+    sync_folders(slot.place for slot in slots)
+    for slot in slots:
+        slot.sweep()
+    return stuck
+
+
+def _jobs(changed: Sequence[tuple[FileChange, str]]) -> list[_StagedChange]:
+    token = secrets.token_hex(8)
+    return [
+        _StagedChange(
+            Slot(
+                change.place,
+                JournalEntry(
+                    path=change.place.real_path,
+                    key=change.place.key,
+                    stem=f".failsoft-{token}-{index}",
+                    before=None if change.before is None else change.before.sha256,
+                    after=sha256,
+                    backup=change.backup and change.before is not None,
+                    is_alone=len(changed) == 1,
+                ),
+            ),
+            change,
+        )
+        for index, (change, sha256) in enumerate(changed)
+    ]
+
+
+def _carry_out(jobs: Sequence[_StagedChange], journals: Journals, give_up: GiveUp) -> bool:
+    """Write all files or none; return whether the renames are durable."""
+    slots = [job.slot for job in jobs]
+    try:
+        # A single rename is atomic: its journal only lists temporary files to remove, so it need not be durable.
+        journal = journals.begin([slot.entry for slot in slots], durable=len(jobs) > 1)
+    except OSError as error:
+        raise DiskFault(None, errno=error.errno or 0, step="journal") from error
+    try:
+        with _undone_on_failure(slots, lambda: _abandon(slots, journal)):
+            _stage(jobs, give_up)
+        with _undone_on_failure(slots, lambda: _roll_back(slots, journal)):
+            _place(jobs, journal)
+        return _finish(slots, journal)
+    finally:
+        journal.close()
+
+
+@contextmanager
+def _undone_on_failure(slots: Sequence[Slot], way_back: Callable[[], Effect]) -> Iterator[None]:
+    """Undo the changes if the block fails, and set `effect` and `backups` of the fault."""
+    try:
+        yield
+    except BaseException as error:
+        effect = way_back()
+        if isinstance(error, FileFault):
+            error.effect = effect
+            error.backups = {} if effect == "none" else _backups(slots)
+        raise
+
+
+def _stage(jobs: Sequence[_StagedChange], give_up: GiveUp) -> None:
+    for slot, change in ((job.slot, job.change) for job in jobs):
+        _require_wanted(slot, give_up)
+        slot.stage(change.data, change.before)
+        slot.keep(change.before)
+        slot.back_up(change.before)
+    if len(jobs) > 1:
+        sync_folders(job.slot.place for job in jobs)
+    for job in jobs:
+        job.slot.require_unchanged(job.change.before, thoroughly=True)
+    _require_wanted(jobs[0].slot, give_up)
+
+
+def _place(jobs: Sequence[_StagedChange], journal: Journal) -> None:
+    if len(jobs) > 1:
+        _note(journal, "commit", durable=True)
+    for job in jobs:
+        job.slot.require_unchanged(job.change.before, thoroughly=False)
+        job.slot.put()
+
+
+def _finish(slots: Sequence[Slot], journal: Journal) -> bool:
+    """Fsync the renames and remove temporary files; the journal keeps what cannot be removed, for the next call."""
+    try:
+        is_durable = sync_folders(slot.place for slot in slots)
+    except FileFault as fault:
+        fault.effect = "applied"
+        fault.backups = _backups(slots)
+        raise
+    with suppress(FileFault, OSError):
+        if len(slots) > 1:
+            _note(journal, "done", durable=True)
+        for slot in slots:
+            slot.sweep()
+        journal.remove()
+    return is_durable
+
+
+def _abandon(slots: Sequence[Slot], journal: Journal) -> Effect:
+    """Remove the staged files; the journal keeps what cannot be removed, for the next call."""
+    try:
+        for slot in slots:
+            slot.drop_backup()
+            slot.sweep()
+        journal.remove()
+    except (FileFault, OSError):
+        return "unknown"
+    return "none"
+
+
+def _roll_back(slots: Sequence[Slot], journal: Journal) -> Effect:
+    """Restore the old contents and return the remaining effect; the next call retries what fails."""
+    try:
+        if slots[0].entry.is_alone and slots[0].state() == "done":  # the system reported an error, but did it
+            return "applied"
+        stuck = take_back(slots)
+        journal.remove()
+    except (FileFault, OSError):
+        return "unknown"
+    return "unknown" if stuck else "none"
+
+
+def _note(journal: Journal, word: str, *, durable: bool) -> None:
+    try:
+        journal.write(word, durable=durable)
+    except OSError as error:
+        raise DiskFault(None, errno=error.errno or 0, step="journal") from error
+
+
+def _require_wanted(slot: Slot, give_up: GiveUp) -> None:
+    if give_up():
+        raise GivenUp(slot.place.path)
+
+
+def _backups(slots: Iterable[Slot]) -> dict[str, str]:
+    paths = ((slot.place.path, slot.backup_path) for slot in slots)
+    return {path: backup for path, backup in paths if backup is not None}
+
+
+def _written(change: FileChange, sha256: str, slot: Slot | None, is_durable: bool) -> Written:  # noqa: FBT001 - private
+    kept = change.before.identity if change.before is not None else None
+    return Written(
+        path=change.place.path,
+        changed=slot is not None,
+        sha256=sha256,
+        bytes=len(change.data),
+        backup_path=None if slot is None else slot.backup_path,
+        durable=is_durable,
+        identity=kept if slot is None else slot.staged,
+    )

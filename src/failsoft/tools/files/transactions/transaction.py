@@ -1,0 +1,240 @@
+"""`Files`: reads files, and changes one or several of them in atomic transactions."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from failsoft.framework.services.protected_files import protected_files
+from failsoft.framework.services.state_folder import state_folder as user_state_folder
+from failsoft.tools.files.content import Content, read
+from failsoft.tools.files.faults import (
+    DiskFault,
+    GivenUp,
+    LockWaitExceeded,
+    SameFileTwice,
+    SeveralNames,
+    UnfinishedTransaction,
+)
+from failsoft.tools.files.paths.place import ResolvedPath
+from failsoft.tools.files.paths.roots import Roots
+from failsoft.tools.files.transactions.commit import FileChange, Written, commit
+from failsoft.tools.files.transactions.journal import Journals
+from failsoft.tools.files.transactions.locks import GiveUp, Locks, never
+from failsoft.tools.files.transactions.recovering import Recovered, recover
+
+__all__ = ["Files", "Transaction"]
+
+
+class Transaction:
+    """A set of locked files that are read and changed together. Created by `Files.transaction`."""
+
+    def __init__(
+        self, places: dict[str, ResolvedPath], journals: Journals, give_up: GiveUp, *, several_names: bool
+    ) -> None:
+        self._places = places
+        self._several_names = several_names
+        self._journals = journals
+        self._give_up = give_up
+        self._read: dict[str, Content] = {}
+        self._changes: dict[str, FileChange] = {}
+
+    def read(self, path: str, *, bytes_at_most: int) -> Content:
+        """Return the present content of a file; `commit` fails if it has changed by then.
+
+        Args:
+            path: One of the transaction's, as it was given.
+            bytes_at_most: Above this size it is not read.
+
+        Raises:
+            DiskFault: It does not exist (step `find`), or cannot be read.
+            NotARegularFile: It is a folder, a pipe, a socket or a device.
+            SeveralNames: It has another name.
+            TooLarge: It has more bytes.
+            ChangedOnDisk: It is written to again and again while we read.
+        """
+        content = self._read[path] = read(
+            self._places[path], bytes_at_most=bytes_at_most, several_names=self._several_names
+        )
+        return content
+
+    def real_path(self, path: str) -> str:
+        """Return the resolved path, absolute and without links, that will be written.
+
+        Args:
+            path: As it was given.
+        """
+        return self._places[path].real_path
+
+    def replace(self, path: str, data: bytes, *, backup: bool = False) -> None:
+        """Set the new content of a file that was read.
+
+        Args:
+            path: One of the transaction's, as it was given.
+            data: The complete content; if it is unchanged, the file is not written.
+            backup: Whether to keep the old content as `<file>.bak`, or the next free number.
+        """
+        self._changes[path] = FileChange(self._places[path], self._read[path], data, backup)
+
+    def create(self, path: str, data: bytes) -> None:
+        """Set the content of a new file; if the file exists by then, `commit` fails with EEXIST.
+
+        Args:
+            path: One of the transaction's, as it was given.
+            data: The complete content.
+        """
+        self._changes[path] = FileChange(self._places[path], None, data, backup=False)
+
+    def commit(self) -> list[Written]:
+        """Write all files or none; return the result for each, in the order of `replace` and `create`.
+
+        Raises:
+            ChangedOnDisk: A file is not what was read.
+            DiskFault: The operating system refused a step; `effect` says what that left behind.
+            GivenUp: The caller no longer waits, and nothing was written.
+        """
+        changes, self._changes = list(self._changes.values()), {}
+        return commit(changes, self._journals, self._give_up)
+
+
+class Files:
+    """The files in some roots. Thread-safe and cheap; one object serves a whole toolset.
+
+    Args:
+        roots: What may be touched.
+        state_folder: Where locks and journals are kept, by default in the user's state folder; it has to outlive a
+            restart, and all processes that edit the same files must use the same one. No path leads into it.
+        several_names: False refuses files with more than one name: through a hard link, a file from anywhere else lies
+            in the roots as well.
+    """
+
+    def __init__(self, roots: Roots, *, state_folder: Path | None = None, several_names: bool = True) -> None:
+        self.roots = roots
+        self.state_folder = state_folder if state_folder is not None else user_state_folder() / "files"
+        protected_files.add(self, self.state_folder, kind="tree")
+        self._locks = Locks(self.state_folder / "locks")
+        self._journals = Journals(self.state_folder / "journals")
+        self._several_names = several_names
+
+    def read(self, path: str, *, bytes_at_most: int) -> Content:
+        """Return a file, without a lock: it is never torn, since files are replaced in one step.
+
+        Raises:
+            BadSpelling: No file can have this path here.
+            OutsideRoots: It leads out of the roots, or (SeveralNames) has another name where that is refused.
+            DiskFault: It does not exist, or cannot be read.
+            NotARegularFile: It is a folder, a pipe, a socket or a device.
+            TooLarge: It has more than `bytes_at_most`.
+            ChangedOnDisk: It is repeatedly written in place.
+        """
+        with self.roots.place(path) as place:
+            try:
+                return read(place, bytes_at_most=bytes_at_most, several_names=self._several_names)
+            except SeveralNames:
+                pass
+        # During a transaction, or after a crash, a file may temporarily have a second name.
+        with self.transaction([path]) as work:
+            return work.read(path, bytes_at_most=bytes_at_most)
+
+    @contextmanager
+    def transaction(
+        self, paths: Sequence[str], *, wait_s: float = 10.0, give_up: GiveUp = never
+    ) -> Iterator[Transaction]:
+        """Hold some files locked while they are read and changed together.
+
+        Args:
+            paths: The files; they need not exist.
+            wait_s: How long to wait for all locks together, in seconds.
+            give_up: Polled until the first file is replaced; True cancels the transaction, which then changes nothing.
+
+        Raises:
+            BadSpelling, OutsideRoots, DiskFault: A path cannot be resolved within the roots.
+            SameFileTwice: Two paths lead to one file.
+            LockWaitExceeded: Another call holds a file for longer.
+            GivenUp: `give_up` returned True.
+            UnfinishedTransaction: A crashed transaction involves a file, and it cannot be recovered now.
+        """
+        with ExitStack() as stack:
+            places = self._places(paths, stack)
+            self._lock({place.key: path for path, place in places.items()}, stack, wait_s, give_up)
+            yield Transaction(places, self._journals, give_up, several_names=self._several_names)
+
+    def recover(self) -> list[Recovered]:
+        """Recover all crashed transactions, and return the results; called when a server starts."""
+        try:
+            found = [self._recovered(journal) for journal in self._journals.left()]
+        except OSError as error:
+            raise DiskFault(None, errno=error.errno or 0, step="journal") from error
+        return [recovered for recovered in found if recovered is not None]
+
+    def _recovered(self, journal: Path) -> Recovered | None:
+        try:
+            return recover(journal, self._journals, self._locks, self.roots)
+        except LockWaitExceeded:
+            return Recovered(outcome="waiting")
+
+    def _places(self, paths: Sequence[str], stack: ExitStack) -> dict[str, ResolvedPath]:
+        places: dict[str, ResolvedPath] = {}
+        for path in paths:
+            place = stack.enter_context(self.roots.place(path))
+            other = next((other for other in places.values() if _is_same(place, other)), None)
+            if other is not None:
+                raise SameFileTwice(path, other=other.path)
+            places[path] = place
+        return places
+
+    def _lock(self, keys: dict[str, str], stack: ExitStack, wait_s: float, give_up: GiveUp) -> None:
+        """Take the locks, after recovering crashed transactions that involve these files."""
+        began = time.monotonic()
+        while True:
+            rest_s = max(0.0, began + wait_s - time.monotonic())
+            with ExitStack() as held:
+                held.enter_context(self._locks.hold(keys, wait_s=rest_s, give_up=give_up))
+                unfinished = self._unfinished(keys)
+                if unfinished is None:
+                    stack.push(held.pop_all())
+                    return
+            path, journal = unfinished
+            if rest_s <= 0:
+                raise LockWaitExceeded(path, waited_s=time.monotonic() - began)
+            self._finish(path, journal, rest_s, give_up)
+
+    def _unfinished(self, keys: dict[str, str]) -> tuple[str, Path] | None:
+        """Return a file that a journal names, and that journal: as we hold its lock, the owner is dead."""
+        try:
+            for journal in self._journals.left():
+                record = self._journals.peek(journal)
+                for entry in record.entries if record is not None else ():
+                    if entry.key in keys:
+                        return keys[entry.key], journal
+        except OSError as error:
+            raise DiskFault(None, errno=error.errno or 0, step="journal") from error
+        return None
+
+    def _finish(self, path: str, journal: Path, rest_s: float, give_up: GiveUp) -> None:
+        try:
+            recovered = recover(journal, self._journals, self._locks, self.roots, wait_s=rest_s, give_up=give_up)
+        except LockWaitExceeded as fault:
+            raise LockWaitExceeded(path, waited_s=fault.waited_s) from fault
+        except OSError as error:
+            raise DiskFault(None, errno=error.errno or 0, step="journal") from error
+        if recovered is None:
+            if give_up():
+                raise GivenUp(path)
+            time.sleep(random.uniform(0.001, 0.01))  # noqa: S311 - another process is recovering it
+        elif recovered.outcome in {"elsewhere", "waiting"}:
+            raise UnfinishedTransaction(path)
+
+
+def _is_same(place: ResolvedPath, other: ResolvedPath) -> bool:
+    """Return whether both are the same file, also on a case-insensitive file system."""
+    if place.key != other.key:
+        return False
+    facts, others = place.facts(), other.facts()
+    if facts is None or others is None:
+        return place.name == other.name
+    return os.path.samestat(facts, others)

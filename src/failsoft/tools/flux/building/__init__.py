@@ -1,0 +1,1 @@
+"""Draft models from proteins or functions."""

@@ -1,0 +1,94 @@
+"""Client of RAST, the service that annotates proteins with functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import httpx2
+
+from failsoft.tools.flux.errors.building import RastUnavailable
+
+__all__ = ["Rast"]
+
+_PROBE_S = 5.0
+_ANSWER_BYTES_AT_MOST = 50_000_000
+_STAGES = (
+    {"name": "annotate_proteins_kmer_v2", "kmer_v2_parameters": {}},
+    {"name": "annotate_proteins_similarity", "similarity_parameters": {"annotate_hypothetical_only": 1}},
+)
+
+
+class Rast:
+    """A RAST service (JSON-RPC).
+
+    Args:
+        url: Its endpoint; None if the operator has named none.
+        probe_s: Seconds in which it has to answer a question that costs it nothing.
+    """
+
+    def __init__(self, url: str | None, *, probe_s: float = _PROBE_S) -> None:
+        self._url = url
+        self._probe_s = probe_s
+
+    async def probe(self) -> None:
+        """Ask the service something cheap.
+
+        Raises:
+            RAST_UNAVAILABLE: It does not answer, or not as RAST does.
+        """
+        await self._ask("GenomeAnnotation.default_workflow", [], self._probe_s)
+
+    async def functions(self, sequences: Mapping[str, str], *, limit_s: float) -> dict[str, str]:
+        """Return the functions of the proteins that RAST knows.
+
+        Args:
+            sequences: Proteins by id. They are sent to the service.
+            limit_s: Seconds that it may take.
+
+        Raises:
+            RAST_UNAVAILABLE: It does not answer, or not as RAST does.
+        """
+        features = [{"id": name, "protein_translation": text} for name, text in sequences.items()]
+        answer = await self._ask(
+            "GenomeAnnotation.run_pipeline", [{"features": features}, {"stages": _STAGES}], limit_s
+        )
+        try:
+            found = {str(item["id"]): str(item.get("function") or "") for item in answer[0]["features"]}
+        except (LookupError, TypeError, AttributeError) as error:
+            raise RastUnavailable(reason="its answer is not the one of RAST") from error
+        return {name: function for name, function in found.items() if function and name in sequences}
+
+    async def _ask(self, method: str, params: list[Any], limit_s: float) -> Any:
+        if self._url is None:
+            raise RastUnavailable(
+                reason="no endpoint is configured on this server", operator_hint="set FAILSOFT_FLUX_RAST_URL"
+            )
+        question = {"version": "1.1", "id": "1", "method": method, "params": params}
+        try:
+            async with (
+                httpx2.AsyncClient(timeout=limit_s) as http,
+                http.stream("POST", self._url, json=question) as response,
+            ):
+                body = bytearray()
+                async for piece in response.aiter_bytes():
+                    body += piece
+                    if len(body) > _ANSWER_BYTES_AT_MOST:
+                        raise RastUnavailable(reason="its answer is too large")
+        except httpx2.TimeoutException as error:
+            raise RastUnavailable(reason=f"it did not answer within {limit_s:g} seconds") from error
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            raise RastUnavailable(reason="it cannot be reached") from error
+        return _result(response.status_code, bytes(body))
+
+
+def _result(status: int, body: bytes) -> Any:
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        answer = None
+    if isinstance(answer, dict) and "result" in answer and answer.get("error") is None:
+        return answer["result"]
+    said = "it reported an error of its own" if isinstance(answer, dict) and "error" in answer else "it is no RAST"
+    raise RastUnavailable(reason=f"it answered with HTTP status {status}" if status >= 400 else said)  # noqa: PLR2004 - errors of HTTP

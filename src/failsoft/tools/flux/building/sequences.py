@@ -1,0 +1,115 @@
+"""Validation of protein sequences, with warnings about unusual ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.text import bounded, quoted
+from failsoft.tools.flux.errors.building import AMINO_ACIDS, InvalidProteinSequences
+
+__all__ = [
+    "SEQUENCE_AT_MOST",
+    "SEQUENCE_ID",
+    "invalid_sequences",
+    "plain_sequences",
+    "unusual_lengths",
+    "unusual_residues",
+]
+
+SEQUENCE_ID = r"(?!(?:and|or|not)$)[A-Za-z0-9_.:|/-]{1,100}"
+"""The ids that gene rules can hold; RAST's (`fig|83333.1.peg.4`) and those of the large databases are among them."""
+SEQUENCE_AT_MOST = 100_000
+"""Residues; the longest known protein has 36,000."""
+_ID = re.compile(SEQUENCE_ID, re.IGNORECASE)
+_FOREIGN = re.compile(f"[^{AMINO_ACIDS}U]", re.IGNORECASE)
+_POSITIONS_AT_MOST = 5
+_LISTED_AT_MOST = 50
+_USUAL_LENGTH = range(10, 10_001)
+
+
+def invalid_sequences(sequences: Mapping[str, str]) -> InvalidProteinSequences | None:
+    """Return the error for whatever no builder takes, or nothing. No sequence is ever repeated in it.
+
+    Args:
+        sequences: Proteins by id.
+    """
+    ids = {name: "The id has characters other than letters, digits and _.:|/-" for name in sequences if not _fits(name)}
+    # In the order of the seed: ids first. What is wrong with a sequence comes after all of them.
+    invalid = [*ids, *(name for name, text in sequences.items() if name not in ids and not _is_protein(text))]
+    if not invalid:
+        return None
+    faults = {name: ids.get(name) or _fault(sequences[name]) for name in invalid[:_LISTED_AT_MOST]}
+    refused = set(invalid)
+    valid = [name for name in sequences if name not in refused]
+    name, said = next(iter(faults.items()))
+    said = said[0].lower() + said[1:].replace(" at position ", " at ").replace("'", '"')
+    more = f" {len(invalid) - 1} more of {len(sequences)} have faults." if len(invalid) > 1 else ""
+    return InvalidProteinSequences(
+        message=f"Protein {quoted(name, 100)}: {said}.{more}",
+        invalid_sequences={bounded(name, 100): text for name, text in faults.items()},
+        valid_sequences=tuple(valid[:_LISTED_AT_MOST]),
+        total_sequences=len(sequences),
+        total_invalid=len(invalid),
+        violations=[
+            Violation(
+                path=f"protein_sequences.{bounded(name, 100)}",
+                reason="format" if name in ids else "pattern",
+                message=text[0].lower() + text[1:],
+                expected=f"a protein sequence of the letters {AMINO_ACIDS}",
+            )
+            for name, text in faults.items()
+        ],
+    )
+
+
+def unusual_lengths(sequences: Mapping[str, str]) -> Iterator[str]:
+    """Yield sentences about sequences that are shorter or longer than proteins are (seed 002)."""
+    short = [name for name, text in sequences.items() if len(text) < _USUAL_LENGTH.start]
+    long = [name for name, text in sequences.items() if len(text) >= _USUAL_LENGTH.stop]
+    for names, what in ((short, "shorter than 10 residues"), (long, "longer than 10,000 residues")):
+        if names:
+            shown = ", ".join(bounded(name, 100) for name in names[:_POSITIONS_AT_MOST])
+            more = f" and {len(names) - _POSITIONS_AT_MOST} more" if len(names) > _POSITIONS_AT_MOST else ""
+            yield f"Sequences that are {what}, which is unusual for a protein: {shown}{more}."
+
+
+def plain_sequences(sequences: Mapping[str, str]) -> dict[str, str]:
+    """Return sequences as builders compare them: capital letters, no stop at the end, cysteine for selenocysteine."""
+    return {name: _plain(text).replace("U", "C") for name, text in sequences.items()}
+
+
+def unusual_residues(sequences: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence about sequences with selenocysteine, which is compared as cysteine."""
+    found = [name for name, text in sequences.items() if "U" in text.upper()]
+    if found:
+        more = f" and {len(found) - _POSITIONS_AT_MOST} more" if len(found) > _POSITIONS_AT_MOST else ""
+        shown = ", ".join(bounded(name, 100) for name in found[:_POSITIONS_AT_MOST])
+        yield f"Selenocysteine (U) is compared as cysteine in {shown}{more}."
+
+
+def _plain(sequence: str) -> str:
+    return sequence.upper().removesuffix("*")
+
+
+def _fits(name: str) -> bool:
+    return _ID.fullmatch(name) is not None
+
+
+def _is_protein(sequence: str) -> bool:
+    text = sequence.removesuffix("*")
+    return 0 < len(text) <= SEQUENCE_AT_MOST and _FOREIGN.search(text) is None
+
+
+def _fault(sequence: str) -> str:
+    """Return what is wrong with a sequence that is no protein; positions count from 1."""
+    text = sequence.removesuffix("*")
+    if not text:
+        return "Empty sequence"
+    if len(text) > SEQUENCE_AT_MOST:
+        return f"Longer than {SEQUENCE_AT_MOST:,} residues"
+    found = [(match.start() + 1, match[0]) for match in _FOREIGN.finditer(text)]
+    listed = ", ".join(f"{bounded(letter, 4)!r} at position {place}" for place, letter in found[:_POSITIONS_AT_MOST])
+    more = f" and {len(found) - _POSITIONS_AT_MOST} more" if len(found) > _POSITIONS_AT_MOST else ""
+    return f"Contains invalid character{'s' if len(found) > 1 else ''} {listed}{more}"

@@ -1,0 +1,1 @@
+"""The errors of the flux toolset."""

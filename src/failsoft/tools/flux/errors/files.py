@@ -1,0 +1,67 @@
+"""Errors of files that a caller names: models, sequences and media tables."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from failsoft.framework.errors import InvalidArgument, NotFound, Public, Words
+from failsoft.framework.text import bounded
+
+__all__ = ["InputFileNotFound", "InvalidInputFile"]
+
+_PATH_AT_MOST = 300
+_FAULTS_AT_MOST = 20
+
+
+class InputFileNotFound(NotFound):
+    """There is no such file below the root.
+
+    Raised when: the path of a model, FASTA or table file names nothing that can be read below the root of the server.
+    Caller: give the path of a file below the root, relative to it.
+    Operator: start the server with `--root` at the folder that holds the files.
+    Example:
+        >>> code_of(InputFileNotFound(path="model.xml", reason="no such file"))
+        'INPUT_FILE_NOT_FOUND'
+    """
+
+    path: Public[str]
+    reason: Public[Words]
+    code: ClassVar[str] = "INPUT_FILE_NOT_FOUND"
+    message: str = 'Cannot read "{path}": {reason}. Give a path below the root of this server.'
+    hints: ClassVar[tuple[str, ...]] = ("Give the path of an existing file, relative to the root of the server",)
+    since: ClassVar[str] = "0.2.0"
+
+
+class InvalidInputFile(InvalidArgument):
+    """A file is not in the format that it should be in.
+
+    Raised when: a model file is no SBML, cobra JSON, MAT or YAML, or names things that it does not define; a FASTA file
+    has no sequences; a table of a medium has a row that is none. `faults` name line, element and id where known.
+    Caller: correct the file at these places, or give another one.
+    Operator: nothing to do.
+    Example:
+        >>> code_of(InvalidInputFile(path="model.xml", format="sbml", faults=[]))
+        'INVALID_INPUT_FILE'
+    """
+
+    path: Public[str]
+    format: Public[str]
+    faults: Public[list[dict[str, Any]]]
+    code: ClassVar[str] = "INVALID_INPUT_FILE"
+    message: str = '"{path}" is not valid {format}.'
+    hints: ClassVar[tuple[str, ...]] = ("Correct the file where the faults are, then call again",)
+    since: ClassVar[str] = "0.2.0"
+
+    @classmethod
+    def found(cls, path: str, format: str, said: str, faults: list[dict[str, Any]]) -> Self:  # noqa: A002 - the field
+        """Return the error about a file in which these faults were found.
+
+        Args:
+            path: The file, as it was given.
+            format: What it should be.
+            said: What is wrong with the file, behind its path and without a full stop.
+            faults: All of them; the first 20 are sent.
+        """
+        shown = bounded(path, _PATH_AT_MOST)
+        sent = faults[:_FAULTS_AT_MOST]
+        return cls(message=f'"{shown}" {said}.', path=shown, format=format, faults=sent, effect="none")

@@ -1,0 +1,1 @@
+"""Files that a caller names: models, FASTA sequences and media tables."""

@@ -1,0 +1,93 @@
+"""Read files below the root of the server, with typed errors."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from pathlib import Path
+
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.text import bounded
+from failsoft.tools.files import (
+    BadSpelling,
+    DiskFault,
+    FileFault,
+    NotARegularFile,
+    OutsideRoots,
+    Roots,
+    TooLarge,
+)
+from failsoft.tools.files.content import read
+from failsoft.tools.flux.errors.files import InputFileNotFound, InvalidInputFile
+
+__all__ = ["InputFiles"]
+
+_BYTES_AT_MOST = 64_000_000
+"""Of a file, unpacked: several times the size of the largest published models."""
+_PATH_AT_MOST = 300
+
+
+class InputFiles:
+    """The files that callers may read.
+
+    Args:
+        root: Their folder; the current one if left out.
+
+    Raises:
+        CONFIG_ERROR: The folder does not exist.
+    """
+
+    def __init__(self, root: Path | None = None) -> None:
+        folder = Path.cwd() if root is None else Path(root)
+        try:
+            self._roots = Roots([folder], relative=True)
+        except OSError as error:
+            raise ConfigurationError(
+                issue="the root of the flux toolset cannot be opened",
+                resolution="name a folder that exists with --root",
+                operator_hint=str(error),
+            ) from error
+        self.folder = Path(self._roots.folders[0])
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of a file; a name that ends in `.gz` is unpacked.
+
+        Raises:
+            INPUT_FILE_NOT_FOUND: There is no such file below the root.
+            INVALID_INPUT_FILE: It is too large, or no gzip file.
+        """
+        try:
+            with self._roots.place(path) as place:
+                data = read(place, bytes_at_most=_BYTES_AT_MOST, several_names=False).data
+        except TooLarge as fault:
+            raise _too_large(path) from fault
+        except FileFault as fault:
+            raise InputFileNotFound(path=bounded(path, _PATH_AT_MOST), reason=_reason(fault), effect="none") from fault
+        return _unpacked(path, data) if path.casefold().endswith(".gz") else data
+
+
+def _unpacked(path: str, data: bytes) -> bytes:
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            content = packed.read(_BYTES_AT_MOST + 1)
+    except (OSError, EOFError, ValueError) as error:
+        raise InvalidInputFile.found(path, "gzip", "is not valid gzip", []) from error
+    if len(content) > _BYTES_AT_MOST:
+        raise _too_large(path)
+    return content
+
+
+def _too_large(path: str) -> InvalidInputFile:
+    said = f"larger than {_BYTES_AT_MOST:,} bytes"
+    return InvalidInputFile.found(path, "", f"is {said}", [{"message": said}])
+
+
+def _reason(fault: FileFault) -> str:
+    if isinstance(fault, OutsideRoots):
+        return "it lies outside the root"
+    if isinstance(fault, NotARegularFile):
+        return f"it is a {fault.kind}"
+    if isinstance(fault, BadSpelling):
+        return 'it contains ".."' if fault.reason == "parent" else "no file can have this path"
+    return os.strerror(fault.errno).lower() if isinstance(fault, DiskFault) else "it is being written to"

@@ -1,0 +1,1 @@
+"""Compounds and reactions by id or name."""

@@ -1,0 +1,1 @@
+"""Growth media: building and checking them."""

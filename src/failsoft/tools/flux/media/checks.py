@@ -1,0 +1,229 @@
+"""Validation of a medium: all faults are listed, in the order of seed 002, and the first decides the code.
+
+Syntax is checked before existence: ids are looked up only if the arguments are otherwise valid. Malformed ids are
+reported together with unknown ones, since the correction is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from failsoft.framework.errors import InvalidArgument, NextStep
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.text import bounded
+from failsoft.tools.flux.database import Compound, Database
+from failsoft.tools.flux.errors.database import DatabaseNotLoaded
+from failsoft.tools.flux.errors.media import (
+    BoundsOutOfOrder,
+    CompoundNotInList,
+    EmptyCompoundsList,
+    InvalidBoundsFormat,
+    InvalidCompoundIds,
+    NegativeUptake,
+)
+from failsoft.tools.flux.lookups.ids import is_compound_id, meant_compound, plain_compound_id
+from failsoft.tools.flux.media.plausibility import missing_sources
+
+__all__ = ["bounds_of", "check_media"]
+
+_LISTED_AT_MOST = 50
+"""Ids that an error lists; it always says how many there are."""
+_ECHOED_AT_MOST = 80
+_PAIR = 2
+_BOUNDS_AT_MOST = 1_000
+
+
+@dataclass(slots=True)
+class _MediumFaults:
+    """What was found so far: the errors in their order, and every violation."""
+
+    errors: list[InvalidArgument] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+
+    def add(self, error: InvalidArgument, violation: Violation) -> None:
+        self.errors.append(error)
+        self.violations.append(violation)
+
+
+def check_media(database: Database, compounds: Sequence[str], default_uptake: float, custom_bounds: Any) -> None:
+    """Refuse arguments that are no medium.
+
+    Raises:
+        EMPTY_COMPOUNDS_LIST, INVALID_COMPOUND_IDS, NEGATIVE_UPTAKE, INVALID_BOUNDS_FORMAT, COMPOUND_NOT_IN_LIST,
+            BOUNDS_OUT_OF_ORDER: By the first fault, with all of them as violations.
+        DATABASE_NOT_LOADED: There is no database to look the ids up in.
+    """
+    faults = _MediumFaults()
+    if not compounds:
+        violation = Violation(path="compounds", reason="length", message="expected at least one compound id")
+        faults.add(EmptyCompoundsList(), violation)
+    known, missing = _known(database, compounds)
+    ids = _unknown_ids(database, compounds, known)
+    if any(not is_compound_id(item) and item not in known for item in compounds):
+        faults.errors.append(_invalid_ids(database, compounds, known, ids))
+    faults.violations += ids
+    _check_uptake(default_uptake, faults)
+    _check_bounds(compounds, custom_bounds, faults)
+    if not faults.errors and missing is not None:
+        raise missing
+    if not faults.errors and ids:
+        faults.errors.append(_invalid_ids(database, compounds, known, ids))
+    if faults.errors:
+        error = faults.errors[0]
+        error.violations = tuple(faults.violations)
+        raise error
+
+
+def bounds_of(given: Any) -> tuple[float, float] | None:
+    """Return bounds as numbers, null being infinite; None if they are no pair of numbers."""
+    if not isinstance(given, (list, tuple)) or len(given) != _PAIR:
+        return None
+    lower, upper = (_number(item, infinite) for item, infinite in zip(given, (-math.inf, math.inf), strict=True))
+    return None if lower is None or upper is None else (lower, upper)
+
+
+def _known(
+    database: Database, compounds: Sequence[str]
+) -> tuple[Mapping[str, Compound | None], DatabaseNotLoaded | None]:
+    """Return the compounds that there are; without a database all of the right form, and why there is none."""
+    try:
+        return database.compounds(compounds), None
+    except DatabaseNotLoaded as error:
+        return {item: None for item in compounds if is_compound_id(item)}, error
+
+
+def _number(item: Any, infinite: float) -> float | None:
+    if item is None:
+        return infinite
+    is_number = isinstance(item, (int, float)) and not isinstance(item, bool) and math.isfinite(item)
+    return float(item) if is_number else None
+
+
+def _unknown_ids(database: Database, compounds: Sequence[str], known: Mapping[str, Compound | None]) -> list[Violation]:
+    found: list[Violation] = []
+    for place, item in enumerate(compounds):
+        if item not in known:
+            is_well_formed = is_compound_id(item)
+            meant = None if is_well_formed or len(found) >= _LISTED_AT_MOST else _meant(database, item)
+            message = "no compound has this id" if is_well_formed else "expected cpd and five digits"
+            found.append(
+                Violation(
+                    path=f"compounds.{place}",
+                    reason="reference" if is_well_formed else "pattern",
+                    message=message,
+                    expected="id of a compound, as in cpd00027",
+                    suggestion=meant,
+                    received=bounded(item, _ECHOED_AT_MOST),
+                )
+            )
+    return found
+
+
+def _meant(database: Database, given: str) -> str | None:
+    try:
+        return meant_compound(database, given).id
+    except DatabaseNotLoaded:
+        return None
+
+
+def _invalid_ids(
+    database: Database, compounds: Sequence[str], known: Mapping[str, Compound | None], ids: Sequence[Violation]
+) -> InvalidCompoundIds:
+    try:
+        hint = database.facts().operator_hint
+    except DatabaseNotLoaded:
+        hint = ""
+    unknown = [item for item in dict.fromkeys(compounds) if item not in known]
+    step = None
+    if any(violation.suggestion is None for violation in ids):
+        step = _search_step(unknown, known)
+    return InvalidCompoundIds(
+        invalid_ids=tuple(bounded(item, _ECHOED_AT_MOST) for item in unknown[:_LISTED_AT_MOST]),
+        valid_ids=tuple(list(known)[:_LISTED_AT_MOST]),
+        total_provided=len(compounds),
+        total_invalid=len(ids),
+        total_valid=len(compounds) - len(ids),
+        operator_hint=hint,
+        next_step=step,
+    )
+
+
+def _search_step(unknown: Sequence[str], known: Mapping[str, Compound | None]) -> NextStep | None:
+    """Return the search that most likely finds what was meant: a word that was given, or a nutrient that is missing.
+
+    An id that does not exist says nothing about what it was meant for. What the rest of the medium lacks does.
+    """
+    words = [item.strip() for item in unknown if item.strip() and not any(map(str.isdigit, item))]
+    query = next(iter(words), None)
+    if query is None:
+        lacking = missing_sources([compound.formula for compound in known.values() if compound is not None])
+        query = lacking[0].example if lacking else None
+    return NextStep("search_compounds", {"query": bounded(query, _ECHOED_AT_MOST)}) if query is not None else None
+
+
+def _check_uptake(default_uptake: float, faults: _MediumFaults) -> None:
+    if not default_uptake > 0 or math.isinf(default_uptake):
+        violation = Violation(
+            path="default_uptake",
+            reason="range",
+            message="expected a number above 0",
+            expected="above 0",
+            suggestion=-default_uptake if -math.inf < default_uptake < 0 else None,
+        )
+        shown = default_uptake if math.isfinite(default_uptake) else None
+        faults.add(NegativeUptake(default_uptake=shown), violation)
+
+
+def _check_bounds(compounds: Sequence[str], custom_bounds: Any, faults: _MediumFaults) -> None:
+    if custom_bounds is None:
+        return
+    expected = "[lower, upper], two numbers or null"
+    if not isinstance(custom_bounds, Mapping):
+        violation = Violation(
+            path="custom_bounds", reason="type", message="expected an object", expected="bounds by compound id"
+        )
+        faults.add(InvalidBoundsFormat(message="custom_bounds is no object of bounds by compound id."), violation)
+        return
+    if len(custom_bounds) > _BOUNDS_AT_MOST:
+        expected = f"at most {_BOUNDS_AT_MOST:,} compounds"
+        violation = Violation(path="custom_bounds", reason="length", message=f"expected {expected}", expected=expected)
+        faults.add(InvalidBoundsFormat(message=f"custom_bounds has {len(custom_bounds):,} compounds."), violation)
+        return
+    pairs = {str(name): bounds_of(given) for name, given in custom_bounds.items()}
+    for name, pair in pairs.items():
+        if pair is None:
+            violation = Violation(path=_place(name), reason="format", message=f"expected {expected}", expected=expected)
+            faults.add(InvalidBoundsFormat(compound_id=bounded(name, _ECHOED_AT_MOST)), violation)
+    listed = set(compounds)
+    for name in pairs:
+        if name not in listed:
+            plain = plain_compound_id(name)
+            is_misspelt = plain in listed and plain not in pairs
+            violation = Violation(
+                path=_place(name),
+                reason="unexpected" if is_misspelt else "reference",
+                message="it is not in the list of compounds",
+                suggestion=plain if is_misspelt else None,
+            )
+            faults.add(CompoundNotInList(compound_id=bounded(name, _ECHOED_AT_MOST)), violation)
+    for name, pair in pairs.items():
+        if pair is not None and pair[0] >= pair[1] and pair != (0, 0):
+            faults.add(*_out_of_order(name, *pair))
+
+
+def _place(name: str) -> str:
+    return f"custom_bounds.{bounded(name, _ECHOED_AT_MOST)}"
+
+
+def _out_of_order(name: str, lower: float, upper: float) -> tuple[BoundsOutOfOrder, Violation]:
+    violation = Violation(
+        path=_place(name),
+        reason="value",
+        message="expected the lower bound below the upper one",
+        expected="lower < upper, or [0, 0]",
+        suggestion=[upper, lower] if upper < lower else None,
+    )
+    return BoundsOutOfOrder(compound_id=bounded(name, _ECHOED_AT_MOST), lower=lower, upper=upper), violation

@@ -1,0 +1,1 @@
+"""The models that callers have loaded or made."""

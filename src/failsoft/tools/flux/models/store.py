@@ -1,0 +1,210 @@
+"""Models and media of the callers as durable records, shared by replicas."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from failsoft.framework.call.call import LOCAL_PRINCIPAL, NO_SCOPE, Call
+from failsoft.framework.errors import NextStep
+from failsoft.framework.services.records import Records
+from failsoft.tools.flux.errors.models import MediaNotFound, ModelNotFound
+from failsoft.tools.flux.models.predefined import PREDEFINED
+from failsoft.tools.flux.models.recipes import Recipe
+from failsoft.tools.flux.models.steps import LISTED
+from failsoft.tools.flux.question import Medium
+
+__all__ = ["MediaRecord", "ModelRecord", "ModelStore"]
+
+_FIRST_MODEL = NextStep("load_model", {"name": "textbook"})
+_FIRST_MEDIUM = NextStep("build_media", {"compounds": list(PREDEFINED["minimal_aerobic"].compounds)})
+"""What to begin with; a caller that has something already is sent to the list."""
+_LISTED_AT_MOST = 20
+"""Ids that an error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """A stored model.
+
+    Args:
+        model_id: Its handle; any caller that has it may use the model.
+        name: What its maker called it; may be empty.
+        recipe: What it is made of.
+        facts: Counts and origin, as `list_models` shows them.
+    """
+
+    model_id: str
+    name: str
+    recipe: Recipe
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRecord:
+    """A stored medium, or a predefined one."""
+
+    media_id: str
+    medium: Medium
+
+
+class ModelStore:
+    """Stores models and media for a time, and for each caller the list of what it has made.
+
+    Args:
+        store: The durable records; keys are hashes of ids, so reading the keys gives no access.
+        keep_s: Seconds until an entry expires.
+        at_most: Models, and media, of one caller; above it the oldest is deleted.
+    """
+
+    predefined = PREDEFINED
+
+    def __init__(self, store: Records, *, keep_s: float, at_most: int) -> None:
+        self._store = store
+        self._keep_s = keep_s
+        self._at_most = at_most
+
+    async def add_model(
+        self, call: Call, recipe: Recipe, facts: Mapping[str, Any], *, name: str = "", suffix: str = ""
+    ) -> ModelRecord:
+        """Store a model under a new id.
+
+        Args:
+            call: The call that makes it; the model is listed for its caller.
+            recipe: What it is made of.
+            facts: Plain JSON, shown by `list_models`.
+            name: What the caller calls it.
+            suffix: The end of the id, such as `.gf`.
+        """
+        kept = {"name": name, "recipe": recipe.to_json(), "facts": dict(facts)}
+        model_id = await self._put(call, "model", kept, suffix)
+        return ModelRecord(model_id, name, recipe, facts)
+
+    async def model(self, call: Call, model_id: str) -> ModelRecord:
+        """Return a model.
+
+        Raises:
+            MODEL_NOT_FOUND: With the ids that the caller has.
+        """
+        kept = await self._store.get(_key("model", model_id))
+        if kept is None:
+            known = [record.model_id for record in await self.models(call)]
+            raise ModelNotFound(
+                requested_id=model_id,
+                available_models=known[-_LISTED_AT_MOST:],
+                num_available=len(known),
+                effect="none",
+                next_step=NextStep("list_models") if known or call.operation == "delete_model" else _FIRST_MODEL,
+            )
+        return _model(model_id, kept)
+
+    async def models(self, call: Call) -> list[ModelRecord]:
+        """Return the caller's models, oldest first."""
+        found = [(item, await self._store.get(_key("model", item))) for item in await self._list(call, "model")]
+        return [_model(model_id, kept) for model_id, kept in found if kept is not None]
+
+    async def delete_model(self, call: Call, model_id: str) -> ModelRecord:
+        """Delete a model for all callers that have its id, and return what it was.
+
+        Raises:
+            MODEL_NOT_FOUND: There is none.
+        """
+        record = await self.model(call, model_id)
+        await self._delete(call, "model", model_id)
+        return record
+
+    async def add_media(self, call: Call, medium: Medium) -> MediaRecord:
+        """Store a medium under a new id."""
+        kept = {compound: list(bounds) for compound, bounds in medium.compounds.items()}
+        return MediaRecord(await self._put(call, "media", {"compounds": kept}), medium)
+
+    async def media(self, call: Call, media_id: str) -> MediaRecord:
+        """Return a medium, stored or predefined.
+
+        Raises:
+            MEDIA_NOT_FOUND: With the ids that the caller has, and the predefined ones.
+        """
+        if media_id in PREDEFINED:
+            return MediaRecord(media_id, PREDEFINED[media_id])
+        kept = await self._store.get(_key("media", media_id))
+        if kept is not None:
+            return _media(media_id, kept)
+        known = [record.media_id for record in await self.media_of(call)]
+        is_first = not known and media_id.startswith("media_")  # other names may be meant for a predefined one
+        raise MediaNotFound(
+            requested_id=media_id,
+            available_media=[*known[-_LISTED_AT_MOST:], *PREDEFINED],
+            num_available=len(known) + len(PREDEFINED),
+            effect="none",
+            next_step=_FIRST_MEDIUM if is_first and call.operation != "delete_media" else NextStep("list_media"),
+        )
+
+    async def media_of(self, call: Call) -> list[MediaRecord]:
+        """Return the caller's media, oldest first, without the predefined ones."""
+        found = [(item, await self._store.get(_key("media", item))) for item in await self._list(call, "media")]
+        return [_media(media_id, kept) for media_id, kept in found if kept is not None]
+
+    async def delete_media(self, call: Call, media_id: str) -> MediaRecord:
+        """Delete a medium for all callers that have its id, and return what it was.
+
+        Raises:
+            MEDIA_NOT_FOUND: There is none.
+        """
+        record = await self.media(call, media_id)
+        await self._delete(call, "media", media_id)
+        return record
+
+    async def _delete(self, call: Call, kind: str, name: str) -> None:
+        await self._store.delete(_key(kind, name))
+        await self._list(call, kind, removed=name)
+
+    async def _put(self, call: Call, kind: str, kept: Mapping[str, Any], suffix: str = "") -> str:
+        is_alone = _owner(call) == LOCAL_PRINCIPAL and self._store.is_local
+        while True:
+            # 128 random bits make an id unguessable; with a single client a short one saves tokens.
+            day = datetime.now(UTC).strftime("%Y%m%d")
+            new_id = f"{kind}_{day}_{secrets.token_hex(3 if is_alone else 16)}{suffix}"
+            if await self._store.put(
+                _key(kind, new_id), kept, self._keep_s, only_if_absent=True, principal=_owner(call)
+            ):
+                break
+        before = await self._list(call, kind)
+        after = await self._list(call, kind, added=new_id)
+        for dropped in sorted(set(before) - set(after)):
+            await self._store.delete(_key(kind, dropped))
+            call.warn(f"{dropped} was deleted, since at most {self._at_most} are stored for each caller.")
+        return new_id
+
+    async def _list(self, call: Call, kind: str, *, added: str = "", removed: str = "") -> list[str]:
+        """Return the ids that a caller has made; none for a caller without identity."""
+        owner = _owner(call)
+        if owner is None:
+            return []
+        key = _key(f"{kind}-list", owner)
+        answer: list[str] = await self._store.change(
+            LISTED, key, added, removed, self._at_most, self._keep_s, principal=owner
+        )
+        return list(answer or ())
+
+
+def _owner(call: Call) -> str | None:
+    """Return whose list a call uses; None for a caller without identity."""
+    is_direct = call.scope is NO_SCOPE  # from code in this process, which has a single client, as stdio has
+    return LOCAL_PRINCIPAL if is_direct else call.principal or call.session_id
+
+
+def _model(model_id: str, kept: Mapping[str, Any]) -> ModelRecord:
+    return ModelRecord(model_id, kept["name"], Recipe.from_json(kept["recipe"]), kept["facts"])
+
+
+def _media(media_id: str, kept: Mapping[str, Any]) -> MediaRecord:
+    compounds = {compound: (low, high) for compound, (low, high) in kept["compounds"].items()}
+    return MediaRecord(media_id, Medium(compounds))
+
+
+def _key(kind: str, name: str) -> str:
+    return f"flux-{kind}:{hashlib.sha256(name.encode(errors='replace')).hexdigest()}"

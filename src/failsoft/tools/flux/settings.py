@@ -1,0 +1,70 @@
+"""Settings of the flux toolset: `FAILSOFT_FLUX_...`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from failsoft.framework.services.setting_types import Names, WebAddress
+from failsoft.framework.services.toolset_settings import ToolsetSettings
+
+__all__ = ["FluxSettings"]
+
+
+class FluxSettings(ToolsetSettings):
+    """What an operator can set for the flux toolset."""
+
+    tables: Path | None = Field(
+        default=None,
+        description="Folder, wheel or sdist with the tables of ModelSEED; by default what is installed.",
+    )
+    keep_s: float = Field(
+        default=86_400.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds that a model or a medium of the flux toolset is kept.",
+    )
+    keep_count: int = Field(
+        default=100, ge=1, le=1_000, description="Models, and media, of the flux toolset that are kept for a caller."
+    )
+    workers: int = Field(
+        default=2, ge=1, le=256, description="Processes that compute for the flux toolset, each with models in memory."
+    )
+    queue: int = Field(
+        default=256, ge=0, le=100_000, description="Calls of the flux toolset that may wait for such a process."
+    )
+    preload: Names = Field(
+        default=("textbook",), description="Models that those processes start with, separated by commas."
+    )
+    models_in_memory: int = Field(
+        default=8, ge=1, le=1_000, description="Models that each of those processes keeps in memory."
+    )
+    worker_tasks: int = Field(
+        default=10_000, ge=1, description="Calls after which such a process is replaced by a fresh one."
+    )
+    worker_bytes: int = Field(
+        default=2_000_000_000, ge=100_000_000, description="Bytes of memory above which it is replaced."
+    )
+    templates: Names = Field(
+        default=(),
+        description="Folders, wheels or sdists with the data of carveme and PyFBA, from which the flux toolset builds "
+        "models, separated by commas; by default what is installed.",
+    )
+    builder: Literal["auto", "homology", "template", "modelseedpy"] = Field(
+        default="auto",
+        description="How the flux toolset builds models; auto takes the template where functions are known, else "
+        "homology.",
+    )
+    diamond: str = Field(default="diamond", description="The program diamond, by name or path.")
+    rast_url: WebAddress | None = Field(
+        default=None,
+        description="Endpoint of a RAST service that annotates protein functions; sequences are sent to it.",
+    )
+    modelseedpy_python: Path | None = Field(
+        default=None, description="The Python that has ModelSEEDpy; by default the one of this server."
+    )
+    modelseedpy_templates: Path | None = Field(
+        default=None, description="Folder of the templates of ModelSEEDpy, as NAME.json; it ships none."
+    )

@@ -1,0 +1,1 @@
+"""Build a draft model from proteins or templates."""

@@ -1,0 +1,101 @@
+"""Run diamond, a protein aligner, as a process that ends with the call."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from failsoft.framework.errors import Timeout, UpstreamError
+
+__all__ = ["ProteinHit", "die_with_parent", "search"]
+
+_COLUMNS = ("qseqid", "sseqid", "pident", "qcovhsp", "scovhsp", "bitscore")
+_PR_SET_PDEATHSIG = 1
+
+
+class ProteinHit(NamedTuple):
+    """A known protein that a given one is like: percents of identity and of both lengths, and diamond's score."""
+
+    query: str
+    target: str
+    identity: float
+    query_covered: float
+    target_covered: float
+    score: float
+
+
+def search(sequences: Mapping[str, str], database: Path, *, program: str, limit_s: float) -> list[ProteinHit]:
+    """Return the best hits of each protein. Nothing is written to a disk: proteins go in, and hits out, by pipe.
+
+    Args:
+        sequences: Proteins by id.
+        database: The known proteins, in diamond's own format.
+        program: The path of diamond.
+        limit_s: Seconds after which it is killed.
+
+    Raises:
+        TIMEOUT: It took longer.
+        UPSTREAM_ERROR: It failed.
+    """
+    ids = list(sequences)
+    # Under numbers of our own, so that no id can be read as anything but one.
+    fasta = "".join(f">{place}\n{sequences[name]}\n" for place, name in enumerate(ids))
+    command = [
+        program,
+        "blastp",
+        "--db",
+        str(database),
+        "--top",
+        "10",
+        "--evalue",
+        "1e-10",
+        "--threads",
+        str(min(2, os.cpu_count() or 1)),
+    ]
+    # Named, since without --query larger inputs end diamond 2.1 in a segmentation fault.
+    command += ["--query", "-", "--quiet", "--outfmt", "6", *_COLUMNS]
+    try:
+        done = subprocess.run(  # noqa: S603 - a list of our own making, no shell
+            command,
+            input=fasta.encode(),
+            capture_output=True,
+            timeout=limit_s,
+            check=False,
+            preexec_fn=die_with_parent(),
+        )
+    except subprocess.TimeoutExpired as error:
+        raise Timeout(message=f"Comparing the proteins took longer than {limit_s:g} seconds.") from error
+    except OSError as error:
+        raise UpstreamError(message="The program that compares proteins could not be started.") from error
+    if done.returncode != 0:
+        raise UpstreamError(
+            message="The program that compares proteins failed.",
+            details={"exit_code": done.returncode, "said": done.stderr.decode(errors="replace")[-300:]},
+        )
+    return [_hit(line, ids) for line in done.stdout.decode().splitlines()]
+
+
+def _hit(line: str, ids: list[str]) -> ProteinHit:
+    query, target, *numbers = line.split("\t")
+    return ProteinHit(ids[int(query)], target, *map(float, numbers))
+
+
+def die_with_parent() -> Callable[[], None] | None:
+    """Return what makes the kernel end the program when the worker is killed, where the kernel can (Linux)."""
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before we asked
+            os._exit(1)
+
+    return ask

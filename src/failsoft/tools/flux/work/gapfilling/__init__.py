@@ -1,0 +1,1 @@
+"""Find the reactions that a model lacks for growth."""

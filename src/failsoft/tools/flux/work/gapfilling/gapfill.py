@@ -1,0 +1,220 @@
+"""The gapfilling task: recipe and medium in, the step that adds reactions out."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import cobra
+
+from failsoft.framework.errors import Timeout
+from failsoft.tools.flux.errors.gapfill import GapfillInfeasible, MaxComplexityExceeded
+from failsoft.tools.flux.errors.solving import CobrapySolverError, ObjectiveNotFound
+from failsoft.tools.flux.models.recipes import Recipe
+from failsoft.tools.flux.question import Medium
+from failsoft.tools.flux.work.gapfilling.filling import GROWS_AT, Filled, GapfillProblem, fill
+from failsoft.tools.flux.work.gapfilling.starving import Hunger, hunger_of
+from failsoft.tools.flux.work.networks.drafts import added
+from failsoft.tools.flux.work.networks.linear import SolverGaveUpError
+from failsoft.tools.flux.work.networks.network import Network, network_of
+from failsoft.tools.flux.work.networks.universe import candidates, sbml_universe, shipped_universe
+from failsoft.tools.flux.work.solving.exchanges import apply_medium, surroundings_of
+from failsoft.tools.flux.work.solving.facts import free_energy, model_facts, objective_of
+from failsoft.tools.flux.work.solving.models import model_of
+from failsoft.tools.flux.workers.progress import progress, remaining_s
+
+__all__ = ["gapfill"]
+
+_NAMED_AT_MOST = 5
+_ANSWER_S = 2.0
+"""Seconds of the call's time that are kept for the answer."""
+
+
+def gapfill(
+    recipe: Recipe,
+    ids: Mapping[str, str],
+    medium: Medium,
+    target: float,
+    max_complexity: int,
+    universe: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return the step that adds reactions to a model, its growth with them, and facts about them: a task.
+
+    Args:
+        recipe: The model.
+        ids: `model_id` and `media_id`, for errors.
+        medium: What it is to grow on.
+        target: Growth to reach, per hour.
+        max_complexity: Reactions that may be added.
+        universe: `{"source": "shipped"}`, or with the file or the folder of the other sources.
+
+    Raises:
+        OBJECTIVE_NOT_FOUND: The model has no reaction to optimize, or several.
+        GAPFILL_INFEASIBLE: No reactions help.
+        MAX_COMPLEXITY_EXCEEDED: Too many are needed.
+        COBRAPY_SOLVER_ERROR: The solver met numerical trouble.
+        TIMEOUT: There was no verdict in time.
+    """
+    model = model_of(recipe)
+    objective = _objective(model, ids["model_id"])
+    progress(0, 5, "Reading the universe of reactions")
+    known = _universe(universe)
+    with model:
+        applied = apply_medium(model, medium)
+        before = _growth(model)
+        network = network_of(model)
+    around = surroundings_of(model)
+    names = {item.reaction_id: item.compound for item in around.exchanges}
+    given = {around.by_compound[item].reaction_id: item for item in medium.compounds if item in around.by_compound}
+    additional = candidates(network, known, medium, applied.unused)
+    left = remaining_s()
+    deadline = math.inf if left is None else time.monotonic() + max(1.0, left - _ANSWER_S)
+    problem = GapfillProblem(network.reactions, additional, objective, target, deadline)
+    try:
+        answer = fill(problem, lambda done, _total, message: progress(1 + done, 5, message))
+        if not isinstance(answer, Filled):
+            progress(2, 5, "Looking for what is missing")
+            hunger = _as_given(hunger_of(problem, _joined(network, known), names), given)
+            raise _infeasible(problem, hunger, ids, medium, answer.growth_at_most, max_complexity)
+    except SolverGaveUpError as error:
+        raise _gave_up(error) from error
+    if len(answer.reactions) > max_complexity:
+        raise MaxComplexityExceeded(
+            reactions_needed=len(answer.reactions), max_complexity=max_complexity, reactions=answer.reactions[:50]
+        )
+    added_network = Network(known.metabolites, {**known.reactions, **additional})
+    return _result(recipe, added_network, answer, medium, universe, before)
+
+
+def _objective(model: cobra.Model, model_id: str) -> str:
+    found = objective_of(model)
+    if len(found) != 1:
+        raise ObjectiveNotFound(model_id=model_id, objective=" + ".join(found), similar_ids=list(found))
+    return found[0]
+
+
+def _universe(universe: Mapping[str, str]) -> Network:
+    if universe["source"] == "carveme":
+        return sbml_universe(Path(universe["file"]))
+    if universe["source"] == "modelseed":
+        from failsoft.tools.flux.work.networks.tables import template_universe  # noqa: PLC0415 - large tables
+
+        return template_universe(Path(universe["folder"]), universe["template"])
+    return shipped_universe()
+
+
+def _joined(network: Network, universe: Network) -> Network:
+    return Network({**universe.metabolites, **network.metabolites}, {**universe.reactions, **network.reactions})
+
+
+def _as_given(hunger: Hunger, given: Mapping[str, str]) -> Hunger:
+    """Return the same with the ids that the medium has, so that no step adds a compound under a second id.
+
+    Args:
+        hunger: What is missing.
+        given: The medium's ids by exchange.
+    """
+    named = ({**item, "compound_id": given[item["exchange"]]} for item in hunger.nutrients if item["exchange"] in given)
+    others = (item for item in hunger.nutrients if item["exchange"] not in given)
+    return replace(hunger, nutrients=(*named, *others))
+
+
+def _infeasible(
+    problem: GapfillProblem,
+    hunger: Hunger,
+    ids: Mapping[str, str],
+    medium: Medium,
+    growth: float,
+    max_complexity: int,
+) -> GapfillInfeasible:
+    return GapfillInfeasible(
+        message=_sentence(hunger, ids, problem.target, growth),
+        model_id=ids["model_id"],
+        media_id=ids["media_id"],
+        target_growth=problem.target,
+        growth_at_most=round(growth, 6),
+        max_complexity=max_complexity,
+        media_compounds=len(medium.compounds),
+        template_reactions_available=len(problem.candidates),
+        blocked_precursors=hunger.precursors or None,
+        missing_nutrients=hunger.nutrients or None,
+    )
+
+
+def _sentence(hunger: Hunger, ids: Mapping[str, str], target: float, growth: float) -> str:
+    """Return the sentence with the most useful cause: what can be fed, else what cannot be made."""
+    sentence = f"No reactions of the universe let '{ids['model_id']}' grow at {target:g} on '{ids['media_id']}'"
+    grows = growth > GROWS_AT
+    if hunger.nutrients:
+        listed = ", ".join(f"{item['name']} ({item.get('compound_id', item['exchange'])})" for item in hunger.nutrients)
+        wanted = "needs more of" if grows else "lacks"
+        return f"{sentence}{f': at most {growth:.4g} is possible' if grows else ''}; the medium {wanted} {listed}."
+    lacking = [item["name"] for item in hunger.precursors if item["missing"] == "reactions"]
+    if lacking:
+        more = len(lacking) - _NAMED_AT_MOST
+        shown = ", ".join(lacking[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
+        return f"{sentence}: on no medium can these parts of biomass be made: {shown}."
+    return f"{sentence}: at most {growth:.4g} is possible." if grows else f"{sentence}."
+
+
+def _gave_up(error: SolverGaveUpError) -> Timeout | CobrapySolverError:
+    if error.is_time:
+        return Timeout(message="The solver found no reactions that fill the gaps in the time that the call has.")
+    return CobrapySolverError(
+        operation="gapfill", exception_type="NumericalTrouble", exception_message=str(error), library="GLPK"
+    )
+
+
+def _result(
+    recipe: Recipe, network: Network, answer: Filled, medium: Medium, universe: Mapping[str, str], before: float
+) -> dict[str, Any]:
+    """Return what was found, held against the model that the recipe makes of it."""
+    step = added(network, answer.reactions, source=universe["source"])
+    grown = recipe.then(step) if answer.reactions else recipe
+    model = model_of(grown)
+    with model:
+        unused = apply_medium(model, medium).unused
+        growth = _growth(model)
+    reactions = [_described(model, name) for name in answer.reactions]
+    return {
+        "step": step,
+        "reactions": reactions,
+        "answer": {
+            "growth_before": before,
+            "growth_after": growth,
+            "growth_rate": growth,
+            "num_reactions_added": len(reactions),
+            "reactions_added": reactions,
+            "universe": universe["source"],
+        },
+        "warnings": [*_warnings(answer, unused), *free_energy(model)],
+        "facts": model_facts(model),
+    }
+
+
+def _growth(model: cobra.Model) -> float:
+    growth = float(model.slim_optimize(error_value=0.0))
+    return round(growth, 6) if growth > GROWS_AT else 0.0
+
+
+def _warnings(answer: Filled, unused: Sequence[str]) -> list[str]:
+    found = []
+    if not answer.reactions:
+        found.append("The model grows on this medium without any new reaction.")
+    if unused:
+        found.append(f"The model has no exchange for these compounds of the medium: {', '.join(unused[:50])}.")
+    return found
+
+
+def _described(model: cobra.Model, name: str) -> dict[str, str]:
+    reaction = model.reactions.get_by_id(name)
+    return {
+        "id": name,
+        "name": reaction.name or name,
+        "equation": reaction.build_reaction_string(),
+        "equation_with_names": reaction.build_reaction_string(use_metabolite_names=True),
+    }

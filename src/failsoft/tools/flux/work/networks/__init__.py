@@ -1,0 +1,1 @@
+"""Universes of reactions, and drafts made of them."""

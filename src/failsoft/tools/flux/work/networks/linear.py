@@ -1,0 +1,188 @@
+"""Linear problems over fluxes on GLPK, built in milliseconds and warm-started."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Self, TypeAlias
+
+import swiglpk as glpk
+
+from failsoft.framework.picklable import PicklableError
+
+__all__ = ["Column", "LinearProblem", "Outcome", "SolverGaveUpError"]
+
+Outcome: TypeAlias = Literal["optimal", "infeasible", "unbounded"]
+_OUTCOMES: dict[int, Outcome] = {
+    glpk.GLP_OPT: "optimal",
+    glpk.GLP_NOFEAS: "infeasible",
+    glpk.GLP_INFEAS: "infeasible",
+    glpk.GLP_UNBND: "unbounded",
+}
+_TIME_LIMITS = frozenset({glpk.GLP_ETMLIM, glpk.GLP_EITLIM})
+
+
+class SolverGaveUpError(PicklableError):
+    """GLPK stopped without a verdict: out of time (code 0), or in numerical trouble."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"GLPK code {code}")
+        self.is_time = code == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One flux: what it makes and uses up, in which bounds. An infinite bound is none."""
+
+    name: str
+    coefficients: Mapping[str, float]
+    low: float
+    high: float
+
+
+class LinearProblem:
+    """Fluxes at steady state: every metabolite is made as fast as it is used up.
+
+    Args:
+        columns: The fluxes, each under a name of its own.
+        deadline: When to stop trying, as `time.monotonic()`.
+
+    Raises:
+        SolverGaveUpError: From every solve that ends without a verdict.
+    """
+
+    def __init__(self, columns: Iterable[Column], *, deadline: float = math.inf) -> None:
+        given = list(columns)
+        self._place = {column.name: place for place, column in enumerate(given, start=1)}
+        self._deadline = deadline
+        self._solved = False
+        glpk.glp_term_out(glpk.GLP_OFF)
+        self._problem = glpk.glp_create_prob()
+        rows = {name: row for row, name in enumerate(dict.fromkeys(_names(given)), start=1)}
+        if rows:
+            glpk.glp_add_rows(self._problem, len(rows))
+        glpk.glp_add_cols(self._problem, len(given))
+        for row in rows.values():
+            glpk.glp_set_row_bnds(self._problem, row, glpk.GLP_FX, 0.0, 0.0)
+        for column in given:
+            self.bound(column.name, column.low, column.high)
+        self._fill(given, rows)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        glpk.glp_delete_prob(self._problem)
+
+    def bound(self, name: str, low: float, high: float) -> None:
+        """Set the bounds of a flux."""
+        if low == high:
+            kind = glpk.GLP_FX
+        elif math.isinf(low):
+            kind = glpk.GLP_FR if math.isinf(high) else glpk.GLP_UP
+        else:
+            kind = glpk.GLP_LO if math.isinf(high) else glpk.GLP_DB
+        glpk.glp_set_col_bnds(self._problem, self._place[name], kind, _finite(low), _finite(high))
+
+    def maximum(self, objective: Mapping[str, float]) -> tuple[Outcome, float]:
+        """Return the verdict, and the largest value of the objective where it is `optimal`."""
+        return self._optimum(objective, glpk.GLP_MAX)
+
+    def minimum(self, objective: Mapping[str, float]) -> tuple[Outcome, float]:
+        """Return the verdict, and the smallest value of the objective where it is `optimal`."""
+        return self._optimum(objective, glpk.GLP_MIN)
+
+    def flux(self, name: str) -> float:
+        """Return a flux of the last optimum."""
+        return float(glpk.glp_get_col_prim(self._problem, self._place[name]))
+
+    def fewest(self, switches: Sequence[tuple[str, float]], *, limit_s: float) -> list[str] | None:
+        """Return the fewest of the named fluxes that have to be other than zero; None if that is not known in time.
+
+        Each flux is at least 0 and tied to a switch of its own, so this can be asked once: the problem is spent then.
+
+        Args:
+            switches: Names with the largest flux that each may have.
+            limit_s: Seconds after which the search ends.
+        """
+        first_row = glpk.glp_add_rows(self._problem, len(switches))
+        first_column = glpk.glp_add_cols(self._problem, len(switches))
+        for place in range(1, glpk.glp_get_num_cols(self._problem) + 1):
+            glpk.glp_set_obj_coef(self._problem, place, 0.0)
+        for offset, (name, largest) in enumerate(switches):
+            row, column = first_row + offset, first_column + offset
+            glpk.glp_set_col_kind(self._problem, column, glpk.GLP_BV)
+            glpk.glp_set_obj_coef(self._problem, column, 1.0)
+            glpk.glp_set_row_bnds(self._problem, row, glpk.GLP_UP, 0.0, 0.0)
+            places, values = glpk.intArray(3), glpk.doubleArray(3)
+            places[1], values[1] = self._place[name], 1.0
+            places[2], values[2] = column, -largest
+            glpk.glp_set_mat_row(self._problem, row, 2, places, values)
+        glpk.glp_set_obj_dir(self._problem, glpk.GLP_MIN)
+        options = glpk.glp_iocp()
+        glpk.glp_init_iocp(options)
+        options.presolve, options.msg_lev = glpk.GLP_ON, glpk.GLP_MSG_OFF
+        options.tm_lim = self._milliseconds(limit_s)
+        glpk.glp_intopt(self._problem, options)
+        if glpk.glp_mip_status(self._problem) not in {glpk.GLP_OPT, glpk.GLP_FEAS}:
+            return None
+        on = [glpk.glp_mip_col_val(self._problem, first_column + offset) for offset in range(len(switches))]
+        return [name for (name, _), value in zip(switches, on, strict=True) if value > 0.5]  # noqa: PLR2004 - 0 or 1
+
+    def _optimum(self, objective: Mapping[str, float], direction: int) -> tuple[Outcome, float]:
+        for place in range(glpk.glp_get_num_cols(self._problem) + 1):
+            glpk.glp_set_obj_coef(self._problem, place, 0.0)
+        for name, weight in objective.items():
+            glpk.glp_set_obj_coef(self._problem, self._place[name], weight)
+        glpk.glp_set_obj_dir(self._problem, direction)
+        outcome = self._solve()
+        return outcome, float(glpk.glp_get_obj_val(self._problem)) if outcome == "optimal" else math.nan
+
+    def _solve(self) -> Outcome:
+        if time.monotonic() >= self._deadline:
+            raise SolverGaveUpError(0)
+        options = glpk.glp_smcp()
+        glpk.glp_init_smcp(options)
+        options.msg_lev = glpk.GLP_MSG_OFF
+        options.tm_lim = self._milliseconds(math.inf)
+        if not self._solved:
+            glpk.glp_adv_basis(self._problem, 0)
+        code = glpk.glp_simplex(self._problem, options)
+        if code not in {0, *_TIME_LIMITS}:
+            # The basis of the last solve may be no good for this one: begin anew, once.
+            glpk.glp_adv_basis(self._problem, 0)
+            code = glpk.glp_simplex(self._problem, options)
+        if code in _TIME_LIMITS:
+            raise SolverGaveUpError(0)
+        self._solved = True
+        outcome = _OUTCOMES.get(glpk.glp_get_status(self._problem)) if code == 0 else None
+        if outcome is None:
+            raise SolverGaveUpError(code or -1)
+        return outcome
+
+    def _milliseconds(self, limit_s: float) -> int:
+        left = min(limit_s, self._deadline - time.monotonic())
+        return 2**31 - 1 if math.isinf(left) else max(1, int(left * 1000))
+
+    def _fill(self, columns: Sequence[Column], rows: Mapping[str, int]) -> None:
+        triples = [
+            (rows[name], place, coefficient)
+            for place, column in enumerate(columns, start=1)
+            for name, coefficient in column.coefficients.items()
+            if coefficient
+        ]
+        size = len(triples)
+        at_row, at_column, values = glpk.intArray(size + 1), glpk.intArray(size + 1), glpk.doubleArray(size + 1)
+        for index, (row, place, coefficient) in enumerate(triples, start=1):
+            at_row[index], at_column[index], values[index] = row, place, float(coefficient)
+        glpk.glp_load_matrix(self._problem, size, at_row, at_column, values)
+
+
+def _names(columns: Iterable[Column]) -> Iterable[str]:
+    return (name for column in columns for name in column.coefficients)
+
+
+def _finite(bound: float) -> float:
+    return 0.0 if math.isinf(bound) else float(bound)

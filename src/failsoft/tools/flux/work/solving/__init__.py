@@ -1,0 +1,1 @@
+"""Flux balance analysis, and the diagnosis of what does not grow."""

@@ -1,0 +1,129 @@
+"""Facts about a model, and warnings about implausible ones."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from typing import Any
+
+import cobra
+from cobra.util.solver import linear_reaction_coefficients
+
+from failsoft.tools.flux.models.recipes import Recipe
+from failsoft.tools.flux.work.solving.exchanges import surroundings_of
+from failsoft.tools.flux.work.solving.models import model_of
+
+__all__ = ["biomass_reactions", "describe", "free_energy", "model_facts", "objective_of", "oddities"]
+
+_BIOMASS = re.compile(r"biomass|^bio\d+|^growth$", re.IGNORECASE)
+_REACTIONS_AT_LEAST = 100
+_NAMED_AT_MOST = 10
+
+_HYDROLYSIS = {
+    "atp": ("atp", "cpd00002"),
+    "adp": ("adp", "cpd00008"),
+    "pi": ("pi", "cpd00009"),
+    "water": ("h2o", "cpd00001"),
+    "proton": ("h", "cpd00067"),
+}
+"""BiGG and ModelSEED ids of what takes part in the hydrolysis of ATP."""
+_COEFFICIENTS = {"atp": -1, "water": -1, "adp": 1, "pi": 1, "proton": 1}
+_FREE_AT_MOST = 1e-5
+_FREE_ENERGY = (
+    "The model makes ATP with every uptake closed: its reactions form a loop that no cell has, and its growth rates "
+    "are too high. Check the directions of its reactions."
+)
+
+_objectives: weakref.WeakKeyDictionary[cobra.Model, tuple[str, ...]] = weakref.WeakKeyDictionary()
+
+
+def describe(recipe: Recipe) -> dict[str, Any]:
+    """Return the facts of a recipe's model and warnings about it: a task."""
+    model = model_of(recipe)
+    free = [] if recipe.base["kind"] == "shipped" and not recipe.steps else free_energy(model)
+    return {"facts": model_facts(model), "warnings": [*oddities(model), *free, *_misannotated(model)]}
+
+
+def free_energy(model: cobra.Model) -> list[str]:
+    """Return a sentence if the model makes ATP with every uptake closed: a loop of reactions that no cell has."""
+    names = {item: _cytosolic(model, *ids) for item, ids in _HYDROLYSIS.items()}
+    if None in names.values():
+        return []
+    with model:
+        for reaction in model.reactions:
+            low, high = reaction.bounds
+            if len(reaction.metabolites) == 1:
+                (number,) = reaction.metabolites.values()
+                low, high = (max(low, 0.0), high) if number < 0 else (low, min(high, 0.0))
+            reaction.bounds = min(low, 0.0), max(high, 0.0)
+        hydrolysis = cobra.Reaction("failsoft_hydrolysis", lower_bound=0, upper_bound=1_000)
+        hydrolysis.add_metabolites({names[item]: number for item, number in _COEFFICIENTS.items()})
+        model.add_reactions([hydrolysis])
+        model.objective = hydrolysis
+        made = model.slim_optimize(error_value=0.0)
+    if made <= _FREE_AT_MOST:
+        return []
+    return [_FREE_ENERGY]
+
+
+def _cytosolic(model: cobra.Model, *ids: str) -> Any:
+    """Return the metabolite of the cytosol by any of its ids, or None."""
+    for name in ids:
+        for ending in ("_c", "_c0", "[c]", "[c0]"):
+            if f"{name}{ending}" in model.metabolites:
+                return model.metabolites.get_by_id(f"{name}{ending}")
+    return None
+
+
+def _misannotated(model: cobra.Model) -> list[str]:
+    named = [f"{reaction} ({compound})" for reaction, compound in surroundings_of(model).misannotated.items()]
+    if not named:
+        return []
+    more = f" and {len(named) - _NAMED_AT_MOST} more" if len(named) > _NAMED_AT_MOST else ""
+    return [
+        (
+            "The model annotates these exchanges with the ModelSEED id of another metabolite; their BiGG ids are used: "
+            f"{', '.join(named[:_NAMED_AT_MOST])}{more}."
+        )
+    ]
+
+
+def model_facts(model: cobra.Model) -> dict[str, Any]:
+    """Return the counts of a model and its objective, as `list_models` returns them."""
+    return {
+        "num_reactions": len(model.reactions),
+        "num_metabolites": len(model.metabolites),
+        "num_genes": len(model.genes),
+        "num_exchange_reactions": len(surroundings_of(model).exchanges),
+        "objective": " + ".join(objective_of(model)),
+    }
+
+
+def objective_of(model: cobra.Model) -> tuple[str, ...]:
+    """Return the reactions that the model itself optimizes; worked out once, so ask before changing the objective."""
+    found = _objectives.get(model)
+    if found is None:
+        found = _objectives[model] = tuple(sorted(reaction.id for reaction in linear_reaction_coefficients(model)))
+    return found
+
+
+def biomass_reactions(model: cobra.Model) -> list[str]:
+    """Return the biomass reactions, recognized by their ids, as models have no other common mark."""
+    return [reaction.id for reaction in model.reactions if is_biomass(reaction.id)]
+
+
+def is_biomass(reaction_id: str) -> bool:
+    """Return whether this is the name of a biomass reaction."""
+    return _BIOMASS.search(reaction_id) is not None
+
+
+def oddities(model: cobra.Model) -> list[str]:
+    """Return sentences on what a usable model seldom lacks (seed 002, biological plausibility)."""
+    found = []
+    if not biomass_reactions(model):
+        found.append("The model has no biomass reaction.")
+    if not surroundings_of(model).exchanges:
+        found.append("The model has no exchange reactions, so it can take up nothing.")
+    if len(model.reactions) < _REACTIONS_AT_LEAST:
+        found.append(f"The model has {len(model.reactions)} reactions; whole models have at least 100.")
+    return found

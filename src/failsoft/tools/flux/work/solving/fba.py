@@ -1,0 +1,237 @@
+"""Flux balance analysis, as a task: the optimum on a medium, or the cause of infeasibility."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import cobra
+
+from failsoft.tools.flux.errors.solving import ObjectiveNotFound
+from failsoft.tools.flux.models.recipes import Recipe
+from failsoft.tools.flux.question import Question
+from failsoft.tools.flux.work.solving.diagnosis import infeasible, unbounded
+from failsoft.tools.flux.work.solving.exchanges import Applied, apply_medium, surroundings_of
+from failsoft.tools.flux.work.solving.facts import biomass_reactions, is_biomass, objective_of, oddities
+from failsoft.tools.flux.work.solving.models import model_of
+from failsoft.tools.flux.work.solving.modifying import similar
+from failsoft.tools.flux.work.solving.solver import TROUBLE, ZERO, failure, fluxes_of, solve
+
+__all__ = ["Optimum", "optimum", "run_fba"]
+
+_EXCHANGES_AT_MOST = 100
+_NAMED_AT_MOST = 5
+_LISTED_AT_MOST = 20
+_FLUX_LIMIT = 1_000.0
+_GROWTH_USUAL = (0.1, 2.0)
+_GROWTH_AT_MOST = 5.0
+_HOURS_FROM = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """What the objective reaches on a medium.
+
+    Args:
+        names: The reactions that are optimized.
+        value: Their flux, weighted as the model says.
+        warnings: Sentences on the medium and the model.
+    """
+
+    names: tuple[str, ...]
+    value: float
+    warnings: list[str]
+
+    @property
+    def objective(self) -> str:
+        """The objective, as answers show it."""
+        return " + ".join(self.names)
+
+
+def run_fba(recipe: Recipe, question: Question) -> dict[str, Any]:
+    """Return the optimum and the fluxes of a model on a medium: a task.
+
+    Args:
+        recipe: The model.
+        question: On which medium, for which objective.
+
+    Returns:
+        `result`, as the operation answers, and `warnings`.
+
+    Raises:
+        OBJECTIVE_NOT_FOUND: There is nothing to optimize.
+        FBA_INFEASIBLE: Nothing meets the bounds, or nothing flows through the objective; with the causes.
+        FBA_UNBOUNDED: Nothing bounds the objective.
+        COBRAPY_SOLVER_ERROR: The solver gave no answer.
+    """
+    model = model_of(recipe)
+    with model:
+        best = optimum(model, question)
+        limiting = _limiting(model)
+        total = _least_total_flux(model, best) if question.pfba else None
+        fluxes = fluxes_of(model)
+        result = _result(model, best, fluxes, question)
+    if total is not None:
+        result["total_flux"] = total
+    result["limiting"] = limiting
+    result["interpretation"] = _interpretation(best, limiting, question)
+    return {"result": result, "warnings": [*best.warnings, *_implausible(model, best, fluxes)]}
+
+
+def optimum(model: cobra.Model, question: Question) -> Optimum:
+    """Return the optimum, with medium and objective left in force; call inside `with model:`.
+
+    Raises:
+        OBJECTIVE_NOT_FOUND, FBA_INFEASIBLE, FBA_UNBOUNDED, COBRAPY_SOLVER_ERROR: As for `run_fba`.
+    """
+    names = _objective(model, question)
+    applied = Applied()
+    if question.objective is not None:
+        model.objective = question.objective
+    if not question.maximize:
+        model.objective_direction = "min"
+    if question.medium is not None:
+        applied = apply_medium(model, question.medium)
+    verdict = solve(model, twice=True)
+    if verdict == "unbounded":
+        raise unbounded(model, question, names)
+    value = float(model.solver.objective.value) if verdict == "optimal" else 0.0
+    if abs(value) <= ZERO:
+        if question.maximize or verdict != "optimal":
+            raise infeasible(model, question, names, verdict, unusable=applied.unused)
+        value = 0.0
+    return Optimum(names, value, [*_unused(applied.unused), *applied.warnings, *oddities(model)])
+
+
+def _limiting(model: cobra.Model) -> list[dict[str, Any]]:
+    """Return the uptakes at their bound that would raise the optimum if they were wider."""
+    found = []
+    for exchange in surroundings_of(model).exchanges:
+        reaction = model.reactions.get_by_id(exchange.reaction_id)
+        variable = reaction.forward_variable if exchange.is_reversed else reaction.reverse_variable
+        is_at_bound = variable.ub is not None and variable.primal > ZERO and variable.ub - variable.primal <= ZERO
+        if is_at_bound and abs(variable.dual) > ZERO:
+            found.append((abs(variable.dual), exchange.described(uptake=float(variable.primal))))
+    return [facts for _, facts in sorted(found, key=lambda item: -item[0])[:_NAMED_AT_MOST]]
+
+
+def _least_total_flux(model: cobra.Model, best: Optimum) -> float:
+    """Minimize the sum of all fluxes at the optimum, and return it (parsimonious FBA)."""
+    expression = model.objective.expression
+    model.add_cons_vars([model.problem.Constraint(expression, lb=best.value, ub=best.value, name="failsoft_optimum")])
+    model.objective = model.problem.Objective(0, direction="min")
+    model.objective.set_linear_coefficients(
+        {variable: 1.0 for item in model.reactions for variable in (item.forward_variable, item.reverse_variable)}
+    )
+    if solve(model, twice=True) != "optimal":
+        raise failure(TROUBLE, "no fluxes keep the optimum within tolerance")
+    return float(model.solver.objective.value)
+
+
+def _interpretation(best: Optimum, limiting: list[dict[str, Any]], question: Question) -> str:
+    """Return what the optimum means, in one or two sentences."""
+    if not any(map(is_biomass, best.names)):
+        reached = f"{best.objective} reaches at {'most' if question.maximize else 'least'} {best.value:.4g} mmol/gDW/h."
+    elif best.value > ZERO:
+        doubling = math.log(2) / best.value
+        time = f"{doubling * 60:.0f} minutes" if doubling < _HOURS_FROM else f"{doubling:.1f} hours"
+        reached = f"The model grows at {best.value:.4g} per hour: it doubles every {time}."
+    else:
+        reached = "The growth is 0."
+    if not limiting:
+        return reached
+    named = ", ".join(f"{item['name']} ({item['uptake']:.4g} mmol/gDW/h)" for item in limiting)
+    return f"{reached} Limiting are the uptakes of {named}."
+
+
+def _objective(model: cobra.Model, question: Question) -> tuple[str, ...]:
+    own = objective_of(model)
+    if question.objective is None:
+        if own:
+            return own
+        known = biomass_reactions(model)
+        raise ObjectiveNotFound(
+            message=f'The model "{question.model_id}" has no objective of its own; name the reaction to optimize.',
+            model_id=question.model_id,
+            objective="",
+            similar_ids=known[:_NAMED_AT_MOST],
+            suggestions=[f"Biomass reactions of the model: {', '.join(known[:_NAMED_AT_MOST])}"] if known else [],
+            next_step=question.again(objective=known[0]) if len(known) == 1 else None,
+        )
+    if question.objective not in model.reactions:
+        closest = similar(question.objective, model.reactions)
+        asks_for_growth = is_biomass(question.objective)  # every source of models has its own name for growth
+        if asks_for_growth:
+            growth = [*filter(is_biomass, closest), *biomass_reactions(model)]
+            closest = list(dict.fromkeys([*growth, *closest]))[:_NAMED_AT_MOST]
+        raise ObjectiveNotFound(
+            model_id=question.model_id,
+            objective=question.objective,
+            similar_ids=closest,
+            suggestions=[f"Reactions with similar ids: {', '.join(closest)}"] if closest else [],
+            next_step=question.again(objective=None) if asks_for_growth and any(map(is_biomass, own)) else None,
+        )
+    return (question.objective,)
+
+
+def _result(model: cobra.Model, best: Optimum, fluxes: Mapping[str, float], question: Question) -> dict[str, Any]:
+    uptakes: list[dict[str, Any]] = []
+    secretions: list[dict[str, Any]] = []
+    for exchange in surroundings_of(model).exchanges:
+        flux = fluxes[exchange.reaction_id]
+        inward = flux > 0 if exchange.is_reversed else flux < 0
+        if abs(flux) > max(question.threshold, ZERO):
+            (uptakes if inward else secretions).append(exchange.described(flux=flux))
+    active = [(name, flux) for name, flux in fluxes.items() if abs(flux) > question.threshold]
+    active.sort(key=lambda item: (-round(abs(item[1]), 6), item[0]))  # equal ones differ in the last digits
+    shown = active[: question.limit]
+    result = {
+        "objective": best.objective,
+        "objective_value": best.value,
+        "status": "optimal",
+        "fluxes": dict(shown),
+        "num_active_reactions": len(active),
+        "fluxes_omitted": len(active) - len(shown),
+        "uptakes": sorted(uptakes, key=_size)[:_EXCHANGES_AT_MOST],
+        "secretions": sorted(secretions, key=_size)[:_EXCHANGES_AT_MOST],
+    }
+    if any(map(is_biomass, best.names)):
+        result["growth_rate"] = best.value
+    return result
+
+
+def _size(exchange: Mapping[str, Any]) -> float:
+    return -abs(float(exchange["flux"]))
+
+
+def _unused(compounds: Sequence[str]) -> list[str]:
+    if not compounds:
+        return []
+    more = len(compounds) - _LISTED_AT_MOST
+    named = ", ".join(compounds[:_LISTED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
+    return [f"The model has no exchange for these compounds of the medium, so it cannot use them: {named}."]
+
+
+def _implausible(model: cobra.Model, best: Optimum, fluxes: Mapping[str, float]) -> list[str]:
+    """Return sentences on a solution that no organism would show (seed 002, flux plausibility)."""
+    found = []
+    if any(map(is_biomass, best.names)):
+        low, high = _GROWTH_USUAL
+        if best.value > _GROWTH_AT_MOST:
+            found.append(f"The biomass flux is {best.value:.4g} per hour; above 5 no organism is known.")
+        elif not low <= best.value <= high:
+            found.append(f"The growth rate is {best.value:.4g} per hour; usual are 0.1 to 2.")
+    large = [name for name, flux in fluxes.items() if abs(flux) > _FLUX_LIMIT + ZERO]
+    if large:
+        found.append(f"{len(large)} fluxes are above 1,000 mmol/gDW/h, such as {', '.join(large[:_NAMED_AT_MOST])}.")
+    reversed_ = [
+        exchange.reaction_id
+        for exchange in surroundings_of(model).exchanges
+        if exchange.is_reversed and abs(fluxes[exchange.reaction_id]) > ZERO
+    ]
+    if reversed_:
+        named = ", ".join(reversed_[:_NAMED_AT_MOST])
+        found.append(f"A positive flux means uptake, against the convention, in these exchanges: {named}.")
+    return found

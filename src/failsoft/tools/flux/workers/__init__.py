@@ -1,0 +1,1 @@
+"""Worker processes that hold COBRApy, forked from a server that has it loaded."""

@@ -1,0 +1,165 @@
+"""Client of the fork server: starts it, forks workers and ends them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from failsoft.tools.flux.workers.fork_server_process import FORK, REAP, ask
+
+__all__ = ["ForkServer", "Worker"]
+
+_BOOT = (
+    "import json, sys; given = json.loads(sys.argv[1]); sys.path[:] = given['path']; "
+    "from failsoft.tools.flux.workers.fork_server_process import main; main(given['control'], given['options'])"
+)
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""A fork copies one thread alone, so none but that one may hold locks; nor do the solvers use more."""
+
+
+class Worker:
+    """One worker process, as the server knows it.
+
+    Attributes:
+        pid: Its process id. It stays its own until the fork server is asked to reap it.
+        channel: Where tasks go in and answers come out.
+        tasks: Tasks that it has had.
+        peak_bytes: The most memory that it ever had, by its last answer.
+        generation: Which fork server it comes from.
+    """
+
+    __slots__ = ("channel", "generation", "peak_bytes", "pid", "tasks")
+
+    def __init__(self, pid: int, channel: socket.socket, generation: int) -> None:
+        self.pid = pid
+        self.channel = channel
+        self.generation = generation
+        self.tasks = 0
+        self.peak_bytes = 0
+
+    def is_alive(self) -> bool:
+        """Return whether it has its socket open; it has nothing to say while no task runs."""
+        try:
+            return bool(self.channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
+
+class ForkServer:
+    """The process that workers are forked from. It is started when the first one is wanted, and again if it dies.
+
+    Everything here blocks for milliseconds, the first `fork` for seconds: call it from threads.
+
+    Args:
+        options: What the fork server loads: `preload` (names) and `models_at_most`.
+    """
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._options = dict(options)
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._owner = os.getpid()
+        self._is_closing = False
+        self.generation = 0
+
+    def fork(self) -> Worker:
+        """Return a new worker.
+
+        Raises:
+            OSError: The system gives no process, or no memory for one.
+            EOFError: The fork server ends as soon as it is started.
+        """
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self._start()
+            try:
+                return self._fork()
+            except (EOFError, ConnectionError):
+                if self._is_closing:
+                    raise
+                self._start()
+                return self._fork()
+
+    def end(self, worker: Worker) -> None:
+        """Kill a worker at once, without waiting for it; `reap` it afterwards."""
+        worker.channel.close()
+        process = self._process
+        is_ours = worker.generation == self.generation and process is not None and process.poll() is None
+        if is_ours:  # the workers of another fork server have ended with it, and their ids may be others' by now
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker.pid, signal.SIGKILL)
+
+    def reap(self, worker: Worker) -> int:
+        """Return how a worker ended: its exit code, or minus the number of the signal that killed it."""
+        with self._lock:
+            if worker.generation != self.generation or self._control is None:
+                return 0
+            try:
+                return ask(self._control, REAP, worker.pid)
+            except (EOFError, OSError):
+                return 0
+
+    def close(self) -> None:
+        """End the fork server and, with it, all workers; wait until it is gone. A later `fork` would start another."""
+        if os.getpid() != self._owner:  # a copy in a process that was forked from the server's: not its own to end
+            return
+        self._is_closing = True
+        process = self._process
+        if process is not None:  # without the lock: one that is still loading would hold it for seconds
+            process.kill()
+        with self._lock:
+            self._end()
+            self._is_closing = False
+
+    def _fork(self) -> Worker:
+        if self._control is None:
+            raise EOFError
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                pid = ask(self._control, FORK, passed=theirs.fileno())
+        except BaseException:
+            ours.close()
+            raise
+        ours.setblocking(False)  # noqa: FBT003 - the method takes nothing else
+        return Worker(pid, ours, self.generation)
+
+    def _start(self) -> None:
+        self._end()
+        ours, theirs = socket.socketpair()
+        given = {"path": sys.path, "control": theirs.fileno(), "options": self._options}
+        try:
+            with theirs:
+                # Standard output is the protocol's: what a library prints there goes to standard error instead.
+                self._process = subprocess.Popen(  # noqa: S603 - this interpreter, with a program of our own
+                    [sys.executable, "-c", _BOOT, json.dumps(given)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=2,
+                    pass_fds=[theirs.fileno()],
+                    env={**os.environ, **_ONE_THREAD},
+                )
+        except BaseException:
+            ours.close()
+            raise
+        self._control = ours
+        self.generation += 1
+
+    def _end(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        if self._process is not None:
+            self._process.kill()  # its workers are killed with it
+            self._process.wait()
+            self._process = None

@@ -1,0 +1,1 @@
+"""Reading and writing below a session's root."""

@@ -1,0 +1,62 @@
+"""Errors of reading and writing a file (seed 001, section 2)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from failsoft.framework.errors import AlreadyExists, Public, StorageError, Words
+
+__all__ = ["FileAlreadyExists", "FileReadFailed", "FileWriteFailed"]
+
+
+class FileAlreadyExists(AlreadyExists):
+    """The file exists already.
+
+    Raised when: `write_file` is called without `expected_hash`, and the path exists.
+    Caller: read the file, and pass its `sha256` as `expected_hash` to replace it; or choose another path.
+    Operator: nothing to do.
+    Example:
+        >>> code_of(FileAlreadyExists(path="a.md"))
+        'FILE_ALREADY_EXISTS'
+    """
+
+    path: Public[str]
+    code: ClassVar[str] = "FILE_ALREADY_EXISTS"
+    message: str = "The file {path} exists."
+    hints: ClassVar[tuple[str, ...]] = ("To replace it, pass the sha256 that read_file returns as expected_hash",)
+    since: ClassVar[str] = "0.1.0"
+
+
+class FileReadFailed(StorageError):
+    """The operating system refused to read.
+
+    Raised when: permissions, links or the disk do not allow it.
+    Caller: do not repeat the call; report it, with the error id, to the person you work for.
+    Operator: correct what the reason names.
+    Example:
+        >>> code_of(FileReadFailed(reason="permission denied"))
+        'FILE_READ_FAILED'
+    """
+
+    reason: Public[Words]
+    code: ClassVar[str] = "FILE_READ_FAILED"
+    message: str = "The file could not be read: {reason}."
+    since: ClassVar[str] = "0.1.0"
+
+
+class FileWriteFailed(StorageError):
+    """The operating system refused to write.
+
+    Raised when: permissions, links or the disk do not allow it, or an earlier call that a crash interrupted holds
+    the file.
+    Caller: do not repeat the call; report it, with the error id, to the person you work for.
+    Operator: correct what the reason names: permissions, free space, or the state folder of failsoft.
+    Example:
+        >>> code_of(FileWriteFailed(reason="no space left on device"))
+        'FILE_WRITE_FAILED'
+    """
+
+    reason: Public[Words]
+    code: ClassVar[str] = "FILE_WRITE_FAILED"
+    message: str = "The file could not be written: {reason}."
+    since: ClassVar[str] = "0.1.0"

@@ -1,0 +1,227 @@
+"""Read, list and write the files of a session. Blocking; call it from a worker thread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TypeAlias
+
+from failsoft.framework.errors import NextStep, ToolError
+from failsoft.framework.services.threads import is_given_up
+from failsoft.tools.files import (
+    FileFault,
+    Files,
+    NotARegularFile,
+    Written,
+    destination,
+    listed,
+    name_within,
+    similar_files,
+)
+from failsoft.tools.files.errors import FileNotFound, FileTooLarge, InvalidEncoding
+from failsoft.tools.workspace.files.fault_mapping import Action, changed, to_error
+from failsoft.tools.workspace.files.read_back import require_on_disk
+from failsoft.tools.workspace.patches.errors import PatchInvalid
+from failsoft.tools.workspace.patches.reading import read_patch
+from failsoft.tools.workspace.plans.errors import PlanNotApproved
+from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile
+
+__all__ = ["Guard", "SessionFiles", "WriteCheck"]
+
+Guard: TypeAlias = Callable[[str, str], None]
+"""`guard(path, real_path)` raises the ToolError for a file that may not be written. Both paths are relative to the
+workspace: as the caller named it, and without links."""
+WriteCheck: TypeAlias = Callable[[str, str, bytes, bytes | None], None]
+"""`check(path, real_path, data, before)` raises the ToolError for bytes that may not be written there; paths as for a
+guard, and the current content, None for a new file. It may be called twice for one write."""
+LISTED_AT_MOST = 1_000
+"""Names of one folder in one answer."""
+
+
+def _nowhere(path: str, real_path: str) -> None:  # noqa: ARG001 - a guard is given both
+    """Refuse every write: a writable session is given a guard of its plans."""
+    raise PlanNotApproved(effect="none")
+
+
+class SessionFiles:
+    """The files of a session.
+
+    Args:
+        files: Confined to its workspace.
+        folder: The workspace, absolute and without links.
+        bytes_at_most: The largest file that is read or written.
+        warn: Adds a warning to the answer.
+        guard: Checks the path of a write before the file is looked at; by default every write is refused.
+        checks: Check the content of a write before any byte of it is on the disk.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        *,
+        folder: str,
+        bytes_at_most: int,
+        warn: Callable[[str], None],
+        guard: Guard = _nowhere,
+        checks: Sequence[WriteCheck] = (),
+    ) -> None:
+        self._files = files
+        self._folder = folder
+        self._bytes_at_most = bytes_at_most
+        self._warn = warn
+        self._guard = guard
+        self._checks = tuple(checks)
+
+    def read(self, path: str) -> FileContent:
+        """Return a text file.
+
+        Raises:
+            ToolError: A code of the toolset's table.
+        """
+        with self._typed_errors("read", path):
+            content = self._files.read(path, bytes_at_most=self._bytes_at_most)
+        try:
+            text = content.data.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidEncoding(file_path=path, position=error.start) from None
+        return {"path": path, "content": text, "bytes": len(content.data), "sha256": content.sha256}
+
+    def list(self, path: str) -> FileList:
+        """Return what is in a folder.
+
+        Raises:
+            ToolError: A code of the toolset's table.
+        """
+        with self._typed_errors("list", path):
+            found, count = listed(self._files.roots, path, at_most=LISTED_AT_MOST)
+        if count > len(found):
+            self._warn(f"The folder has {count} entries; these are the first {len(found)}.")
+        entries = [{"name": one.name, "kind": one.kind, "bytes": one.bytes} for one in found]
+        return {"path": path, "entries": entries, "total": count}  # type: ignore[typeddict-item]  # built from the listing's columns
+
+    def write(self, path: str, data: bytes, expected_hash: str | None) -> WrittenFile:
+        """Make a file, or replace the one that has the expected hash.
+
+        Raises:
+            ToolError: A code of the toolset's table, or what a check says; its effect says what is on the disk.
+        """
+        with self._typed_errors("write", path):
+            self._judge_place(path)
+            self._require_size(path, data)
+            if expected_hash is None:
+                return self._make(path, data)
+            return self._change(path, lambda _: data, expected_hash)
+
+    def patch(self, path: str, text: bytes, expected_hash: str | None) -> WrittenFile:
+        """Change or make a file as a unified diff says.
+
+        Raises:
+            ToolError: As `write`, and of the patch itself.
+        """
+        with self._typed_errors("write", path):
+            self._judge_place(path)
+            patch = read_patch(text, name_within(self._files.roots, path, self._folder), path)
+            if not patch.is_new:
+                is_known = expected_hash is not None
+                return self._change(path, lambda data: patch.applied_to(data, is_known=is_known), expected_hash)
+            if expected_hash is not None:
+                raise PatchInvalid(reason="it makes a new file, and so there can be no expected_hash", line=1)
+            data = patch.applied_to(b"", is_known=True)
+            self._require_size(path, data)
+            return self._make(path, data)
+
+    def _make(self, path: str, data: bytes) -> WrittenFile:
+        foreseen = destination(self._files.roots, path)
+        self._judge(path, foreseen, data)  # before a folder is made for it
+        with self._room_for(path), self._files.transaction([path], give_up=is_given_up) as work:
+            if work.real_path(path) != foreseen:  # a link was put there meanwhile
+                self._judge(path, work.real_path(path), data)
+            work.create(path, data)
+            (written,) = work.commit()
+            require_on_disk(work, written, warn=self._warn)
+        return self._result(written, created=True)
+
+    def _change(self, path: str, becomes: Callable[[bytes], bytes], expected_hash: str | None) -> WrittenFile:
+        """Replace a file; nothing is written if another process changes it meanwhile."""
+        with self._files.transaction([path], give_up=is_given_up) as work:
+            self._judge_place(path, work.real_path(path))
+            before = work.read(path, bytes_at_most=self._bytes_at_most)
+            if expected_hash not in {None, before.sha256}:
+                raise changed(path, expected_hash=expected_hash, actual_hash=before.sha256)
+            data = becomes(before.data)
+            self._require_size(path, data)
+            self._judge(path, work.real_path(path), data, before.data)
+            work.replace(path, data)
+            (written,) = work.commit()
+            require_on_disk(work, written, warn=self._warn)
+        return self._result(written, created=False)
+
+    def _result(self, written: Written, *, created: bool) -> WrittenFile:
+        if not written.durable:
+            self._warn("The file was written, but could not be flushed to disk: a power failure may undo it.")
+        return {"path": written.path, "created": created, "bytes": written.bytes, "sha256": written.sha256}
+
+    def _require_size(self, path: str, data: bytes) -> None:
+        if len(data) > self._bytes_at_most:
+            raise FileTooLarge(file_path=path, size_bytes=len(data), limit_bytes=self._bytes_at_most)
+
+    def _judge_place(self, path: str, real_path: str | None = None) -> None:
+        """Ask the guard whether anything may be written there, before the file is looked at."""
+        roots = self._files.roots
+        real_path = real_path or destination(roots, path)
+        if path.endswith("/") or real_path == self._folder:
+            raise NotARegularFile(path, kind="folder")
+        self._guard(name_within(roots, path, self._folder), os.path.relpath(real_path, self._folder))
+
+    def _judge(self, path: str, real_path: str, data: bytes, before: bytes | None = None) -> None:
+        """Ask the guard and the checks whether these bytes may be written there."""
+        self._judge_place(path, real_path)
+        named = name_within(self._files.roots, path, self._folder)
+        for check in self._checks:
+            check(named, os.path.relpath(real_path, self._folder), data, before)
+
+    @contextmanager
+    def _room_for(self, path: str) -> Iterator[None]:
+        """Make the folders for a new file, unless a folder or a device has its name."""
+        with self._files.roots.parents(path):
+            with self._files.roots.place(path) as place:
+                facts = place.facts()
+                if facts is not None:
+                    place.require_regular(facts)
+            yield
+
+    @contextmanager
+    def _typed_errors(self, action: Action, path: str) -> Iterator[None]:
+        """Turn faults into typed errors. What this class or a check raises itself comes before any change."""
+        try:
+            yield
+        except FileFault as fault:
+            error = to_error(fault, action, root=self._folder)
+            if isinstance(error, FileNotFound):
+                error = self._not_found(path, action)
+            raise error from fault
+        except ToolError as error:
+            error.effect = error.effect or "none"
+            raise
+
+    def _not_found(self, path: str, action: Action) -> FileNotFound:
+        """Return the error for a missing file, with similar names and the call that lists its folder."""
+        closest = similar_files(self._files.roots, path)
+        error = FileNotFound.named([path], closest=closest, advice="`list_files` shows all.")
+        error.effect = "none"
+        if action == "read" and len(closest) == 1:
+            error.next_step = NextStep("read_file", {"path": closest[0]})
+        else:
+            error.next_step = NextStep("list_files", self._folder_argument(path))
+        return error
+
+    def _folder_argument(self, path: str) -> dict[str, str]:
+        """Return the arguments that list the nearest folder of a path that exists; none for the workspace itself."""
+        folder = path.rpartition("/")[0]
+        while folder and folder != self._folder:
+            with suppress(FileFault):
+                self._files.roots.folder(folder)
+                return {"path": folder}
+            folder = folder.rpartition("/")[0]
+        return {}

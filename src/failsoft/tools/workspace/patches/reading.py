@@ -1,0 +1,227 @@
+"""Parses a unified diff strictly: what is not one is refused, with the number of its line."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, NoReturn
+
+from failsoft.framework.errors.violations import Violation
+from failsoft.tools.workspace.patches.errors import PatchInvalid
+from failsoft.tools.workspace.patches.patch import Hunk, Patch
+from failsoft.tools.workspace.plans.scope import normal
+
+__all__ = ["read_patch"]
+
+_HUNK = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@(?: .*)?")
+_NOTHING = "/dev/null"
+_ALLOWED = re.compile(rb"new file mode 100644|index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: 100644)?")
+_NOT_DONE: tuple[tuple[bytes, str], ...] = (
+    (b"deleted file mode", "it deletes the file"),
+    (b"rename ", "it renames a file"),
+    (b"copy ", "it copies a file"),
+    (b"similarity index", "it renames or copies a file"),
+    (b"GIT binary patch", "it is a binary patch"),
+    (b"Binary files ", "it is for a binary file"),
+    (b"new file mode", "only plain files, of mode 100644, are made"),
+    (b"old mode", "it changes the mode of the file"),
+    (b"new mode", "it changes the mode of the file"),
+)
+"""What Git's header lines may ask for, and is not done here."""
+_ESCAPE = re.compile(rb"\\([0-7]{3}|[abtnvfr\"\\])")
+_ESCAPED = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
+
+
+def read_patch(text: bytes, path: str, *also: str) -> Patch:
+    """Return the patch that a text is.
+
+    Args:
+        text: A unified diff.
+        path: The file that it has to be for, relative to the workspace.
+        *also: Other names that its header may give that file.
+
+    Raises:
+        PATCH_INVALID: It is not one, is for another file, or asks for more than to change or to make one.
+    """
+    lines = text.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return _Reading(lines, {path, *also}).patch()
+
+
+class _Counts(NamedTuple):
+    """What the header of a hunk says: its places, as lines before it, and its lines."""
+
+    old_start: int
+    old: int
+    new_start: int
+    new: int
+
+
+class _Reading:
+    """One reading of a patch, line by line."""
+
+    def __init__(self, lines: list[bytes], names: set[str]) -> None:
+        self.lines = lines
+        self.names = names
+        self.place = 0
+        self.old_end = 0
+        self.new_end = 0
+        self.ended: set[str] = set()
+        """The sides, `-` and `+`, whose last line was read: no newline follows it."""
+
+    def patch(self) -> Patch:
+        is_new = self._header()
+        hunks: list[Hunk] = []
+        while self.place < len(self.lines):
+            hunks.append(self._hunk(len(hunks) + 1))
+        if not hunks:
+            self._refuse("there is no hunk")
+        if is_new and (len(hunks) > 1 or hunks[0].start or hunks[0].old):
+            self._refuse("it makes a new file, so it has one hunk, which begins with @@ -0,0")
+        return Patch(is_new, hunks)
+
+    @property
+    def _line(self) -> bytes | None:
+        return self.lines[self.place] if self.place < len(self.lines) else None
+
+    def _refuse(self, reason: str) -> NoReturn:
+        line = min(self.place + 1, max(1, len(self.lines)))
+        violation = Violation(path="patch", reason="format", message=reason, expected="a unified diff for one file")
+        raise PatchInvalid(reason=reason, line=line, violations=[violation])
+
+    def _header(self) -> bool:
+        """Read what comes before the hunks; return whether the patch makes the file."""
+        says_new = self._git_lines()
+        line = self._line
+        if line is None or not line.startswith(b"--- "):
+            if says_new:
+                self._refuse("there is no hunk")
+            return False
+        old = self._name("--- ", "a/")
+        if not (self._line or b"").startswith(b"+++ "):
+            self._refuse("expected a line that begins with '+++ '")
+        self._name("+++ ", "b/")
+        if says_new and old != _NOTHING:
+            self._refuse("the header makes a new file, and names an old one")
+        return old == _NOTHING
+
+    def _git_lines(self) -> bool:
+        """Read the lines that Git puts before the names; return whether they make the file."""
+        line = self._line
+        if line is None or not line.startswith(b"diff --git "):
+            return False
+        self._require_names_of_git(line[len(b"diff --git ") :])
+        self.place += 1
+        says_new = False
+        while (line := self._line) is not None and not line.startswith((b"--- ", b"@@ ")):
+            if not _ALLOWED.fullmatch(line):
+                self._refuse(next((why for start, why in _NOT_DONE if line.startswith(start)), "expected '--- '"))
+            says_new = says_new or line.startswith(b"new")
+            self.place += 1
+        return says_new
+
+    def _require_names_of_git(self, names: bytes) -> None:
+        """Hold `a/NAME b/NAME` to the file: both are the same, for renames are refused."""
+        half = len(names) // 2
+        old, space, new = names[:half], names[half : half + 1], names[half + 1 :]
+        if space != b" " or self._unprefixed(old, "a/") is None or self._unprefixed(new, "b/") is None:
+            self._refuse("it is for another file, or for several")
+
+    def _name(self, sign: str, prefix: str) -> str:
+        """Return the name that a header line gives: the file's, or the one for nothing."""
+        text = (self._line or b"")[len(sign) :].partition(b"\t")[0]
+        if text.endswith(b"\r"):
+            self._refuse("the line ends with CR, which only the lines of the file may")
+        if text == _NOTHING.encode():
+            if prefix == "b/":
+                self._refuse("it deletes the file")
+            name: str | None = _NOTHING
+        else:
+            name = self._unprefixed(text, prefix)
+        if name is None:
+            self._refuse("it is for another file")
+        self.place += 1
+        return name
+
+    def _unprefixed(self, text: bytes, prefix: str) -> str | None:
+        """Return the name if it is the file's."""
+        if len(text) > 1 and text[:1] == text[-1:] == b'"':
+            text = _ESCAPE.sub(_unescaped, text[1:-1])
+        name = text.decode(errors="replace")
+        known = {name} if name.startswith("/") else {normal(name), normal(name.removeprefix(prefix))}
+        return name if known & self.names else None
+
+    def _hunk(self, number: int) -> Hunk:
+        counts, header = self._counts(number), self.place
+        self.place += 1
+        lines: list[tuple[str, bytes]] = []
+        old, new = counts.old, counts.new
+        while True:
+            line = self._line
+            if line is not None and line.startswith(b"\\ "):
+                self._end_of_file(lines)
+            elif not old and not new:
+                break
+            elif line is None:
+                self._refuse(f"hunk {number} has fewer lines than its header says")
+            else:
+                sign = self._sign(line)
+                old, new = old - (sign != "+"), new - (sign != "-")
+                if old < 0 or new < 0:
+                    self._refuse(f"hunk {number} has more lines than its header says")
+                lines.append((sign, line[1:] + b"\n"))
+            self.place += 1
+        if all(sign == " " for sign, _ in lines):
+            self.place = header
+            self._refuse(f"hunk {number} changes nothing")
+        self.old_end, self.new_end = counts.old_start + counts.old, counts.new_start + counts.new
+        return Hunk(number, counts.old_start, lines)
+
+    def _counts(self, number: int) -> _Counts:
+        """Return what the present line says as the header of a hunk."""
+        line = self._line or b""
+        found = _HUNK.fullmatch(line)
+        if found is None:
+            self._refuse(self._instead_of_a_hunk(line, number))
+        numbers = [1 if one is None else int(one) for one in found.groups()]
+        starts = [start - (count > 0) for start, count in (numbers[:2], numbers[2:])]
+        if min(starts) < 0:
+            self._refuse("lines are numbered from 1")
+        counts = _Counts(starts[0], numbers[1], starts[1], numbers[3])
+        if counts.old_start < self.old_end:
+            self._refuse(f"hunk {number} begins before the end of the one before it")
+        expected = self.new_end + counts.old_start - self.old_end
+        if counts.new_start != expected:
+            self._refuse(f"after the hunks before it, hunk {number} begins at +{expected + (counts.new > 0)}")
+        return counts
+
+    def _instead_of_a_hunk(self, line: bytes, number: int) -> str:
+        if line.startswith((b"diff ", b"--- ", b"Index: ")) and number > 1:
+            return "it is for several files"
+        if line.startswith((b"+", b"-", b" ")) and number > 1:
+            return f"hunk {number - 1} has more lines than its header says"
+        refused = next((why for start, why in _NOT_DONE if line.startswith(start)), None)
+        return refused or f"expected the header of hunk {number}, such as '@@ -1,2 +1,3 @@'"
+
+    def _sign(self, line: bytes) -> str:
+        sign = line[:1].decode(errors="replace")
+        if sign not in {" ", "-", "+"}:
+            self._refuse("a line of a hunk begins with a space, '-' or '+', also where the rest of it is empty")
+        sides = {"-", "+"} if sign == " " else {sign}
+        if sides & self.ended:
+            self._refuse("the line follows one that is the last of its file")
+        return sign
+
+    def _end_of_file(self, lines: list[tuple[str, bytes]]) -> None:
+        """Take the newline from the line before, which so is the last of its file."""
+        if not lines or not lines[-1][1].endswith(b"\n"):
+            self._refuse("there is no line before it to have no newline")
+        sign, line = lines[-1]
+        lines[-1] = (sign, line[:-1])
+        self.ended |= {"-", "+"} if sign == " " else {sign}
+
+
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    """Return the byte of an escape in a quoted name."""
+    code = escape.group(1)
+    return bytes([int(code, 8) & 0xFF if len(code) > 1 else _ESCAPED[code[0]]])

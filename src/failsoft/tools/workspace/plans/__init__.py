@@ -1,0 +1,1 @@
+"""Plans: submitted, approved, matched against paths."""

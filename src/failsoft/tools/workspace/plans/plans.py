@@ -1,0 +1,252 @@
+"""The plans of a server: durable, and shared by the servers of a store.
+
+A plan never changes. It has a record of its own, its approval another, and both are put only where there is none: of
+two concurrent calls the first one counts. The two lists of a workspace, of all plans and of the approved ones, spare a
+scan of the whole store. They change in one atomic step each, and before what they list is put: a plan is never in force
+without being listed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from failsoft.framework.clock import utc_timestamp
+from failsoft.framework.errors.violations import summarize
+from failsoft.framework.services.records import Records
+from failsoft.framework.text import quoted
+from failsoft.tools.workspace.plans.errors import PlanEnforcementFailed, PlanNotApproved, PlanNotFound
+from failsoft.tools.workspace.plans.guards import list_step
+from failsoft.tools.workspace.plans.plan import Plan, author_of, content_of, hash_of, read_plan
+from failsoft.tools.workspace.plans.scope import faults_of, normal
+from failsoft.tools.workspace.sessions.errors import UnauthorizedAction
+from failsoft.tools.workspace.sessions.invariants import AUTHOR_IS_NOT_APPROVER, PLAN_IS_ITS_HASH, violated
+from failsoft.tools.workspace.sessions.name_list import LIST
+from failsoft.tools.workspace.sessions.sessions import Session
+
+__all__ = ["PlanDraft", "Plans"]
+
+PLANS_AT_MOST = 200
+"""Plans that are listed for one workspace; of more the newest."""
+_NO_PRINCIPAL = "Plans cannot be approved here: this server does not authenticate its callers."
+_PREFIX_AT_LEAST = 6
+"""Characters of a hash that are enough to suggest the plan that was meant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanDraft:
+    """What a session submits as a plan; see `Plan`."""
+
+    title: str
+    files: Sequence[str]
+    body: str = ""
+    intent: str = ""
+    phases: Sequence[str] = ()
+    waive: Sequence[str] = ()
+
+
+class Plans:
+    """The plans of a server, by workspace.
+
+    Args:
+        store: Where they are kept.
+        lifetime_s: Seconds after its submission when a plan expires.
+        process: The id of this process where it is bound to one role: then it is the author, whatever its sessions.
+        rules: The policy rules that a plan may waive; None where they are not all known.
+    """
+
+    def __init__(
+        self, store: Records, *, lifetime_s: float, process: str | None = None, rules: frozenset[str] | None = None
+    ) -> None:
+        self._store = store
+        self._lifetime_s = lifetime_s
+        self._process = process
+        self._rules = rules
+
+    def author_of(self, session: Session) -> str:
+        """Return the author of what a session submits or approves."""
+        return author_of(session, self._process)
+
+    async def submit(self, session: Session, draft: PlanDraft) -> Plan:
+        """Keep a plan, and return it; one that is kept already keeps its first author and its approval.
+
+        Raises:
+            PLAN_ENFORCEMENT_FAILED: A write could not be held to its files, or it waives unknown rules.
+        """
+        faults = faults_of(draft.files, draft.waive, self._rules)
+        if faults:
+            raise PlanEnforcementFailed(message=summarize(faults), violations=faults, effect="none")
+        content = content_of(
+            {
+                "title": draft.title,
+                "files": sorted({normal(pattern) for pattern in draft.files}),
+                "body": draft.body,
+                "workspace_root": session.workspace_root,
+                "intent": draft.intent,
+                "phases": list(dict.fromkeys(draft.phases)),
+                "waive": sorted(set(draft.waive)),
+            }
+        )
+        plan_hash = hash_of(content)
+        origin = {"author": self.author_of(session), "role": session.role, "submitted_at": utc_timestamp()}
+        kept = {**content, **origin, "nonce": uuid4().hex, "clock": self._store.clock()}
+        await self._listed("all", session.workspace_root, plan_hash)
+        await self._put(session, _plan_key(session.workspace_root, plan_hash), kept)
+        return await self.find(session, plan_hash)
+
+    async def approve(self, session: Session, plan_hash: str, *, is_anonymous: bool = False) -> Plan:
+        """Put a plan in force, and return it. It may be in force already.
+
+        Args:
+            session: The session that approves.
+            plan_hash: The plan.
+            is_anonymous: Whether the caller cannot be identified, as over HTTP without tokens.
+
+        Raises:
+            PLAN_NOT_FOUND: There is none with this hash.
+            UNAUTHORIZED_ACTION: The caller submitted it, or is anonymous.
+            INVARIANT_VIOLATION: What is kept is not that plan.
+        """
+        plan = await self.find(session, plan_hash)
+        if is_anonymous:
+            raise UnauthorizedAction(
+                role=session.role,
+                action="approve",
+                message=_NO_PRINCIPAL,
+                operator_hint="give each caller a token in FAILSOFT_AUTH_TOKENS",
+                effect="none",
+            )
+        approver = self.author_of(session)
+        if plan.author == approver:
+            raise UnauthorizedAction(
+                role=session.role,
+                action="approve",
+                message="You submitted this plan, so another author has to approve it.",
+                next_step=list_step(session),
+                effect="none",
+            )
+        await self._listed("approved", session.workspace_root, plan_hash)
+        await self._put(session, _approval_key(plan), {"approver": approver})
+        return await self.find(session, plan_hash)
+
+    async def withdraw(self, session: Session, plan_hash: str) -> Plan:
+        """Remove a plan with its approval, and return it as it was.
+
+        Raises:
+            PLAN_NOT_FOUND: There is none with this hash.
+            INVARIANT_VIOLATION: What is kept is not that plan.
+        """
+        plan = await self.find(session, plan_hash)
+        await self._store.delete(_plan_key(session.workspace_root, plan_hash))
+        await self._store.delete(_approval_key(plan))
+        return plan
+
+    async def find(self, session: Session, plan_hash: str) -> Plan:
+        """Return the plan with this hash, approved or not.
+
+        Raises:
+            PLAN_NOT_FOUND: There is none in the session's workspace.
+            INVARIANT_VIOLATION: What is kept is not that plan.
+        """
+        plan = await self._kept(session.workspace_root, plan_hash)
+        if plan is None:
+            raise await self._not_found(session, plan_hash)
+        return plan
+
+    async def all(self, workspace_root: str) -> list[Plan]:
+        """Return the plans of a workspace, the newest 200 of them first.
+
+        Raises:
+            INVARIANT_VIOLATION: One is not what its hash was made of.
+        """
+        return await self._all("all", workspace_root)
+
+    async def in_force(self, session: Session, named: str | None, found: Callable[[Plan], None]) -> list[Plan]:
+        """Return the approved plans that a write may go by: the one that it names, or all of its workspace.
+
+        Args:
+            session: The session that writes.
+            named: The hash of a plan; None if the write names none.
+            found: Is given the plan that is named.
+
+        Raises:
+            PLAN_NOT_FOUND: There is none with this hash.
+            PLAN_NOT_APPROVED: It, or any at all, is not approved.
+            INVARIANT_VIOLATION: A plan is not what its hash was made of, or was approved by its author.
+        """
+        if named is None:
+            plans = await self._all("approved", session.workspace_root)
+        else:
+            plans = [await self.find(session, named)]
+            found(plans[0])
+        approved = [plan for plan in plans if plan.approver is not None]
+        if any(plan.approver == plan.author for plan in approved):
+            raise violated(AUTHOR_IS_NOT_APPROVER)
+        if not approved:
+            said = "no approved plan covers it" if named is None else "its plan is not approved"
+            advice = "One session submits a plan, another approves it."
+            raise PlanNotApproved(message=f"{said}. {advice}", next_step=list_step(session), effect="none")
+        return approved
+
+    async def _not_found(self, session: Session, plan_hash: str) -> PlanNotFound:
+        hashes = await self._listed("all", session.workspace_root) if len(plan_hash) >= _PREFIX_AT_LEAST else []
+        return PlanNotFound(
+            message=f"No plan {quoted(plan_hash, 100)} in this workspace; `list_plans` gives full hashes.",
+            suggestions=[one for one in hashes if one.startswith(plan_hash.lower())][:3],
+            next_step=list_step(session),
+            effect="none",
+        )
+
+    async def _all(self, which: str, workspace_root: str) -> list[Plan]:
+        hashes = await self._listed(which, workspace_root)
+        found = await asyncio.gather(*(self._kept(workspace_root, plan_hash) for plan_hash in hashes))
+        plans = [plan for plan in found if plan is not None]  # a list outlives what has expired or was withdrawn
+        return sorted(plans, key=lambda plan: plan.clock, reverse=True)
+
+    async def _listed(self, which: str, workspace_root: str, plan_hash: str = "") -> list[str]:
+        """Return the hashes of a list, with this one added to it."""
+        key = _prefix(f"plans-{which}", workspace_root)
+        hashes: list[str] = await self._store.change(
+            LIST, key, plan_hash, PLANS_AT_MOST, self._lifetime_s, is_free=True
+        )
+        return hashes
+
+    async def _kept(self, workspace_root: str, plan_hash: str) -> Plan | None:
+        kept = await self._store.get(_plan_key(workspace_root, plan_hash))
+        if kept is None:
+            return None
+        plan = read_plan(kept, workspace_root, plan_hash)
+        return _approved(plan, await self._store.get(_approval_key(plan)))
+
+    async def _put(self, session: Session, key: str, value: Mapping[str, Any]) -> None:
+        await self._store.put(key, value, self._lifetime_s, only_if_absent=True, principal=session.principal)
+
+
+def _approved(plan: Plan, approval: Any) -> Plan:
+    """Return a plan with its approval, if it has one.
+
+    Raises:
+        INVARIANT_VIOLATION: What is kept is not an approval.
+    """
+    if approval is None:
+        return plan
+    if not isinstance(approval, Mapping) or not isinstance(approval.get("approver"), str):
+        raise violated(PLAN_IS_ITS_HASH)
+    return replace(plan, approver=approval["approver"])
+
+
+def _prefix(kind: str, workspace_root: str) -> str:
+    return f"{kind}:{hashlib.sha256(workspace_root.encode(errors='replace')).hexdigest()}:"
+
+
+def _plan_key(workspace_root: str, plan_hash: str) -> str:
+    return f"{_prefix('plan', workspace_root)}{plan_hash}"
+
+
+def _approval_key(plan: Plan) -> str:
+    """Return the key of an approval: it belongs to one submission, and does not outlive it."""
+    return f"{_prefix('approval', plan.workspace_root)}{plan.plan_hash}:{plan.nonce}"

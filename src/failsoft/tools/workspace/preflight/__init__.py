@@ -1,0 +1,1 @@
+"""The operator's commands that a change has to pass."""

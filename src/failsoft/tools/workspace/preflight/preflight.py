@@ -1,0 +1,189 @@
+"""Runs the preflight commands of the settings, one after the other, in the folder of a session."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from typing_extensions import TypedDict
+
+from failsoft.framework.call.context import CallContext
+from failsoft.framework.errors import ToolError, Unavailable, Unsupported
+from failsoft.framework.safe.redaction import redact_paths, redact_text
+from failsoft.framework.services.threads import ThreadPool
+from failsoft.framework.text import quoted
+from failsoft.tools.workspace.policies.errors import PreflightFailed
+from failsoft.tools.workspace.preflight.command import Command, Ran, shown
+from failsoft.tools.workspace.settings import WorkspaceSettings
+
+__all__ = ["Preflight", "PreflightCommand", "PreflightResult", "reduced"]
+
+_TAIL_AT_MOST = 4_000
+"""Characters of an output in an answer."""
+_LINE_AT_MOST = 200
+_PASSED_ON = frozenset(
+    {
+        *("HOME", "LANG", "LANGUAGE", "LOGNAME", "SHELL", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"),
+        *("CARGO_HOME", "GOCACHE", "GOPATH", "GOROOT", "JAVA_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "VIRTUAL_ENV"),
+    }
+)
+"""The variables that commands get; the others of the server may be secrets."""
+
+
+class PreflightCommand(TypedDict):
+    """A command that passed."""
+
+    command: str
+    exit_code: int
+    duration_s: float
+    output_bytes: int
+    output_end: str
+
+
+class PreflightResult(TypedDict):
+    """Every command, in its order."""
+
+    commands: list[PreflightCommand]
+
+
+class Preflight:
+    """The commands of a server, which no tool can change.
+
+    Args:
+        commands: Each a program and what it is given.
+        limit_s: How long each may take, in seconds.
+        hides_paths: Whether paths outside of the workspace are hidden from callers.
+    """
+
+    def __init__(self, commands: Sequence[Sequence[str]], *, limit_s: float, hides_paths: bool) -> None:
+        self._commands = tuple(tuple(command) for command in commands)
+        self._limit_s = limit_s
+        self._hides_paths = hides_paths
+        self._running: set[Command] = set()
+
+    @classmethod
+    def from_settings(cls, settings: WorkspaceSettings, *, hides_paths: bool) -> Preflight:
+        """Return the one that the settings describe."""
+        return cls(settings.preflight, limit_s=settings.preflight_s, hides_paths=hides_paths)
+
+    def faults(self) -> list[str]:
+        """Return what keeps a command from being started; programs of the workspace itself are not looked for."""
+        path = reduced(os.environ)["PATH"]
+        programs = dict.fromkeys(command[0] for command in self._commands)
+        return [
+            f"the program '{program}' of FAILSOFT_WORKSPACE_PREFLIGHT was not found"
+            for program in programs
+            if (program.startswith("/") or "/" not in program) and shutil.which(program, path=path) is None
+        ]
+
+    async def run(self, call: CallContext, threads: ThreadPool, folder: str) -> PreflightResult:
+        """Run every command, up to the first that fails.
+
+        Args:
+            call: Receives progress reports.
+            threads: Where to wait for them.
+            folder: Where they run.
+
+        Raises:
+            PREFLIGHT_FAILED: One failed, took too long or could not be started.
+            UNSUPPORTED: There are none.
+        """
+        if not self._commands:
+            raise Unsupported(
+                message="This server has no preflight commands, so nothing was checked",
+                operator_hint="set FAILSOFT_WORKSPACE_PREFLIGHT",
+                effect="none",
+            )
+        passed: list[PreflightCommand] = []
+        for place, arguments in enumerate(self._commands):
+            name = self._shown(shown(arguments), folder)
+            await call.report_progress(place, len(self._commands), name)
+            ran = await self._run(arguments, threads, folder)
+            if (ran.end, ran.code) != ("exit", 0):
+                raise self._failure(name, arguments, ran, folder, is_first=place == 0)
+            passed.append(
+                {
+                    "command": name,
+                    "exit_code": ran.code,
+                    "duration_s": round(ran.duration_s, 3),
+                    "output_bytes": ran.output_bytes,
+                    "output_end": self._shown(ran.output, folder)[-_TAIL_AT_MOST:],
+                }
+            )
+        await call.report_progress(len(self._commands), len(self._commands), None)
+        return {"commands": passed}
+
+    async def _run(self, arguments: Sequence[str], threads: ThreadPool, folder: str) -> Ran:
+        command = Command(arguments, folder=folder, environment=reduced(os.environ))
+        self._running.add(command)
+        try:
+            return await threads.run(lambda: command.run(self._limit_s))
+        finally:
+            command.end()  # where the call was cancelled; its thread cannot be
+            self._running.discard(command)
+
+    def close(self) -> None:
+        """End all commands that still run."""
+        for command in tuple(self._running):
+            command.end()
+
+    def _shown(self, text: str, folder: str) -> str:
+        """Return a text as callers may see it, redacted before it is cut: half a secret would not be recognized."""
+        text = redact_text(text)
+        return redact_paths(text, [folder]) if self._hides_paths else text
+
+    def _failure(self, name: str, arguments: Sequence[str], ran: Ran, folder: str, *, is_first: bool) -> ToolError:
+        if ran.end == "cancelled":
+            return Unavailable(message="The preflight was ended because the server is stopping.", effect="unknown")
+        output = self._shown(ran.output, folder)
+        last = next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "")
+        outcome = self._outcome(ran)
+        return PreflightFailed(
+            message=f"{quoted(_brief(arguments))} {outcome}.",
+            # Suggestions are never put on record: an output may have anything in it.
+            suggestions=[f"The last line of its output: {quoted(last, _LINE_AT_MOST)}"] if last else [],
+            command=name,
+            outcome=outcome,
+            exit_code=ran.code if ran.end == "exit" else None,
+            duration_s=round(ran.duration_s, 3),
+            output_snippet=output[-_TAIL_AT_MOST:],
+            effect="none" if is_first and ran.end == "not_started" else "unknown",
+        )
+
+    def _outcome(self, ran: Ran) -> str:
+        match ran.end:
+            case "exit":
+                return f"exited with status {ran.code}"
+            case "signal":
+                return f"was ended by {_signal_name(ran.code)}"
+            case "timeout":
+                return f"was ended after its {self._limit_s:g} seconds"
+            case "not_started":
+                return f"could not be started: {os.strerror(ran.code).lower()}"
+        return "ended in an unknown way"
+
+
+def reduced(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that a command gets: a few that it needs, and no color.
+
+    Of `PATH` the absolute folders: an agent can write into those that are relative to the workspace.
+    """
+    passed_on = {name: value for name, value in environment.items() if name in _PASSED_ON or name.startswith("LC_")}
+    folders = [folder for folder in environment.get("PATH", os.defpath).split(":") if folder.startswith("/")]
+    return {**passed_on, "PATH": ":".join(folders), "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _brief(arguments: Sequence[str]) -> str:
+    """Return a command without the folders of its programs, and without the interpreter of a script."""
+    names = [Path(word).name if word.startswith("/") else word for word in arguments]
+    return shown(names[1:] if len(names) > 1 and names[0].startswith("python") else names)

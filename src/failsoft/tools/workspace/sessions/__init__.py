@@ -1,0 +1,1 @@
+"""Sessions, roles, locks and invariants."""

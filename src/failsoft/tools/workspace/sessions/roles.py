@@ -1,0 +1,134 @@
+"""Roles, their powers, and the principals that may take them, read from the settings and checked at start-up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+from failsoft.framework.call.principals import principal_named
+from failsoft.framework.did_you_mean import closest_name
+from failsoft.framework.errors import ConfigurationError, InvalidParameter
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.text import bounded
+from failsoft.tools.workspace.sessions.errors import InsufficientPermissions, UnauthorizedAction
+from failsoft.tools.workspace.settings import WorkspaceSettings
+
+__all__ = ["Power", "Roles"]
+
+Power: TypeAlias = Literal["read", "plan", "approve", "write"]
+_POWERS: tuple[Power, ...] = get_args(Power)
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The roles of a server.
+
+    Args:
+        powers: What each may do, in the order of the settings.
+        principals: The roles of each principal; empty where the first session decides.
+        bound: The only role that this process offers; None for all of them.
+    """
+
+    powers: Mapping[str, frozenset[str]]
+    principals: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    bound: str | None = None
+
+    @classmethod
+    def from_settings(cls, settings: WorkspaceSettings) -> Roles:
+        """Return the roles that the settings name.
+
+        Raises:
+            CONFIG_ERROR: There is none, or a principal or the process is given one that does not exist.
+        """
+        powers: dict[str, frozenset[str]] = {}
+        for entry in settings.roles:
+            name, _, given = entry.partition(":")
+            powers[name] = frozenset(given.split("+"))
+            if not name or not powers[name] <= set(_POWERS):
+                issue = "FAILSOFT_WORKSPACE_ROLES has an entry that is not of the form ROLE:power+power"
+                raise ConfigurationError(issue=issue, resolution=f"use the powers {_listed(_POWERS)}")
+            if powers[name] >= {"write", "approve"}:
+                issue = "FAILSOFT_WORKSPACE_ROLES lets one role both write and approve"
+                raise ConfigurationError(issue=issue, resolution="give the two powers to two roles")
+        if not powers:
+            issue = "FAILSOFT_WORKSPACE_ROLES names no role"
+            raise ConfigurationError(issue=issue, resolution="name at least one role")
+        principals: dict[str, frozenset[str]] = {}
+        for entry in settings.principals:
+            principal, _, given = entry.rpartition(":")
+            roles = frozenset(given.split("+"))
+            if not principal or not roles <= powers.keys():
+                issue = "FAILSOFT_WORKSPACE_PRINCIPALS has an entry that is not of the form principal:ROLE+ROLE"
+                raise ConfigurationError(issue=issue, resolution=f"use the roles {_listed(list(powers))}")
+            known = principal_named(principal)
+            principals[known] = principals.get(known, frozenset()) | roles
+        if settings.role is not None and settings.role not in powers:
+            issue = f"FAILSOFT_WORKSPACE_ROLE (--role) names '{bounded(settings.role)}', which is no role"
+            raise ConfigurationError(issue=issue, resolution=f"use one of {_listed(list(powers))}")
+        return cls(powers, principals, settings.role)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The roles that a session of this process may have, in the order of the settings."""
+        return tuple(self.powers) if self.bound is None else (self.bound,)
+
+    def with_power(self, power: Power | None) -> tuple[str, ...]:
+        """Return all roles that have a power, of this process or not; all roles for None."""
+        return tuple(name for name, powers in self.powers.items() if power is None or power in powers)
+
+    def described(self) -> str:
+        """Return the roles of this process with their powers, as in `WINDSURF (may read and write)`."""
+        return "; ".join(f"{name} (may {_joined(sorted(self.powers[name]))})" for name in self.names)
+
+    def require_power(self, role: str, power: Power, operation: str) -> None:
+        """Raise unless the role may do this.
+
+        Raises:
+            UNAUTHORIZED_ACTION: It may not, or the role no longer exists.
+        """
+        if power in self.powers.get(role, ()):
+            return
+        able = self.with_power(power)
+        needed = f"a role that may {power}: {_listed(able)}" if able else f"a role that may {power}, and there is none"
+        here = next((name for name in able if name in self.names), None)
+        begin = f" Begin a session as {here} for it." if here is not None else ""
+        message = f"`{operation}` needs {needed}.{begin}"
+        raise UnauthorizedAction(role=role, action=power, message=message, effect="none")
+
+    def require(self, role: str) -> None:
+        """Raise unless a session of this process may have the role.
+
+        Raises:
+            INVALID_PARAM: It may not; the violation lists the accepted roles.
+        """
+        if role not in self.names:
+            raise InvalidParameter.from_violations(
+                [
+                    Violation(
+                        path="role",
+                        reason="enum",
+                        message=f"expected one of {_listed(self.names)}",
+                        expected="a role of this server",
+                        allowed=self.names[:20],
+                        suggestion=closest_name(role, self.names),
+                    )
+                ]
+            )
+
+    def require_granted(self, role: str, principal: str) -> None:
+        """Raise unless the principal may take the role, where the settings say who may.
+
+        Raises:
+            INSUFFICIENT_PERMISSIONS: It may not.
+        """
+        if self.principals and role not in self.principals.get(principal_named(principal), ()):
+            raise InsufficientPermissions(reason=f"the role {role} is not granted to you on this server", effect="none")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+def _joined(words: Sequence[str]) -> str:
+    return ", ".join(words[:-1]) + " and " + words[-1] if len(words) > 1 else "".join(words)

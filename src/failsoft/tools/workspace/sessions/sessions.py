@@ -1,0 +1,344 @@
+"""Sessions: a caller, a folder, a role and an expiry. Durable, and shared by replicas."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import NoReturn
+
+from failsoft.framework.answer.governance import Governance
+from failsoft.framework.call.call import LOCAL_PRINCIPAL, Call
+from failsoft.framework.errors import NextStep
+from failsoft.framework.services.protected_files import shape_of
+from failsoft.framework.services.records import Records
+from failsoft.framework.text import quoted
+from failsoft.tools.workspace.sessions.errors import (
+    InsufficientPermissions,
+    RoleMismatch,
+    SessionLocked,
+    SessionNotInitialized,
+)
+from failsoft.tools.workspace.sessions.invariants import WORKSPACE_ROOT_UNCHANGED
+from failsoft.tools.workspace.sessions.locks import LockCause, SessionLocks
+from failsoft.tools.workspace.sessions.name_list import LIST
+from failsoft.tools.workspace.sessions.roles import Power, Roles
+
+__all__ = ["CURRENT", "Session", "Sessions", "report_step"]
+
+CURRENT = "current"
+"""Names the session that the local client began last, in the URI of a resource."""
+
+_ROOTS_AT_MOST = 500
+_REMEMBERED_S = 604_800.0
+"""How long an ended session is remembered as one that has ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One session.
+
+    Args:
+        session_id: Its id, as calls name it.
+        role: Its role.
+        workspace_root: Its folder, absolute and without links.
+        principal: The authenticated caller that began it; None without authentication.
+        root_identity: The identity of the folder when it began; see `root_identity`.
+    """
+
+    session_id: str
+    role: str
+    workspace_root: str
+    principal: str | None
+    root_identity: str = ""
+
+    @property
+    def governance(self) -> Governance:
+        """The facts that every failure of its calls carries."""
+        return Governance(role=self.role, session_id=self.session_id, workspace_root=self.workspace_root)
+
+
+class Sessions:
+    """The sessions of a server, each for a fixed time.
+
+    Args:
+        store: Where they are kept, under the hash of their id, so that the store reveals no usable id.
+        lifetime_s: Seconds after which a session expires.
+        roles: The roles of the server.
+        root: The folder to name where a caller has no session.
+    """
+
+    def __init__(self, store: Records, *, lifetime_s: float, roles: Roles, root: str) -> None:
+        self._store = store
+        self._lifetime_s = lifetime_s
+        self._roles = roles
+        self._root = root
+        self._locks = SessionLocks(store, lifetime_s=lifetime_s)
+        self._last: str | None = None
+        self._locked_here: dict[str, str] = {}
+        """Locked sessions of the local client by lock key, to name the one that needs a report."""
+
+    async def begin(self, call: Call, *, role: str, workspace_root: str, root_identity: str, is_bound: bool) -> Session:
+        """Return a new session of this caller.
+
+        Args:
+            call: The call that begins it.
+            role: A role that the caller may take.
+            workspace_root: Its folder, absolute and without links.
+            root_identity: Which folder that is.
+            is_bound: Whether the caller is held to the first role that it takes in a workspace.
+
+        Raises:
+            ROLE_MISMATCH: The caller has another role there.
+            SESSION_LOCKED: A session of the caller in that role, there or in an overlapping folder, is locked until a
+                report is written. Callers without a principal, over HTTP without tokens, are not recognised.
+        """
+        if call.principal is not None:
+            overlapping = await self._overlapping(call.principal, workspace_root)
+            if is_bound:
+                await self._bind(call.principal, role, workspace_root, overlapping)
+            await self._require_no_pending_report(call.principal, role, overlapping)
+        # A UUID of version 4 has 122 random bits of the operating system, so it cannot be guessed.
+        session = Session(
+            session_id=str(uuid.uuid4()),
+            role=role,
+            workspace_root=workspace_root,
+            principal=call.principal,
+            root_identity=root_identity,
+        )
+        await self._keep(session, until=self._store.clock() + self._lifetime_s)
+        if call.principal == LOCAL_PRINCIPAL:
+            self._last = session.session_id
+        call.governance = session.governance
+        return session
+
+    async def of(
+        self, call: Call, session_id: str | None, *, power: Power | None = None, even_if_locked: bool = False
+    ) -> Session:
+        """Return the session of a call, and note it on the call.
+
+        Args:
+            call: The call.
+            session_id: As the caller named it; see `find`.
+            power: What the call needs, for the advice to a caller without a session.
+            even_if_locked: For the call that reports on what locked it.
+
+        Raises:
+            SESSION_NOT_INITIALIZED: There is none, or it has ended.
+            SESSION_LOCKED: An invariant was violated, and no report on it was written yet.
+            INSUFFICIENT_PERMISSIONS: It belongs to another principal.
+        """
+        session = await self.find(call, session_id)
+        if session is None:
+            raise await self._missing(call, session_id, power)
+        if not even_if_locked:
+            await self.require_unlocked(session)
+        return session
+
+    async def find(self, call: Call, session_id: object) -> Session | None:
+        """Return the session of a call, locked or not, and note it on the call; None if there is none.
+
+        Args:
+            call: The call.
+            session_id: As the caller named it; left out by the local client, the session that it began last.
+
+        Raises:
+            INSUFFICIENT_PERMISSIONS: It belongs to another principal.
+        """
+        if session_id in (None, CURRENT) and call.principal == LOCAL_PRINCIPAL:
+            session_id = self._last
+        if not isinstance(session_id, str):
+            return None
+        session, until = await self._kept(session_id)
+        if session is None or self._store.clock() >= until:
+            return None
+        if session.principal != call.principal:
+            raise InsufficientPermissions(reason="the session belongs to another principal", effect="none")
+        call.governance = session.governance
+        return session
+
+    async def _missing(self, call: Call, session_id: str | None, power: Power | None) -> SessionNotInitialized:
+        """Return the error for a call without a session, with the call that begins a fitting one."""
+        session_id = None if session_id == CURRENT else session_id
+        known = self._last if session_id is None and call.principal == LOCAL_PRINCIPAL else session_id
+        ended = None if known is None else (await self._kept(known))[0]
+        if ended is not None and ended.principal != call.principal:
+            ended = None
+        roles = [name for name in self._roles.with_power(power) if name in self._roles.names]
+        role = ended.role if ended is not None and ended.role in roles else next(iter(roles), None)
+        if session_id is None:
+            said = "The call has no session." if ended is None else "The session begun last has ended."
+        else:
+            said = f"{'There is no' if ended is None else 'The'} session {quoted(session_id, 100)}"
+            said += "." if ended is None else " has ended."
+        if role is None:
+            able = ", ".join(self._roles.with_power(power))
+            said += f" `{call.operation}` needs a role that may {power}, and this server offers none (others: {able})."
+            return SessionNotInitialized(message=said, effect="none")
+        may = "" if power is None else f" (may {power})"
+        root = self._root if ended is None else ended.workspace_root
+        return SessionNotInitialized(
+            message=f"{said} Begin a session as {role}{may} and repeat the call with the id that it returns.",
+            next_step=NextStep("begin_session", {"workspace_root": root, "role": role}),
+            effect="none",
+        )
+
+    async def _keep(self, session: Session, *, until: float) -> None:
+        kept = {name: value for name, value in asdict(session).items() if name != "session_id"}
+        lasts_s = max(0.0, until - self._store.clock()) + _REMEMBERED_S
+        await self._store.put(
+            _key("session", session.session_id), {**kept, "until": until}, lasts_s, principal=session.principal
+        )
+
+    async def _kept(self, session_id: str) -> tuple[Session | None, float]:
+        """Return a session that is known, ended or not, and when it ends on the store's clock."""
+        kept = await self._store.get(_key("session", session_id))
+        if kept is None:
+            return None, 0.0
+        facts = dict(kept)
+        until = facts.pop("until")
+        return Session(session_id=session_id, **facts), until
+
+    async def lock(self, session_id: str, *, error_id: str, invariant_id: str) -> None:
+        """Lock a session on all replicas until a report on the failure is written."""
+        key = _key("lock", session_id)
+        await self._locks.lock(key, error_id=error_id, invariant_id=invariant_id)
+        kept = await self._store.get(_key("session", session_id))
+        if kept is None or kept["principal"] is None:
+            return
+        pending = _report_key(kept["principal"], kept["role"], kept["workspace_root"])
+        await self._store.put(pending, key, self._lifetime_s, principal=kept["principal"])
+        if kept["principal"] == LOCAL_PRINCIPAL:
+            self._locked_here[key] = session_id
+
+    async def lock_cause(self, session: Session) -> LockCause | None:
+        """Return why a session is locked; None if it is not."""
+        return await self._locks.cause(_key("lock", session.session_id))
+
+    async def unlock(self, session: Session, known: LockCause) -> bool:
+        """Unlock a session and return True, unless another violation came after the known cause."""
+        key = _key("lock", session.session_id)
+        is_unlocked = await self._locks.unlock(key, known)
+        if is_unlocked:
+            self._locked_here.pop(key, None)
+            if known.invariant_id == WORKSPACE_ROOT_UNCHANGED.id:
+                await self._store.put(
+                    _key("root-reported", session.session_id), 1, self._lifetime_s, principal=session.principal
+                )
+        return is_unlocked
+
+    async def is_root_reported(self, session: Session) -> bool:
+        """Return whether a report on the replaced folder of this session was written: then it can only end."""
+        return await self._store.get(_key("root-reported", session.session_id)) is not None
+
+    async def require_unlocked(self, session: Session) -> None:
+        """Raise if the session is locked.
+
+        Raises:
+            SESSION_LOCKED: It is; the next step writes the report that is wanted.
+        """
+        cause = await self.lock_cause(session)
+        if cause is None:
+            return
+        step = report_step(session.session_id, cause.invariant_id, _found_by(cause))
+        raise SessionLocked(cause_error_id=cause.error_id, violated=cause.invariant_id, next_step=step, effect="none")
+
+    async def _overlapping(self, principal: str, workspace_root: str) -> list[str]:
+        """Return the folders in which a principal has begun sessions and that overlap this one, which is among them.
+
+        The folder is noted before others are looked at: of two sessions begun at once in a folder and in its parent,
+        at least one sees the other.
+
+        Raises:
+            INSUFFICIENT_PERMISSIONS: There are too many to remember one more.
+        """
+        key = _key("roots", principal)
+        known: list[str] = await self._store.change(
+            LIST, key, "", _ROOTS_AT_MOST, self._lifetime_s, principal=principal
+        )
+        if workspace_root not in known and len(known) >= _ROOTS_AT_MOST:
+            reason = f"you have begun sessions in {_ROOTS_AT_MOST} folders"
+            raise InsufficientPermissions(reason=reason, effect="none")
+        known = await self._store.change(
+            LIST, key, workspace_root, _ROOTS_AT_MOST, self._lifetime_s, principal=principal
+        )
+        here = shape_of(workspace_root)
+        return [root for root in known if _overlap(here, shape_of(root))]
+
+    async def _require_no_pending_report(self, principal: str, role: str, roots: Sequence[str]) -> None:
+        """Raise if a session of the principal in this role in one of these folders is locked.
+
+        Raises:
+            SESSION_LOCKED: One is.
+        """
+        for root in roots:
+            lock_key = await self._store.get(_report_key(principal, role, root))
+            cause = None if lock_key is None else await self._locks.cause(lock_key)
+            if cause is not None:
+                self._refuse(lock_key, cause)
+
+    def _refuse(self, lock_key: str, cause: LockCause) -> NoReturn:
+        session_id = self._locked_here.get(lock_key)
+        step = None if session_id is None else report_step(session_id, cause.invariant_id, _found_by(cause))
+        raise SessionLocked(
+            message=(
+                f"Your session in this workspace is locked: {cause.invariant_id} was violated (error id "
+                f"{cause.error_id}). Write a failure report under its session_id before you begin another one."
+            ),
+            cause_error_id=cause.error_id,
+            violated=cause.invariant_id,
+            next_step=step,
+            effect="none",
+        )
+
+    async def end(self, session: Session) -> None:
+        """End a session on all replicas."""
+        await self._keep(session, until=self._store.clock())
+
+    async def _bind(self, principal: str, role: str, workspace_root: str, overlapping: Sequence[str]) -> None:
+        """Hold a principal to one role in overlapping workspaces, for as long as a session that begins now may last.
+
+        Raises:
+            ROLE_MISMATCH: It has another role in this folder, in one that contains it, or in one within it.
+        """
+        key = _key("role", f"{principal}\0{workspace_root}")
+        is_new = await self._store.put(key, role, self._lifetime_s, only_if_absent=True, principal=principal)
+        for root in overlapping:
+            current = await self._store.get(_key("role", f"{principal}\0{root}"))
+            if current is not None and current != role:
+                if is_new:
+                    await self._store.delete(key)
+                raise RoleMismatch(current_role=current, role=role, effect="none")
+        await self._store.put(key, role, self._lifetime_s, principal=principal)
+
+
+def report_step(session_id: str, invariant_id: str, which: str = "") -> NextStep:
+    """Return the call that writes a minimal report on a violated invariant.
+
+    Args:
+        session_id: The session that reports.
+        invariant_id: The invariant.
+        which: Words that identify the failed call.
+    """
+    body = f"The call that failed{which} found that {invariant_id} does not hold."
+    report = {"title": f"{invariant_id} was violated", "body": body, "session_id": session_id}
+    return NextStep("write_failure_report", report)
+
+
+def _found_by(cause: LockCause) -> str:
+    return f" with the error id {cause.error_id}"
+
+
+def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether one path, as a sequence of names, is the other or contains it."""
+    shared = min(len(one), len(other))
+    return one[:shared] == other[:shared]
+
+
+def _report_key(principal: str, role: str, workspace_root: str) -> str:
+    return _key("report", f"{principal}\0{role}\0{workspace_root}")
+
+
+def _key(kind: str, name: str) -> str:
+    return f"{kind}:{hashlib.sha256(name.encode(errors='replace')).hexdigest()}"

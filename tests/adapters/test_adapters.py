@@ -1,0 +1,272 @@
+"""Servers of both libraries with the adapter on: every failure typed, every success as it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import fastmcp
+import pytest
+from fastmcp.exceptions import ToolError as FastMCPToolError
+from jsonschema import Draft202012Validator
+from mcp.client import Client
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError as SdkToolError
+from mcp.shared.exceptions import MCPError
+from prometheus_client import generate_latest
+
+from failsoft import Runtime, Settings
+from failsoft.adapters.fastmcp import FailSoftMiddleware
+from failsoft.adapters.mcpserver import FailSoft
+from failsoft.metrics import PrometheusRecorder
+from tests.adapters.servers import Shop, add_tools
+
+pytestmark = pytest.mark.anyio
+
+SUCCESSES = [
+    ("add", {"a": 2}),
+    ("get_order", {"order_id": 7, "verbose": True}),
+    ("describe", {}),
+    ("picture", {}),
+    ("own_result", {}),
+]
+FAILURES = {
+    "refuses": ("REPORTED_FAILURE", "upstream_error"),
+    "refuses_because": ("RATE_LIMITED", "rate_limited"),
+    "crashes": ("UNKNOWN_ERROR", "internal"),
+    "file_missing": ("NOT_FOUND", "not_found"),
+    "typed": ("NOT_FOUND", "not_found"),
+    "says_error": ("REPORTED_FAILURE", "upstream_error"),
+    "hangs": ("DEADLINE_EXCEEDED", "deadline_exceeded"),
+    "blocks": ("DEADLINE_EXCEEDED", "deadline_exceeded"),
+    "exits": ("UNKNOWN_ERROR", "internal"),
+    "exits_async": ("UNKNOWN_ERROR", "internal"),
+    "stray_cancel": ("UNKNOWN_ERROR", "internal"),
+    "group": ("MULTIPLE_ERRORS", "internal"),
+    "generator_exit": ("UNKNOWN_ERROR", "internal"),
+}
+
+
+@dataclass(frozen=True)
+class Connected:
+    """A client of the shop, and what is behind it."""
+
+    call: Callable[[str, dict[str, Any]], Awaitable[Any]]
+    tools: Callable[[], Awaitable[list[Any]]]
+    shop: Shop
+    runtime: Runtime
+
+
+class SdkServer:
+    """The shop as an `MCPServer`, for a client of the SDK."""
+
+    tool_error = SdkToolError
+
+    def __init__(self, mode: str) -> None:
+        self.mode = mode
+
+    def make(self, options: dict[str, Any] | None) -> Any:
+        server: Any = MCPServer("shop")
+        if options is not None:
+            FailSoft(server, **options)
+        return server
+
+    @asynccontextmanager
+    async def connected(self, server: Any) -> AsyncIterator[tuple[Any, Any]]:
+        async with Client(server, mode=self.mode) as client:
+
+            async def tools() -> list[Any]:
+                return list((await client.list_tools()).tools)
+
+            yield client.call_tool, tools
+
+
+class FastMCPServer:
+    """The shop as a FastMCP server, for FastMCP's client."""
+
+    tool_error = FastMCPToolError
+
+    def make(self, options: dict[str, Any] | None) -> Any:
+        return fastmcp.FastMCP("shop", middleware=[] if options is None else [FailSoftMiddleware(**options)])
+
+    @asynccontextmanager
+    async def connected(self, server: Any) -> AsyncIterator[tuple[Any, Any]]:
+        async with fastmcp.Client(server) as client:
+            yield client.call_tool_mcp, client.list_tools
+
+
+LIBRARIES: dict[str, Any] = {
+    "mcpserver": SdkServer("auto"),
+    "mcpserver, 2025-11-25": SdkServer("legacy"),
+    "fastmcp": FastMCPServer(),
+}
+
+
+@pytest.fixture(params=LIBRARIES)
+def library(request: pytest.FixtureRequest) -> Any:
+    return LIBRARIES[request.param]
+
+
+@asynccontextmanager
+async def connected(library: Any, *, adapted: bool = True, **options: Any) -> AsyncIterator[Connected]:
+    runtime = Runtime(settings=Settings(), metrics=PrometheusRecorder())
+    server = library.make({"timeout_s": 30.0, "runtime": runtime, **options} if adapted else None)
+    shop = Shop(library.tool_error)
+    add_tools(server, shop)
+    async with library.connected(server) as (call, tools):
+        yield Connected(call, tools, shop, runtime)
+
+
+def failure(result: Any) -> dict[str, Any]:
+    assert result.is_error
+    assert json.loads(result.content[0].text) == result.structured_content
+    error: dict[str, Any] = result.structured_content["error"]
+    assert result.meta["dev.failsoft/error"]["code"] == error["code"]
+    return error
+
+
+@pytest.mark.parametrize(("name", "arguments"), SUCCESSES)
+async def test_a_success_is_what_the_bare_server_sends(library, name, arguments):
+    async with connected(library, adapted=False) as client:
+        expected = await client.call(name, arguments)
+    async with connected(library) as client:
+        result = await client.call(name, arguments)
+    assert result.model_dump(by_alias=True) == expected.model_dump(by_alias=True)
+
+
+@pytest.mark.parametrize("name", FAILURES)
+async def test_every_failure_is_typed_and_the_server_goes_on(library, name):
+    is_slow = name in {"hangs", "blocks"}
+    async with connected(library, timeout_s=0.3 if is_slow else 30.0) as client:
+        error = failure(await client.call(name, {}))
+        assert (error["code"], error["category"]) == FAILURES[name]
+        assert is_slow or (await client.call("add", {"a": 1})).structured_content
+
+
+async def test_a_tool_error_keeps_its_text_and_a_crash_keeps_its_own_to_itself(library):
+    async with connected(library) as client:
+        assert "No room for /srv/parcels" in failure(await client.call("refuses", {}))["message"]
+        assert "The price service is busy" in failure(await client.call("refuses_because", {}))["message"]
+        assert "out of stock" in failure(await client.call("says_error", {}))["message"]
+        assert "hunter2" not in (await client.call("crashes", {})).model_dump_json()
+
+
+async def test_all_faults_of_the_arguments_are_violations_before_the_tool_runs(library):
+    async with connected(library) as client:
+        error = failure(await client.call("get_order", {"order_id": "7", "verbos": True}))
+    assert error["code"] == "INVALID_PARAM"
+    assert {(item["path"], item["reason"]) for item in error["violations"]} == {
+        ("order_id", "type"),
+        ("verbos", "unexpected"),
+    }
+    assert next(item for item in error["violations"] if item["path"] == "verbos")["suggestion"] == "verbose"
+
+
+async def test_unknown_arguments_may_be_left_to_the_library(library):
+    async with connected(library, adapted=False) as client:
+        bare = await client.call("add", {"a": 1, "c": 2})
+    async with connected(library, refuse_unknown=False) as client:
+        assert (await client.call("add", {"a": 1, "c": 2})).is_error == bare.is_error
+
+
+async def test_what_the_annotations_allow_is_retried_and_nothing_else(library):
+    async with connected(library) as client:
+        recovered = await client.call("flaky", {})
+        assert recovered.structured_content == {"result": "worked"}
+        assert recovered.meta["dev.failsoft/metadata"]["recovery"]["strategy"] == "retry"
+        assert (await client.call("flaky_upsert", {})).structured_content == {"result": "stored"}
+        error = failure(await client.call("flaky_write", {}))
+        assert client.shop.runs == {"flaky": 3, "flaky_upsert": 2, "flaky_write": 1}
+    assert (error["retry"], error["effect"]) == ({"when": "never"}, "unknown")
+
+
+async def test_every_answer_fits_the_listed_output_schema(library):
+    async with connected(library) as client:
+        schemas = {tool.name: tool.output_schema for tool in await client.tools() if tool.output_schema is not None}
+        assert schemas
+        for name, schema in schemas.items():
+            failed = await client.call(name, {"surplus": 1})
+            assert Draft202012Validator(schema).is_valid(failed.structured_content), name
+        for name, arguments in SUCCESSES:
+            result = await client.call(name, arguments)
+            if name in schemas:
+                assert Draft202012Validator(schemas[name]).is_valid(result.structured_content), name
+
+
+async def test_an_unknown_tool_is_the_protocols_error_with_the_closest_name(library):
+    async with connected(library) as client:
+        with pytest.raises(MCPError) as raised:
+            await client.call("get_ordr", {})
+    assert raised.value.error.code == -32602
+    assert "get_order" in raised.value.error.message
+
+
+async def test_a_result_that_json_cannot_say_is_repaired(library):
+    async with connected(library) as client:
+        assert "\ufffd" in (await client.call("surrogate", {})).content[0].text
+        assert (await client.call("not_a_number", {})).structured_content == {"ratio": None}
+
+
+async def test_calls_are_counted_under_the_servers_name(library):
+    async with connected(library) as client:
+        await client.call("add", {"a": 1})
+        await client.call("crashes", {})
+        text = generate_latest(client.runtime.metrics.registry).decode()  # type: ignore[attr-defined]
+    assert 'mcp_tool_calls_total{operation="add",outcome="ok",tool="shop"} 1.0' in text
+    assert 'code="UNKNOWN_ERROR",operation="crashes",tool="shop"} 1.0' in text
+
+
+async def test_a_tool_added_or_replaced_later_is_seen(library):
+    server = library.make({"runtime": Runtime()})
+
+    @server.tool()
+    def late(size: int) -> int:
+        """Return the size."""
+        return size
+
+    async with library.connected(server) as (call, _):
+        assert (await call("late", {"size": 3})).structured_content == {"result": 3}
+    getattr(server, "local_provider", server).remove_tool("late")
+
+    @server.tool(name="late")
+    def other(name: str) -> str:
+        """Return the name."""
+        return name
+
+    async with library.connected(server) as (call, _):
+        assert (await call("late", {"name": "x"})).structured_content == {"result": "x"}
+
+
+async def test_the_client_of_fastmcp_still_unpacks_a_success():
+    server = FastMCPServer().make({"runtime": Runtime()})
+    add_tools(server, Shop(FastMCPToolError))
+    async with fastmcp.Client(server) as client:
+        assert (await client.call_tool("add", {"a": 2})).data == 3
+        assert (await client.call_tool("get_order", {"order_id": 7})).data.id == 7
+
+
+async def test_a_subclass_of_the_middleware_has_the_hooks_of_fastmcp():
+    seen: list[str] = []
+
+    class Noting(FailSoftMiddleware):
+        async def on_message(self, context, call_next):
+            seen.append(context.method)
+            return await call_next(context)
+
+    server = fastmcp.FastMCP("shop", middleware=[Noting()])
+    add_tools(server, Shop(FastMCPToolError))
+    async with fastmcp.Client(server) as client:
+        assert failure(await client.call_tool_mcp("crashes", {}))["code"] == "UNKNOWN_ERROR"
+    assert "tools/call" in seen
+
+
+async def test_detaching_gives_the_server_back_as_it_was():
+    server: Any = MCPServer("shop")
+    add_tools(server, Shop(SdkToolError))
+    FailSoft(server).detach()
+    async with Client(server) as client:
+        result = await client.call_tool("crashes", {})
+    assert result.content[0].text == "Error executing tool crashes"

@@ -1,0 +1,161 @@
+"""Looking through audit logs from the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from failsoft.cli.exits import ExitCode
+from failsoft.framework.audit.places import default_head
+from failsoft.framework.audit.reading import entries
+from tests.framework.audit.parts import fact, log_file, on_disk, seconds, write
+
+KEY = "a key of sixteen characters"
+
+
+@pytest.fixture
+def log(folder: Path) -> Path:
+    path = folder / "audit-log.jsonl"
+    write(path, 1, 2, 3)
+    return path
+
+
+def test_a_whole_log_is_told_whole(inside, log):
+    ran = inside("audit", "verify", "audit-log.jsonl")
+    assert (ran.code, ran.err) == (ExitCode.OK, "")
+    assert on_disk(log)[-1]["hash"] in ran.out
+    verdict = inside("audit", "verify", "audit-log.jsonl", "--json").json
+    assert (verdict["whole"], verdict["entries"], verdict["broken"], verdict["remarks"]) == (True, 3, None, [])
+
+
+def test_the_setting_names_the_log_where_the_command_does_not(inside, log):
+    assert inside("audit", "verify", env={"FAILSOFT_AUDIT_PATH": str(log)}).code == ExitCode.OK
+    assert inside("audit", "verify").code == ExitCode.CONFIGURATION
+    assert inside("audit", "verify", "nowhere.jsonl").code == ExitCode.FAILED
+
+
+@pytest.mark.parametrize("harm", ["changed", "cut", "torn"])
+def test_the_first_broken_line_is_named_and_ends_with_1(inside, log, harm):
+    text = log.read_bytes()
+    cut = text.rstrip(b"\n").rpartition(b"\n")[0] + b"\n"
+    log.write_bytes({"changed": text.replace(b"id-2", b"id-9"), "cut": cut, "torn": text[:-9]}[harm])
+    ran = inside("audit", "verify", "audit-log.jsonl")
+    assert (ran.code, ran.err) == (ExitCode.FAILED, "")
+    broken = inside("audit", "verify", "audit-log.jsonl", "--json").json["broken"]
+    assert (broken["file"], broken["line"]) == (log.name, {"changed": 2, "cut": None, "torn": 3}[harm])
+    assert ran.out.startswith(f"broken: {log.name}")
+
+
+def test_an_end_known_from_elsewhere_takes_the_place_of_the_head_file(inside, log):
+    end = f"{on_disk(log)[-1]['seq']}:{on_disk(log)[-1]['hash']}"
+    default_head(log).unlink()
+    assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.FAILED
+    assert inside("audit", "verify", "audit-log.jsonl", "--head", end.upper()).code == ExitCode.OK
+    log.write_bytes(log.read_bytes().partition(b"\n")[0] + b"\n")
+    assert inside("audit", "verify", "audit-log.jsonl", "--head", end).code == ExitCode.FAILED
+
+
+def test_archive_closes_the_files_so_that_they_may_be_taken_away(inside, folder):
+    log = folder / "long.jsonl"
+    file = log_file(log, max_bytes=1_000)
+    for number in range(20):
+        file.append([fact(number)], seconds())
+    away = folder / "away"
+    ran = inside("audit", "archive", "long.jsonl", "--to", "away")
+    assert (ran.code, ran.err) == (ExitCode.OK, "")
+    assert len(list(away.iterdir())) > 2
+    assert [path.name for path in folder.glob("long.jsonl*")] == ["long.jsonl"]
+    assert inside("audit", "verify", "long.jsonl").code == ExitCode.OK
+    file.append([fact(21)], seconds())
+    assert inside("audit", "verify", "long.jsonl").code == ExitCode.OK
+    assert [entry.get("event") for entry in entries(log)] == ["checkpoint", None]
+
+
+def test_what_archive_leaves_in_place_verifies_with_and_without_the_closed_files(inside, log):
+    assert inside("audit", "archive", "audit-log.jsonl").code == ExitCode.OK
+    closed = next(log.parent.glob("audit-log.jsonl.0*"))
+    assert inside("audit", "verify", "audit-log.jsonl", "--json").json["entries"] == 4
+    kept = closed.read_bytes()
+    closed.write_bytes(kept.replace(b"id-2", b"id-9"))
+    assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.FAILED
+    closed.unlink()
+    assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.OK
+
+
+def test_archive_refuses_a_broken_log_unless_its_loss_is_accepted(inside, log):
+    log.write_bytes(log.read_bytes().partition(b"\n")[2])
+    assert inside("audit", "archive", "audit-log.jsonl").code == ExitCode.FAILED
+    assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.FAILED
+    assert inside("audit", "archive", "audit-log.jsonl", "--accept-loss").code == ExitCode.OK
+    assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.OK
+
+
+def test_a_fifo_in_place_of_the_head_is_no_reason_to_wait(inside, log):
+    default_head(log).unlink()
+    os.mkfifo(default_head(log))
+    assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.FAILED
+
+
+@pytest.mark.parametrize("head", ["", "3", "x:y", "3:abc", f"-1:{'0' * 64}"])
+def test_an_end_that_is_none_is_a_misuse(inside, log, head):
+    assert inside("audit", "verify", "audit-log.jsonl", f"--head={head}").code == ExitCode.USAGE
+
+
+def test_a_sealed_log_needs_its_key_and_its_head(inside, folder):
+    log = folder / "sealed.jsonl"
+    write(log, 1, 2, key=KEY.encode())
+    moved = default_head(log).rename(folder / "head")
+    settings = {"FAILSOFT_AUDIT_PATH": str(log), "FAILSOFT_AUDIT_KEY": KEY, "FAILSOFT_AUDIT_HEAD_PATH": str(moved)}
+    ran = inside("audit", "verify", env=settings)
+    assert (ran.code, "remark" in ran.out, KEY in ran.out) == (ExitCode.OK, False, False)
+    assert inside("audit", "verify", "sealed.jsonl").code == ExitCode.FAILED
+    assert (
+        inside("audit", "verify", env={**settings, "FAILSOFT_AUDIT_KEY": "another key of many"}).code == ExitCode.FAILED
+    )
+
+
+def test_files_put_aside_belong_to_the_log(inside, folder):
+    log = folder / "long.jsonl"
+    file = log_file(log, max_bytes=1_000)
+    for number in range(20):
+        file.append([fact(number)], seconds())
+    verdict = inside("audit", "verify", "long.jsonl", "--json").json
+    assert (verdict["entries"], len(verdict["files"]) > 2) == (20, True)
+    assert len(inside("audit", "tail", "long.jsonl", "--json", "-n", "15").out.splitlines()) == 15
+    assert inside("audit", "find", "id-0", "long.jsonl").json["seq"] == 1
+
+
+def test_the_last_entries_are_shown_oldest_first(inside, log):
+    ran = inside("audit", "tail", "audit-log.jsonl", "-n", "2")
+    assert (ran.code, ran.err) == (ExitCode.OK, "")
+    head, *rows = ran.out.splitlines()
+    assert head.split() == ["seq", "timestamp", "event", "tool", "operation", "code", "effect", "error_id"]
+    assert [row.split()[0] for row in rows] == ["2", "3"]
+    lines = inside("audit", "tail", "audit-log.jsonl", "--json").out.splitlines()
+    assert [json.loads(line)["seq"] for line in lines] == [1, 2, 3]
+
+
+def test_nothing_in_an_entry_reaches_the_terminal_as_a_command(inside, folder):
+    log = folder / "hostile.jsonl"
+    file = log_file(log)
+    file.append([fact(1, operation="\x1b[31mred\n\u202e")], seconds())
+    for command in (["tail", "hostile.jsonl"], ["tail", "hostile.jsonl", "--json"], ["find", "id-1", "hostile.jsonl"]):
+        ran = inside("audit", *command)
+        assert ran.code == ExitCode.OK
+        assert "\x1b" not in ran.out
+
+
+def test_an_entry_is_found_by_the_id_that_its_caller_was_told(run, folder):
+    environment = {"FAILSOFT_AUDIT_PATH": str(folder / "audit-log.jsonl")}
+    called = run(
+        "call", "get_documentation", "path=gone.md", "--toolset", "docs", "--root", str(folder), env=environment
+    )
+    error_id = called.json["error"]["error_id"]
+    found = run("audit", "find", error_id, env=environment)
+    assert (found.code, found.json["code"], found.json["tool"]) == (ExitCode.OK, "DOC_NOT_FOUND", "docs")
+    missing = run("audit", "find", "0000", env=environment)
+    assert (missing.code, missing.out) == (ExitCode.FAILED, "")
+    assert run("audit", "verify", env=environment).code == ExitCode.OK

@@ -1,0 +1,140 @@
+"""The demo does what it says, and notices when it does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from failsoft.cli.demo.checks import judge, miscounted
+from failsoft.cli.demo.run import play
+from failsoft.cli.demo.story import STORY, DemoStep, Sample, Scene
+from failsoft.cli.exits import ExitCode
+from tests.cli.serving import serving
+
+HOSTILE = {
+    "FAILSOFT_WIRE_FORMAT": "problem",
+    "FAILSOFT_AUTH_TOKEN": "made-up",
+    "FAILSOFT_METRICS_ENABLED": "false",
+    "FAILSOFT_LOG_LEVEL": "DEBUG",
+    "HTTP_PROXY": "http://127.0.0.1:9",
+    "ALL_PROXY": "http://127.0.0.1:9",
+}
+"""Settings and proxies of whoever runs it; they must change nothing."""
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    done = subprocess.run(
+        [sys.executable, "-m", "failsoft", "demo", "--json"],
+        cwd=tmp_path_factory.mktemp("demo"),
+        env={**os.environ, **HOSTILE},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (ExitCode.OK, ""), done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def test_it_behaves_whatever_the_settings_are(shown):
+    assert (shown["behaved"], shown["faults"]) == (True, [])
+
+
+def test_it_shows_every_outcome_that_a_caller_meets(shown):
+    assert [(scene["tool"], scene["outcome"], scene["by"]) for scene in shown["scenes"]] == [
+        ("get_documentation", "ok", ""),
+        ("get_documentation", "recovered", "alternate_path"),
+        ("search_documents", "recovered", "plain_words"),
+        ("get_documentation", "error", "DOC_NOT_FOUND"),
+        ("search_documents", "ok", ""),
+        ("search_documents", "rejected", "INVALID_PARAM"),
+    ]
+
+
+def test_it_follows_the_step_that_the_failure_advised(shown):
+    failed, followed = shown["scenes"][3:5]
+    advised = failed["answer"]["error"]["next_step"]
+    assert (followed["tool"], followed["arguments"]) == (advised["tool"], advised["arguments"])
+    assert followed["answer"]["data"]["results"]
+
+
+def test_the_metrics_are_those_of_its_calls(shown):
+    counted = {
+        (sample["labels"]["operation"], sample["labels"]["outcome"]): sample["value"]
+        for sample in shown["samples"]
+        if sample["name"] == "mcp_tool_calls_total"
+    }
+    assert sum(counted.values()) == len(shown["scenes"])
+
+
+def test_in_a_pipe_it_is_plain_and_fits_the_width(run):
+    ran = run("demo", env={"COLUMNS": "80"})
+    assert (ran.code, ran.err) == (ExitCode.OK, "")
+    assert "\x1b" not in ran.out
+    assert [line for line in ran.out.splitlines() if len(line) > 80] == []
+    for step in STORY:
+        assert step.by in ran.out
+
+
+def test_it_leaves_no_server_and_no_file_behind(run, folder):
+    before = sorted(folder.rglob("*"))
+    shown = run("demo", "--json", env={"TMPDIR": str(folder)}).json
+    assert sorted(folder.rglob("*")) == before
+    port = shown["url"].rpartition(":")[2]
+    refused = subprocess.run(
+        [sys.executable, "-c", f"import socket; socket.create_connection(('127.0.0.1', {port}))"],
+        capture_output=True,
+        check=False,
+    )
+    assert refused.returncode != 0
+
+
+@pytest.mark.anyio
+async def test_a_server_that_has_other_documents_is_noticed(folder: Path) -> None:
+    with serving(folder, "docs", "--root", "docs") as (url, _):
+        found = await play(url)
+    assert len(found.faults) >= 3
+
+
+@pytest.mark.anyio
+async def test_a_server_that_has_other_tools_is_noticed(folder: Path) -> None:
+    with serving(folder, "--app", "library:Library") as (url, _):
+        found = await play(url)
+    assert {scene.title for scene in found.scenes if scene.faults} == {step.title for step in STORY}
+
+
+OK = {"data": {"documents": [{"title": "Introduction", "path": "intro.mdx"}]}}
+RECOVERED = {**OK, "metadata": {"recovery": {"strategy": "alternate_path", "message": "Found it elsewhere"}}}
+FAILED = {"error": {"code": "DOC_NOT_FOUND", "category": "not_found", "message": "Gone."}}
+REFUSED = {"error": {"code": "INVALID_PARAM", "category": "invalid_argument", "message": "No.", "violations": [1, 2]}}
+
+
+@pytest.mark.parametrize(
+    ("step", "right"),
+    [
+        (DemoStep(title="", outcome="ok"), OK),
+        (DemoStep(title="", outcome="recovered", by="alternate_path"), RECOVERED),
+        (DemoStep(title="", outcome="error", by="DOC_NOT_FOUND"), FAILED),
+        (DemoStep(title="", outcome="rejected", by="INVALID_PARAM", violations=2), REFUSED),
+    ],
+)
+def test_only_the_answer_that_has_to_come_is_right(step, right):
+    judged = [
+        answer for answer in (OK, RECOVERED, FAILED, REFUSED, {"data": {"results": []}}) if not judge(step, answer)
+    ]
+    assert judged == [right]
+
+
+def test_counts_that_differ_from_the_calls_are_noticed():
+    scene = Scene(title="", tool="a", arguments={}, outcome="ok", by="", message="", duration_ms=1.0, answer={})
+    right = Sample("mcp_tool_calls_total", {"operation": "a", "outcome": "ok"}, 1.0)
+    assert miscounted([scene], [right]) == []
+    assert len(miscounted([scene], [])) == 1
+    assert len(miscounted([scene, scene], [right])) == 1
+    assert len(miscounted([], [right])) == 1

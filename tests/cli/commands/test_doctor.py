@@ -1,0 +1,169 @@
+"""What the doctor sees."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.metadata import requires
+
+import pytest
+
+from failsoft.cli.exits import ExitCode
+from failsoft.framework.services.settings import Settings
+from failsoft.tools.docs import Docs
+
+NO_CACHE = {"XDG_CACHE_HOME": "/dev/null/nowhere"}
+
+
+def test_a_healthy_installation_is_told_so(inside):
+    ran = inside("doctor", "--json")
+    assert (ran.code, ran.err) == (ExitCode.OK, "")
+    assert (ran.json["healthy"], ran.json["remarks"]) == (True, [])
+
+
+def test_every_setting_is_listed_with_its_source(inside):
+    rows = {row["name"]: row for row in inside("doctor", "--json", env={"FAILSOFT_MAX_THREADS": "7"}).json["settings"]}
+    assert rows.keys() == Settings.model_fields.keys()
+    assert (rows["max_threads"]["value"], rows["max_threads"]["source"]) == (7, "FAILSOFT_MAX_THREADS")
+    assert (rows["max_response_bytes"]["value"], rows["max_response_bytes"]["source"]) == (1_000_000, "default")
+    assert rows["debug_stack"]["variable"] == "FAILSOFT_DEBUG_STACK"
+
+
+def test_the_alias_of_a_variable_is_a_source_too(inside):
+    rows = {row["name"]: row for row in inside("doctor", "--json", env={"DEBUG_STACK": "true"}).json["settings"]}
+    assert (rows["debug_stack"]["value"], rows["debug_stack"]["source"]) == (True, "DEBUG_STACK")
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["doctor", "--json"]])
+def test_secrets_are_not_shown(inside, arguments):
+    env = {"FAILSOFT_AUTH_TOKEN": "swordfish", "FAILSOFT_ALERT_WEBHOOK_URL": "https://example.org/swordfish"}
+    ran = inside(*arguments, env=env)
+    assert (ran.code, "swordfish" in ran.out + ran.err) == (ExitCode.OK, False)
+
+
+def test_every_dependency_is_listed_with_its_version(inside):
+    names = {re.match(r"[\w.-]+", need)[0] for need in requires("failsoft") if "extra ==" not in need}
+    versions = inside("doctor", "--json").json["versions"]
+    assert versions.keys() == names | {"failsoft", "python"}
+    assert all(versions.values())
+
+
+def test_the_way_of_a_call_is_shown_for_every_operation(run):
+    toolsets = {row["name"]: row for row in run("doctor", "--json", "--app", "library:Library").json["toolsets"]}
+    assert toolsets["docs"]["package"] == "failsoft"
+    assert toolsets["docs"]["operations"].keys() == set(Docs().operations)
+    for chain in (*toolsets["docs"]["operations"].values(), *toolsets["library"]["operations"].values()):
+        assert (chain[0], chain[-1]) == ("observe", "handler")
+
+
+def test_the_application_is_shown_before_the_settings_and_other_toolsets(run):
+    shown = run("doctor", "--app", "library:Library").out
+    assert shown.startswith("Toolset library:")
+    assert shown.index("list_books") < shown.index("Settings:") < shown.index("Toolsets:")
+
+
+def test_a_toolset_whose_extra_is_left_out_is_remarked_on_and_nothing_is_broken(inside, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cobra", None)
+    ran = inside("doctor", "--json")
+    assert ran.code == ExitCode.OK
+    assert ("warning", "toolset flux") in [(remark["severity"], remark["about"]) for remark in ran.json["remarks"]]
+
+
+def test_a_bad_setting_is_broken_and_the_rest_is_still_shown(inside):
+    ran = inside("doctor", "--json", env={"FAILSOFT_MAX_THREADS": "many"})
+    assert (ran.code, ran.err) == (ExitCode.FAILED, "")
+    assert [(remark["severity"], remark["about"]) for remark in ran.json["remarks"]] == [("error", "settings")]
+    assert "FAILSOFT_MAX_THREADS" in ran.json["remarks"][0]["message"]
+    assert ran.json["versions"]["python"]
+
+
+def test_beside_a_bad_setting_the_good_ones_are_not_blamed(inside):
+    env = {"FAILSOFT_MAX_THREADS": "many", "FAILSOFT_LOG_LEVEL": "DEBUG", "FAILSOFT_AUTH_TOKEN": "swordfish"}
+    ran = inside("doctor", "--json", env=env)
+    rows = {row["name"]: row["value"] for row in ran.json["settings"]}
+    assert (rows["max_threads"], rows["log_level"], rows["auth_token"]) == ("not usable", "(set)", "(set)")
+    assert "swordfish" not in ran.out
+
+
+def test_settings_are_listed_by_what_sets_them(inside):
+    assert "FAILSOFT_MAX_THREADS" in inside("doctor").out
+
+
+def test_an_application_that_cannot_be_loaded_is_broken(run):
+    ran = run("doctor", "--json", "--app", "library:Nobody")
+    assert ran.code == ExitCode.FAILED
+    assert [(remark["severity"], remark["about"]) for remark in ran.json["remarks"]] == [("error", "library:Nobody")]
+
+
+@pytest.mark.parametrize(
+    ("env", "about"),
+    [
+        ({"FAILSOFT_MAX_THREDS": "7"}, "FAILSOFT_MAX_THREDS"),
+        ({"FAILSOFT_DEBUG_STACK": "true"}, "debug_stack"),
+        ({"FAILSOFT_DETAIL": "full"}, "detail"),
+        (NO_CACHE, "cache"),
+    ],
+)
+def test_what_works_and_should_perhaps_not_is_a_warning(inside, env, about):
+    ran = inside("doctor", "--json", env=env)
+    assert (ran.code, ran.json["healthy"]) == (ExitCode.OK, True)
+    assert [(remark["severity"], remark["about"]) for remark in ran.json["remarks"]] == [("warning", about)]
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"), [("FAILSOFT_WIRE_FROMAT", "FAILSOFT_WIRE_FORMAT"), ("FAILSOFT_TYPO", None)]
+)
+def test_a_variable_that_names_no_setting_is_told_with_the_one_that_may_be_meant(inside, variable, meant):
+    """What all variables begin with makes none of them alike."""
+    (remark,) = inside("doctor", "--json", env={variable: "1"}).json["remarks"]
+    assert remark["about"] == variable
+    assert re.findall("FAILSOFT_\\w+", remark["message"]) == ([meant] if meant else [])
+
+
+def test_stacks_and_details_are_nothing_special_in_development(inside):
+    env = {"FAILSOFT_ENVIRONMENT": "development", "FAILSOFT_DEBUG_STACK": "true"}
+    assert inside("doctor", "--json", env=env).json["remarks"] == []
+
+
+@pytest.mark.parametrize(
+    ("env", "mode"),
+    [
+        ({}, "one process"),
+        ({"FAILSOFT_METRICS_ENABLED": "false"}, "off"),
+        ({"PROMETHEUS_MULTIPROC_DIR": "."}, "several processes"),
+    ],
+)
+def test_the_mode_of_the_metrics_is_told(inside, env, mode):
+    assert inside("doctor", "--json", env=env).json["metrics"]["mode"] == mode
+
+
+def test_a_folder_for_metrics_that_is_not_there_is_broken(inside):
+    ran = inside("doctor", "--json", env={"PROMETHEUS_MULTIPROC_DIR": "nowhere"})
+    assert ran.code == ExitCode.FAILED
+    assert "PROMETHEUS_MULTIPROC_DIR" in {remark["about"] for remark in ran.json["remarks"]}
+
+
+@pytest.mark.redis
+def test_a_state_store_that_does_not_answer_is_broken(inside):
+    ran = inside("doctor", "--json", env={"FAILSOFT_STATE_URL": "redis://127.0.0.1:1/0"})
+    assert (ran.code, ran.json["state"]) == (ExitCode.FAILED, {"mode": "shared", "available": False})
+    assert [remark["about"] for remark in ran.json["remarks"]] == ["FAILSOFT_STATE_URL"]
+
+
+def test_an_audit_log_that_cannot_be_kept_is_broken(inside):
+    ran = inside("doctor", "--json", env={"FAILSOFT_AUDIT_PATH": "/dev/null/nowhere/log.jsonl"})
+    assert (ran.code, ran.json["audit"]["usable"]) == (ExitCode.FAILED, False)
+    assert [remark["about"] for remark in ran.json["remarks"]] == ["FAILSOFT_AUDIT_PATH"]
+
+
+def test_an_audit_log_that_is_whole_is_usable(inside, tmp_path):
+    log = tmp_path / "log.jsonl"
+    ran = inside("doctor", "--json", env={"FAILSOFT_AUDIT_PATH": str(log)})
+    assert (ran.code, ran.json["audit"]) == (ExitCode.OK, {"mode": "on", "path": str(log), "usable": True})
+
+
+def test_in_a_pipe_it_is_plain(inside):
+    ran = inside("doctor", env={"FAILSOFT_MAX_THREDS": "7"})
+    assert ran.code == ExitCode.OK
+    assert "\x1b" not in ran.out
+    assert re.search(r"^warning +FAILSOFT_MAX_THREDS ", ran.out, re.MULTILINE)

@@ -1,0 +1,39 @@
+"""Linting what tools say."""
+
+from __future__ import annotations
+
+import pytest
+
+from failsoft.cli.exits import ExitCode
+
+
+@pytest.mark.parametrize("targets", [["docs"], ["library:Library"], ["docs", "library:Library"]])
+def test_tools_that_say_what_to_do_pass(run, targets):
+    ran = run("lint", *targets)
+    assert (ran.code, ran.err) == (ExitCode.OK, "")
+    assert run("lint", *targets, "--json").json == []
+
+
+def test_an_application_is_named_by_an_option_or_by_the_project(run, folder):
+    assert run("lint", "--app", "library:Library").code == ExitCode.OK
+    assert run("lint").code == ExitCode.USAGE
+    (folder / "pyproject.toml").write_text('[tool.failsoft]\napp = "library:Mute"\n')
+    assert run("lint").code == ExitCode.FAILED
+
+
+def test_every_finding_is_printed_and_ends_with_1(run):
+    ran = run("lint", "library:Mute")
+    assert (ran.code, ran.err) == (ExitCode.FAILED, "")
+    found = run("lint", "library:Mute", "--json")
+    assert found.code == ExitCode.FAILED
+    assert {"operation": "hum", "code": "", "rule": "description"} in [
+        {key: finding[key] for key in ("operation", "code", "rule")} for finding in found.json
+    ]
+    assert "description" in ran.out
+
+
+@pytest.mark.parametrize("target", ["dosc", "library:Nobody", "nowhere:Library", "library:number"])
+def test_what_cannot_be_loaded_is_a_configuration_error(run, target):
+    ran = run("lint", target)
+    assert (ran.code, ran.out) == (ExitCode.CONFIGURATION, "")
+    assert ran.err.startswith("CONFIG_ERROR: ")

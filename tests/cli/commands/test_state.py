@@ -1,0 +1,82 @@
+"""`failsoft state`: what an operator sees and sets in the store of a server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failsoft import BaseTool, CircuitBreaker, Runtime, Settings, operation
+from failsoft.cli.app import run
+from failsoft.framework.call.scope import META_KEY, CallScope
+from failsoft.framework.services.events import Events
+from failsoft.recovery.state import open_state
+
+
+class Shop(BaseTool):
+    """A shop."""
+
+    runs = 0
+
+    @operation(recovery=[CircuitBreaker("stripe")])
+    async def pay(self, amount: int) -> int:
+        """Pay."""
+        self.runs += 1
+        return self.runs
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    url = f"sqlite:{tmp_path / 's.sqlite'}"
+    monkeypatch.setenv("FAILSOFT_STATE_URL", url)
+    return url
+
+
+def pay(url: str, key: str = "k1") -> Any:
+    """Pay as a server of its own would, and return the answer."""
+
+    async def main() -> Any:
+        events = Events()
+        tool = Shop(runtime=Runtime(settings=Settings(), events=events, state=open_state(url, events)))
+        response = await tool.operations["pay"].call({"amount": 1}, CallScope(meta={META_KEY: key}))
+        await tool.runtime.state.close()
+        return response.data if response.error is None else response.error.code
+
+    return asyncio.run(main())
+
+
+def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert run(["state", "list", *arguments, "--json"]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_keys_and_breakers_are_listed_held_and_forgotten(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pay(url) == 1
+    assert {(entry["kind"], entry["state"]) for entry in listed(capsys)} >= {("key", "done"), ("breaker", "closed")}
+    assert run(["state", "open", "stripe"]) == 0
+    assert pay(url, "k2") == "CIRCUIT_OPEN"
+    assert [entry["state"] for entry in listed(capsys, "stripe")] == ["open (held)"]
+    assert run(["state", "reset", "stripe"]) == 0
+    assert pay(url, "k3") == 1
+    assert run(["state", "forget", "key:*"]) == 0
+    assert [entry for entry in listed(capsys) if entry["kind"] == "key"] == []
+    assert run(["state", "forget", "nothing"]) == 1
+
+
+def test_a_breaker_can_be_held_before_its_server_runs(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["state", "open", "stripe"]) == 0
+    assert pay(url) == "CIRCUIT_OPEN"
+    assert run(["state", "close", "stripe"]) == 0
+    assert pay(url) == 1
+    assert "held closed" in capsys.readouterr().out
+
+
+def test_memory_cannot_be_looked_into(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FAILSOFT_STATE_URL", "memory:")
+    assert run(["state", "list"]) == 3
+    assert "memory" in capsys.readouterr().err

@@ -1,0 +1,134 @@
+"""What a person at a terminal sees, through a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import shlex
+import struct
+import sys
+import termios
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from failsoft.cli.exits import ExitCode
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+APP = ("--app", "library:Library")
+
+
+def _at_terminal(
+    folder: Path, *arguments: str, columns: int = 80, env: Mapping[str, str] | None = None
+) -> tuple[int, str]:
+    """Run `failsoft` with a terminal for all its streams; return its exit code and what was on the screen."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(folder)
+        surroundings = {**os.environ, "TERM": "xterm-256color", **(env or {})}
+        for name in ("COLUMNS", "LINES", *(() if env else ("NO_COLOR",))):
+            surroundings.pop(name, None)
+        os.execve(sys.executable, [sys.executable, "-m", "failsoft", *arguments], surroundings)  # noqa: S606 - our own
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    seen = b""
+    while chunk := _read(terminal):
+        seen += chunk
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(status), seen.decode()
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65_536)
+    except OSError:  # Linux says so when the child has left
+        return b""
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("arguments", [["demo"], ["codes"], ["doctor"], ["explain", "DOC_NOT_FOUND"]])
+def test_tables_have_colors_and_fit_the_terminal(folder, arguments, columns):
+    code, seen = _at_terminal(folder, *arguments, columns=columns)
+    assert code == ExitCode.OK
+    assert "\x1b[" in seen
+    assert [line for line in ESCAPES.sub("", seen).splitlines() if len(line) > columns] == []
+
+
+@pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_whoever_wants_no_colors_gets_plain_text(folder, env):
+    code, seen = _at_terminal(folder, "codes", env=env)
+    assert (code, "\x1b" in seen) == (ExitCode.OK, False)
+
+
+def test_a_failed_call_says_under_its_json_what_to_type(folder):
+    code, seen = _at_terminal(folder, "call", "get_book", "title=Duna", *APP)
+    plain = ESCAPES.sub("", seen)
+    assert code == ExitCode.FAILED
+    assert '"code": "BOOK_NOT_FOUND"' in plain
+    assert "next: failsoft call list_books --app library:Library" in plain
+    assert "more: failsoft explain BOOK_NOT_FOUND" in plain
+
+
+def test_the_command_that_is_advised_can_be_pasted(folder):
+    (folder / "docs" / "two words.md").write_text("# Two words\n")
+    _, seen = _at_terminal(folder, "call", "get_documentation", "path=no such page.md", "--root", "docs", columns=200)
+    advised = re.search(r"next: failsoft (.*)", ESCAPES.sub("", seen))
+    assert advised is not None
+    assert _at_terminal(folder, *shlex.split(advised[1]))[0] == ExitCode.OK
+
+
+def test_a_server_that_waits_for_its_client_says_so(folder):
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(folder)
+        os.execv(sys.executable, [sys.executable, "-m", "failsoft", "serve", "docs"])  # noqa: S606 - our own
+    seen = b""
+    while b"Ctrl-D" not in seen and (chunk := _read(terminal)):
+        seen += chunk
+    os.write(terminal, b"\x04")
+    while _read(terminal):
+        pass
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert (os.waitstatus_to_exitcode(status), b"Ctrl-D" in seen) == (ExitCode.OK, True)
+
+
+SLOW = """
+import asyncio
+from pathlib import Path
+from failsoft import BaseTool, CallContext, operation
+
+class Slow(BaseTool):
+    \"\"\"Slow.\"\"\"
+
+    @operation(read_only=True)
+    async def dig(self, call: CallContext) -> str:
+        \"\"\"Dig until the test has seen the progress.\"\"\"
+        await call.report_progress(3, 7, "metres")
+        while not Path("seen").exists():
+            await asyncio.sleep(0.05)
+        return "done"
+"""
+
+
+def test_a_call_that_takes_long_shows_its_progress_and_clears_it_again(folder):
+    (folder / "slow.py").write_text(SLOW)
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(folder)
+        os.execv(sys.executable, [sys.executable, "-m", "failsoft", "call", "dig", "--app", "slow"])  # noqa: S606 - our own
+    seen = b""
+    while b"3 of 7, metres" not in seen and (chunk := _read(terminal)):
+        seen += chunk
+    (folder / "seen").touch()
+    rest = b""
+    while chunk := _read(terminal):
+        rest += chunk
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert re.search(rb"dig.*: \d+ s, 3 of 7, metres", seen)
+    assert b"\r\x1b[K" in rest
+    assert (os.waitstatus_to_exitcode(status), b'"done"' in rest) == (ExitCode.OK, True)

@@ -1,0 +1,163 @@
+"""What holds for every command: help, exit codes, errors without a traceback, plain text in a pipe."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from failsoft import __version__
+from failsoft.cli import app, commands
+from failsoft.cli.exits import ExitCode, exit_code_of
+from failsoft.framework.errors.catalogue import entries
+
+COMMANDS = sorted(found.name for found in pkgutil.iter_modules(commands.__path__))
+COMMAND = typer.main.get_command(app)
+GROUPED = [f"{name} {inner}" for name in COMMANDS for inner in getattr(COMMAND.commands[name], "commands", ())]
+GROUPS = {name.partition(" ")[0] for name in GROUPED}
+ESCAPE = "\x1b"
+HEAVY = ("mcp", "prometheus_client", "starlette", "uvicorn", "sqlite3", "yaml", "jsonschema", "pydantic_settings")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_is_plain_and_shows_examples(inside, name):
+    ran = inside(name, "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert ESCAPE not in ran.out
+    assert name in {*GROUPS, "demo"} or f"  Examples:\n    failsoft {name}" in ran.out
+    assert "Exit codes" not in ran.out
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_the_help_ends_with_the_exit_codes(inside, option):
+    ran = inside(option)
+    assert (ran.code, ran.err) == (0, "")
+    assert ESCAPE not in ran.out
+    told = re.findall(r"^ +(\d+) +(\S.*)$", ran.out[ran.out.index("Exit codes:") :], re.MULTILINE)
+    assert told == [(str(code.value), code.meaning) for code in ExitCode]
+
+
+def test_the_help_lists_every_command(inside):
+    listed = re.findall(
+        r"^  (\w+) {2,}\S", inside("--help").out.split("Commands:")[1].split("Exit codes")[0], re.MULTILINE
+    )
+    assert sorted(listed) == COMMANDS
+
+
+def test_no_command_at_all_is_told_what_there_is(inside):
+    ran = inside()
+    assert (ran.code, ran.out) == (ExitCode.USAGE, "")
+    assert "Commands:" in ran.err
+
+
+def test_the_version_is_printed(inside):
+    ran = inside("--version")
+    assert (ran.code, ran.out) == (0, f"failsoft {__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "hint"),
+    [
+        (["serv"], "INVALID_PARAM", "failsoft serve --help"),
+        (["quux"], "INVALID_PARAM", "failsoft --help"),
+        (["audit", "verfy"], "INVALID_PARAM", "failsoft audit verify --help"),
+        (["audit"], "INVALID_PARAM", "failsoft audit --help"),
+        (["codes", "--fromat", "json"], "INVALID_PARAM", "failsoft codes --help"),
+        (["codes", "--format", "xml"], "INVALID_PARAM", "failsoft codes --help"),
+        (["call"], "INVALID_PARAM", "failsoft call --help"),
+        (["serve", "docs", "--port", "many"], "INVALID_PARAM", "failsoft serve --help"),
+        (["serve", "docs", "--workers", "0"], "INVALID_PARAM", "failsoft serve --help"),
+    ],
+)
+def test_a_misspelt_command_line_is_answered_with_a_better_one(inside, arguments, code, hint):
+    ran = inside(*arguments)
+    assert (ran.code, ran.out) == (ExitCode.USAGE, "")
+    first, *more = ran.err.splitlines()
+    assert first.startswith(f"{code}: ")
+    assert f"  next: {hint}" in more
+    assert f"  more: failsoft explain {code}" in more
+
+
+def test_a_defect_of_failsoft_is_no_traceback(run, folder):
+    (folder / "broken.py").write_text("import failsoft.cli.known_codes as it\ndel it.entries\n")
+    ran = run("codes", "--app", "broken:it")
+    assert (ran.code, ran.out) != (ExitCode.OK, "")
+    assert "Traceback" not in ran.err
+
+
+OWN = [kind for kind in entries() if kind.__module__.startswith("failsoft.")]
+
+
+@pytest.mark.parametrize("kind", OWN, ids=lambda kind: kind.code)
+def test_every_error_leads_to_an_exit_code_that_is_not_success(kind):
+    assert exit_code_of(kind(message="It failed.")) != ExitCode.OK
+
+
+@pytest.mark.parametrize("arguments", [["codes"], ["codes", "--format", "json"], ["--help"]])
+def test_a_reader_that_has_left_is_no_error(folder, arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as nobody:
+        command = [sys.executable, "-m", "failsoft", *arguments]
+        done = subprocess.run(command, cwd=folder, stdout=nobody, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (ExitCode.READER_LEFT, "")
+
+
+@pytest.mark.parametrize(("where", "code"), [("/dev/full", ExitCode.FAILED), ("&-", ExitCode.OK)])
+def test_output_that_cannot_be_written_is_no_traceback(folder, where, code):
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m failsoft codes >{where}"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    assert done.stderr.startswith("STORAGE_ERROR: " if code else "")
+
+
+def test_output_for_a_terminal_without_unicode_does_not_end_a_command(run):
+    ran = run("call", "get_documentation", "path=größe.md", env={"PYTHONIOENCODING": "ascii"})
+    assert ran.code == ExitCode.FAILED
+    assert ran.out.isascii()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["explain", "DOC_NOT_FOUND"], ["explain", "NO_SUCH"], ["quux"]])
+def test_a_light_command_loads_nothing_heavy(folder, arguments):
+    light = tuple(name for name in HEAVY if name in {"mcp", "prometheus_client", "starlette", "uvicorn"})
+    heavy = light if arguments[-1] == "NO_SUCH" else HEAVY
+    program = (
+        "import contextlib, io, sys; from failsoft.cli.app import run\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):\n"
+        f"    run({arguments!r})\n"
+        f"print(*sorted(sys.modules.keys() & {set(heavy)!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_the_documented_exit_codes_are_those_of_the_code():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md").read_text()
+    assert re.findall(r"^\| (\d+) \| (.+) \|$", page, re.MULTILINE) == [
+        (str(code.value), code.meaning) for code in ExitCode
+    ]
+
+
+def test_the_page_documents_every_command():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md").read_text()
+    documented = re.findall(r"^## `failsoft ([\w ]+)`$", page, re.MULTILINE)
+    assert sorted(documented) == sorted([*(name for name in COMMANDS if name not in GROUPS), *GROUPED])
+
+
+def test_the_installed_command_is_the_same(folder):
+    script = Path(sys.executable).with_name("failsoft")
+    if not script.exists():
+        pytest.skip("failsoft is not installed into this environment, only on its path")
+    done = subprocess.run([script, "--version"], cwd=folder, env=os.environ, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("failsoft ")

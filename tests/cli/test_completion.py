@@ -1,0 +1,46 @@
+"""Shell completion, asked by a real bash that has loaded the script which `failsoft --show-completion` prints."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+
+ASK = """
+failsoft() {{ {python} -m failsoft "$@"; }}
+eval "$(_FAILSOFT_COMPLETE=source_bash failsoft)"
+COMP_WORDS=({words})
+COMP_CWORD={position}
+_failsoft_completion {script}
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        (["failsoft", "explain", "DOC_N"], ["DOC_NOT_FOUND"]),
+        (["failsoft", "call", "list_b"], ["list_books"]),
+        (["failsoft", "serve", "wor"], ["workspace"]),
+        (["failsoft", "dem"], ["demo"]),
+        (["failsoft", "explain", "NO_SUCH"], [""]),
+    ],
+)
+def test_bash_completes_commands_toolsets_operations_and_codes(
+    folder: Path, tmp_path: Path, line: list[str], offered: list[str]
+) -> None:
+    (folder / "pyproject.toml").write_text('[tool.failsoft]\napp = "library:Library"\n')
+    script = tmp_path / "failsoft"
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} -m failsoft "$@"\n')
+    script.chmod(0o755)
+    asked = ASK.format(python=sys.executable, words=" ".join(line), position=len(line) - 1, script=script)
+    ran = subprocess.run(
+        ["bash", "--norc", "-c", asked], cwd=folder, env=dict(os.environ), capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout.splitlines(), ran.stderr) == (0, offered, "")

@@ -1,0 +1,218 @@
+"""The table of evidence: code, next step, effect and retry advice reach every client, from every kind of server.
+
+Each client calls each server over HTTP and gives back what it hands to its user, or to its model.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client import Client
+
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "how-to" / "adopt-an-existing-server.md"
+FRAMEWORKS = Path(os.environ.get("AGENT_FRAMEWORKS", Path.home() / ".cache" / "failsoft-agent-frameworks"))
+SHOP = [sys.executable, str(HERE / "shop.py")]
+PROXY = [
+    sys.executable,
+    "-m",
+    "failsoft",
+    "proxy",
+    "--transport",
+    "http",
+    "--port",
+    "PORT",
+    "--",
+    *SHOP,
+    "foreign",
+    "0",
+]
+SERVERS = {
+    "failsoft server": [*SHOP, "failsoft", "PORT"],
+    "adapter, `MCPServer`": [*SHOP, "mcpserver", "PORT"],
+    "adapter, FastMCP": [*SHOP, "fastmcp", "PORT"],
+    "proxy in front of another server": [*PROXY, *SHOP, "foreign", "0"],
+}
+CALLS: list[dict[str, Any]] = [
+    {"name": "price", "arguments": {"item": "tea", "curency": "USD"}},
+    {"name": "price", "arguments": {"item": "tea"}},
+    {"name": "order", "arguments": {"item": "tea"}},
+]
+WANTED: list[dict[str, Any]] = [
+    {
+        "code": "INVALID_PARAM",
+        "effect": "none",
+        "retry": {"when": "after_fix"},
+        "next_step": {"tool": "price", "arguments": {"item": "tea", "currency": "USD"}},
+    },
+    {
+        "code": "RATE_LIMITED",
+        "effect": "none",
+        "retry": {"when": "after_delay", "after_seconds": 600},
+        "next_step": {"tool": "price", "arguments": {"item": "tea"}},
+    },
+    {"code": "UNAVAILABLE", "effect": "unknown", "retry": {"when": "never"}, "next_step": None},
+]
+Urls = dict[str, str]
+Read = Callable[[Urls, Any, Path], dict[str, list[Any]]]
+
+
+def results(results: list[dict[str, Any]]) -> list[Any]:
+    """Return the structured content of whole results, whose text and metadata say the same."""
+    trees = []
+    for result in results:
+        assert result["isError"] is True
+        tree = result["structuredContent"]
+        assert json.loads(result["content"][0]["text"]) == tree
+        meta = result["_meta"]["dev.failsoft/error"]
+        assert meta == {name: tree["error"][name] for name in meta}
+        assert {"code", "effect", "retry"} <= meta.keys()
+        trees.append(tree)
+    return trees
+
+
+def with_sdk(mode: str) -> Read:
+    async def call(url: str) -> list[Any]:
+        async with Client(url, mode=mode, cache=None) as client:
+            await client.list_tools()
+            answers = [await client.call_tool(call["name"], call["arguments"]) for call in CALLS]
+        return results([answer.model_dump(mode="json", by_alias=True) for answer in answers])
+
+    return lambda urls, _node, _folder: {name: anyio.run(call, url) for name, url in urls.items()}
+
+
+def with_fastmcp(urls: Urls, _node: Any, _folder: Path) -> dict[str, list[Any]]:
+    from fastmcp import Client as FastMCPClient  # noqa: PLC0415 - an extra
+    from fastmcp.exceptions import ToolError  # noqa: PLC0415 - the same
+
+    async def call(url: str) -> list[Any]:
+        said = []
+        async with FastMCPClient(url) as client:
+            await client.list_tools()
+            for one in CALLS:
+                with pytest.raises(ToolError) as raised:
+                    await client.call_tool(one["name"], one["arguments"])
+                said.append(json.loads(str(raised.value)))
+        return said
+
+    return {name: anyio.run(call, url) for name, url in urls.items()}
+
+
+def with_typescript(script: str) -> Read:
+    def read(urls: Urls, node: Any, _folder: Path) -> dict[str, list[Any]]:
+        def call(url: str) -> list[Any]:
+            seen = node.script(script, url, json.dumps(CALLS))
+            return results([one["result"] for one in seen["results"]])
+
+        return {name: call(url) for name, url in urls.items()}
+
+    return read
+
+
+def with_inspector(urls: Urls, node: Any, folder: Path) -> dict[str, list[Any]]:
+    """Make the first of the calls: its command line makes one a process."""
+    call = ["--method", "tools/call", "--tool-name", "price"]
+    call += [f"--tool-arg={name}={value}" for name, value in CALLS[0]["arguments"].items()]
+
+    def inspect(url: str) -> list[Any]:
+        done = node.run("mcp-inspector", "--cli", url, "--transport", "http", *call, cwd=folder)
+        return results([json.loads(done.stdout)])
+
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(urls, pool.map(inspect, urls.values()), strict=True))
+
+
+def with_framework(environment: str, framework: str) -> Read:
+    def read(urls: Urls, _node: Any, _folder: Path) -> dict[str, list[Any]]:
+        if not (FRAMEWORKS / "stamp").exists():
+            pytest.skip("the agent frameworks are not installed (scripts/agent_frameworks.sh)")
+        python = FRAMEWORKS / environment / "bin" / "python"
+        command = [str(python), str(HERE / "agent_client.py"), framework, json.dumps(urls), json.dumps(CALLS)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr[-3_000:]
+        return {name: [json.loads(text) for text in shown] for name, shown in json.loads(done.stdout).items()}
+
+    return read
+
+
+CLIENTS: dict[str, tuple[Read, str]] = {
+    "Python SDK, 2026-07-28": (with_sdk("auto"), "whole result"),
+    "Python SDK, 2025-11-25": (with_sdk("legacy"), "whole result"),
+    "TypeScript SDK 1": (with_typescript("client_v1.mjs"), "whole result"),
+    "TypeScript SDK 2": (with_typescript("client_v2.mjs"), "whole result"),
+    "Inspector": (with_inspector, "whole result"),
+    "FastMCP": (with_fastmcp, "text, in an exception"),
+    "PydanticAI": (with_framework("agents", "pydantic_ai"), "structured content, as a retry prompt"),
+    "LangChain": (with_framework("langchain", "langchain"), "text, in a message of status `error`"),
+    "OpenAI Agents": (with_framework("agents", "openai_agents"), "text"),
+}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="module")
+def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Urls]:
+    """Yield the addresses of the servers, all of them listening."""
+    folder, running, urls = tmp_path_factory.mktemp("servers"), [], {}
+    try:
+        for number, (name, words) in enumerate(SERVERS.items()):
+            port = str(free_port())
+            command = [port if word == "PORT" else word for word in words]
+            with (folder / f"{number}.log").open("wb") as log:
+                running.append((subprocess.Popen(command, stdout=log, stderr=log), int(port), log.name))
+            urls[name] = f"http://127.0.0.1:{port}/mcp"
+        for process, port, log_name in running:
+            await_listening(process, port, Path(log_name))
+        yield urls
+    finally:
+        for process, _, _ in running:
+            process.terminate()
+        for process, _, _ in running:
+            process.wait(60)
+
+
+def await_listening(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        assert process.poll() is None, log.read_text()
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"the server does not listen: {log.read_text()}")
+
+
+@pytest.mark.slow
+@pytest.mark.node
+@pytest.mark.parametrize("client", CLIENTS)
+def test_the_client_gets_code_next_step_effect_and_advice_from_every_server(
+    client: str, urls: Urls, node: Any, tmp_path: Path
+):
+    read, _ = CLIENTS[client]
+    for server, trees in read(urls, node, tmp_path).items():
+        found = [{name: tree["error"].get(name) for name in WANTED[0]} for tree in trees]
+        assert found == WANTED[: len(found)], server
+
+
+def test_the_table_on_the_page_is_what_is_tested():
+    rows = re.findall(r"^\| (.+?) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    first = rows.index(" | ".join(["client", "its user or model gets", *SERVERS]))
+    shown = [row.split(" | ") for row in rows[first + 1 : first + 1 + len(CLIENTS)]]
+    assert shown == [[client, gets, *["all four"] * len(SERVERS)] for client, (_, gets) in CLIENTS.items()]

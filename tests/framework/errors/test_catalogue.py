@@ -1,0 +1,162 @@
+"""The catalogue: from code to class, and pages that say what the classes say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from failsoft.framework.errors import (
+    DocumentNotFound,
+    InternalError,
+    InvalidParameter,
+    NotFound,
+    Public,
+    UnknownError,
+    ValidationFailed,
+)
+from failsoft.framework.errors.catalogue import closest, entries, index_page, lookup, pages, render_page
+from failsoft.framework.errors.pages import sections, summary
+
+ROOT = Path(__file__).parents[3]
+PAGES = ROOT / "docs/reference/errors"
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "failsoft.framework.errors.catalogue", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+
+
+def test_the_entries_are_sorted_by_code():
+    codes = [entry.code for entry in entries()]
+    assert codes == sorted(codes)
+    assert "DOC_NOT_FOUND" in codes
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("DOC_NOT_FOUND", DocumentNotFound),
+        ("doc_not_found", DocumentNotFound),
+        (" DOC_NOT_FOUND ", DocumentNotFound),
+        ("DOCUMENT_NOT_FOUND", DocumentNotFound),
+        ("VALIDATION_ERROR", ValidationFailed),
+        ("INVALID_PARAM", InvalidParameter),
+        ("INTERNAL_ERROR", InternalError),
+        ("NO_SUCH_CODE", None),
+    ],
+)
+def test_a_class_is_found_by_its_code_and_by_the_names_that_formats_give_it(code, found):
+    assert lookup(code) is found
+
+
+def test_the_closest_code_is_found():
+    assert closest("DOC_NOT_FUOND") == "DOC_NOT_FOUND"
+    assert closest("XYZZY") is None
+
+
+def test_a_page_is_found_by_code_and_by_class():
+    assert render_page("DOC_NOT_FOUND") == render_page(DocumentNotFound)
+    with pytest.raises(KeyError):
+        render_page("NO_SUCH_CODE")
+
+
+def test_a_page_says_all_that_the_class_says():
+    class CustomerGone(NotFound):
+        """The customer has left.
+
+        Raised when: the account was
+            closed.
+        Caller: ask for another customer.
+        Operator: nothing to do.
+        Example:
+            >>> code_of(CustomerGone(number=5))
+            'CUSTOMER_GONE'
+        """
+
+        number: Public[int]
+        shard: str | None = None
+        code: ClassVar[str] = "CUSTOMER_GONE"
+        message: str = "Customer {number} has left."
+        hints: ClassVar[tuple[str, ...]] = ("Ask for a customer that is not {number}",)
+        since: ClassVar[str] = "9.9"
+        http_status: ClassVar[int] = 410
+        critical: ClassVar[bool] = True
+        aliases: ClassVar[dict[str, str]] = {"error_response": "GONE_CUSTOMER"}
+
+    page = render_page("GONE_CUSTOMER")
+    assert page.startswith("# CUSTOMER_GONE\n\nThe customer has left.\n")
+    for text in (
+        "`CustomerGone`",
+        "[`not_found`](NOT_FOUND.md)",
+        "| HTTP status | 410 |",
+        "`not_found_error`, -32001",
+        "`GONE_CUSTOMER` in `error_response`",
+        "| Since | 9.9 |",
+        "Alerts",
+        "The account was closed.",
+        "Ask for another customer.",
+        "> Customer {number} has left.",
+        "- Ask for a customer that is not {number}",
+        "| `number` | integer | every caller |",
+        "| `shard` | string or null | developers only |",
+        ">>> code_of(CustomerGone(number=5))",
+    ):
+        assert text in page
+    assert "CUSTOMER_GONE" in index_page()
+    assert "CUSTOMER_GONE.md" not in pages()
+
+
+def test_fields_are_named_alike_whether_or_not_their_annotations_are_text():
+    annotations = {"number": Public[int], "place": str, "shard": Public[str | None], "tags": list[str]}
+    members = {"__doc__": "Gone.", "__annotations__": annotations, "code": "PARCEL_GONE", "message": "Gone."}
+    fields = [line for line in render_page(type("ParcelGone", (NotFound,), members)).splitlines() if "| `" in line]
+    assert fields[-4:] == [
+        "| `number` | integer | every caller |",
+        "| `place` | string | developers only |",
+        "| `shard` | string or null | every caller |",
+        "| `tags` | array | developers only |",
+    ]
+
+
+def test_a_section_may_have_several_lines():
+    assert sections(UnknownError).keys() == {"Raised when", "Caller", "Operator", "Example"}
+    assert summary(UnknownError) == "An exception that no rule knows."
+
+
+def test_the_index_links_every_page_once():
+    index = pages()["index.md"]
+    for name in pages().keys() - {"index.md"}:
+        assert index.count(f"({name})") == 1
+
+
+def test_every_link_in_the_pages_leads_to_a_page():
+    everything = pages()
+    for text in everything.values():
+        assert set(re.findall(r"\]\(([^)]+)\)", text)) <= everything.keys()
+
+
+def test_the_pages_in_the_docs_are_fresh():
+    done = run("--check", str(PAGES))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_pages_that_are_stale_missing_or_surplus_are_named(tmp_path: Path):
+    assert run("--write", str(tmp_path)).returncode == 0
+    (tmp_path / "NOT_FOUND.md").write_text("old", encoding="utf-8")
+    (tmp_path / "CONFLICT.md").unlink()
+    (tmp_path / "GONE.md").write_text("old", encoding="utf-8")
+    done = run("--check", str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["missing: CONFLICT.md", "stale: NOT_FOUND.md", "surplus: GONE.md"]
+    run("--write", str(tmp_path))
+    assert run("--check", str(tmp_path)).returncode == 0

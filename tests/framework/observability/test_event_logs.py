@@ -1,0 +1,66 @@
+"""Rare events as lines in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from loguru import logger
+
+from failsoft.framework.observability.event_logs import log_events
+from failsoft.framework.services.events import (
+    BudgetEvent,
+    CircuitEvent,
+    Event,
+    Events,
+    IdempotencyEvent,
+    StateStoreEvent,
+)
+
+
+@pytest.fixture
+def lines() -> Iterator[list[tuple[str, Any]]]:
+    kept: list[tuple[str, Any]] = []
+    logger.enable("failsoft")
+    sink = logger.add(lambda message: kept.append((message.record["level"].name, message.record["extra"])), level=0)
+    yield kept
+    logger.remove(sink)
+    logger.disable("failsoft")
+
+
+def circuit(state: Any, was: Any) -> CircuitEvent:
+    return CircuitEvent(dependency="billing {x}", state=state, was=was, reason="{y}")
+
+
+def key(verdict: Any) -> IdempotencyEvent:
+    return IdempotencyEvent(tool="bank", operation="pay", request_id="r1", verdict=verdict)
+
+
+@pytest.mark.parametrize(
+    ("event", "level", "facts"),
+    [
+        (circuit("open", "closed"), "WARNING", {"dependency": "billing {x}", "reason": "{y}"}),
+        (circuit("half_open", "open"), "INFO", {"dependency": "billing {x}"}),
+        (circuit("closed", "half_open"), "INFO", {"dependency": "billing {x}"}),
+        (key("lost"), "WARNING", {"operation": "pay", "request_id": "r1", "verdict": "lost"}),
+        (key("replayed"), "INFO", {"verdict": "replayed"}),
+        (StateStoreEvent(available=False, reason="refused"), "WARNING", {"reason": "refused"}),
+        (StateStoreEvent(available=True, reason=""), "INFO", {"event": "state_store"}),
+    ],
+)
+def test_a_rare_event_is_one_line(lines: list[Any], event: Event, level: str, facts: dict[str, str]) -> None:
+    events = Events()
+    log_events(events)
+    events.publish(event)
+    ((written, extra),) = lines
+    assert written == level
+    assert facts.items() <= extra.items()
+
+
+@pytest.mark.parametrize("event", [circuit("closed", None), BudgetEvent(dependency="billing", tokens=1.0)])
+def test_what_is_no_news_is_no_line(lines: list[Any], event: Event) -> None:
+    events = Events()
+    log_events(events)
+    events.publish(event)
+    assert lines == []

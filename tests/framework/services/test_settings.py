@@ -1,0 +1,275 @@
+"""A setting is what the environment says, or its default; a bad value is named without being shown."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.services.environment import unknown_variables
+from failsoft.framework.services.settings import Settings
+
+DEFAULTS = {
+    "environment": "production",
+    "detail": None,
+    "wire_format": "auto",
+    "text": "json",
+    "output_schema": "on",
+    "tool_failure_draft": False,
+    "debug_stack": False,
+    "max_response_bytes": 1_000_000,
+    "max_request_bytes": 4 * 1024 * 1024,
+    "default_timeout_s": 30.0,
+    "slow_call_s": 5.0,
+    "max_threads": 32,
+    "max_abandoned_threads": 16,
+    "metrics_enabled": True,
+    "metrics_label_limit": 1_000,
+    "service_name": "failsoft",
+    "log_level": "INFO",
+    "log_json": None,
+    "auth_token": None,
+    "auth_tokens": None,
+    "allowed_hosts": (),
+    "header_timeout_s": 10.0,
+    "body_timeout_s": 10.0,
+    "max_connections": 1_000,
+    "max_connections_per_address": 256,
+    "trusted_proxies": (),
+    "shutdown_grace_s": 10.0,
+    "alert_webhook_url": None,
+    "alert_dedup_s": 300.0,
+    "audit_path": None,
+    "audit_key": None,
+    "audit_key_file": None,
+    "audit_head_path": None,
+    "audit_max_bytes": 16 * 1024 * 1024,
+    "audit_wait_s": 5.0,
+    "recovery_file": None,
+    "recovery": "",
+    "state_url": None,
+    "state_prefix": "failsoft",
+    "state_timeout_s": 0.25,
+    "state_without_store": "warn",
+    "state_quota_records": 100_000,
+    "state_quota_bytes": 256 * 1024 * 1024,
+    "error_docs_url": None,
+}
+ACCEPTED: dict[str, tuple[str, Any]] = {
+    "environment": ("staging", "staging"),
+    "detail": ("full", "full"),
+    "wire_format": ("problem", "problem"),
+    "text": ("lean", "lean"),
+    "output_schema": ("off", "off"),
+    "tool_failure_draft": ("on", True),
+    "debug_stack": ("1", True),
+    "max_response_bytes": ("2000000", 2_000_000),
+    "max_request_bytes": ("1000", 1_000),
+    "default_timeout_s": ("0", 0.0),
+    "slow_call_s": ("0.5", 0.5),
+    "max_threads": ("8", 8),
+    "max_abandoned_threads": ("2", 2),
+    "metrics_enabled": ("off", False),
+    "metrics_label_limit": ("50", 50),
+    "service_name": ("shop", "shop"),
+    "log_level": ("debug", "DEBUG"),
+    "log_json": ("false", False),
+    "auth_token": ("correct horse", SecretStr("correct horse")),
+    "auth_tokens": ("ada:correct horse", SecretStr("ada:correct horse")),
+    "allowed_hosts": ("a.example, b.example:80,", ("a.example", "b.example:80")),
+    "header_timeout_s": ("2.5", 2.5),
+    "body_timeout_s": ("60", 60.0),
+    "max_connections": ("100", 100),
+    "max_connections_per_address": ("10", 10),
+    "trusted_proxies": ("10.0.0.7, 192.168.0.0/16", ("10.0.0.7", "192.168.0.0/16")),
+    "shutdown_grace_s": ("2.5", 2.5),
+    "alert_webhook_url": ("https://hooks.example/T0", SecretStr("https://hooks.example/T0")),
+    "alert_dedup_s": ("0", 0.0),
+    "audit_path": ("logs/audit-log.jsonl", Path("logs/audit-log.jsonl")),
+    "audit_key": ("sixteen letters!", SecretStr("sixteen letters!")),
+    "audit_key_file": ("/run/secrets/audit", Path("/run/secrets/audit")),
+    "audit_head_path": ("/mnt/audit.head", Path("/mnt/audit.head")),
+    "audit_max_bytes": ("1000", 1_000),
+    "audit_wait_s": ("0.5", 0.5),
+    "recovery_file": ("recovery.toml", Path("recovery.toml")),
+    "recovery": ("defaults.retry = false", "defaults.retry = false"),
+    "state_url": ("redis://cache:6379/1", SecretStr("redis://cache:6379/1")),
+    "state_prefix": ("shop:tools", "shop:tools"),
+    "state_timeout_s": ("1.5", 1.5),
+    "state_without_store": ("refuse", "refuse"),
+    "state_quota_records": ("10", 10),
+    "state_quota_bytes": ("5000", 5_000),
+    "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
+}
+REFUSED = {
+    "audit_key": "hunter2",
+    "audit_max_bytes": "10",
+    "audit_wait_s": "0",
+    "header_timeout_s": "0",
+    "body_timeout_s": "-1",
+    "max_connections": "0",
+    "max_connections_per_address": "many",
+    "trusted_proxies": "proxy.example",
+    "environment": "prod",
+    "wire_format": "hunter2 xml",
+    "detail": "everything",
+    "text": "yaml",
+    "output_schema": "maybe",
+    "tool_failure_draft": "perhaps",
+    "debug_stack": "maybe",
+    "max_response_bytes": "12",
+    "max_request_bytes": "many",
+    "default_timeout_s": "-1",
+    "slow_call_s": "0",
+    "max_threads": "0",
+    "max_abandoned_threads": "nan",
+    "metrics_enabled": "perhaps",
+    "metrics_label_limit": "0",
+    "service_name": "x" * 101,
+    "log_level": "LOUD",
+    "log_json": "2",
+    "auth_token": "hunter2",
+    "auth_tokens": "ada:hunter2",
+    "shutdown_grace_s": "inf",
+    "alert_webhook_url": "hunter2://hooks.example",
+    "alert_dedup_s": "-0.1",
+    "state_url": "hunter2:6379",
+    "state_prefix": "with spaces",
+    "state_timeout_s": "0",
+    "state_without_store": "perhaps",
+    "state_quota_records": "0",
+    "state_quota_bytes": "10",
+    "error_docs_url": "docs.example",
+}
+
+
+def test_the_defaults_are_the_documented_ones() -> None:
+    assert Settings.load().model_dump() == DEFAULTS
+
+
+@pytest.mark.parametrize("name", sorted(DEFAULTS))
+def test_every_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text, value = ACCEPTED[name]
+    monkeypatch.setenv(f"FAILSOFT_{name.upper()}", text)
+    assert Settings.load().model_dump() == {**DEFAULTS, name: value}
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_a_bad_value_names_the_variable_and_is_not_repeated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    variable = f"FAILSOFT_{name.upper()}"
+    monkeypatch.setenv(variable, REFUSED[name])
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load()
+    error = caught.value
+    assert error.code == "CONFIG_ERROR"
+    assert error.issue.startswith(f"{variable} must ") or error.issue.startswith(f"{variable} ")
+    assert "hunter2" not in repr(error)
+    assert error.__context__ is None
+
+
+def test_only_settings_that_take_any_text_have_no_bad_value() -> None:
+    assert DEFAULTS.keys() - REFUSED.keys() == {
+        *("allowed_hosts", "audit_head_path", "audit_key_file", "audit_path", "recovery", "recovery_file"),
+    }
+
+
+def test_all_bad_values_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILSOFT_MAX_THREADS", "many")
+    monkeypatch.setenv("FAILSOFT_DETAIL", "loud")
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load()
+    assert "FAILSOFT_MAX_THREADS" in caught.value.issue
+    assert "FAILSOFT_DETAIL" in caught.value.issue
+
+
+def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILSOFT_DETAIL", "")
+    monkeypatch.setenv("FAILSOFT_MAX_THREADS", "")
+    assert Settings.load().model_dump() == DEFAULTS
+
+
+def test_debug_stack_has_an_older_name_and_the_proper_one_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEBUG_STACK", "true")
+    assert Settings.load().debug_stack is True
+    monkeypatch.setenv("FAILSOFT_DEBUG_STACK", "false")
+    assert Settings.load().debug_stack is False
+
+
+def test_a_bad_value_under_the_older_name_names_the_older_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEBUG_STACK", "verbose")
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load()
+    assert caught.value.issue.startswith("DEBUG_STACK ")
+
+
+@pytest.mark.parametrize(
+    ("environment", "detail", "level"),
+    [
+        ("production", None, "minimal"),
+        ("staging", None, "standard"),
+        ("development", None, "standard"),
+        ("production", "full", "full"),
+        ("development", "minimal", "minimal"),
+        ("staging", "standard", "standard"),
+    ],
+)
+def test_the_detail_level_follows_the_environment_unless_it_is_set(environment: Any, detail: Any, level: str) -> None:
+    assert Settings(environment=environment, detail=detail).detail_level == level
+
+
+def test_what_is_given_goes_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILSOFT_MAX_THREADS", "8")
+    assert Settings.load(max_threads=3).max_threads == 3
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_a_bad_value_that_is_given_names_the_setting_and_is_not_repeated(name: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(**{name: REFUSED[name]})
+    assert caught.value.issue.startswith(f"{name} ")
+    assert "hunter2" not in repr(caught.value)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(("name", "closest"), [("max_thread", "max_threads"), ("zzz", None)])
+def test_a_setting_that_does_not_exist_is_refused_with_the_closest(name: str, closest: str | None) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(**{name: 3})
+    assert f"'{name}'" in caught.value.issue
+    assert closest is None or f"'{closest}'" in caught.value.issue
+
+
+def test_settings_survive_pickle_and_copy() -> None:
+    settings = Settings(max_threads=3, auth_token="hunter2hunter2")
+    assert pickle.loads(pickle.dumps(settings)) == settings == settings.model_copy()  # noqa: S301 - our own
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError):
+        Settings().max_threads = 3
+
+
+def test_repr_masks_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILSOFT_AUTH_TOKEN", "correct horse")
+    monkeypatch.setenv("FAILSOFT_ALERT_WEBHOOK_URL", "https://hooks.example/battery")
+    settings = Settings.load()
+    shown = repr(settings) + str(settings) + settings.model_dump_json()
+    assert "horse" not in shown
+    assert "battery" not in shown
+
+
+def test_a_misspelled_variable_is_found_with_the_one_that_was_meant() -> None:
+    environ = {
+        "FAILSOFT_ENVIROMENT": "staging",
+        "FAILSOFT_XYZZY": "1",
+        "FAILSOFT_DETAIL": "full",
+        "FAILSOFT_TOKEN": "t",
+    }
+    assert unknown_variables([Settings], environ) == {
+        "FAILSOFT_ENVIROMENT": "FAILSOFT_ENVIRONMENT",
+        "FAILSOFT_XYZZY": "",
+    }

@@ -1,0 +1,160 @@
+"""The usual slips of models: which corrections a refused call offers, and which it does not guess."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel
+
+from failsoft import BaseTool, NotFound, Reference, operation
+from failsoft.framework.did_you_mean import certain_name, coerced, is_one_edit_away, near_names
+from tests.framework.recording import quiet_runtime
+
+pytestmark = pytest.mark.anyio
+
+
+class Change(BaseModel):
+    """One change."""
+
+    old: str
+    new: str
+
+
+def known(value: str) -> None:
+    """Look an order or a title up."""
+    if value not in {"A-123", "The Road"}:
+        raise NotFound(message=f'Nothing is called "{value[:80]}".', suggestions=["A-123", "The Road"])
+
+
+class Shop(BaseTool):
+    """Operations with parameters of many kinds."""
+
+    @operation(read_only=True)
+    async def search(
+        self,
+        query: str,
+        limit: int = 10,
+        mode: Literal["lexical", "hybrid"] = "lexical",
+        min_score: float | None = None,
+    ) -> str:
+        """Search."""
+        return f"{query}{limit}{mode}{min_score}"
+
+    @operation(verify_with="find_order")
+    async def order(self, changes: list[Change], timeout_ms: int = 5, tags: list[str] | None = None) -> int:
+        """Order something."""
+        return len(changes) + timeout_ms + len(tags or [])
+
+    @operation(read_only=True)
+    async def find_order(self, order_id: Annotated[str, Reference(known)]) -> str:
+        """Find an order."""
+        return order_id
+
+    @operation(read_only=True)
+    async def find_title(self, title: Annotated[str, Reference(known, kind="spelled")]) -> str:
+        """Find a title."""
+        return title
+
+    @operation(read_only=True)
+    async def find_session(self, session: Annotated[str, Reference(known, kind="handle")]) -> str:
+        """Find a session."""
+        return session
+
+
+CHANGE = {"old": "a", "new": "b"}
+CURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("order", {"changes": CHANGE}, {"changes": [CHANGE]}),
+    ("order", {"changes": '[{"old": "a", "new": "b"}]'}, {"changes": [CHANGE]}),
+    ("order", {"changes": '{"old": "a", "new": "b"}'}, {"changes": [CHANGE]}),
+    ("order", {"changes": [CHANGE], "tags": "new"}, {"changes": [CHANGE], "tags": ["new"]}),
+    ("order", {"changes": [CHANGE], "timeoutMs": "10 ms"}, {"changes": [CHANGE], "timeout_ms": 10}),
+    ("search", {"query": "x", "minScore": "0.5"}, {"query": "x", "min_score": 0.5}),
+    ("search", {"query": "x", "min-score": "10 mM", "limit": None}, {"query": "x", "min_score": 10.0}),
+    ("search", {"q": "x"}, {"query": "x"}),
+    ("search", {"text": "x"}, {"query": "x"}),
+    ("search", {"query": "x", "mode": "Hybrid"}, {"query": "x", "mode": "hybrid"}),
+    ("find_title", {"name": "The Road"}, {"title": "The Road"}),
+    ("search", {"search": {"query": "x", "limit": 3}}, {"query": "x", "limit": 3}),
+    ("search", {"input": {"query": "x", "limit": "3"}}, {"query": "x", "limit": 3}),
+    ("find_title", {"title": "the raod"}, {"title": "The Road"}),
+]
+NOT_GUESSED: list[tuple[str, dict[str, Any]]] = [
+    ("order", {"changes": "text"}),
+    ("order", {"changes": [CHANGE], "timeout_ms": "10 s"}),
+    ("order", {"changes": 5}),
+    ("find_order", {"order_id": 27}),
+    ("find_order", {"order_id": "A-124"}),
+    ("find_order", {"customer_id": "C-1", "more": 1}),
+    ("find_session", {"session": "A-124"}),
+    ("search", {"search": {"query": "x", "color": "red"}}),
+    ("search", {"query": 27}),
+    ("search", {"query": "x", "sort_order": "up"}),
+    ("search", {"query": "x", "limit": "5", "mode": "fuzzy"}),  # one fault has a correction, the other has none
+]
+
+
+@pytest.mark.parametrize(("name", "given", "corrected"), CURED, ids=str)
+async def test_a_slip_is_corrected_in_the_next_step(name: str, given: Any, corrected: Any) -> None:
+    shop = Shop(runtime=quiet_runtime())
+    response = await shop.execute_with_error_handling(name, given)
+    assert response.error is not None
+    assert response.error.next_step is not None
+    assert (response.error.next_step.tool, dict(response.error.next_step.arguments)) == (name, corrected)
+    again = await shop.execute_with_error_handling(name, response.error.next_step.arguments)
+    assert again.success
+
+
+@pytest.mark.parametrize(("name", "given"), NOT_GUESSED, ids=str)
+async def test_what_is_not_certain_is_no_next_step(name: str, given: Any) -> None:
+    response = await Shop(runtime=quiet_runtime()).execute_with_error_handling(name, given)
+    assert response.error is not None
+    assert response.error.next_step is None
+
+
+async def test_a_near_identifier_is_a_candidate_and_no_order() -> None:
+    response = await Shop(runtime=quiet_runtime()).find_order(order_id="A-124")
+    assert response.error is not None
+    assert "A-123" in response.error.suggestions
+    assert response.error.message.endswith('Closest: "A-123".')
+
+
+@pytest.mark.parametrize(
+    ("name", "meant", "step"),
+    [
+        ("Search", "search", True),
+        ("find-order", "find_order", True),
+        ("find_ordre", "find_order", True),
+        ("orders", "order", False),  # it may change something
+        ("delete_order", None, False),
+        ("get_ordr", None, False),  # a read never leads to a change
+    ],
+)
+async def test_another_tool_is_named_only_where_it_is_certain(name: str, meant: str | None, *, step: bool) -> None:
+    params = {"query": "x"} if meant == "search" else {"order_id": "A-123"}
+    response = await Shop(runtime=quiet_runtime()).execute_with_error_handling(name, params)
+    assert response.error is not None
+    assert response.error.violations[0].suggestion == meant
+    assert (response.error.next_step is not None) is step
+
+
+def test_names_are_compared_without_case_and_separators() -> None:
+    assert certain_name("maxResults", ["max_results", "min_results"]) == "max_results"
+    assert certain_name("result", ["max_results", "min_results"]) is None
+    assert near_names("result", ["max_results", "min_results"]) == ["max_results", "min_results"]
+    assert is_one_edit_away("get_oder", "get_order")
+    assert not is_one_edit_away("get", "order")
+
+
+@pytest.mark.parametrize(
+    ("value", "kinds", "items", "same"),
+    [
+        ("a", {"array"}, {"object"}, None),
+        (27, {"string"}, set(), None),
+        ("10 mM", {"integer"}, set(), 10),
+        ("5.5 mM", {"integer"}, set(), None),
+        (["AB-123"], {"string"}, set(), None),
+    ],
+)
+def test_only_what_loses_nothing_is_retyped(value: Any, kinds: set[str], items: set[str], same: Any) -> None:
+    assert coerced(value, frozenset(kinds), frozenset(items)) == same

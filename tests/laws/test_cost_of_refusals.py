@@ -1,0 +1,173 @@
+"""What a refused call costs grows with the parsing of its body, and with nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failsoft import BaseTool
+from failsoft.framework.validation.trimming import trimmed
+from failsoft.tools.docs import Docs
+from failsoft.tools.edit import Edit
+from failsoft.tools.flux import Flux
+from failsoft.tools.workspace import Workspace
+
+TOOLSETS: list[type[BaseTool]] = [Docs, Edit, Workspace, Flux]
+BOUND = 40_000
+"""More than the bound of any list or object: above it nothing but parsing may grow."""
+Place = tuple[str, tuple[str | int, ...], str]
+
+
+def places(schema: Mapping[str, Any], root: Mapping[str, Any], path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, str]]:
+    """Yield where a schema has arrays and objects, by path; 0 is any item."""
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    for choice in schema.get("anyOf", ()):
+        yield from places(choice, root, path)
+    if schema.get("type") == "array":
+        yield path, "array"
+        yield from places(schema["items"], root, (*path, 0))
+    if schema.get("type") == "object":
+        if path:
+            yield path, "object"
+        for name, item in schema.get("properties", {}).items():
+            yield from places(item, root, (*path, name))
+
+
+def put(path: tuple[Any, ...], value: Any) -> Any:
+    """Return arguments with the value at this path, and nothing else."""
+    for step in reversed(path):
+        value = [value] if step == 0 else {step: value}
+    return value
+
+
+def body(path: tuple[Any, ...], kind: str, size: int) -> str:
+    value = [[] for _ in range(size)] if kind == "array" else {f"k{number}": [] for number in range(size)}
+    return json.dumps(put(path, value))
+
+
+async def cost(tool: BaseTool, operation: str, text: str) -> tuple[float, float]:
+    """Return the CPU time of the refusal and that of parsing the body, each the best of three."""
+    calls, parsing = [], []
+    for _ in range(3):
+        started = time.process_time()
+        arguments = json.loads(text)
+        parsed = time.process_time()
+        response = await tool.execute_with_error_handling(operation, arguments)
+        calls.append(time.process_time() - parsed)
+        parsing.append(parsed - started)
+        assert not response.success
+    return min(calls), min(parsing)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("toolset", TOOLSETS)
+async def test_a_hostile_list_or_object_costs_no_more_than_a_few_times_its_parsing(
+    toolset: type[BaseTool], tmp_path: Path
+) -> None:
+    tool = toolset(tmp_path)
+    found = [
+        (name, path, kind)
+        for name, bound in tool.operations.items()
+        for path, kind in places(bound.input_schema, bound.input_schema)
+    ]
+    assert found
+    for name, path, kind in found:
+        for attempt in range(ATTEMPTS):  # beside other processes a single measurement may be far off
+            small, _ = await cost(tool, name, body(path, kind, BOUND))
+            large, parsing = await cost(tool, name, body(path, kind, 80_000))
+            if large - small <= 6 * parsing:
+                break
+            assert attempt < ATTEMPTS - 1, (name, path)
+    await asyncio.sleep(0)
+
+
+ATTEMPTS = 4
+GROWTH_AT_MOST = 100_000_000
+
+HOSTILE = """
+import asyncio, json, resource, sys
+from pathlib import Path
+from failsoft.tools.docs import Docs
+from failsoft.tools.edit import Edit
+from failsoft.tools.flux import Flux
+from failsoft.tools.workspace import Workspace
+
+root = Path(sys.argv[1])
+(root / "a.txt").write_text("abc\\n" * 1_000)
+proteins = [f"p{n}" for n in range(30_000)]
+calls = [
+    (Edit, "multi_edit", {"file_path": str(root / "a.txt"), "edits": edits})
+    for edits in (
+        [{"old_string": "abc", "new_string": "abcd" * 200_000, "replace_all": True}],
+        [{"old_string": "c", "new_string": "cc", "replace_all": True}, *({"old_string": "c" * 2**n, "new_string":
+            "c" * 2**(n + 4), "replace_all": True} for n in range(1, 15))],
+        [{"old_string": 3, "new_string": 4}] * 10_000,
+        [{"old_string": "abc", "new_string": "abcd"}] * 10_000,
+        [{"old_string": "zzz" * 1_000_000, "new_string": "y"}],
+    )
+] + [
+    (Workspace, "submit_plan", {"title": "t", "files": ["*?" * 180] * 10_000}),
+    (Workspace, "write_file", {"path": "b.txt", "content": "a b\\n" * 900_000}),
+    (Docs, "get_documentation", {"path": ["x"] * 300_000}),
+    (Flux, "build_model", {"template": "GramNegative", "protein_sequences": dict.fromkeys(proteins, "MK1V" * 30)}),
+    (Flux, "build_model", {"template": "GramNegative", "protein_sequences": {f"p{n}": [] for n in range(100_000)}}),
+    (Flux, "build_media", {"compounds": ["x"] * 200_000, "custom_bounds": {f"c{n}": [0] for n in range(80_000)}}),
+    (Flux, "run_fva", {"model_id": "textbook", "reactions": [[]] * 300_000}),
+]
+
+async def main():
+    tools = {kind: kind(root) for kind in (Docs, Edit, Flux, Workspace)}
+    for kind, name, arguments in calls:  # once with little, so that the imports are not counted
+        await tools[kind].execute_with_error_handling(name, {})
+    bodies = [(kind, name, json.dumps(arguments)) for kind, name, arguments in calls]
+    calls.clear()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for kind, name, body in bodies:
+        response = await tools[kind].execute_with_error_handling(name, json.loads(body))
+        assert not response.success, name
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has other units elsewhere")
+def test_hostile_inputs_do_not_make_the_process_grow(tmp_path: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", HOSTILE, str(tmp_path)], check=True, capture_output=True, timeout=300)
+    assert int(ran.stdout) <= GROWTH_AT_MOST
+
+
+def test_trimming_keeps_what_fits_and_what_shows_that_a_bound_is_exceeded() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "names": {"type": "array", "maxItems": 3, "items": {"type": "string", "maxLength": 5}},
+            "free": {"type": "array", "items": {"type": "string"}},
+            "items": {"type": "array", "maxItems": 2, "items": {"$ref": "#/$defs/Item"}},
+        },
+        "additionalProperties": False,
+        "$defs": {"Item": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}},
+    }
+    fitting = {"names": ["a", "b"], "free": ["x"] * 1_000, "items": [{"a": "b"}]}
+    assert trimmed(fitting, schema) is fitting
+    found = trimmed(
+        {
+            "names": ["x" * 1_000] * 1_000,
+            "free": ["x"] * 1_000,
+            "items": [{f"k{number}": 1 for number in range(1_000)}],
+            "strange": 1,
+        },
+        schema,
+    )
+    assert (len(found["names"]), len(found["names"][0]), len(found["free"])) == (13, 15, 1_000)
+    assert len(found["items"][0]) == 30
+    assert found["strange"] == 1

@@ -1,0 +1,91 @@
+"""The pages for authors show every public name once, and its docstring explains every argument."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import itertools
+import re
+import runpy
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failsoft import ToolError
+from failsoft.recovery import Call
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = runpy.run_path(str(ROOT / "scripts" / "public_api.py"))["MODULES"]
+DIRECTIVE = re.compile(r"^::: (\S+)", re.MULTILINE)
+NOT_SHOWN = {"__version__"}
+MADE_BY_FAILSOFT = {Call}
+
+
+def _public() -> dict[str, Any]:
+    """Return the public objects by the first path that names each."""
+    found: dict[int, tuple[str, Any]] = {}
+    for module in MODULES:
+        loaded = importlib.import_module(module)
+        for name in sorted(set(loaded.__all__) - NOT_SHOWN):
+            found.setdefault(id(getattr(loaded, name)), (f"{module}.{name}", getattr(loaded, name)))
+    return dict(found.values())
+
+
+def _is_error(value: Any) -> bool:
+    return inspect.isclass(value) and issubclass(value, ToolError) and value is not ToolError
+
+
+def _shown() -> Iterator[tuple[str, Any]]:
+    for page in sorted((ROOT / "docs" / "reference" / "api").glob("*.md")):
+        for path in DIRECTIVE.findall(page.read_text()):
+            module, _, name = path.rpartition(".")
+            yield path, getattr(importlib.import_module(module), name)
+
+
+PUBLIC = _public()
+CALLABLE = {
+    path: value
+    for path, value in PUBLIC.items()
+    if (inspect.isclass(value) or inspect.isfunction(value)) and not _is_error(value) and value not in MADE_BY_FAILSOFT
+}
+
+
+def test_every_public_name_that_is_no_error_class_is_on_one_page_for_authors() -> None:
+    shown = [id(value) for _, value in _shown()]
+    expected = {path: id(value) for path, value in PUBLIC.items() if not _is_error(value)}
+    assert [path for path, key in expected.items() if key not in shown] == []
+    assert len(shown) == len(set(shown))
+
+
+def test_every_public_error_class_has_the_page_of_its_code() -> None:
+    pages = {page.stem for page in (ROOT / "docs" / "reference" / "errors").glob("*.md")}
+    assert [path for path, value in PUBLIC.items() if _is_error(value) and value.code not in pages] == []
+
+
+def _attribute_docstrings(cls: type[Any]) -> Iterator[str]:
+    body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0].body  # type: ignore[attr-defined]  # a class has one
+    for statement, following in itertools.pairwise(body):
+        is_text = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+        if is_text and isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id
+
+
+@pytest.mark.parametrize("path", sorted(CALLABLE))
+def test_every_argument_of_a_public_name_is_explained(path: str) -> None:
+    value = CALLABLE[path]
+    text = inspect.getdoc(value) or ""
+    known: set[str] = set()
+    if inspect.isclass(value):
+        for base in value.__mro__:
+            if base.__module__.startswith("failsoft"):
+                text += f"\n{inspect.getdoc(base) or ''}\n{inspect.getdoc(base.__init__) or ''}"
+                known |= {*_attribute_docstrings(base)}
+    signature = inspect.signature(value.__init__ if inspect.isclass(value) else value)
+    named = [item.name for item in signature.parameters.values() if item.kind.name[:3] != "VAR" and item.name != "self"]
+    unexplained = [name for name in named if name not in known and not re.search(rf"\b{re.escape(name)}\b", text)]
+    assert text
+    assert unexplained == []

@@ -1,0 +1,163 @@
+"""A proxy in front of servers over HTTP: statuses are kept, bodies bounded, lost sessions renewed; many upstreams."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from mcp.client import Client
+
+from failsoft.framework.errors import ConfigurationError
+from failsoft.proxy.overrides import Overrides
+from failsoft.proxy.serve import ProxySource, assemble_proxy
+from failsoft.proxy.targets import UpstreamTarget, from_command, from_url
+from tests.proxy.conftest import HOSTILE
+
+pytestmark = pytest.mark.anyio
+TOOLS = ["works", "limited", "fails", "refused", "html", "no_json", "huge", "hangs_up", "forgets"]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """A legacy MCP endpoint whose tools answer with statuses."""
+
+    protocol_version = "HTTP/1.1"
+    forgot = False
+
+    def log_message(self, *_: Any) -> None: ...
+
+    def do_GET(self) -> None:
+        self.reply(405, b"")
+
+    def do_DELETE(self) -> None:
+        self.reply(200, b"")
+
+    def do_POST(self) -> None:
+        message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if "id" not in message:
+            self.reply(202, b"")
+        elif message["method"] == "initialize":
+            version = message["params"]["protocolVersion"]
+            info = {"name": "web", "version": "1"}
+            self.result(message, {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info})
+        elif message["method"] == "tools/list":
+            tools = [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]
+            tools[-1]["annotations"] = {"readOnlyHint": True}
+            self.result(message, {"tools": tools})
+        elif message["method"] == "tools/call":
+            getattr(self, message["params"]["name"])(message)
+        else:
+            self.reply(400, b"what?")
+
+    def result(self, message: Any, result: Any) -> None:
+        body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode()
+        self.reply(200, body, {"content-type": "application/json", "mcp-session-id": "s1"})
+
+    def reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {"content-length": str(len(body)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def works(self, message: Any) -> None:
+        self.result(message, {"content": [{"type": "text", "text": "fine"}]})
+
+    def limited(self, _: Any) -> None:
+        self.reply(429, b"slow down", {"retry-after": "7"})
+
+    def fails(self, _: Any) -> None:
+        self.reply(500, b"Traceback: secret")
+
+    def refused(self, _: Any) -> None:
+        self.reply(403, b"")
+
+    def html(self, _: Any) -> None:
+        self.reply(200, b"<html>", {"content-type": "text/html"})
+
+    def no_json(self, _: Any) -> None:
+        self.reply(200, b"{oops", {"content-type": "application/json"})
+
+    def huge(self, message: Any) -> None:
+        self.result(message, {"content": [{"type": "text", "text": "x" * 20_000_000}]})
+
+    def hangs_up(self, _: Any) -> None:
+        self.close_connection = True
+
+    def forgets(self, message: Any) -> None:
+        if not type(self).forgot:
+            type(self).forgot = True
+            self.reply(404, b"")
+        else:
+            self.works(message)
+
+
+@contextmanager
+def website() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/mcp"
+        server.shutdown()
+
+
+def proxy(*targets: UpstreamTarget, **overrides: Any) -> Any:
+    return assemble_proxy(ProxySource(targets, Overrides(**overrides))).server
+
+
+def code_of(result: Any) -> str:
+    return result.structured_content["error"]["code"] if result.is_error else "ok"
+
+
+async def test_statuses_and_broken_bodies_have_their_codes():
+    with website() as url:
+        async with Client(proxy(from_url(url)), cache=None) as client:
+            answers = {name: await client.call_tool(name, {}) for name in TOOLS[:-1]}
+            assert (await client.call_tool("works", {})).content[0].text == "fine"
+    assert {name: code_of(answer) for name, answer in answers.items()} == {
+        "works": "ok",
+        "limited": "RATE_LIMITED",
+        "fails": "UPSTREAM_ERROR",
+        "refused": "PERMISSION_DENIED",
+        "html": "BAD_OUTPUT",
+        "no_json": "BAD_OUTPUT",
+        "huge": "RESULT_TOO_LARGE",
+        "hangs_up": "UNAVAILABLE",
+    }
+    assert "secret" not in answers["fails"].model_dump_json()
+
+
+async def test_a_session_that_the_server_forgot_is_renewed():
+    Handler.forgot = False
+    with website() as url:
+        async with Client(proxy(from_url(url)), cache=None) as client:
+            assert (await client.call_tool("forgets", {})).content[0].text == "fine"
+
+
+async def test_several_upstreams_have_prefixed_tools_and_one_that_is_down_fails_alone():
+    hostile = from_command([sys.executable, str(HOSTILE)], name="odd")
+    dead = UpstreamTarget(name="dead", command=("/nonexistent/server",))
+    with website() as url:
+        async with Client(proxy(hostile, from_url(url, name="web"), dead), cache=None) as client:
+            names = {tool.name for tool in (await client.list_tools()).tools}
+            assert {"odd__echo", "web__works"} <= names
+            assert (await client.call_tool("web__works", {})).content[0].text == "fine"
+            assert code_of(await client.call_tool("odd__error", {})) == "UPSTREAM_ERROR"
+
+
+def test_two_servers_of_one_name_are_refused():
+    target = UpstreamTarget(name="a", command=("x",))
+    with pytest.raises(ConfigurationError):
+        proxy(target, target)
+
+
+async def test_an_upstream_that_does_not_listen_costs_no_start(tmp_path):
+    began = time.monotonic()
+    async with Client(proxy(from_url("http://127.0.0.1:9/mcp")), cache=None) as client:
+        assert (await client.list_tools()).tools == []
+    assert began

@@ -1,0 +1,79 @@
+"""What a proxy stands in front of, and what an operator changes: read from files, every fault named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from failsoft.framework.errors import ConfigurationError
+from failsoft.proxy.overrides import read_overrides
+from failsoft.proxy.targets import from_command, from_file, from_url
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+def written(folder: Path, tree: object) -> Path:
+    file = folder / "mcp.json"
+    file.write_text(json.dumps(tree))
+    return file
+
+
+def test_the_file_of_the_usual_clients_names_several_servers(tmp_path, monkeypatch):
+    monkeypatch.setenv("SHOP_TOKEN", "t0ken")
+    servers = {
+        "files": {"command": "npx", "args": ["pkg", "${HOME_OF_FILES:-/data}"], "env": {"A": "1"}, "cwd": "/data"},
+        "shop": {"type": "http", "url": "https://127.0.0.1/mcp", "headers": {"Authorization": "Bearer ${SHOP_TOKEN}"}},
+        "off": {"command": "false", "disabled": True},
+    }
+    files, shop = from_file(written(tmp_path, {"mcpServers": servers}))
+    assert (files.name, files.command, files.environment) == ("files", ("npx", "pkg", "/data"), {"A": "1"})
+    assert (shop.url, shop.headers) == ("https://127.0.0.1/mcp", {"Authorization": "Bearer t0ken"})
+
+
+def test_the_configuration_on_the_page_can_be_used():
+    for name in ("proxy_before.json", "proxy_after.json"):
+        assert from_file(EXAMPLES / name)[0].name == "files"
+    overrides = read_overrides(EXAMPLES / "tools.toml")
+    assert overrides.of("read_file").annotations() == {"readOnlyHint": True}
+    assert overrides.of("upsert").name == "save"
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        [],
+        {},
+        {"mcpServers": {}},
+        {"mcpServers": {"a": {}}},
+        {"mcpServers": {"a": {"command": "x", "args": [1]}}},
+        {"mcpServers": {"a": {"command": "${NO_SUCH_VARIABLE}"}}},
+        {"mcpServers": {"a b": {"command": "x"}}},
+        {"mcpServers": {"a": {"url": "ftp://127.0.0.1"}}},
+        {"mcpServers": {"a": {"command": "x", "disabled": True}}},
+    ],
+)
+def test_a_file_that_names_no_usable_server_is_refused(tmp_path, tree):
+    with pytest.raises(ConfigurationError):
+        from_file(written(tmp_path, tree))
+
+
+def test_a_command_is_named_after_what_it_starts():
+    words = ["npx", "-y", "@modelcontextprotocol/server-filesystem@1.2", "/data"]
+    assert from_command(words).name == "server-filesystem"
+    assert from_command(["python", "-m", "shop.server"]).name == "shop"
+    script = "/opt/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
+    assert from_command(["node", script, "/data"]).name == "server-filesystem"
+    assert from_command(["uvx", "mcp-server-git@2.0"]).name == "mcp-server-git"
+    assert from_url("http://127.0.0.1:1/mcp", name="x").name == "x"
+    with pytest.raises(ConfigurationError):
+        from_command([])
+
+
+def test_a_misspelt_override_is_named_with_the_closest_one(tmp_path):
+    file = tmp_path / "tools.toml"
+    file.write_text("[tools.read]\nreadonly = true\ntimeout_s = -1\n[default]\n")
+    with pytest.raises(ConfigurationError) as raised:
+        read_overrides(file)
+    assert all(part in raised.value.message for part in ("read_only", "timeout_s", "defaults"))

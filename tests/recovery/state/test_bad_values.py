@@ -1,0 +1,78 @@
+"""One value that cannot be read costs that value; a server that talks nonsense is a lost store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+import redis
+
+from failsoft.framework.services.events import Events
+from failsoft.recovery.state import ResilientState, open_state
+from failsoft.recovery.strategies.retry_budget import WITHDRAW
+from tests.recovery.state.redis_server import RedisServer
+
+pytestmark = pytest.mark.redis
+
+BUDGET = (0, 0.0, 10.0, 20.0, 300.0)
+BAD: dict[str, Callable[[redis.Redis, str], object]] = {
+    "another type": lambda client, key: client.lpush(key, "x"),
+    "no JSON": lambda client, key: client.set(key, "{no json"),
+    "binary": lambda client, key: client.set(key, b"\xff\xfe\x00\xc1"),
+    "another shape": lambda client, key: client.set(key, '["a"]'),
+    "empty": lambda client, key: client.set(key, ""),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_bad_value_degrades_that_value_and_not_the_store(redis_server: RedisServer, bad: str) -> None:
+    client = redis.Redis.from_url(redis_server.url)
+
+    async def main() -> None:
+        state = open_state(redis_server.url, Events(), limit_s=30.0)
+        assert isinstance(state, ResilientState)
+        try:
+            await state.put("good", {"a": 1}, 60)
+            await state.change(WITHDRAW, "budget", *BUDGET)
+            keys = {key.decode().rpartition(":")[2]: key.decode() for key in client.keys("*") if b":" in key}
+            for name in ("good", "budget"):
+                client.delete(keys[name])
+                BAD[bad](client, keys[name])
+            await state.get("good")
+            assert await state.change(WITHDRAW, "budget", *BUDGET) is not None
+            await state.put("other", 2, 60)
+            assert await state.get("other") == 2
+            await state.put("good", {"a": 3}, 60)
+            assert await state.get("good") == {"a": 3}
+            assert state.is_available
+        finally:
+            await state.close()
+
+    asyncio.run(main())
+    client.close()
+
+
+@pytest.mark.parametrize(
+    "answer", [b"+OK\r\n", b"nonsense\r\n", b"$-7\r\n", b":abc\r\n", b"*2\r\n+a\r\n:x\r\n", b"\xff" * 100 + b"\r\n"]
+)
+def test_a_server_that_talks_nonsense_is_a_lost_store(answer: bytes) -> None:
+    async def main() -> None:
+        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while await reader.read(65_536):
+                writer.write(answer)
+                await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(talk, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        state = open_state(f"redis://127.0.0.1:{port}/0", Events(), limit_s=1.0)
+        try:
+            await state.put("key", {"a": 1}, 60)
+            await state.get("key")
+            await state.change(WITHDRAW, "budget", *BUDGET)
+        finally:
+            await state.close()
+            server.close()
+
+    asyncio.run(main())

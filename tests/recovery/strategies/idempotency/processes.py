@@ -1,0 +1,47 @@
+"""A process that died, as its successors find it: its record as it was, and no lease renewed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from failsoft import BaseTool
+from failsoft.framework.call.call import META_KEY, CallScope
+from failsoft.framework.services.memory_records import MemoryRecords
+from failsoft.framework.services.state import LocalState
+
+__all__ = ["SharedRecords", "keyed", "left_behind", "shared"]
+
+
+class SharedRecords(MemoryRecords):
+    """Records as processes share them: never without waiting."""
+
+    is_local = False
+
+    async def change(self, *arguments: Any, **facts: Any) -> Any:
+        await asyncio.sleep(0)
+        return await super().change(*arguments, **facts)
+
+
+def shared() -> LocalState:
+    return LocalState(records=SharedRecords())
+
+
+def keyed(key: Any = "k1", principal: str | None = "ann", **facts: Any) -> CallScope:
+    return CallScope(meta={META_KEY: key}, principal=principal, **facts)
+
+
+async def left_behind(tool: BaseTool, name: str, arguments: dict[str, Any], after_s: float) -> None:
+    """Leave behind what a process leaves that dies so many seconds after a call began."""
+    backend: Any = tool.runtime.state.records(tool).backend
+    calling: Any = tool.operations[name].call(arguments, keyed())
+    first = asyncio.get_running_loop().create_task(calling)
+    await asyncio.sleep(after_s)
+    as_it_was, usage = dict(backend._kept), dict(backend._usage)
+    for task in list(tool.runtime.detached.tasks):
+        task.cancel()
+    await asyncio.wait({first})
+    await asyncio.sleep(0.1)
+    backend._kept.clear()
+    backend._kept.update(as_it_was)
+    backend._usage = usage

@@ -1,0 +1,301 @@
+"""Workers that are killed and replicas that are restarted under load: no write is done twice, and no call is lost.
+
+`SOAK_WRITES=10000 SOAK_CALLS=2000 pytest FILE` runs them at full size.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.recovery.state.redis_server import RedisServer
+from tests.server.processes import BOUND_S, Served
+
+pytestmark = [pytest.mark.slow, pytest.mark.soak]
+
+ROOT = Path(__file__).parents[4]
+NGINX = shutil.which("nginx", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"]))
+VERSION = "2026-07-28"
+WRITES = int(os.environ.get("SOAK_WRITES", "100"))
+CALLS = int(os.environ.get("SOAK_CALLS", "300"))
+AT_ONCE, KILLS = 6, max(4, WRITES // 200)
+WITHIN_S = 4 * BOUND_S + WRITES / 5
+CONFIGURATION = """
+daemon off; master_process off; pid {folder}/nginx.pid;
+events {{}}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+  upstream replicas {{ server 127.0.0.1:{first} max_fails=0; server 127.0.0.1:{second} max_fails=0; }}
+  server {{
+    listen 127.0.0.1:{port};
+    location / {{
+      proxy_pass http://replicas;
+      proxy_set_header Host 127.0.0.1;
+      proxy_next_upstream error http_503 non_idempotent;
+    }}
+  }}
+}}
+"""
+
+
+class Serving(Served):
+    """`failsoft serve` with the ledger, over HTTP."""
+
+    program = ("-m", "failsoft", "serve", "--app", "tests.server.http.process.ledger_tools:Ledger")
+
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        super().__init__("--transport", "http", *arguments, PYTHONPATH=paths, **environment)
+
+    def url(self) -> str:
+        """Return where it listens, once it does."""
+        return self.wait_for("failsoft serves ").split("/mcp")[0]
+
+
+async def call(client: httpx2.AsyncClient, tool: str, arguments: dict[str, Any], key: str | None = None) -> Any:
+    """Return the answer to one call, as its structured content."""
+    meta: dict[str, Any] = {
+        "io.modelcontextprotocol/protocolVersion": VERSION,
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    if key is not None:
+        meta["dev.failsoft/idempotency-key"] = key
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments, "_meta": meta},
+    }
+    headers = {
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": VERSION,
+        "mcp-method": "tools/call",
+        "mcp-name": tool,
+    }
+    response = await client.post("/mcp", json=body, headers=headers)
+    response.raise_for_status()
+    text = response.text
+    if response.headers["content-type"].startswith("text/event-stream"):
+        text = [line for line in text.splitlines() if line.startswith("data:")][-1].removeprefix("data:")
+    return json.loads(text)["result"]["structuredContent"]
+
+
+async def booked(client: httpx2.AsyncClient, key: str) -> str:
+    """Return `ok` or the code of the failure, sending a write again while its connection is lost or it should wait."""
+    while True:
+        try:
+            answer = await call(client, "book", {"text": key}, key)
+        except (httpx2.TransportError, IndexError):  # the process is gone, perhaps in the middle of its answer
+            await asyncio.sleep(0.05)
+            continue
+        except httpx2.HTTPStatusError as error:
+            if error.response.status_code != 503:  # a worker without its supervisor drains
+                raise
+            await asyncio.sleep(0.05)
+            continue
+        if answer["success"]:
+            return "ok"
+        if answer["error"]["retry"]["when"] != "after_delay":
+            return str(answer["error"]["code"])
+        await asyncio.sleep(0.05)
+
+
+class Supervised:
+    """`failsoft serve --workers 2` on one port, to be killed: one worker, or the server with its workers."""
+
+    def __init__(self, **environment: str) -> None:
+        self._port = free_ports(1)[0]
+        self._environment = environment
+        self._servers: list[Serving] = []
+        self.url = ""
+        self.start()
+
+    def start(self) -> None:
+        """Start it and wait until it listens."""
+        self._servers.append(Serving("--port", str(self._port), "--workers", "2", **self._environment))
+        self.url = self._servers[-1].url()
+
+    def kill_all(self) -> None:
+        """Kill the server and then its workers, and start it again."""
+        process = self._servers[-1].process
+        listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        process.kill()
+        process.wait(BOUND_S)
+        for worker in listed:
+            with suppress(ProcessLookupError):
+                os.kill(int(worker), signal.SIGKILL)
+        self.start()
+
+    async def kill_one(self) -> None:
+        """Kill the worker that answers."""
+        async with httpx2.AsyncClient(base_url=self.url, timeout=BOUND_S) as client:
+            os.kill((await call(client, "process_id", {}))["data"], signal.SIGKILL)
+
+    def close(self) -> None:
+        """End every process."""
+        for server in self._servers:
+            server.close()
+
+
+async def kill_now_and_then(server: Supervised, done: list[Any]) -> int:
+    """Kill a worker, and each fourth time the server, after each share of the writes; return how often."""
+    killed = 0
+    while killed < KILLS:
+        if len(done) < (killed + 1) * WRITES // (KILLS + 1):
+            await asyncio.sleep(0.01)
+            continue
+        with suppress(httpx2.HTTPError, ProcessLookupError, IndexError):
+            await (asyncio.to_thread(server.kill_all) if killed % 4 == 3 else server.kill_one())
+            killed += 1
+    return killed
+
+
+@pytest.fixture(params=["the default store", pytest.param("redis", marks=pytest.mark.redis)])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The environment of a server that keeps its state in the store."""
+    if request.param != "redis":
+        yield {"XDG_STATE_HOME": str(tmp_path / "state")}
+        return
+    redis = RedisServer()
+    try:
+        yield {"FAILSOFT_STATE_URL": redis.url}
+    finally:
+        redis.close()
+
+
+def test_writes_that_are_sent_twice_are_done_once_while_processes_are_killed(
+    tmp_path: Path, store: dict[str, str]
+) -> None:
+    ledger = tmp_path / "ledger"
+    server = Supervised(LEDGER=str(ledger), FAILSOFT_RECOVERY="defaults.idempotency.lease_s = 1", **store)
+    outcomes: list[tuple[str, str, str]] = []
+
+    async def write(client: httpx2.AsyncClient, numbers: Iterator[int]) -> None:
+        for number in numbers:
+            key = f"write-{number}"
+            first, second = await asyncio.gather(booked(client, key), booked(client, key))
+            outcomes.append((key, first, second))
+
+    async def main() -> int:
+        numbers = iter(range(WRITES))
+        async with asyncio.timeout(WITHIN_S), httpx2.AsyncClient(base_url=server.url, timeout=BOUND_S) as client:
+            killing = asyncio.create_task(kill_now_and_then(server, outcomes))
+            await asyncio.gather(*(write(client, numbers) for _ in range(AT_ONCE)))
+            return await killing
+
+    try:
+        assert asyncio.run(main()) == KILLS
+    finally:
+        server.close()
+    done = Counter(ledger.read_text().splitlines())
+    assert len(outcomes) == WRITES
+    assert [key for key, count in done.items() if count > 1] == []
+    assert [key for key, *said in outcomes if "ok" in said and done[key] != 1] == []
+    assert {code for _, *said in outcomes for code in said} <= {"ok", "IDEMPOTENCY_OUTCOME_UNKNOWN"}
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports that nothing listens on."""
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [int(one.getsockname()[1]) for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Replicas:
+    """Two servers with a port each."""
+
+    def __init__(self, ports: list[int]) -> None:
+        self._ports = ports
+        self._current: list[Serving] = []
+        self._all: list[Serving] = []
+
+    def start(self, number: int) -> Serving:
+        """Start one and wait until it listens."""
+        replica = Serving("--port", str(self._ports[number]), FAILSOFT_SHUTDOWN_GRACE_S="20", LEDGER=os.devnull)
+        self._all.append(replica)
+        replica.url()
+        return replica
+
+    def start_all(self) -> None:
+        """Start both."""
+        self._current = [self.start(number) for number in (0, 1)]
+
+    def restart_in_turn(self) -> None:
+        """End one after the other, and start it again before the next one ends."""
+        for number in (0, 1):
+            self._current[number].send(signal.SIGTERM)
+            assert self._current[number].wait() == 0
+            self._current[number] = self.start(number)
+
+    def close(self) -> None:
+        """End every process."""
+        for replica in self._all:
+            replica.close()
+
+
+async def asked_meanwhile(port: int, replicas: Replicas) -> list[int]:
+    """Return which processes answered while the replicas were restarted; raise at the first call that fails."""
+    waits = itertools.cycle([0.0, 0.3, 0.02, 0.1])
+    answers: list[int] = []
+    url = f"http://127.0.0.1:{port}"
+    async with asyncio.timeout(WITHIN_S), httpx2.AsyncClient(base_url=url, timeout=BOUND_S) as client:
+        while not await listens(client):  # noqa: ASYNC110 - another process starts
+            await asyncio.sleep(0.01)
+        restarting = asyncio.create_task(asyncio.to_thread(replicas.restart_in_turn))
+
+        async def ask() -> None:
+            while not restarting.done() or len(answers) < CALLS:
+                answer = await call(client, "process_id", {"wait_s": next(waits)})
+                assert answer["success"], answer
+                answers.append(answer["data"])
+
+        await asyncio.gather(*(ask() for _ in range(AT_ONCE)))
+        await restarting
+    return answers
+
+
+@pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
+def test_no_call_fails_while_two_replicas_behind_nginx_are_restarted_in_turn(tmp_path: Path) -> None:
+    port, *ports = free_ports(3)
+    file = tmp_path / "nginx.conf"
+    file.write_text(CONFIGURATION.format(folder=tmp_path, first=ports[0], second=ports[1], port=port))
+    replicas, proxy = Replicas(ports), None
+    try:
+        replicas.start_all()
+        proxy = subprocess.Popen([str(NGINX), "-p", str(tmp_path), "-c", str(file), "-e", str(tmp_path / "error.log")])
+        answers = asyncio.run(asked_meanwhile(port, replicas))
+    finally:
+        if proxy is not None:
+            proxy.terminate()
+            proxy.wait(BOUND_S)
+        replicas.close()
+    assert len(answers) >= CALLS
+    assert len(set(answers)) >= 3  # the one that is restarted last may not be asked any more
+
+
+async def listens(client: httpx2.AsyncClient) -> bool:
+    """Return whether the proxy takes connections."""
+    with suppress(httpx2.TransportError):
+        return (await client.get("/readyz")).status_code == 200
+    return False

@@ -1,0 +1,182 @@
+"""Slow clients do not keep others from being served; connections are capped before authentication."""
+
+from __future__ import annotations
+
+import json
+import resource
+import socket
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+
+from failsoft.server.http.process.connections import ConnectionLimits, Connections
+from tests.server.processes import BOUND_S, Served
+
+CALLING = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+BEGUN = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+WITH_BODY = BEGUN + b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
+
+
+def connected(url: str, sent: bytes = b"") -> socket.socket:
+    parts = urlsplit(url)
+    made = socket.create_connection((parts.hostname, parts.port), timeout=BOUND_S)
+    made.sendall(sent)
+    return made
+
+
+def is_closed(made: socket.socket) -> bool:
+    """Return whether the server ends the connection; waits for that, within the bound."""
+    try:
+        while made.recv(65_536):
+            pass
+    except ConnectionResetError:
+        pass
+    except TimeoutError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("sent", [b"", BEGUN, WITH_BODY], ids=["nothing", "half a header", "half a body"])
+def test_an_unfinished_request_is_given_up(served: Callable[..., Served], sent: bytes) -> None:
+    server = served("http", "tools=polite", FAILSOFT_HEADER_TIMEOUT_S="0.3", FAILSOFT_BODY_TIMEOUT_S="0.3")
+    with connected(server.wait_for("ready"), sent) as made:
+        assert is_closed(made)
+
+
+def test_a_header_is_given_up_however_often_a_byte_of_it_comes(served: Callable[..., Served]) -> None:
+    server = served("http", "tools=polite", FAILSOFT_HEADER_TIMEOUT_S="0.5")
+    with connected(server.wait_for("ready"), BEGUN) as made:
+        made.settimeout(0.05)
+        deadline = time.monotonic() + BOUND_S
+        while time.monotonic() < deadline:
+            try:
+                made.sendall(b"X")
+                if made.recv(100):
+                    return
+            except TimeoutError:
+                continue
+            except OSError:
+                return
+    pytest.fail("the server waited for the header all the time")
+
+
+def test_a_body_may_take_its_time_as_long_as_it_comes(served: Callable[..., Served]) -> None:
+    server = served("http", "tools=polite", FAILSOFT_BODY_TIMEOUT_S="5", FAILSOFT_HEADER_TIMEOUT_S="0.5")
+    with connected(server.wait_for("ready"), WITH_BODY.replace(b"1000", b"8")) as made:
+        made.settimeout(0.2)
+        for _ in range(7):
+            with pytest.raises(TimeoutError):
+                made.recv(1)
+            made.sendall(b" ")
+        made.settimeout(BOUND_S)
+        assert made.recv(100).startswith(b"HTTP/1.1 ")
+
+
+@pytest.mark.parametrize(
+    "sent", [BEGUN + b"X: " + b"x" * 200_000, BEGUN + b"X: x\r\n" * 500 + b"\r\n"], ids=["one line", "many lines"]
+)
+def test_an_endless_header_is_refused(served: Callable[..., Served], sent: bytes) -> None:
+    server = served("http", "tools=polite")
+    with connected(server.wait_for("ready")) as made:
+        try:
+            made.sendall(sent)
+            assert made.recv(100).startswith(b"HTTP/1.1 431")
+        except (ConnectionResetError, BrokenPipeError):
+            pass
+        assert is_closed(made)
+
+
+@pytest.mark.parametrize("sent", [b"", BEGUN, WITH_BODY], ids=["nothing", "half a header", "half a body"])
+def test_more_slow_connections_than_allowed_leave_room_for_others(served: Callable[..., Served], sent: bytes) -> None:
+    server = served(
+        "http",
+        "tools=polite",
+        FAILSOFT_MAX_CONNECTIONS="60",
+        FAILSOFT_MAX_CONNECTIONS_PER_ADDRESS="50",
+        FAILSOFT_HEADER_TIMEOUT_S="600",
+        FAILSOFT_BODY_TIMEOUT_S="600",
+    )
+    url = server.wait_for("ready")
+    with ExitStack() as stack:
+        slow = [stack.enter_context(connected(url, sent)) for _ in range(120)]
+        for _ in range(5):
+            assert httpx2.get(f"{url}/healthz", timeout=BOUND_S).status_code == 200
+        assert is_closed(slow[0])
+    told = [line for line in server.errors if "Connections were dropped" in line]
+    assert len(told) <= 1
+
+
+@pytest.mark.slow
+def test_two_thousand_slow_connections(served: Callable[..., Served]) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 4_096:
+        pytest.skip("the system grants too few descriptors")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4_096), hard))
+    server = served("http", "tools=polite")
+    url = server.wait_for("ready")
+    with ExitStack() as stack:
+        for _ in range(2_000):
+            stack.enter_context(connected(url, BEGUN))
+        assert httpx2.get(f"{url}/healthz", timeout=BOUND_S).status_code == 200
+        call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "process_id", "arguments": {}}}
+        answer = httpx2.post(f"{url}/mcp", json=call, headers=CALLING, timeout=BOUND_S)
+        event = next(line for line in answer.text.splitlines() if line.startswith("data: "))
+        assert json.loads(event.removeprefix("data: "))["result"]["structuredContent"]["success"]
+        lines = len(server.errors)
+    assert lines < 10
+
+
+class Fake:
+    """A connection that notes whether it was dropped."""
+
+    loop = None
+
+    def __init__(self, address: str | None, *, is_busy: bool = False) -> None:
+        self.address, self.is_busy, self.is_dropped = address, is_busy, False
+
+    def drop(self) -> None:
+        self.is_dropped = True
+
+
+class Quiet(Connections):
+    """A registry without an event loop to report from."""
+
+    def count(self, reason: str, loop: object) -> None:
+        self._dropped[reason] += 1  # type: ignore[index] # a plain text will do here
+
+
+def test_the_oldest_connection_without_a_complete_request_makes_room() -> None:
+    known = Quiet(ConnectionLimits(connections=3, per_address=10))
+    busy, idle, idle_too = Fake("10.0.0.1", is_busy=True), Fake("10.0.0.2"), Fake("10.0.0.3")
+    for one in (busy, idle, idle_too):
+        assert known.admit(one)
+    assert known.admit(Fake("10.0.0.4", is_busy=True))
+    assert (busy.is_dropped, idle.is_dropped, idle_too.is_dropped) == (False, True, False)
+    idle_too.is_busy = True
+    late = Fake("10.0.0.5")
+    assert not known.admit(late)
+    assert late.is_dropped
+    assert len(known) == 3
+
+
+def test_one_address_does_not_push_out_others_and_trusted_proxies_are_exempt() -> None:
+    known = Quiet(ConnectionLimits(connections=100, per_address=2, trusted=("10.1.0.0/16", "fd00::/8")))
+    other = Fake("10.0.0.9")
+    assert known.admit(other)
+    mine = [Fake("10.0.0.1") for _ in range(5)]
+    assert all(known.admit(one) for one in mine)
+    assert [one.is_dropped for one in mine] == [True, True, True, False, False]
+    assert not other.is_dropped
+    network = [Fake(f"2001:db8::{number}") for number in range(4)]
+    assert all(known.admit(one) for one in network)
+    assert [one.is_dropped for one in network] == [True, True, False, False]
+    proxied = [Fake(address) for address in ("10.1.2.3", "fd00::1", None) for _ in range(5)]
+    assert all(known.admit(one) for one in proxied)
+    assert not any(one.is_dropped for one in proxied)
+    for one in (*proxied, *network, *mine, other):
+        known.leave(one)
+    assert (len(known), known._by_address) == (0, {})

@@ -1,0 +1,108 @@
+"""Promotion: the level is one line of the front matter, and nothing else in the file changes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failsoft.tools.docs import Docs
+from failsoft.tools.docs.documents.front_matter import read_front_matter
+from failsoft.tools.docs.documents.promotion import with_level
+from failsoft.tools.docs.errors import SchemaValidationFailed
+from failsoft.tools.docs.search import index
+
+LEVELS = ("standard", "important", "critical", "needs review")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("---\ntitle: A  # why\nb: 1\n---\nText", "---\ntitle: A  # why\nb: 1\npromotion_level: critical\n---\nText"),
+        (
+            "---\r\ntitle: A\r\n---\r\nText\r\n",
+            "---\r\ntitle: A\r\npromotion_level: critical\r\n---\r\nText\r\n",
+        ),
+        (
+            "---\npromotion_level:   standard   # low\ntitle: A\n---\n",
+            "---\npromotion_level:   critical   # low\ntitle: A\n---\n",
+        ),
+        ("---\npromotion_level: 'standard'\n---\n", "---\npromotion_level: critical\n---\n"),
+        ("---\npromotion_level:\n---\n", "---\npromotion_level: critical\n---\n"),
+        ("---\nlevel: important\n---\n", "---\nlevel: critical\n---\n"),
+        ("---\nlevel: beginner\n---\n", "---\nlevel: beginner\npromotion_level: critical\n---\n"),
+        ("---\n---\nText", "---\npromotion_level: critical\n---\nText"),
+        ("Text", "---\npromotion_level: critical\n---\nText"),
+        ("\ufeffText", "\ufeff---\npromotion_level: critical\n---\nText"),
+        ("+++\ntitle = 'A' # why\n[x]\ny = 1\n+++\n", None),
+        ('+++\npromotion_level = "standard" # low\n+++\n', '+++\npromotion_level = "critical" # low\n+++\n'),
+        ("---\n  title: indented\n---\n", "---\n  title: indented\n  promotion_level: critical\n---\n"),
+        ("---\ntext: |\n  a\n  promotion_level: standard\n---\n", None),
+    ],
+)
+def test_one_line_is_written(before: str, after: str | None) -> None:
+    written = with_level("a.md", before, "critical", LEVELS)
+
+    assert after is None or written == after
+    old, new = read_front_matter(before), read_front_matter(written)
+    assert "critical" in new.data.values()
+    assert {**old.data, **new.data} == new.data
+    assert new.body == old.body
+    assert len(written.splitlines()) - len(before.splitlines()) <= 3
+
+
+def test_a_level_that_yaml_would_read_as_something_else_is_quoted() -> None:
+    assert read_front_matter(with_level("a.md", "---\na: 1\n---\n", "yes", ("yes",))).data["promotion_level"] == "yes"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["---\ntitle: [\n---\n", "---\n{title: A}\n---\n", "---\ntitle: A\n", "---\n- a\n---\n", "+++\na = \n+++\n"],
+)
+def test_front_matter_that_a_line_cannot_be_written_into_is_refused_with_a_line(text: str) -> None:
+    with pytest.raises(SchemaValidationFailed) as caught:
+        with_level("a.md", text, "critical", LEVELS)
+
+    assert caught.value.violations[0].line is not None
+
+
+class TestOnDisk:
+    """promote_document."""
+
+    @pytest.fixture
+    def docs(self, tmp_path: Path) -> Docs:
+        (tmp_path / "docs").mkdir()
+        (tmp_path / "docs/a.md").write_text("---\ntitle: A\n---\nText\n")
+        return Docs(tmp_path / "docs", cache_dir=tmp_path / "cache", state_folder=tmp_path / "state")
+
+    def call(self, docs: Docs, operation: str, /, **params: Any) -> dict[str, Any]:
+        return asyncio.run(docs.execute_with_error_handling(operation, params)).to_dict()
+
+    def test_the_level_is_listed_and_filtered(self, docs: Docs, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(index, "_WALK_SHARE", 1e9)  # as if walking the tree took long
+        self.call(docs, "list_documents")
+        answer = self.call(docs, "promote_document", path="a.md", level="critical")
+        assert (answer["data"]["previous_level"], answer["data"]["changed"]) == ("standard", True)
+        assert self.call(docs, "list_documents")["data"]["documents"][0]["level"] == "critical"
+        assert self.call(docs, "search_documents", query="text", level="critical")["data"]["total"] == 1
+        assert self.call(docs, "search_documents", query="text", level="standard")["data"]["total"] == 0
+
+    def test_the_same_level_again_changes_nothing(self, docs: Docs) -> None:
+        self.call(docs, "promote_document", path="a.md", level="critical")
+        assert self.call(docs, "promote_document", path="a.md", level="critical")["data"]["changed"] is False
+
+    def test_another_hash_is_refused_and_nothing_is_written(self, docs: Docs, tmp_path: Path) -> None:
+        before = (tmp_path / "docs/a.md").read_bytes()
+        error = self.call(docs, "promote_document", path="a.md", level="critical", expected_hash="0" * 64)["error"]
+        assert (error["category"], error["effect"]) == ("conflict", "none")
+        assert (tmp_path / "docs/a.md").read_bytes() == before
+        right = hashlib.sha256(before).hexdigest()
+        answer = self.call(docs, "promote_document", path="a.md", level="critical", expected_hash=right)
+        assert answer["data"]["sha256"] == hashlib.sha256((tmp_path / "docs/a.md").read_bytes()).hexdigest()
+
+    def test_an_unknown_level_is_refused_with_the_levels(self, docs: Docs) -> None:
+        error = self.call(docs, "promote_document", path="a.md", level="crit")["error"]
+        assert error["violations"][0]["allowed"] == ["standard", "important", "critical"]

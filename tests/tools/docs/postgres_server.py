@@ -1,0 +1,111 @@
+"""A real PostgreSQL server with pgvector for tests, on a socket of its own: started, killed, started again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+__all__ = ["PostgresServer"]
+
+PATIENCE_S = 60.0
+_NOBODY = 65_534
+
+
+class PostgresServer:
+    """One server. It does not run as root, so what it needs is copied to where another user may read it."""
+
+    def __init__(self) -> None:
+        pgserver = pytest.importorskip("pgserver", reason="pgserver is not installed (PyPI: pgserver)")
+        pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
+        package = Path(pgserver.__file__).parent
+        self.folder = Path(tempfile.mkdtemp(prefix="fs"))  # not pytest's: the path of a socket is 108 bytes at most
+        self._user: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            self._user = {"user": _NOBODY, "group": _NOBODY, "extra_groups": ()}
+            for name in ("pgserver", "pgserver.libs"):  # the programs, and the libraries that they find beside them
+                if package.with_name(name).is_dir():
+                    shutil.copytree(package.with_name(name), self.folder / "program" / name, symlinks=True)
+            package = self.folder / "program/pgserver"
+            self.folder.chmod(0o755)
+        (self.folder / "state").mkdir()
+        if self._user:
+            os.chown(self.folder / "state", _NOBODY, _NOBODY)
+        self._bin = package / "pginstall/bin"
+        self._data = self.folder / "state/data"
+        self._process: subprocess.Popen[bytes] | None = None
+        made = ("initdb", "-D", self._data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "-N")
+        self._run(*made)
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return self.url_of("postgres")
+
+    def url_of(self, name: str) -> str:
+        """Return the address of one of its databases."""
+        return f"postgresql://postgres@/{name}?host={self.folder / 'state'}"
+
+    def create(self, name: str) -> None:
+        """Make an empty database."""
+        import psycopg  # noqa: PLC0415 - an extra
+
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        until = time.monotonic() + PATIENCE_S
+        while not self._try_to_start(until):
+            assert time.monotonic() < until, (self.folder / "log").read_text()
+
+    def _try_to_start(self, until: float) -> bool:
+        (self._data / "postmaster.pid").unlink(missing_ok=True)
+        sockets = self.folder / "state"
+        command = [self._bin / "postgres", "-D", self._data, "-k", sockets, "-c", "listen_addresses=", "-F"]
+        log = (self.folder / "log").open("ab")
+        self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **self._user)
+        log.close()
+        while not self._answers():
+            assert time.monotonic() < until, "PostgreSQL takes too long to start"
+            if self._process.poll() is not None:  # children of a killed server may still hold its memory
+                return False
+            time.sleep(0.01)
+        return True
+
+    def kill(self) -> None:
+        """End the server and its children at once, as a crash of the machine would."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)  # so that it has no more children than are read below
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children").read_text().split()
+        for process in (self._process.pid, *map(int, children)):
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        self._process.wait()
+
+    def close(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGQUIT)  # without writing anything more
+            self._process.wait(PATIENCE_S)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _answers(self) -> bool:
+        import psycopg  # noqa: PLC0415 - an extra
+
+        try:
+            with psycopg.connect(self.url, connect_timeout=2):
+                return True
+        except psycopg.OperationalError:
+            return False
+
+    def _run(self, program: str, *arguments: str | Path) -> None:
+        subprocess.run([self._bin / program, *arguments], check=True, capture_output=True, cwd="/", **self._user)

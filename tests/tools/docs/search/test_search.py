@@ -1,0 +1,147 @@
+"""Lexical search for questions as people ask them: order, filters, corrections, snippets, and its cost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failsoft.tools.docs import Docs
+from failsoft.tools.docs.search.snippet import snippet
+from failsoft.tools.docs.settings import DocsSettings
+from tests.tools.docs.parts import Write
+
+
+@pytest.fixture
+def docs(tree: Path, tmp_path: Path, write: Write, database_url: str | None) -> Iterator[Docs]:
+    write(
+        {
+            "search/modes.md": "---\ntype: guide\n---\n# Modes of search\n\nNeural is by sense, keyword by words.\n",
+            "search/index.md": "# The index\n\nAnswers come from the index, which follows every difference on disk.\n",
+            "guide/difference.md": "# Differences of opinion\n\nPeople differ.\n",
+            "guide/install.md": "---\npromotion_level: critical\n---\n# Install\n\nIt takes a minute to install.\n",
+        }
+    )
+    made = Docs(
+        tree,
+        settings=DocsSettings(database_url=database_url),
+        cache_dir=tmp_path / "cache",
+        state_folder=tmp_path / "state",
+    )
+    yield made
+    made.projects.close()
+
+
+def search(docs: Docs, query: str, **params: Any) -> Any:
+    return asyncio.run(docs.search_documents(query=query, **params)).to_dict()
+
+
+def paths(answer: Any) -> list[str]:
+    return [hit["path"] for hit in answer["data"]["results"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("What is the difference between neural and keyword search", "search/modes.md"),
+        ("How do I install it?", "guide/install.md"),
+        ("how long does the installation take", "guide/install.md"),
+        ("anwsers from the indx", "search/index.md"),
+        ("SEARCHING BY SENSES", "search/modes.md"),
+    ],
+)
+def test_a_question_finds_its_page(docs: Docs, query: str, first: str) -> None:
+    answer = search(docs, query)
+    assert paths(answer)[0] == first
+    scores = [hit["score"] for hit in answer["data"]["results"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_correction_is_reported(docs: Docs) -> None:
+    assert search(docs, "indx")["metadata"]["warnings"] == ['No document has "indx"; searched for "index".']
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({"prefix": "guide/"}, ["guide/install.md"]),
+        ({"level": "critical"}, ["guide/install.md"]),
+        ({"doc_types": ["document"]}, ["guide/install.md"]),
+        ({"prefix": "search/"}, []),
+        ({"min_score": 1000.0}, []),
+    ],
+)
+def test_filters_narrow_a_search_and_an_empty_one_says_what_would_hit(
+    docs: Docs, filters: dict[str, Any], found: list[str]
+) -> None:
+    answer = search(docs, "minute", **filters)
+    assert paths(answer) == found
+    assert bool(answer["metadata"].get("warnings")) is not bool(found)
+
+
+def test_words_that_are_not_together_are_named(docs: Docs) -> None:
+    answer = search(docs, '"keyword minute" AND install')
+    assert paths(answer) == []
+    assert "install" in answer["metadata"]["warnings"][0]
+
+
+def test_a_deleted_document_is_never_found(docs: Docs, tree: Path) -> None:
+    assert paths(search(docs, "minute")) == ["guide/install.md"]
+    (tree / "guide/install.md").unlink()
+    assert paths(search(docs, "minute")) == []
+
+
+def test_a_changed_document_is_not_found_by_its_old_words(docs: Docs, tree: Path) -> None:
+    file = tree / "guide/install.md"
+    before = file.stat()
+    assert paths(search(docs, "minute")) == ["guide/install.md"]
+    file.write_text(file.read_text().replace("minute", "moment"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))  # as old and as long as before
+    assert paths(search(docs, "minute")) == []
+    assert paths(search(docs, "moment")) == ["guide/install.md"]
+
+
+def test_no_question_costs_much_more_on_a_page_of_a_million_like_words(docs: Docs, write: Write) -> None:
+    rows = "".join(
+        f"| 2020-{row} | height of the water at noon 1.{row} | midnight 2.{row} |\n" for row in range(11_000)
+    )
+    write({"tides.md": f"# Tides\n\n{rows}", "small.md": "# Small\n\nheight of the water at noon and midnight\n"})
+    question = "what is the height of the water at noon and at midnight"
+
+    def cost(query: str) -> float:
+        best = float("inf")
+        for _ in range(3):
+            began = time.process_time()
+            assert search(docs, query)["success"]
+            best = min(best, time.process_time() - began)
+        return best
+
+    search(docs, question)
+    assert cost(question) < 20 * max(cost("install"), 0.01)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "shown"),
+    [
+        ("the retry budget limits retries", ["retry", "limit"], "the **retry** budget **limits** **retries**"),
+        ("nothing of it", ["retry"], "nothing of it"),
+        ("", ["retry"], ""),
+        ("booking a book booked", ["books"], "**booking** a **book** **booked**"),
+    ],
+)
+def test_a_snippet_marks_the_words(text: str, words: list[str], shown: str) -> None:
+    assert snippet(text, words) == shown
+
+
+def test_a_snippet_is_the_passage_with_the_most_words() -> None:
+    text = "retry " + "x " * 500 + "here retry and budget meet " + "y " * 500 + "budget"
+    shown = snippet(text, ["retry", "budget"])
+    assert "**retry** and **budget** meet" in shown
+    assert len(shown) < 400
+    assert shown.startswith("…")
+    assert shown.endswith("…")

@@ -1,0 +1,284 @@
+"""Search by meaning: the local model, a real service over HTTP, and its outages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failsoft.framework.errors import InvalidParameter
+from failsoft.tools.docs import Docs
+from failsoft.tools.docs.search import refresh
+from failsoft.tools.docs.search.search import ScoredRow
+from failsoft.tools.docs.semantic import embedders, meaning
+from failsoft.tools.docs.semantic.meaning import fused
+from failsoft.tools.docs.semantic.passages import passages
+from failsoft.tools.docs.settings import DocsSettings
+from tests.contract.surroundings import runtime
+from tests.tools.docs.parts import Write
+
+PAGES = {
+    "animals/dogs.md": "# Dogs\n\nA puppy barks and wags its tail.\n",
+    "money/bank.md": "# Banks\n\nA loan is paid back with interest.\n",
+    "cars/engine.md": "---\ntype: guide\n---\n# Engines\n\nPetrol burns in the cylinders.\n",
+}
+WORDS = ("dog", "puppy", "bark", "loan", "bank", "credit", "engine", "motor", "petrol")
+
+
+class Service:
+    """An embedding service over HTTP: a vector has a place for each of a few words."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[str, str | None, dict[str, Any]]] = []
+        self.status = 200
+        self.form = "ollama"
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                service.requests.append((self.path, self.headers.get("Authorization"), body))
+                status, answer = service.answer(self.path, body)
+                data = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def answer(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        if self.status != 200:
+            return self.status, {"error": "down"}
+        if self.form == "nonsense":
+            return 200, {"embeddings": [["a"]]}
+        if (self.form == "openai") != path.endswith("/v1/embeddings"):
+            return 404, {}
+        vectors = [[float(text.lower().count(word)) for word in WORDS] + [0.1] for text in body["input"]]
+        if self.form == "ollama":
+            return 200, {"embeddings": vectors}
+        data = [{"index": place, "embedding": vector} for place, vector in enumerate(vectors)]
+        return 200, {"data": data[::-1]}
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    made = Service()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def served(tree: Path, tmp_path: Path, write: Write, database_url: str | None) -> Iterator[Any]:
+    write(PAGES)
+    made: list[Docs] = []
+
+    def serve(**settings: Any) -> Docs:
+        given = DocsSettings(database_url=database_url, **settings)
+        made.append(Docs(tree, runtime=runtime(), settings=given, cache_dir=tmp_path / "cache"))
+        return made[-1]
+
+    yield serve
+    for docs in made:
+        docs.projects.close()
+
+
+def search(docs: Docs, query: str, **params: Any) -> Any:
+    return asyncio.run(docs.search_documents(query=query, **params)).to_dict()
+
+
+def paths(answer: Any) -> list[str]:
+    return [hit["path"] for hit in answer["data"]["results"]]
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_the_local_model_finds_by_meaning(served: Any, mode: str) -> None:
+    pytest.importorskip("wordllama", reason="the extra `semantic` is not installed")
+    docs = served()
+    answer = search(docs, "canine pets", mode=mode)
+    assert paths(answer)[0] == "animals/dogs.md"
+    assert (answer["data"]["mode"], answer["data"]["matched"]) == (mode, "meaning")
+    assert paths(search(docs, "canine pets", mode=mode, doc_types=["guide"])) == ["cars/engine.md"]
+    assert paths(search(docs, "canine pets", mode=mode, prefix="money/")) == ["money/bank.md"]
+
+
+def test_documents_that_are_read_again_unchanged_keep_their_vectors(
+    served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refresh, "_TICK_NS", 3_600_000_000_000)  # every search reads the documents it finds again
+    docs = served(embedding_url=service.url)
+    assert paths(search(docs, "bark", mode="semantic"))[0] == "animals/dogs.md"
+    before = len(service.requests)
+    assert paths(search(docs, "loan", mode="semantic"))[0] == "money/bank.md"
+    assert len(service.requests) == before + 1
+
+
+def test_documents_that_change_during_each_search_are_left_out_with_a_warning(
+    served: Any, service: Service, write: Write
+) -> None:
+    turns = iter(range(100))
+    answer = service.answer
+
+    def busy(path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        write({"money/bank.md": f"# Banks\n\nA loan, changed {next(turns)} times.\n"})
+        return answer(path, body)
+
+    service.answer = busy  # type: ignore[method-assign]
+    found = search(served(embedding_url=service.url), "a loan", mode="semantic")
+    assert set(paths(found)) == {"animals/dogs.md", "cars/engine.md"}
+    assert found["metadata"]["warnings"] == [meaning._CHANGING]
+
+
+@pytest.mark.parametrize("form", ["ollama", "openai"])
+def test_a_service_is_asked_in_its_own_form(served: Any, service: Service, form: str) -> None:
+    service.form = form
+    docs = served(embedding_url=service.url, embedding_model="tiny", embedding_key="secret")
+    assert paths(search(docs, "a bark", mode="semantic"))[0] == "animals/dogs.md"
+    path, key, body = service.requests[-1]
+    assert path == {"ollama": "/api/embed", "openai": "/v1/embeddings"}[form]
+    assert (key, body["model"]) == ("Bearer secret", "tiny")
+
+
+def test_documents_are_embedded_once_and_again_when_they_change(served: Any, service: Service, write: Write) -> None:
+    docs = served(embedding_url=service.url)
+    search(docs, "bark", mode="semantic")
+    before = len(service.requests)
+    search(docs, "loan", mode="semantic")
+    assert len(service.requests) == before + 1
+    write({"money/bank.md": "# Banks\n\nNow about a dog and a puppy, which bark.\n"})
+    search(docs, "bark", mode="semantic")
+    assert {"animals/dogs.md", "money/bank.md"} == set(paths(search(docs, "bark", mode="semantic"))[:2])
+
+
+@pytest.mark.parametrize("fault", ["status", "nonsense", "gone"])
+def test_a_service_that_fails_is_replaced_by_words_and_the_answer_says_so(
+    served: Any, service: Service, fault: str
+) -> None:
+    if fault == "status":
+        service.status = 500
+    elif fault == "nonsense":
+        service.form = "nonsense"
+    else:
+        service.close()
+    answer = search(served(embedding_url=service.url), "puppy", mode="hybrid")
+    assert paths(answer) == ["animals/dogs.md"]
+    receipt = answer["metadata"]["recovery"]
+    assert (receipt["strategy"], receipt["degraded"], receipt["changed"]) == (
+        "lexical_search",
+        True,
+        {"mode": "lexical"},
+    )
+    assert "embedding service" in answer["metadata"]["warnings"][0]
+
+
+def test_a_service_that_keeps_failing_is_left_alone_and_found_again(
+    served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedders.BREAKER, "options", replace(embedders.BREAKER.options, open_s=0.3))
+    docs = served(embedding_url=service.url)
+    service.status = 503
+
+    async def calls() -> None:
+        for _ in range(12):
+            await docs.search_documents(query="puppy", mode="semantic")
+        asked = len(service.requests)
+        for _ in range(5):
+            response = await docs.search_documents(query="puppy", mode="semantic")
+            assert response.success
+        assert len(service.requests) == asked
+        service.status = 200
+        until = time.monotonic() + 30
+        while (await docs.search_documents(query="puppy", mode="semantic")).to_dict()["metadata"].get("recovery"):
+            assert time.monotonic() < until
+            await asyncio.sleep(0.02)
+
+    asyncio.run(calls())
+
+
+def test_killing_the_service_under_load_loses_no_call(
+    served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedders.BREAKER, "options", replace(embedders.BREAKER.options, open_s=0.05))
+    docs = served(embedding_url=service.url)
+    answered: list[bool] = []
+
+    async def client() -> None:
+        for _ in range(10):
+            response = await docs.search_documents(query="puppy", mode="hybrid")
+            assert paths(response.to_dict())[0] == "animals/dogs.md"
+            answered.append(bool(response.to_dict()["metadata"].get("recovery")))
+            if len(answered) == 10:
+                await asyncio.to_thread(service.close)
+
+    async def load() -> None:
+        await asyncio.gather(*(client() for _ in range(4)))
+
+    asyncio.run(load())
+    assert len(answered) == 40
+    assert {*answered} == {True, False}
+
+
+def test_a_service_that_is_down_is_a_typed_error_where_nothing_recovers_it(served: Any, service: Service) -> None:
+    service.status = 500
+    docs = served(embedding_url=service.url)
+
+    async def embed() -> str:
+        try:
+            await docs.meaning._embedder.embed(["x"])
+        except embedders.EmbeddingServiceError as error:
+            return error.code
+        return ""
+
+    assert asyncio.run(embed()) == "EMBEDDING_SERVICE_ERROR"
+
+
+@pytest.mark.parametrize(
+    ("url", "first"),
+    [
+        ("http://h:1", "http://h:1/api/embed"),
+        ("http://h:1/", "http://h:1/api/embed"),
+        ("http://h/v1", "http://h/v1/embeddings"),
+        ("http://h/v1/embeddings", "http://h/v1/embeddings"),
+        ("http://h/api/embed", "http://h/api/embed"),
+        ("http://h/api/embeddings", "http://h/api/embed"),
+    ],
+)
+def test_the_address_decides_about_the_form(url: str, first: str) -> None:
+    assert embedders._urls(url)[0] == first
+
+
+def test_passages_hold_the_title_and_no_code() -> None:
+    found = passages("Title", "a/my-page.md", "One.\n\n```\ncode\n```\n\n" + "Two words. " * 300)
+    assert found[0] == "Title. a my page"
+    assert all(text.startswith("Title. ") for text in found)
+    assert "code" not in " ".join(found)
+
+
+def test_ranks_are_fused() -> None:
+    hits = fused([ScoredRow(1, 9.0), ScoredRow(2, 8.0)], [ScoredRow(2, 0.9), ScoredRow(3, 0.8)])
+    assert {hit.row for hit in hits} == {1, 2, 3}
+    assert hits[0].row == 2
+    assert fused([ScoredRow(1, 5.0)], [ScoredRow(1, 0.5)])[0].score == pytest.approx(1.0)
+
+
+def test_a_bad_address_is_a_start_up_error() -> None:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - the class of a bad setting is the framework's business
+        DocsSettings(embedding_url="not an address")
+    assert not isinstance(caught.value, InvalidParameter)

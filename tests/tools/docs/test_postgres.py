@@ -1,0 +1,242 @@
+"""The index in PostgreSQL: outages, damage, and what callers learn of them."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failsoft.framework.errors import CircuitOpen, ConfigurationError
+from failsoft.tools.docs import Docs
+from failsoft.tools.docs.postgres import database as database_module
+from failsoft.tools.docs.postgres.words import in_words, tsquery
+from failsoft.tools.docs.search.cache import REBUILT
+from failsoft.tools.docs.settings import DocsSettings
+from tests.contract.surroundings import runtime
+from tests.tools.docs.parts import Write
+from tests.tools.docs.postgres_server import PostgresServer
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    """Return a server that a test may kill."""
+    made = PostgresServer()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def served(tree: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Docs]]:
+    monkeypatch.setattr(
+        database_module.BREAKER, "options", replace(database_module.BREAKER.options, open_s=0.3, max_open_s=0.6)
+    )
+    write({"guide/intro.md": "# Introduction\n\nFirst steps.\n", "notes.md": "A lighthouse.\n"})
+    made: list[Docs] = []
+
+    def serve(url: str) -> Docs:
+        surroundings = runtime(detail="full", debug_stack=False)
+        made.append(Docs(tree, runtime=surroundings, settings=DocsSettings(database_url=url)))
+        return made[-1]
+
+    yield serve
+    for docs in made:
+        docs.projects.close()
+
+
+def admin(url: str, sql: str) -> list[Any]:
+    import psycopg  # noqa: PLC0415 - an extra
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(sql)
+        return cursor.fetchall() if cursor.description else []
+
+
+def found(response: Any) -> list[str]:
+    return [hit["path"] for hit in response.to_dict()["data"]["results"]]
+
+
+async def found_again(docs: Docs) -> None:
+    until = time.monotonic() + 30
+    while not (await docs.search_documents(query="lighthouse")).success:
+        assert time.monotonic() < until
+        await asyncio.sleep(0.02)
+
+
+def test_a_database_that_is_down_is_a_typed_error_left_alone_and_found_again(
+    server: PostgresServer, served: Callable[[str], Docs]
+) -> None:
+    docs = served(server.url)
+
+    async def calls() -> None:
+        assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
+        server.kill()
+        causes = []
+        for operation, given in [
+            ("search_documents", {"query": "lighthouse"}),
+            ("list_documents", {}),
+            ("list_doc_types", {}),
+            ("search_documents", {"query": "lighthouse", "doc_types": ["document"]}),
+        ] * 3:
+            response = await docs.execute_with_error_handling(operation, given)
+            assert response.error is not None
+            assert response.error.code == "DATABASE_ERROR"
+            text = json.dumps(response.to_dict()).casefold()
+            assert not any(word in text for word in ("select ", "socket", str(server.folder)))
+            causes.append(response.error.exception.__cause__)
+        assert isinstance(causes[-1], CircuitOpen)
+        assert (await docs.get_documentation(path="notes.md")).success
+        missing = await docs.get_documentation(path="nots.md")
+        assert missing.error is not None
+        assert missing.error.code == "DOC_NOT_FOUND"
+        server.start()
+        await found_again(docs)
+
+    asyncio.run(calls())
+
+
+def test_a_restart_between_two_calls_is_not_noticed(server: PostgresServer, served: Callable[[str], Docs]) -> None:
+    docs = served(server.url)
+
+    async def calls() -> None:
+        assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
+        server.kill()
+        server.start()
+        assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
+        server.kill()
+        server.start()
+        missing = await docs.get_documentation(path="lighthouse.md")
+        assert "notes.md" in str(missing.to_dict()["error"]["suggestions"])
+
+    asyncio.run(calls())
+
+
+def test_killing_the_database_under_load_loses_no_call(server: PostgresServer, served: Callable[[str], Docs]) -> None:
+    docs = served(server.url)
+    codes: list[str] = []
+
+    async def client() -> None:
+        for _ in range(25):
+            response = await docs.search_documents(query="lighthouse")
+            if response.error is None:
+                assert found(response) == ["notes.md"]
+            codes.append("" if response.error is None else response.error.code)
+            if len(codes) == 40:
+                await asyncio.to_thread(server.kill)
+            if len(codes) == 90:
+                await asyncio.to_thread(server.start)
+
+    async def load() -> None:
+        await asyncio.gather(*(client() for _ in range(6)))
+        await found_again(docs)
+
+    asyncio.run(load())
+    assert len(codes) == 150
+    assert {*codes} <= {"", "DATABASE_ERROR"}
+    assert codes[:20] == [""] * 20
+
+
+def test_what_the_database_refuses_is_an_error_without_its_sql(
+    postgres_url: str, served: Callable[[str], Docs], write: Write
+) -> None:
+    docs = served(postgres_url)
+    name = postgres_url.split("?", maxsplit=1)[0].rpartition("/")[2]
+
+    async def calls() -> None:
+        assert (await docs.list_documents()).success
+        docs.projects.close()
+        admin(postgres_url, f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+        write({"new.md": "new"})
+        response = await docs.list_documents()
+        assert response.error is not None
+        assert response.error.code == "DATABASE_ERROR"
+        text = json.dumps(response.to_dict()).casefold()
+        assert not any(word in text for word in ("insert ", "read-only", "failsoft_docs_"))
+
+    asyncio.run(calls())
+
+
+@pytest.mark.parametrize("damage", ["DROP SCHEMA {} CASCADE", "DROP TABLE {}.aliases"])
+def test_missing_tables_are_built_anew(postgres_url: str, served: Callable[[str], Docs], damage: str) -> None:
+    docs = served(postgres_url)
+
+    async def calls() -> None:
+        assert (await docs.list_documents()).success
+        ((schema,),) = admin(postgres_url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'failsoft%'")
+        admin(postgres_url, damage.format(schema))
+        response = await docs.get_documentation(path="lighthouse.md")
+        assert "notes.md" in str(response.to_dict()["error"]["suggestions"])
+        listed = await docs.list_documents()
+        assert listed.to_dict()["data"]["total"] == 2
+        assert listed.to_dict()["metadata"]["warnings"] == [REBUILT]
+
+    asyncio.run(calls())
+
+
+def test_two_processes_share_one_index(postgres_url: str, served: Callable[[str], Docs]) -> None:
+    one, other = served(postgres_url), served(postgres_url)
+
+    async def calls() -> None:
+        assert (await one.list_documents()).success
+        ids = admin(postgres_url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'failsoft%'")
+        assert found(await other.search_documents(query="lighthouse")) == ["notes.md"]
+        assert admin(postgres_url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'failsoft%'") == ids
+
+    asyncio.run(calls())
+
+
+def test_a_page_larger_than_the_database_indexes_is_found_by_its_beginning(
+    postgres_url: str, served: Callable[[str], Docs], write: Write
+) -> None:
+    write({"big.md": "# Harbour\n\n" + " ".join(f"w{number:x}" for number in range(150_000))})
+    docs = served(postgres_url)
+    response = asyncio.run(docs.search_documents(query="harbour w5"))
+    assert found(response) == ["big.md"]
+
+
+def test_without_the_extra_the_setting_is_a_start_up_error(
+    served: Callable[[str], Docs], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ConfigurationError, match="psycopg"):
+        served("postgresql:///x")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("next.config a/b.md it's", ["next", "config", "a", "b", "md", "it", "s"]),
+        ("Café 3D 1e5 -7 Straße", ["cafe", "3d", "1e5", "7", "strasse"]),
+        ("検索 поиск", ["検索", "поиск"]),
+    ],
+)
+def test_words_are_split_as_sqlite_does(text: str, words: list[str]) -> None:
+    assert in_words(text) == words
+
+
+@pytest.mark.parametrize(
+    "text", ["next.config", "3D", "1e5", "-7", "Straße", "検索", "поиск", "x_y", "a-b", "std::move"]
+)
+def test_each_kind_of_word_is_found(postgres_url: str, served: Callable[[str], Docs], write: Write, text: str) -> None:
+    write({"page.md": f"before {text} after"})
+    assert found(asyncio.run(served(postgres_url).search_documents(query=text))) == ["page.md"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "query"),
+    [
+        ('"a"', "'a'"),
+        ('"a b"*', "('a'<->'b':*)"),
+        ('("a" AND "b") OR "c"', "('a' & 'b' ) | 'c'"),
+        ('(("a") NOT ("b" OR "c"))', "(('a' ) & ! ('b' | 'c' ) )"),
+        ('"--"', "'failsoft0nothing'"),
+    ],
+)
+def test_a_query_is_written_as_a_tsquery(expression: str, query: str) -> None:
+    assert tsquery(expression) == query

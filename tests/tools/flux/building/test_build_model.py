@@ -1,0 +1,308 @@
+"""Models are built from proteins or from functions, and whatever cannot be is refused in the order of the seed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loguru import logger
+
+from failsoft.tools.flux import Flux
+from failsoft.tools.flux.work.building.diamond import search
+from tests.tools.flux.lab import Lab, is_running, until
+from tests.tools.flux.rast_server import rast_server
+from tests.tools.flux.small_data import FUNCTIONS, proteins_of_textbook, small_carveme, small_modelseedpy, small_pyfba
+
+SOUND = {"b0002": "MRVLKFGGTSVANAERFLRVADILESNARQGQVATVLSAPAKITNHLVAM"}
+
+
+@pytest.fixture(scope="module")
+def carveme(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_carveme(tmp_path_factory.mktemp("carveme"))
+
+
+@pytest.fixture(scope="module")
+def pyfba(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_pyfba(tmp_path_factory.mktemp("pyfba"))
+
+
+def build(lab: Lab, tool: Flux, sequences: Any, template: str = "GramNegative", **more: Any) -> dict[str, Any]:
+    return lab.call(tool, "build_model", {"protein_sequences": sequences, "template": template, **more})
+
+
+def test_no_sequences_are_refused(lab: Lab, tool: Flux) -> None:
+    error = build(lab, tool, {}, "no such template")
+    assert error["error_code"] == "EMPTY_PROTEIN_SEQUENCES"
+    assert error["jsonrpc_error_code"] == -32000
+
+
+def test_every_bad_sequence_is_named_with_the_places_in_it(lab: Lab, tool: Flux) -> None:
+    given = {"a": "MKV*", "b": "", "c d": "MKV", "d": "mkv", "e": "MXKBB1UZJ", "f": "MKV", "g": "M*K", "or": "MKV"}
+    error = build(lab, tool, given)
+    assert error["error_code"] == "INVALID_PROTEIN_SEQUENCES"
+    details = error["details"]
+    assert (details["total_sequences"], details["total_invalid"], details["valid_sequences"]) == (8, 5, ["a", "d", "f"])
+    said = details["invalid_sequences"]
+    assert said["b"] == "Empty sequence"
+    assert "position 2" in said["g"]
+    assert [f"position {place}" in said["e"] for place in (2, 4, 5, 6, 8)] == [True] * 5
+    assert list(said) == ["c d", "or", "b", "e", "g"]  # ids are judged before sequences
+    assert {item["path"] for item in error["violations"]} == {f"protein_sequences.{name}" for name in said}
+
+
+def test_all_faults_come_at_once_and_sequences_before_the_template(lab: Lab, tool: Flux) -> None:
+    error = build(lab, tool, {"a": "MK1"}, "GramNegativ", functions={"b": "Kinase"})
+    assert error["error_code"] == "INVALID_PROTEIN_SEQUENCES"
+    assert [item["path"] for item in error["violations"]] == ["protein_sequences.a", "template", "functions.b"]
+
+
+def test_an_unknown_template_is_refused_with_the_closest(lab: Lab, tool: Flux) -> None:
+    error = build(lab, tool, SOUND, "gram-negative")
+    assert error["error_code"] == "INVALID_TEMPLATE_NAME"
+    assert error["details"]["closest"] == "GramNegative"
+    assert {"GramNegative", "GramPositive", "Core"} <= set(error["details"]["allowed_templates"])
+    assert any("GramNegative" in text for text in error["suggestions"])
+
+
+def test_functions_of_proteins_that_are_not_given_are_refused(lab: Lab, tool: Flux) -> None:
+    error = build(lab, tool, SOUND, functions={"b0003": "Kinase"})
+    assert error["error_code"] == "INVALID_PARAM"
+    assert error["violations"][0]["path"] == "functions.b0003"
+
+
+def test_without_data_the_template_is_not_loaded(lab: Lab, tmp_path: Path) -> None:
+    tool = lab.tool(flux_templates=(str(tmp_path),))
+    for more in ({}, {"functions": {"b0002": "Kinase"}}):
+        error = build(lab, tool, SOUND, **more)
+        assert (error["error_code"], error["effect"]) == ("TEMPLATE_NOT_LOADED", "none")
+        assert error["details"]["missing"]
+        assert error["next_step"]["tool"] == "load_model"
+        assert "instead" in error["message"]  # building again would fail again
+        assert "again" not in error["message"]
+
+
+def test_without_diamond_the_template_is_not_loaded(lab: Lab, carveme: Path, tmp_path: Path) -> None:
+    tool = lab.tool(flux_templates=(str(carveme),), flux_diamond=str(tmp_path / "diamond"))
+    error = build(lab, tool, SOUND)
+    assert error["error_code"] == "TEMPLATE_NOT_LOADED"
+    assert error["details"]["missing"] == ["the program diamond"]
+
+
+def test_a_template_that_other_data_have_is_told_apart(lab: Lab, carveme: Path) -> None:
+    error = build(lab, lab.tool(flux_templates=(str(carveme),)), SOUND, "Core")
+    assert error["error_code"] == "TEMPLATE_NOT_LOADED"
+    assert "GramNegative" in error["details"]["loaded_templates"]
+
+
+def test_proteins_become_the_reactions_that_proteins_like_them_bring(lab: Lab, carveme: Path) -> None:
+    proteins = proteins_of_textbook()
+    del proteins["b2779"]  # enolase
+    del proteins["b0116"]  # the subunit that two complexes share
+    tool = lab.tool(flux_templates=(str(carveme),))
+    built = build(lab, tool, proteins, model_name="small")
+    assert (built["source"], built["template"], built["name"]) == ("carveme", "GramNegative", "small")
+    assert built["objective"] == "Biomass_Ecoli_core"
+    assert built["growth_on_complete_medium"] > 1
+    exported = lab.call(tool, "export_model_json", {"model_id": built["model_id"], "section": "reactions"})
+    rules = {item["id"]: item["gene_reaction_rule"] for item in exported["model"]["reactions"]}
+    assert not {"ENO", "PDH", "AKGDH"} & set(rules)
+    in_rules = set(" ".join(rules.values()).replace("(", "").replace(")", "").split()) - {"and", "or"}
+    not_whole = {"b0114", "b0115", "b0726", "b0727"}  # the other parts of those two complexes
+    not_needed = {"b0451", "b0875", "b2579", "b3739"}  # where another way needs no gene, or fewer
+    assert in_rules == set(proteins) - not_whole - not_needed
+    assert built["num_genes"] == len(in_rules)
+    assert rules["PFK"] == "b1723 or b3916"
+    assert rules["SUCDi"] == "b0721 and b0722 and b0723 and b0724"
+    assert rules["EX_glc__D_e"] == ""
+
+
+def test_a_draft_grows_once_its_gaps_are_filled(lab: Lab, carveme: Path) -> None:
+    proteins = {name: text for name, text in proteins_of_textbook().items() if name != "b2779"}
+    tool = lab.tool(flux_templates=(str(carveme),))
+    draft = build(lab, tool, proteins)["model_id"]
+    media = lab.fed(tool)
+    filled = lab.call(tool, "gapfill_model", {"model_id": draft, "media_id": media, "target_growth": 0.5})
+    assert filled["universe"] == "carveme"
+    assert 1 <= filled["num_reactions_added"] <= 5
+    grown = lab.call(tool, "run_fba", {"model_id": filled["model_id"], "media_id": media})
+    assert grown["growth_rate"] == pytest.approx(filled["growth_rate"], abs=1e-4)
+    assert grown["growth_rate"] >= 0.5
+
+
+def test_ids_of_rast_survive_in_gene_rules(lab: Lab, carveme: Path) -> None:
+    proteins = {f"fig|1.1.peg.{name}": text for name, text in list(proteins_of_textbook().items())[:20]}
+    tool = lab.tool(flux_templates=(str(carveme),))
+    built = build(lab, tool, proteins)
+    exported = lab.call(tool, "export_model_json", {"model_id": built["model_id"], "section": "genes"})
+    genes = {gene["id"] for gene in exported["model"]["genes"]}
+    assert len(genes) > 15
+    assert {gene.replace("fig_", "fig|") for gene in genes} < set(proteins)
+
+
+def test_odd_lengths_are_warned_of(lab: Lab, carveme: Path) -> None:
+    built = build(lab, lab.tool(flux_templates=(str(carveme),)), {"tiny": "MKV", "giant": "MKVLA" * 2_001})
+    said = [text for text in built["metadata"]["warnings"] if "residues" in text]
+    assert len(said) == 2
+    assert "tiny" in said[0]
+    assert "giant" in said[1]
+
+
+def test_functions_become_the_reactions_of_their_complexes(lab: Lab, pyfba: Path) -> None:
+    tool = lab.tool(flux_templates=(str(pyfba),))
+    built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), functions=FUNCTIONS)
+    assert built["source"] == "modelseed-template"
+    exported = lab.call(tool, "export_model_json", {"model_id": built["model_id"], "section": "reactions"})
+    rules = {item["id"]: item["gene_reaction_rule"] for item in exported["model"]["reactions"]}
+    assert rules == {
+        "rxn00001_c0": "fig_1.1.peg.1",
+        "rxn00002_c0": "fig_1.1.peg.2",
+        "rxn00003_c0": "fig_1.1.peg.3",
+        "rxn00006_c0": "",
+        "bio1": "",
+        "EX_cpd00027_e0": "",
+        "EX_cpd00013_e0": "",
+        "EX_cpd00067_e0": "",
+    }
+    media = lab.fed(tool)
+    filled = lab.call(tool, "gapfill_model", {"model_id": built["model_id"], "media_id": media})
+    assert [item["id"] for item in filled["reactions_added"]] == ["rxn00004_c0"]
+    assert filled["universe"] == "modelseed"
+
+
+def test_a_model_whose_template_is_gone_cannot_be_gapfilled(lab: Lab, pyfba: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    shutil.copytree(pyfba, folder)
+    tool = lab.tool(flux_templates=(str(folder),))
+    built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), functions=FUNCTIONS)
+    media = lab.fed(tool)
+    tool.builders = lab.tool(flux_templates=(str(tmp_path / "none"),)).builders
+    error = lab.call(tool, "gapfill_model", {"model_id": built["model_id"], "media_id": media})
+    assert error["error_code"] == "TEMPLATE_NOT_LOADED"
+
+
+def test_rast_tells_the_functions_that_the_template_needs(lab: Lab, pyfba: Path) -> None:
+    with rast_server(FUNCTIONS) as server:
+        tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=server.url)
+        built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), annotate_with_rast=True)
+        assert built["num_genes"] == 3
+        probe, question = server.asked
+    assert probe["params"] == []
+    assert {item["id"] for item in question["params"][0]["features"]} == set(FUNCTIONS)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(500, b"oops"), (200, b"<html>"), (200, b'{"error": {"message": "no"}}'), (503, b"")]
+)
+def test_rast_that_fails_is_unavailable(lab: Lab, pyfba: Path, status: int, body: bytes) -> None:
+    with rast_server(status=status, body=body) as server:
+        tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=server.url)
+        error = build(lab, tool, SOUND, annotate_with_rast=True)
+    assert (error["error_code"], error["effect"]) == ("RAST_UNAVAILABLE", "none")
+
+
+def test_rast_that_is_slow_or_down_is_unavailable(lab: Lab, pyfba: Path) -> None:
+    with rast_server() as server:
+        tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=server.url)
+        tool.builders.rast._probe_s = 0.2
+        server.gate.clear()
+        assert build(lab, tool, SOUND, annotate_with_rast=True)["error_code"] == "RAST_UNAVAILABLE"
+    assert build(lab, tool, SOUND, annotate_with_rast=True)["error_code"] == "RAST_UNAVAILABLE"
+
+
+def test_rast_that_nobody_configured_is_unavailable(lab: Lab, pyfba: Path) -> None:
+    error = build(lab, lab.tool(flux_templates=(str(pyfba),)), SOUND, annotate_with_rast=True)
+    assert error["error_code"] == "RAST_UNAVAILABLE"
+
+
+def test_modelseedpy_that_fails_says_at_what(lab: Lab) -> None:
+    error = build(lab, lab.tool(flux_builder="modelseedpy"), SOUND)
+    assert (error["error_code"], error["error_type"]) == ("MODELSEEDPY_ERROR", "library_error")
+    details = error["details"]
+    assert (details["library"], details["template_requested"]) == ("ModelSEEDpy", "GramNegative")
+    # Without ModelSEEDpy it cannot be imported; with it there is no template, since it ships none.
+    assert (details["operation"], details["exception_type"]) in {
+        ("import modelseedpy", "ModuleNotFoundError"),
+        ("MSTemplateBuilder.from_dict", "ValueError"),
+    }
+
+
+def test_modelseedpy_builds_from_a_template_that_it_is_given(lab: Lab, tmp_path: Path) -> None:
+    python = os.environ.get("FLUX_MODELSEEDPY_PYTHON", "")
+    if not python and find_spec("modelseedpy") is None:
+        pytest.skip("ModelSEEDpy is not installed (nor is FLUX_MODELSEEDPY_PYTHON a Python that has it)")
+    settings = {"flux_builder": "modelseedpy", "flux_modelseedpy_templates": small_modelseedpy(tmp_path)}
+    tool = lab.tool(**settings, **({"flux_modelseedpy_python": Path(python)} if python else {}))
+    functions = {**FUNCTIONS, "fig|1.1.peg.1": "Glucose taker"}  # it compares roles with their EC numbers
+    built = build(lab, tool, dict.fromkeys(functions, "MKV"), functions=functions)
+    assert (built["source"], built["objective"]) == ("modelseedpy", "bio1")
+    exported = lab.call(tool, "export_model_json", {"model_id": built["model_id"], "section": "reactions"})
+    rules = {item["id"]: item["gene_reaction_rule"] for item in exported["model"]["reactions"]}
+    assert (rules["rxn00001_c0"], rules["rxn00003_c0"]) == ("fig_1.1.peg.1", "fig_1.1.peg.3")
+
+
+def test_a_python_that_does_not_exist_is_an_error_of_modelseedpy(lab: Lab, tmp_path: Path) -> None:
+    tool = lab.tool(flux_builder="modelseedpy", flux_modelseedpy_python=tmp_path / "python")
+    assert build(lab, tool, SOUND)["details"]["exception_type"] == "FileNotFoundError"
+
+
+def test_sequences_stay_out_of_logs_and_answers(lab: Lab, carveme: Path) -> None:
+    secret = "MWWWYYYCCCHHHMWWWYYYCCCHHH"
+    lines: list[str] = []
+    logger.enable("failsoft")
+    sink = logger.add(lambda message: lines.append(str(message) + str(message.record)), level="TRACE")
+    try:
+        tool = lab.tool(flux_templates=(str(carveme),), environment="development")
+        answers = [
+            build(lab, tool, {"a": secret}),
+            build(lab, tool, {"a": secret + "X"}),
+            build(lab, tool, {"a": secret}, "x"),
+        ]
+    finally:
+        logger.remove(sink)
+        logger.disable("failsoft")
+    assert lines
+    assert secret not in "".join(lines)
+    assert secret not in json.dumps([{k: v for k, v in item.items() if k != "next_step"} for item in answers])
+
+
+def test_diamond_ends_with_the_call(lab: Lab, carveme: Path, tmp_path: Path) -> None:
+    slow = tmp_path / "diamond"
+    slow.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 600\n")
+    slow.chmod(0o755)
+    tool = lab.tool(flux_templates=(str(carveme),), flux_diamond=str(slow))
+
+    async def cancelled() -> int:
+        call = asyncio.create_task(
+            lab.called(tool, "build_model", {"protein_sequences": SOUND, "template": "GramNegative"})
+        )
+        started = tmp_path / "pid"
+        await asyncio.to_thread(until, lambda: started.exists() and started.read_text().strip(), "the start of diamond")
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        return int((tmp_path / "pid").read_text())
+
+    process_id = asyncio.run(cancelled())
+    until(lambda: not is_running(process_id), "the end of diamond")
+
+
+def test_diamond_that_fails_is_an_upstream_error(lab: Lab, carveme: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "diamond"
+    broken.write_text("#!/bin/sh\necho no such database >&2\nexit 1\n")
+    broken.chmod(0o755)
+    error = build(lab, lab.tool(flux_templates=(str(carveme),), flux_diamond=str(broken)), SOUND)
+    assert (error["error_code"], error["effect"]) == ("UPSTREAM_ERROR", "none")
+
+
+def test_diamond_that_takes_too_long_is_killed(carveme: Path, tmp_path: Path) -> None:
+    slow = tmp_path / "diamond"
+    slow.write_text("#!/bin/sh\nexec sleep 600\n")
+    slow.chmod(0o755)
+    with pytest.raises(TimeoutError):
+        search(SOUND, carveme, program=str(slow), limit_s=0.2)

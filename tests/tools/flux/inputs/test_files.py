@@ -1,0 +1,174 @@
+"""Models, sequences and tables from files below the root: what is wrong in them is named by line, element and id."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
+
+from cobra.io import read_sbml_model, save_json_model, save_matlab_model, save_yaml_model, write_sbml_model
+
+from failsoft.tools.flux import Flux
+from failsoft.tools.flux.errors.files import InvalidInputFile
+from failsoft.tools.flux.inputs.fasta import read_fasta
+from failsoft.tools.flux.inputs.table import read_table
+from tests.tools.flux.lab import Lab
+
+WRITERS = {"xml": write_sbml_model, "json": save_json_model, "yml": save_yaml_model, "mat": save_matlab_model}
+SBML = (  # up to the list of reactions, which begins in line 5
+    '<?xml version="1.0" encoding="UTF-8"?>\n<sbml xmlns="http://www.sbml.org/sbml/level3/version1/core" level="3" '
+    'version="1">\n<model id="m">\n<listOfReactions>\n{}\n</listOfReactions>\n</model>\n</sbml>'
+)
+BROKEN = {
+    "bad.xml": (SBML.format("<reaction/>"), {"line": 5}),
+    "torn.xml": (SBML[:120], {"line": 2}),
+    "bomb.xml": ('<!DOCTYPE x [<!ENTITY a "aaaa">]>' + SBML, {}),
+    "torn.json": ('{"reactions": [\n,]}', {"line": 2}),
+    "list.json": ("[]", {"element": "model"}),
+    "unknown.json": (
+        '{"reactions": [{"id": "r1", "metabolites": {"nope": 1}}], "metabolites": []}',
+        {"element": "reaction", "id": "r1"},
+    ),
+    "empty.json": ('{"reactions": [], "metabolites": []}', {"element": "model"}),
+    "bounds.json": (
+        (
+            '{"reactions": [{"id": "r1", "metabolites": {"a": 1}, "lower_bound": 5, "upper_bound": 1}], '
+            '"metabolites": [{"id": "a", "compartment": "c"}]}'
+        ),
+        {"element": "reaction", "id": "r1", "message": "has the bounds [5, 1]"},
+    ),
+    "bad.yml": ("a: [1\nb: 2", {"line": 2}),
+    "bomb.yml": ("a: &a [x, x]\nb: &b [*a, *a]\nreactions: [*b, *b]", {"message": "aliases are not supported"}),
+    "bad.mat": ("nothing", {}),
+    "model.txt": ("", {}),
+}
+
+
+DANGLING = {
+    "species": ('species="M_atp_c"', 'species="M_gone_c"', {"element": "speciesReference", "id": "R_ACKr"}, "M_gone_c"),
+    "bound": ('fbc:lowerFluxBound="cobra_default_lb"', 'fbc:lowerFluxBound="gone"', {"element": "Reaction"}, "gone"),
+    "order": (
+        'id="cobra_default_lb" value="-1000"',
+        'id="cobra_default_lb" value="2000"',
+        {"element": "reaction"},
+        "2000",
+    ),
+}
+"""What is replaced in an SBML file, and what names the place."""
+
+
+@pytest.fixture
+def tool(lab: Lab, tmp_path: Path) -> Flux:
+    made = Flux(root=tmp_path)
+    made.workers = lab.workers
+    return made
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_models_are_loaded_from_each_format(lab: Lab, tool: Flux, tmp_path: Path, ending: str) -> None:
+    model = read_sbml_model(str(files("cobra.data") / "textbook.xml.gz"))
+    WRITERS[ending](model, str(tmp_path / f"own.{ending}"))
+    answer = lab.call(tool, "load_model", {"path": f"own.{ending}"})
+    assert (answer["num_reactions"], answer["num_genes"], answer["name"]) == (95, 137, f"own.{ending}")
+    grown = lab.call(tool, "run_fba", {"model_id": answer["model_id"]})
+    assert grown["growth_rate"] == pytest.approx(0.8739, abs=1e-3)
+
+
+def test_a_packed_model_is_unpacked(lab: Lab, tool: Flux, tmp_path: Path) -> None:
+    (tmp_path / "own.xml.gz").write_bytes((files("cobra.data") / "textbook.xml.gz").read_bytes())
+    assert lab.call(tool, "load_model", {"path": "own.xml.gz"})["num_reactions"] == 95
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_wrong_in_a_file_is_named(lab: Lab, tool: Flux, tmp_path: Path, name: str) -> None:
+    text, place = BROKEN[name]
+    (tmp_path / name).write_text(text)
+    error = lab.call(tool, "load_model", {"path": name})
+    assert (error["error_code"], error["effect"]) == ("INVALID_INPUT_FILE", "none")
+    fault = error["details"]["faults"][0]
+    assert place.items() <= fault.items()
+    assert f'"{name}"' in error["message"]
+
+
+@pytest.mark.parametrize("kind", DANGLING)
+def test_what_an_sbml_file_does_not_define_is_named_with_line_element_and_id(
+    lab: Lab, tool: Flux, tmp_path: Path, kind: str
+) -> None:
+    old, new, place, said = DANGLING[kind]
+    write_sbml_model(read_sbml_model(str(files("cobra.data") / "textbook.xml.gz")), str(tmp_path / "own.xml"))
+    text = (tmp_path / "own.xml").read_text()
+    assert old in text
+    (tmp_path / "own.xml").write_text(text.replace(old, new, 1))
+    error = lab.call(tool, "load_model", {"path": "own.xml"})
+    assert error["error_code"] == "INVALID_INPUT_FILE"
+    fault = error["details"]["faults"][0]
+    assert place.items() <= fault.items()
+    assert fault["id"].startswith("R_")
+    assert said in fault["message"]
+    assert fault["line"] > 100
+    assert "http" not in error["message"]
+
+
+def test_a_torn_archive_is_refused(lab: Lab, tool: Flux, tmp_path: Path) -> None:
+    (tmp_path / "own.xml.gz").write_bytes(gzip.compress(b"<sbml/>" * 1_000)[:40])
+    assert lab.call(tool, "load_model", {"path": "own.xml.gz"})["error_code"] == "INVALID_INPUT_FILE"
+
+
+@pytest.mark.parametrize("path", ["nope.xml", "../etc/passwd", "/etc/passwd", "sub", "link.xml", "\0.xml", "pipe.xml"])
+def test_nothing_but_files_below_the_root_is_read(lab: Lab, tool: Flux, tmp_path: Path, path: str) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link.xml").symlink_to("/etc/passwd")
+    os.mkfifo(tmp_path / "pipe.xml")
+    assert lab.call(tool, "load_model", {"path": path})["error_code"] == "INPUT_FILE_NOT_FOUND"
+
+
+@pytest.mark.parametrize("given", [{}, {"name": "textbook", "path": "own.xml"}])
+def test_a_model_has_a_name_or_a_path(lab: Lab, tool: Flux, given: dict[str, Any]) -> None:
+    assert lab.call(tool, "load_model", given)["error_code"] == "INVALID_PARAM"
+
+
+def test_fasta_is_read_by_the_first_word_of_each_header() -> None:
+    text = b">b0002 thrA\nMRVL\nkfgg*\n;a comment\n\n>x|1\nACDU\n"
+    assert read_fasta("p.faa", text) == {"b0002": "MRVLkfgg*", "x|1": "ACDU"}
+
+
+@pytest.mark.parametrize(("text", "line"), [(b"", 1), (b"MRVL", 1), (b">\nMR", 1), (b">a\nM\n>a\nM", 3)])
+def test_what_is_wrong_in_fasta_is_named_by_line(text: bytes, line: int) -> None:
+    with pytest.raises(InvalidInputFile) as caught:
+        read_fasta("p.faa", text)
+    assert caught.value.faults[0]["line"] == line
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_table_has_a_compound_and_bounds_in_each_row(separator: str) -> None:
+    text = "compound;lower;upper\n# salts\ncpd00027;-10;1000\no2;20\nh2o\n".replace(";", separator)
+    compounds, bounds = read_table("m.csv", text.encode())
+    assert compounds == ["cpd00027", "o2", "h2o"]
+    assert bounds == {"cpd00027": [-10.0, 1000.0], "o2": [-20.0, 1000.0]}
+
+
+@pytest.mark.parametrize(("text", "line"), [("", 1), ("cpd00027,x,1", 1), ("compound\n\n,1,2", 3), ("o2,nan,1", 1)])
+def test_what_is_wrong_in_a_table_is_named_by_line(text: str, line: int) -> None:
+    with pytest.raises(InvalidInputFile) as caught:
+        read_table("m.csv", text.encode())
+    assert caught.value.faults[0]["line"] == line
+
+
+def test_a_table_with_an_unknown_compound_is_refused_as_a_list_would_be(lab: Lab, tool: Flux, tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("cpd99999,-1,1\n")
+    assert lab.call(tool, "build_media", {"table_path": "m.csv"})["error_code"] == "INVALID_COMPOUND_IDS"
+    assert lab.call(tool, "build_media")["error_code"] == "EMPTY_COMPOUNDS_LIST"
+
+
+def test_proteins_come_from_a_fasta_file_as_from_the_arguments(lab: Lab, tool: Flux, tmp_path: Path) -> None:
+    (tmp_path / "p.faa").write_text(">p1\nMRVX1\n")
+    error = lab.call(tool, "build_model", {"fasta_path": "p.faa", "template": "GramNegative"})
+    assert error["error_code"] == "INVALID_PROTEIN_SEQUENCES"
+    missing = lab.call(tool, "build_model", {"template": "GramNegative"})
+    assert missing["error_code"] == "EMPTY_PROTEIN_SEQUENCES"

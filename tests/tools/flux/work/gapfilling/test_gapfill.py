@@ -1,0 +1,191 @@
+"""gapfill_model: what it adds, what it refuses, and how a caller who follows its errors gets there in the end."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from typing import Any
+
+import pytest
+
+from failsoft.tools.flux import Flux
+from failsoft.tools.flux.building.building import Builders
+from failsoft.tools.flux.building.templates import TemplateData
+from tests.tools.flux.data import FOLDER, fetched
+from tests.tools.flux.lab import AEROBIC, Lab
+
+MINERALS = [
+    *("cpd00048", "cpd00205", "cpd00099", "cpd00254", "cpd00063", "cpd10515", "cpd10516", "cpd00058", "cpd00034"),
+    *("cpd00030", "cpd00149", "cpd11574"),
+]
+"""What E. coli needs besides: sulfate and salts."""
+
+
+def fill(lab: Lab, tool: Flux, model_id: str, media_id: str, **more: Any) -> dict[str, Any]:
+    return lab.call(tool, "gapfill_model", {"model_id": model_id, "media_id": media_id, **more})
+
+
+def follow(lab: Lab, tool: Flux, error: dict[str, Any]) -> dict[str, Any]:
+    """Make the call that an error tells its caller to make."""
+    step = error["next_step"]
+    return lab.call(tool, step["tool"], step["arguments"])
+
+
+@pytest.fixture
+def gappy(lab: Lab, tool: Flux) -> str:
+    """The id of a model without two steps that nothing replaces."""
+    return lab.modified(tool, lab.loaded(tool), remove_reactions=["CS", "ENO"])
+
+
+def test_gaps_are_filled_from_the_models_that_are_always_there(lab: Lab, tool: Flux, gappy: str) -> None:
+    media = lab.fed(tool)
+    filled = fill(lab, tool, gappy, media, target_growth=0.5)
+    assert filled["success"], filled
+    assert filled["model_id"].endswith(".gf")
+    assert (filled["parent"], filled["media_id"], filled["universe"]) == (gappy, media, "shipped")
+    assert 1 <= filled["num_reactions_added"] == len(filled["reactions_added"]) <= 5
+    assert all(item["equation"] for item in filled["reactions_added"])
+    assert filled["num_reactions"] == 93 + filled["num_reactions_added"]
+    grown = lab.call(tool, "run_fba", {"model_id": filled["model_id"], "media_id": media})
+    assert grown["growth_rate"] == pytest.approx(filled["growth_rate"], abs=1e-5)
+    assert grown["growth_rate"] >= 0.5
+    assert lab.call(tool, "list_models")["models"][-1]["model_id"] == filled["model_id"]
+
+
+def test_a_model_that_grows_gets_nothing_new(lab: Lab, tool: Flux) -> None:
+    filled = fill(lab, tool, lab.loaded(tool), lab.fed(tool))
+    assert (filled["num_reactions_added"], filled["reactions_added"], filled["num_reactions"]) == (0, [], 95)
+    assert any("without any new reaction" in text for text in filled["metadata"]["warnings"])
+
+
+def test_model_and_medium_are_looked_up_in_this_order(lab: Lab, tool: Flux) -> None:
+    assert fill(lab, tool, "model_x", "media_x")["error_code"] == "MODEL_NOT_FOUND"
+    assert fill(lab, tool, lab.loaded(tool), "media_x")["error_code"] == "MEDIA_NOT_FOUND"
+
+
+@pytest.mark.parametrize("target", [-1, 0, -0.0, 10.1, 1e300])
+def test_a_target_that_is_no_growth_rate_is_refused(lab: Lab, tool: Flux, target: float) -> None:
+    error = fill(lab, tool, "model_x", "media_x", target_growth=target)
+    assert (error["error_code"], error["error_type"]) == ("INVALID_TARGET_GROWTH", "validation_error")
+
+
+@pytest.mark.parametrize("limit", [0, 1_001, 2.5])
+def test_a_complexity_that_is_none_is_an_invalid_parameter(lab: Lab, tool: Flux, limit: float) -> None:
+    assert fill(lab, tool, "model_x", "media_x", max_complexity=limit)["error_code"] == "INVALID_PARAM"
+
+
+def test_too_many_reactions_are_refused_with_the_number_that_is_enough(lab: Lab, tool: Flux, gappy: str) -> None:
+    error = fill(lab, tool, gappy, lab.fed(tool), target_growth=0.5, max_complexity=1)
+    assert (error["error_code"], error["error_type"]) == ("MAX_COMPLEXITY_EXCEEDED", "infeasibility_error")
+    assert error["details"]["max_complexity"] == 1
+    filled = follow(lab, tool, error)
+    assert filled["num_reactions_added"] == error["details"]["reactions_needed"]
+
+
+@pytest.mark.parametrize("lacking", ["cpd00013", "cpd00009", "cpd00027"], ids=["nitrogen", "phosphorus", "carbon"])
+def test_a_nutrient_that_is_missing_is_named_and_then_it_grows(lab: Lab, tool: Flux, gappy: str, lacking: str) -> None:
+    media = lab.fed(tool, [compound for compound in AEROBIC if compound != lacking])
+    error = fill(lab, tool, gappy, media, target_growth=0.3)
+    assert (error["error_code"], error["error_type"], error["effect"]) == (
+        "GAPFILL_INFEASIBLE",
+        "infeasibility_error",
+        "none",
+    )
+    details = error["details"]
+    assert lacking in [item["compound_id"] for item in details["missing_nutrients"]]
+    assert details["blocked_precursors"]
+    assert {item["missing"] for item in details["blocked_precursors"]} == {"nutrients"}
+    assert (details["media_compounds"], details["growth_at_most"]) == (5, 0.0)
+    assert details["template_reactions_available"] > 3_000
+    better = follow(lab, tool, error)["media_id"]
+    assert fill(lab, tool, gappy, better, target_growth=0.3)["growth_rate"] >= 0.3
+
+
+def test_a_target_that_is_too_high_leads_to_one_that_is_not(lab: Lab, tool: Flux, gappy: str) -> None:
+    error = fill(lab, tool, gappy, lab.fed(tool), target_growth=9.0)
+    assert error["error_code"] == "GAPFILL_INFEASIBLE"
+    assert 0.8 < error["details"]["growth_at_most"] < 2
+    assert follow(lab, tool, error)["growth_rate"] > 0.7
+
+
+def test_a_nutrient_that_is_too_scarce_is_named_as_the_medium_does(lab: Lab, tool: Flux, gappy: str) -> None:
+    given = {"compounds": ["glc__D", "o2", "nh4", "pi", "h2o", "h"], "custom_bounds": {"glc__D": [-1.0, 1000.0]}}
+    media_id = lab.call(tool, "build_media", given)["media_id"]
+    error = fill(lab, tool, gappy, media_id, target_growth=0.5)
+    assert [item["compound_id"] for item in error["details"]["missing_nutrients"]] == ["glc__D"]
+    assert error["next_step"]["tool"] == "gapfill_model"
+    assert follow(lab, tool, error)["success"]
+
+
+def test_a_model_without_biomass_has_nothing_to_fill_for(lab: Lab, tool: Flux) -> None:
+    model = lab.modified(tool, lab.loaded(tool), remove_reactions=["Biomass_Ecoli_core"])
+    assert fill(lab, tool, model, lab.fed(tool))["error_code"] == "OBJECTIVE_NOT_FOUND"
+
+
+def test_progress_is_told(lab: Lab, tool: Flux, gappy: str) -> None:
+    told: list[tuple[float, float | None, str | None]] = []
+
+    async def report(done: float, total: float | None, message: str | None) -> None:
+        told.append((done, total, message))
+
+    params = {"model_id": gappy, "media_id": lab.fed(tool), "target_growth": 0.5}
+    assert lab.call(tool, "gapfill_model", params, report_progress=report)["success"]
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+    assert told[-1][1] == 5
+
+
+def with_real_data(lab: Lab, *names: str) -> Flux:
+    """Return a toolset with the data of these distributions, unpacked beside the archives."""
+    tool = lab.tool()
+    tool.builders = Builders(tool.settings, TemplateData([fetched(name) for name in names], cache=FOLDER))
+    return tool
+
+
+def proteins_of(genome: str) -> dict[str, str]:
+    """Return the proteins of a genome that carveme has, but for those with odd residues."""
+    with zipfile.ZipFile(fetched("carveme")) as archive:
+        text = archive.read(f"carveme/data/benchmark/fasta/{genome}.faa").decode()
+    entries = (entry.partition("\n") for entry in text.split(">")[1:])
+    found = {name.split()[0]: "".join(lines.split()).rstrip("*") for name, _, lines in entries}
+    return {name: sequence for name, sequence in found.items() if sequence and not set(sequence) & set("*UXBZJO")}
+
+
+@pytest.mark.slow
+def test_the_proteins_of_e_coli_become_a_model_that_grows_on_minimal_medium(lab: Lab) -> None:
+    tool = with_real_data(lab, "carveme")
+    proteins = proteins_of("Ecoli_K12_MG1655")
+    assert len(proteins) > 4_200
+    built = lab.call(tool, "build_model", {"protein_sequences": proteins, "template": "GramNegative"})
+    assert 2_000 < built["num_reactions"] < 3_000
+    assert 1_200 < built["num_genes"] < 1_600
+    media = lab.fed(tool, [*AEROBIC, *MINERALS])
+    error = lab.call(tool, "run_fba", {"model_id": built["model_id"], "media_id": media})
+    assert error["error_code"] == "FBA_INFEASIBLE"
+    filled = fill(lab, tool, built["model_id"], media)
+    assert 1 <= filled["num_reactions_added"] <= 15
+    assert 0.4 < filled["growth_rate"] < 1.2
+
+
+@pytest.mark.slow
+def test_the_functions_of_a_genome_become_a_model_that_grows(lab: Lab) -> None:
+    import tarfile  # noqa: PLC0415 - this test alone
+
+    with tarfile.open(fetched("PyFBA")) as archive:
+        name = "PyFBA-2.62/example_data/Citrobacter/ungapfilled_model/citrobacter.assigned_functions"
+        file = archive.extractfile(name)
+        assert file is not None
+        lines = file.read().decode().splitlines()
+    rows = [line.split("\t") for line in lines if ".peg." in line]
+    functions = {row[0]: row[1] for row in rows if len(row) > 1 and row[1]}
+    tool = with_real_data(lab, "PyFBA")
+    params = {
+        "protein_sequences": dict.fromkeys(functions, "MKVLAAGIVG"),
+        "template": "GramNegative",
+        "functions": functions,
+    }
+    built = lab.call(tool, "build_model", params)
+    assert 1_500 < built["num_reactions"] < 2_500
+    media = lab.fed(tool, [*AEROBIC, *MINERALS])
+    filled = fill(lab, tool, built["model_id"], media, max_complexity=60)
+    assert filled["success"], json.dumps(filled)[:500]
+    assert filled["growth_rate"] > 0.01

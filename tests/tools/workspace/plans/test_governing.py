@@ -1,0 +1,263 @@
+"""Plans that are withdrawn, checked, copied, divided into phases, or waive rules; servers that are bound to a role."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failsoft import ConfigurationError
+from failsoft.framework.answer.governance import CONTEXT_KEY
+from failsoft.framework.services.state import LocalState
+from failsoft.recovery.state.sqlite import SqliteState
+from failsoft.tools.workspace import Workspace
+from tests.tools.workspace.site import Site
+
+
+def submit(site: Site, tool: Workspace, session: str, **plan: Any) -> dict[str, Any]:
+    return site.call(tool, "submit_plan", {"title": "Work", "files": ["*"], "session_id": session, **plan})
+
+
+def approved(site: Site, tool: Workspace, **plan: Any) -> str:
+    """Return the hash of a plan that one session submitted and another approved."""
+    author, approver = (site.begin(tool, "ANTIGRAVITY") for _ in range(2))
+    plan_hash: str = submit(site, tool, author, **plan)["data"]["plan_hash"]
+    answer = site.call(tool, "approve_plan", {"plan_hash": plan_hash, "session_id": approver})
+    assert answer["success"], answer
+    return plan_hash
+
+
+def write(site: Site, tool: Workspace, path: str, content: str, **more: Any) -> dict[str, Any]:
+    return site.call(tool, "write_file", {"path": path, "content": content}, **more)
+
+
+# Withdrawing.
+
+
+def test_nothing_is_written_under_a_withdrawn_plan_until_it_is_submitted_and_approved_again(
+    site: Site, tool: Workspace
+) -> None:
+    plan_hash = approved(site, tool)
+    author = site.begin(tool, "ANTIGRAVITY")
+    withdrawn = site.call(tool, "withdraw_plan", {"plan_hash": plan_hash, "session_id": author})["data"]
+    assert withdrawn == {"plan_hash": plan_hash, "title": "Work", "withdrawn": True}
+    assert site.call(tool, "list_plans", {"session_id": author})["data"] == {"plans": [], "total": 0}
+    assert submit(site, tool, author)["data"]["approved"] is False
+    site.begin(tool)
+    assert write(site, tool, "a.md", "x")["error_code"] == "PLAN_NOT_APPROVED"
+    assert approved(site, tool) == plan_hash
+    site.begin(tool)
+    assert write(site, tool, "a.md", "x")["success"]
+
+
+def test_withdrawing_needs_a_role_that_plans_and_a_plan_that_is_there(site: Site, tool: Workspace) -> None:
+    plan_hash = approved(site, tool)
+    writer, planner = site.begin(tool), site.begin(tool, "ANTIGRAVITY")
+    refused = site.call(tool, "withdraw_plan", {"plan_hash": plan_hash, "session_id": writer})
+    assert (refused["error_code"], "ANTIGRAVITY" in refused["human_message"]) == ("UNAUTHORIZED_ACTION", True)
+    missing = site.call(tool, "withdraw_plan", {"plan_hash": plan_hash[:8], "session_id": planner})
+    assert (missing["error_code"], plan_hash in missing["suggestions"]) == ("PLAN_NOT_FOUND", True)
+    assert missing["next_step"]["tool"] == "list_plans"
+
+
+# Checking.
+
+
+def test_the_check_of_a_plan_finds_what_matches_nothing_overlaps_or_is_too_wide(site: Site, tool: Workspace) -> None:
+    (site.project / "src").mkdir()
+    for name in ("src/a.py", "src/b.py", "c.md"):
+        (site.project / name).write_text("x")
+    site.begin(tool, "ANTIGRAVITY")
+
+    def rules(*files: str) -> list[tuple[int, str]]:
+        answer = site.call(tool, "lint_plan", {"files": list(files)})
+        assert answer["data"]["complete"], answer
+        return [(finding["index"], finding["rule"]) for finding in answer["data"]["findings"]]
+
+    assert rules("src/a.py", "c.md") == []
+    assert rules("gone/*.py", "src/new.py") == [(0, "matches-nothing"), (1, "matches-nothing")]
+    assert rules("src/*.py", "src/a.py", "src/a.*") == [(1, "overlap"), (2, "overlap")]
+    assert rules("**") == rules("*") == rules("**/*") == [(0, "too-wide")]
+    assert rules("/etc/passwd", "../x", "src/") == [(0, "invalid"), (1, "invalid"), (2, "invalid")]
+    assert site.call(tool, "lint_plan", {"files": ["src/*"]})["data"]["files_covered"] == 2
+
+
+# Copies.
+
+
+def test_a_copy_of_each_plan_lies_in_the_workspace_and_no_tool_reaches_it(site: Site, tool: Workspace) -> None:
+    plan_hash = approved(site, tool, files=["**", ".failsoft/**", "a/.FAILSOFT/**"], body="Do it.")
+    copy = site.project / ".failsoft/plans" / f"{plan_hash}.json"
+    shown = json.loads(copy.read_text())
+    assert (shown["plan_hash"], shown["body"], shown["approved"]) == (plan_hash, "Do it.", True)
+    assert "own" not in shown
+    site.begin(tool)
+    path = f".failsoft/plans/{plan_hash}.json"
+    for call in (
+        ("read_file", {"path": path}),
+        ("list_files", {"path": ".failsoft"}),
+        ("write_file", {"path": ".failsoft/plans/x.json", "content": "{}"}),
+        ("write_file", {"path": "a/.FAILSOFT/x.json", "content": "{}"}),
+        ("begin_session", {"workspace_root": str(site.project / ".failsoft"), "role": "WINDSURF"}),
+    ):
+        assert site.call(tool, *call)["error_code"] == "OUTSIDE_WORKSPACE", call
+    assert site.call(tool, "list_files")["data"]["entries"] == []
+
+
+def test_a_copy_that_somebody_changes_means_nothing(site: Site, tool: Workspace) -> None:
+    author = site.begin(tool, "ANTIGRAVITY")
+    plan_hash = submit(site, tool, author)["data"]["plan_hash"]
+    copy = site.project / ".failsoft/plans" / f"{plan_hash}.json"
+    copy.write_text(copy.read_text().replace('"approved": false', '"approved": true'))
+    site.begin(tool)
+    assert write(site, tool, "a.md", "x")["error_code"] == "PLAN_NOT_APPROVED"
+
+
+def test_a_copy_is_not_written_through_a_link_and_the_answer_says_so(site: Site, tool: Workspace) -> None:
+    (site.root / "elsewhere").mkdir()
+    (site.project / ".failsoft").symlink_to("../elsewhere")
+    answer = submit(site, tool, site.begin(tool, "ANTIGRAVITY"))
+    assert answer["success"]
+    assert len(answer["metadata"]["warnings"]) == 1
+    assert list((site.root / "elsewhere").iterdir()) == []
+
+
+# Phases and waivers.
+
+
+def test_a_write_that_names_a_phase_has_to_name_one_of_the_plan(site: Site, tool: Workspace) -> None:
+    approved(site, tool, phases=["BUILD", "TEST"], intent="Ship it.")
+    site.begin(tool)
+    other = write(site, tool, "a.md", "x", meta={CONTEXT_KEY: {"phase_id": "DEPLOY"}})
+    assert (other["error_code"], other["phase_id"]) == ("PLAN_SCOPE_VIOLATION", "DEPLOY")
+    assert write(site, tool, "a.md", "x", meta={CONTEXT_KEY: {"phase_id": "TEST"}})["success"]
+    assert write(site, tool, "b.md", "x")["success"]
+
+
+def test_a_plan_waives_a_rule_for_its_own_writes(site: Site, tool: Workspace) -> None:
+    approved(site, tool, files=["a.rs"])
+    approved(site, tool, files=["b.rs"], waive=["unwrap"])
+    site.begin(tool)
+    refused = write(site, tool, "a.rs", "fn f() {\n    g().unwrap();\n}\n")
+    assert refused["error_code"] == "RUST_POLICY_VIOLATION"
+    (finding,) = refused["details"]["findings"]
+    assert (finding["line"], finding["column"], finding["rule"], finding["policy"]) == (2, 9, "unwrap", "rust")
+    allowed = write(site, tool, "b.rs", "fn f() {\n    g().unwrap();\n}\n")
+    assert (allowed["success"], len(allowed["metadata"]["warnings"])) == (True, 1)
+    assert write(site, tool, "c.rs", "unsafe fn f() {}")["error_code"] == "PLAN_SCOPE_VIOLATION"
+
+
+def test_a_plan_that_waives_an_unknown_rule_is_refused(site: Site, tool: Workspace) -> None:
+    answer = submit(site, tool, site.begin(tool, "ANTIGRAVITY"), waive=["unwrapp"])
+    assert answer["error_code"] == "PLAN_ENFORCEMENT_FAILED"
+    assert (answer["violations"][0]["path"], answer["violations"][0]["suggestion"]) == ("waive.0", "unwrap")
+
+
+# A server that is bound to one role.
+
+
+def test_two_servers_share_plans_and_sessions_through_a_file_also_after_a_restart(site: Site, tmp_path: Path) -> None:
+    def server(role: str | None = None) -> Workspace:
+        return site.tool(state=LocalState(records=SqliteState(tmp_path / "s.sqlite")), workspace_role=role)
+
+    planner, judge = server("ANTIGRAVITY"), server("ANTIGRAVITY")
+    author = site.begin(planner, "ANTIGRAVITY")
+    plan_hash = submit(site, planner, author)["data"]["plan_hash"]
+    params = {"plan_hash": plan_hash, "session_id": site.begin(judge, "ANTIGRAVITY")}
+    assert site.call(judge, "approve_plan", params)["data"]["approved"]
+    worker = server("WINDSURF")
+    session = site.begin(worker)
+    again = server("WINDSURF")  # as after a restart: nothing is kept but the file
+    params = {"path": "a.md", "content": "x", "session_id": session}
+    assert site.call(again, "write_file", params)["success"]
+    listed = site.call(again, "list_plans", {"session_id": session})["data"]["plans"]
+    assert [(plan["plan_hash"], plan["approved"], plan["own"]) for plan in listed] == [(plan_hash, True, False)]
+    for tool in (planner, judge, worker, again):
+        asyncio.run(tool.runtime.state.close())
+
+
+def test_a_bound_process_is_the_author_whatever_its_sessions(site: Site) -> None:
+    state = LocalState()
+    planner = site.tool(workspace_role="ANTIGRAVITY", state=state)
+    first, second = site.begin(planner, "ANTIGRAVITY"), site.begin(planner, "ANTIGRAVITY")
+    plan_hash = submit(site, planner, first)["data"]["plan_hash"]
+    answer = site.call(planner, "approve_plan", {"plan_hash": plan_hash, "session_id": second})
+    assert answer["error_code"] == "UNAUTHORIZED_ACTION"
+
+
+def test_a_bound_process_offers_its_role_only(site: Site) -> None:
+    tool = site.tool(workspace_role="ANTIGRAVITY")
+    assert tool.operations["begin_session"].input_schema["properties"]["role"]["enum"] == ["ANTIGRAVITY"]
+    answer = site.call(tool, "begin_session", {"workspace_root": str(site.project), "role": "WINDSURF"})
+    assert (answer["error_code"], answer["violations"][0]["allowed"]) == ("INVALID_INPUT_VALUE", ["ANTIGRAVITY"])
+    alone = site.call(tool, "write_file", {"path": "a.md", "content": "x"})
+    assert (alone["error_code"], "next_step" in alone) == ("SESSION_NOT_INITIALIZED", False)
+
+
+def test_an_unknown_role_does_not_start(site: Site) -> None:
+    with pytest.raises(ConfigurationError, match="NOBODY"):
+        site.tool(workspace_role="NOBODY")
+    command = [sys.executable, "-m", "failsoft", "serve", "workspace", "--root", str(site.root), "--role", "NOBODY"]
+    done = subprocess.run(command, input="", capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 4
+    assert "NOBODY" in done.stderr
+
+
+def test_the_roles_and_their_powers_are_in_the_schema_and_in_the_descriptions(tool: Workspace) -> None:
+    role = tool.operations["begin_session"].input_schema["properties"]["role"]
+    assert role["enum"] == ["ANTIGRAVITY", "WINDSURF"]
+    assert "WINDSURF (may read and write)" in role["description"]
+    for name, bound in tool.operations.items():
+        power = tool.powers.get(name)
+        assert (f"a role that may {power}:" in bound.description) is (power is not None), name
+
+
+# Sessions that ended.
+
+
+def test_a_session_that_ended_is_told_from_one_that_never_was(site: Site, tool: Workspace) -> None:
+    session = site.begin(tool)
+    site.call(tool, "end_session", {"session_id": session})
+    ended = site.call(tool, "read_file", {"path": "a.md", "session_id": session})
+    never = site.call(tool, "submit_plan", {"title": "x", "files": ["*"], "session_id": "never"})
+    assert {ended["error_code"], never["error_code"]} == {"SESSION_NOT_INITIALIZED"}
+    assert "has ended" in ended["human_message"]
+    assert "There is no session" in never["human_message"]
+    assert ended["next_step"]["arguments"] == {"workspace_root": str(site.project), "role": "WINDSURF"}
+    assert never["next_step"]["arguments"]["role"] == "ANTIGRAVITY"
+    assert site.call(tool, ended["next_step"]["tool"], ended["next_step"]["arguments"])["success"]
+
+
+def test_a_session_that_expired_has_ended(site: Site) -> None:
+    now = [1_000.0]
+    tool = site.tool(state=LocalState(lambda: now[0]), workspace_session_s=60)
+    session = site.begin(tool)
+    now[0] += 61
+    answer = site.call(tool, "list_files", {"session_id": session})
+    assert (answer["error_code"], "has ended" in answer["human_message"]) == ("SESSION_NOT_INITIALIZED", True)
+
+
+def test_after_the_root_was_replaced_following_the_next_steps_leads_to_a_new_session(
+    site: Site, tool: Workspace
+) -> None:
+    site.begin(tool)
+    site.project.rename(site.root / "aside")
+    site.project.mkdir()
+    (site.project / "a.md").write_text("x")
+    wanted: tuple[str, dict[str, Any]] = ("read_file", {"path": "a.md"})
+    steps: list[str] = []
+    for _ in range(6):
+        answer = site.call(tool, *wanted)
+        if answer.get("success"):
+            break
+        step = answer["next_step"]
+        steps.append(step["tool"])
+        assert site.call(tool, step["tool"], step["arguments"])["success"], step
+    assert answer["data"]["content"] == "x"
+    assert steps == ["write_failure_report", "end_session", "begin_session"]
+    assert len(list(Path(site.project / "docs/reports").iterdir())) == 1

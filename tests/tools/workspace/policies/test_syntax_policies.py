@@ -1,0 +1,89 @@
+"""The policies that parse: what `python` and `typescript` find, where, and what they leave alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from failsoft import ConfigurationError
+from failsoft.tools.workspace.policies import Policy, load_policies, rules_of
+from failsoft.tools.workspace.policies.syntax import require_grammar
+
+pytest.importorskip("tree_sitter")
+
+PYTHON, TYPESCRIPT, RUST = load_policies(["python", "typescript", "rust"])
+FOUND = {
+    "an empty except": (PYTHON, "a.py", "try:\n    f()\nexcept E:\n    pass\n", [("empty-except", 3, 1)]),
+    "a bare except with dots": (PYTHON, "a.py", "try: f()\nexcept:\n    # x\n    ...\n", [("empty-except", 2, 1)]),
+    "eval and exec": (PYTHON, "a.py", "ä = 'é'; eval(x)\nbuiltins.exec(y)\n", [("eval", 1, 10), ("exec", 2, 10)]),
+    "eval in an except": (
+        PYTHON,
+        "a.py",
+        "try:\n  'ä'\nexcept eval('E'):\n  pass\n",
+        [("eval", 3, 8), ("empty-except", 3, 1)],
+    ),
+    "an empty catch": (
+        TYPESCRIPT,
+        "a.ts",
+        "try { f() } catch { /* x */ }\ntry { f() } catch (e) {}",
+        [("empty-catch", 1, 13), ("empty-catch", 2, 13)],
+    ),
+    "code from text": (
+        TYPESCRIPT,
+        "a.tsx",
+        "eval(a); window.eval(b);\nnew Function(c)",
+        [("eval", 1, 1), ("eval", 1, 17), ("eval", 2, 5)],
+    ),
+    "a silenced type checker": (
+        TYPESCRIPT,
+        "a.js",
+        "// @ts-nocheck\nf(); /* @ts-ignore */",
+        [("ts-ignore", 1, 1), ("ts-ignore", 2, 6)],
+    ),
+    "a panic": (RUST, "a.rs", 'fn f() { panic!("x") }', [("panic", 1, 10)]),
+    "a mutable static": (RUST, "a.rs", "pub static mut N: u8 = 0;", [("static-mut", 1, 5)]),
+}
+LEFT_ALONE = {
+    "an except that handles": (PYTHON, "a.py", "try:\n    f()\nexcept E:\n    log()\n"),
+    "a method named eval": (PYTHON, "a.py", "df.eval('x'); model.eval(); '''eval(x)'''  # eval(x)\n"),
+    "another ending": (PYTHON, "a.md", "try: f()\nexcept: pass\n"),
+    "a catch that handles": (TYPESCRIPT, "a.ts", "try { f() } catch (e) { log(e) }\nx.eval(y); 'eval(x)'"),
+    "an expected error": (TYPESCRIPT, "a.ts", "// @ts-expect-error the types are wrong\nf()"),
+    "panics in tests": (RUST, "a.rs", '#[cfg(test)]\nmod t { fn f() { panic!("x") } }\n#[should_panic]\nfn g() {}'),
+}
+
+
+@pytest.mark.parametrize(("policy", "path", "text", "expected"), FOUND.values(), ids=FOUND)
+def test_it_is_found_with_line_and_column(
+    policy: Policy, path: str, text: str, expected: list[tuple[str, int, int]]
+) -> None:
+    found = [(one.rule, one.line, one.column) for one in policy.findings(path, text)]
+    assert found == expected
+    assert {rule for rule, *_ in found} <= policy.rules  # type: ignore[attr-defined]  # the built-in ones list theirs
+
+
+@pytest.mark.parametrize(("policy", "path", "text"), LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_it_is_left_alone(policy: Policy, path: str, text: str) -> None:
+    assert list(policy.findings(path, text)) == []
+
+
+@pytest.mark.parametrize("text", ["(" * 100_000, "except:\n" * 20_000, "catch {" * 20_000, "\ud800eval(x)" * 100])
+def test_broken_source_ends_in_findings_and_not_in_an_exception(text: str) -> None:
+    assert all(one.line > 0 for one in PYTHON.findings("a.py", text))
+    assert all(one.line > 0 for one in TYPESCRIPT.findings("a.ts", text))
+
+
+def test_a_grammar_that_is_missing_says_what_to_install() -> None:
+    with pytest.raises(ConfigurationError, match="tree_sitter_cobol") as error:
+        require_grammar("tree_sitter_cobol", "cobol")
+    assert "failsoft[policies]" in str(error.value.resolution)
+
+
+def test_rules_are_known_where_every_policy_lists_them() -> None:
+    class House:
+        name = "house"
+
+        def findings(self, path: str, text: str) -> list[object]:
+            return []
+
+    assert {"unwrap", "eval", "empty-catch"} <= (rules_of([PYTHON, TYPESCRIPT, RUST]) or frozenset())
+    assert rules_of([PYTHON, House()]) is None  # type: ignore[list-item]  # a policy of somebody else

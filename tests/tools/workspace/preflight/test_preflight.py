@@ -1,0 +1,283 @@
+"""The preflight: real commands, what they come to, and that nothing of them stays behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failsoft.tools.workspace import Workspace
+from failsoft.tools.workspace.preflight.preflight import reduced
+from tests.tools.workspace.site import Site
+
+PYTHON = sys.executable
+BOUND_S = 30
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+
+
+def python(code: str) -> list[str]:
+    return [PYTHON, "-c", code]
+
+
+def ready(site: Site, *commands: list[str], **settings: Any) -> Workspace:
+    tool = site.tool(workspace_preflight=json.dumps(commands), **settings)
+    site.begin(tool)
+    return tool
+
+
+def failed(site: Site, *commands: list[str], **settings: Any) -> dict[str, Any]:
+    """Hold a failed preflight to what each has to say."""
+    answer = site.call(ready(site, *commands, **settings), "run_preflight")
+    assert (answer["error_code"], answer["tool_name"]) == ("PREFLIGHT_FAILED", "run_preflight")
+    assert answer["details"]["command"]
+    return answer
+
+
+def has_gone(pid: int) -> bool:
+    """Return whether a process is no more, once it has had the time to go."""
+    until = time.monotonic() + BOUND_S
+    while time.monotonic() < until:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state in {"Z", "X"}:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def number_in(file: Path) -> int:
+    until = time.monotonic() + BOUND_S
+    while time.monotonic() < until:
+        if file.exists() and (text := file.read_text()).endswith("\n"):
+            return int(text)
+        time.sleep(0.01)
+    raise AssertionError(file)
+
+
+def test_commands_that_pass_are_told_in_their_order(site: Site) -> None:
+    tool = ready(site, python("print('first')"), python("import sys; sys.stderr.write('second')"))
+    first, second = site.call(tool, "run_preflight")["data"]["commands"]
+    assert (first["exit_code"], first["output_end"], first["output_bytes"]) == (0, "first\n", 6)
+    assert (second["exit_code"], second["output_end"]) == (0, "second")
+    assert 0 < first["duration_s"] < BOUND_S
+
+
+def test_they_run_in_the_workspace_without_a_shell_and_with_nothing_to_read(site: Site) -> None:
+    shows = "import os, sys; print(os.getcwd(), sys.argv[1], repr(sys.stdin.read()), os.getsid(0) == os.getpid())"
+    tool = ready(site, [*python(shows), "$HOME; *"])
+    (command,) = site.call(tool, "run_preflight")["data"]["commands"]
+    assert command["output_end"] == f"{site.project} $HOME; * '' True\n"
+
+
+def test_of_the_servers_variables_they_get_few(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FAILSOFT_AUDIT_KEY", "AWS_SECRET_ACCESS_KEY", "DATABASE_URL", "LD_PRELOAD", "PYTHONPATH"):
+        monkeypatch.setenv(name, "hunter2hunter2hunter2")
+    monkeypatch.setenv("LC_TIME", "C")
+    tool = ready(site, python("import json, os; print(json.dumps(dict(os.environ)))"))
+    seen = json.loads(site.call(tool, "run_preflight")["data"]["commands"][0]["output_end"])
+    assert "hunter2hunter2hunter2" not in seen.values()
+    assert (seen["LC_TIME"], seen["NO_COLOR"]) == ("C", "1")
+    assert seen["PATH"]
+
+
+def test_programs_are_not_looked_for_where_an_agent_can_put_them() -> None:
+    assert reduced({"PATH": "/bin::.:bin:/usr/bin"})["PATH"] == "/bin:/usr/bin"
+
+
+def test_a_command_that_fails_is_told_with_the_end_of_its_output_and_ends_the_preflight(site: Site) -> None:
+    after = site.project / "after"
+    answer = failed(site, python("print('E: line 3'); raise SystemExit(7)"), ["touch", str(after)])
+    details = answer["details"]
+    assert (details["exit_code"], details["output_snippet"], answer["effect"]) == (7, "E: line 3\n", "unknown")
+    assert not after.exists()
+
+
+def test_the_output_is_not_put_on_record(site: Site) -> None:
+    failed(site, python("print('PIZZA'.lower() * 2); raise SystemExit(1)"))
+    log = (site.root / "audit-log.jsonl").read_text()
+    assert "PREFLIGHT_FAILED" in log
+    assert "pizzapizza" not in log
+
+
+def test_a_secret_in_the_output_is_not_told(site: Site) -> None:
+    token = "ghp" + "_16C7e42F292c6912E7710c838347Ae178B4a"
+    for status in (0, 1):
+        tool = ready(site, python(f"print('{token[:9]}' + '{token[9:]}'); raise SystemExit({status})"))
+        assert token not in json.dumps(site.call(tool, "run_preflight"))
+
+
+@pytest.mark.parametrize(("environment", "is_told"), [("production", False), ("development", True)])
+@pytest.mark.parametrize("status", [0, 1])
+def test_paths_outside_of_the_workspace_are_not_told_in_production(
+    site: Site, environment: str, status: int, *, is_told: bool
+) -> None:
+    inside = f"{site.project}/src/a.rs"
+    tool = ready(
+        site, python(f"print('/etc/shadow.d/x {inside}'); raise SystemExit({status})"), environment=environment
+    )
+    answer = site.call(tool, "run_preflight")
+    told = answer["data"]["commands"][0]["output_end"] if status == 0 else answer["details"]["output_snippet"]
+    assert ("/etc/shadow.d/x" in told, inside in told) == (is_told, True)
+
+
+@pytest.mark.parametrize("detail", ["minimal", "full"])
+def test_the_output_is_told_at_every_level_of_detail(site: Site, detail: str) -> None:
+    answer = failed(site, python("print('x'); raise SystemExit(1)"), detail=detail)
+    assert answer["details"]["output_snippet"] == "x\n"
+
+
+def test_a_signal_is_told_by_its_name(site: Site) -> None:
+    answer = failed(site, python("import os; os.kill(os.getpid(), 9)"))
+    assert "SIGKILL" in answer["details"]["outcome"]
+    assert "exit_code" not in answer["details"]
+
+
+def test_a_program_that_is_not_there_changes_nothing(site: Site) -> None:
+    answer = failed(site, ["no-such-program-anywhere"])
+    assert answer["effect"] == "none"
+
+
+def test_a_program_that_may_not_be_run_is_told(site: Site) -> None:
+    (site.project / "check").write_text("")
+    assert "permission denied" in failed(site, ["./check"])["details"]["outcome"]
+
+
+def test_without_commands_nothing_is_said_to_have_passed(site: Site) -> None:
+    answer = site.call(ready(site), "run_preflight")
+    assert (answer["error_code"], answer["effect"]) == ("UNSUPPORTED", "none")
+
+
+def test_it_takes_the_right_to_write(site: Site) -> None:
+    tool = site.tool(workspace_preflight='[["true"]]')
+    session = site.begin(tool, "ANTIGRAVITY")
+    assert site.call(tool, "run_preflight", {"session_id": session})["error_code"] == "UNAUTHORIZED_ACTION"
+
+
+SPAWN = """
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+with open("{file}", "w") as file:
+    file.write(f"{{child.pid}}\\n")
+{then}
+"""
+
+
+def spawning(site: Site, then: str) -> tuple[list[str], Path]:
+    file = site.root / "grandchild"
+    return python(SPAWN.format(file=file, then=then)), file
+
+
+def test_a_command_that_takes_too_long_is_ended_with_its_children(site: Site) -> None:
+    file = site.root / "grandchild"
+    command = ["sh", "-c", f"sleep 600 & echo $! > {file}; echo so far; sleep 600"]
+    answer = failed(site, command, workspace_preflight_s=3)
+    assert answer["details"]["output_snippet"] == "so far\n"
+    assert "3 seconds" in answer["details"]["outcome"]
+    assert has_gone(number_in(file))
+
+
+def test_what_a_command_leaves_running_is_ended_and_not_waited_for(site: Site) -> None:
+    """The grandchild holds the pipe open: whoever waited for its end would wait ten minutes."""
+    command, file = spawning(site, "print('done')")
+    (passed,) = site.call(ready(site, command), "run_preflight")["data"]["commands"]
+    assert (passed["exit_code"], passed["output_end"]) == (0, "done\n")
+    assert has_gone(number_in(file))
+
+
+def test_a_grandchild_that_leaves_the_group_is_not_waited_for(site: Site) -> None:
+    file = site.root / "grandchild"
+    code = (
+        "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'],"
+        f" start_new_session=True); open({str(file)!r}, 'w').write(str(p.pid) + chr(10))"
+    )
+    assert site.call(ready(site, python(code)), "run_preflight")["success"]
+    os.kill(number_in(file), signal.SIGKILL)
+
+
+def test_a_call_that_is_cancelled_leaves_nothing_running(site: Site) -> None:
+    command, file = spawning(site, "time.sleep(600)")
+    tool = ready(site, command)
+
+    async def cancel() -> None:
+        task = asyncio.ensure_future(site.called(tool, "run_preflight"))
+        grandchild = await asyncio.to_thread(number_in, file)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await asyncio.to_thread(has_gone, grandchild)
+
+    asyncio.run(cancel())
+
+
+def test_a_server_that_stops_leaves_nothing_running(site: Site) -> None:
+    command, file = spawning(site, "time.sleep(600)")
+    tool = ready(site, command)
+
+    async def stop() -> dict[str, Any]:
+        task = asyncio.ensure_future(site.called(tool, "run_preflight"))
+        grandchild = await asyncio.to_thread(number_in, file)
+        await tool.shutdown()
+        answer = await task
+        assert await asyncio.to_thread(has_gone, grandchild)
+        return answer
+
+    assert asyncio.run(stop())["error_code"] == "UNAVAILABLE"
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_of_a_long_output_the_beginning_and_the_end_are_kept(site: Site, status: int) -> None:
+    """50 MB; kept whole, they would show in the size of this process."""
+    import resource  # noqa: PLC0415 - POSIX only, as this file
+
+    code = f"""
+import sys
+for at in range(800):
+    sys.stdout.write("x" * 65535 + "\\n")
+print("the end")
+raise SystemExit({status})
+"""
+    tool = ready(site, python(code))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answer = site.call(tool, "run_preflight")
+    grown_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    told = answer["data"]["commands"][0]["output_end"] if status == 0 else answer["details"]["output_snippet"]
+    assert told.endswith("x\nthe end\n")
+    assert len(told) <= 4_000
+    assert grown_kb < 20_000
+
+
+def test_output_that_is_no_text_is_told_as_far_as_it_is(site: Site) -> None:
+    tool = ready(site, python("import sys; sys.stdout.buffer.write(b'a\\xff\\x00b')"))
+    (command,) = site.call(tool, "run_preflight")["data"]["commands"]
+    assert (command["output_bytes"], command["output_end"][0], command["output_end"][-1]) == (4, "a", "b")
+
+
+def test_each_command_is_announced(site: Site) -> None:
+    tool = ready(site, python("0"), python("1"))
+    told: list[tuple[float, float | None]] = []
+
+    async def report(done: float, total: float | None, _message: str | None) -> None:
+        told.append((done, total))
+
+    site.call(tool, "run_preflight", report_progress=report)
+    assert told == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_where_the_system_forgets_the_ends_of_children_nothing_passes(site: Site) -> None:
+    """With SIGCHLD ignored, as some supervisors start their servers, a status is lost, and reads as 0."""
+    tool = ready(site, python("raise SystemExit(1)"))
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        answer = site.call(tool, "run_preflight")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert answer["error_code"] == "PREFLIGHT_FAILED"

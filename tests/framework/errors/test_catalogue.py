@@ -19,8 +19,8 @@ from failsoft.framework.errors import (
     UnknownError,
     ValidationFailed,
 )
-from failsoft.framework.errors.catalogue import closest, entries, index_page, lookup, pages, render_page
-from failsoft.framework.errors.pages import sections, summary
+from failsoft.framework.errors.catalogue import closest, entries, lookup, pages, render_page
+from failsoft.framework.errors.pages import index_of, sections, summary
 
 ROOT = Path(__file__).parents[3]
 PAGES = ROOT / "docs/reference/errors"
@@ -112,7 +112,7 @@ def test_a_page_says_all_that_the_class_says():
         ">>> code_of(CustomerGone(number=5))",
     ):
         assert text in page
-    assert "CUSTOMER_GONE" in index_page()
+    assert "CUSTOMER_GONE" in index_of(entries())
     assert "CUSTOMER_GONE.md" not in pages()
 
 

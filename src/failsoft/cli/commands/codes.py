@@ -12,7 +12,7 @@ from failsoft.cli.known_codes import known_codes, own_codes
 from failsoft.cli.options import App, Toolsets
 from failsoft.cli.screen.terminal import open_screen
 from failsoft.framework.errors import ToolError
-from failsoft.framework.errors.catalogue import index_page
+from failsoft.framework.errors.pages import index_of
 
 __all__ = ["codes"]
 
@@ -48,14 +48,14 @@ def codes(
       failsoft codes --app library --format json
     """
     screen = open_screen()
-    # A program gets all of them; a table for people is read from the top.
-    is_whole = every or output is Format.json
+    # A program and the documentation get all of them; a table for people is read from the top.
+    is_whole = every or output is not Format.table
     found = known_codes(toolsets or (), app) if is_whole else own_codes(toolsets or (), app)
     if output is Format.json:
         screen.json([_entry(kind) for kind in found.values()])
         return
     if output is Format.markdown:
-        screen.text(index_page().rstrip("\n"))
+        screen.text(index_of(sorted(found.values(), key=lambda kind: kind.code)).rstrip("\n"))
         return
     # On a narrow terminal the meaning needs the space more than the category, which most codes resemble.
     is_narrow = screen.is_rich and screen.width < _WIDE

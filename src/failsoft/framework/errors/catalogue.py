@@ -15,7 +15,7 @@ from failsoft.framework.errors.base import is_code, registry
 from failsoft.framework.errors.pages import index_of, page_of
 from failsoft.framework.text import bounded
 
-__all__ = ["closest", "entries", "faults", "index_page", "lookup", "pages", "render_page"]
+__all__ = ["closest", "entries", "faults", "lookup", "pages", "render_page"]
 
 
 def entries() -> tuple[type[ToolError], ...]:
@@ -68,11 +68,6 @@ def render_page(code: str | type[ToolError]) -> str:
     if entry is None:
         raise KeyError(code)
     return page_of(entry)
-
-
-def index_page() -> str:
-    """Return the list of all errors, by category, as Markdown."""
-    return index_of(entries())
 
 
 def pages() -> dict[str, str]:

@@ -98,8 +98,7 @@ def apply_changes(
     for start in range(0, len(changes.changed), _BATCH):
         read = list(_read(root, changes.changed[start : start + _BATCH]))
         with connection.transaction():
-            for entry, document in read:
-                _write(connection, entry, document, classify(document))
+            _write(connection, [(entry, document, classify(document)) for entry, document in read])
     with connection.transaction():
         connection.execute("DELETE FROM builds")
         connection.execute("INSERT INTO builds VALUES (?)", (time.time_ns(),))
@@ -134,16 +133,29 @@ def _lead(document: Document) -> str:
     return "\n".join([described, *headings])[:_LEAD_CHARACTERS]
 
 
-def _write(connection: IndexConnection, entry: LibraryEntry, document: Document, kind: tuple[str, str]) -> None:
-    known = connection.execute("SELECT id, sha256 FROM documents WHERE path = ?", (entry.path,)).fetchone()
-    if known is not None and known[1] == document.sha256:  # its vectors stay valid
-        facts = (entry.changed_ns, entry.size, known[0])
-        connection.execute("UPDATE documents SET changed_ns = ?, size = ? WHERE id = ?", facts)
-        return
-    if known is not None:
-        _forget(connection, known[:1])
+def _write(connection: IndexConnection, changed: Sequence[tuple[LibraryEntry, Document, tuple[str, str]]]) -> None:
+    """Write documents that are new or changed, with their type and level.
+
+    All texts come last: SQLite writes out what FTS5 has collected in memory at each insertion into `documents`.
+    """
+    added: list[tuple[int, Document]] = []
+    for entry, document, kind in changed:
+        known = connection.execute("SELECT id, sha256 FROM documents WHERE path = ?", (entry.path,)).fetchone()
+        if known is not None and known[1] == document.sha256:  # its vectors stay valid
+            facts = (entry.changed_ns, entry.size, known[0])
+            connection.execute("UPDATE documents SET changed_ns = ?, size = ? WHERE id = ?", facts)
+            continue
+        if known is not None:
+            _forget(connection, known[:1])
+        added.append((_write_facts(connection, entry, document, kind), document))
+    for row, document in added:
+        connection.add_page(row, document.title, document.path, _lead(document), document.body)
+
+
+def _write_facts(connection: IndexConnection, entry: LibraryEntry, document: Document, kind: tuple[str, str]) -> int:
+    """Write what is known of a document besides its text; return its row."""
     place = address(entry.path)
-    row = connection.execute(
+    row: int = connection.execute(
         "INSERT INTO documents (path, folded, address, name, title, doc_type, level, changed_ns, size, sha256)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
         (
@@ -158,5 +170,5 @@ def _write(connection: IndexConnection, entry: LibraryEntry, document: Document,
             document.sha256,
         ),
     ).fetchone()[0]
-    connection.add_page(row, document.title, entry.path, _lead(document), document.body)
     connection.executemany("INSERT INTO aliases VALUES (?, ?)", [(item, row) for item in document.aliases])
+    return row

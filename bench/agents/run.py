@@ -7,7 +7,8 @@ A task is completed if its effect was made exactly once, or if the agent stopped
 differ in what the agent reads: the JSON text, the lean text, or the structured content.
 
 The sets: `wrapped` (handlers around httpx, SQLite and a program), `shipped` (docs, edit and workspace), `flux`, and
-those that were written before they were run, `held-out-wrapped`, `held-out` and `held-out-flux`.
+those that were written before they were run: `held-out-wrapped`, `held-out` and `held-out-flux`, later
+`second-bookings`, `second-shipped` and `second-flux`.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from agent import Agent
+from bookings import Bookings
 from held_out import held_out_flux_tasks, held_out_tasks, held_out_wrapped_tasks
 from readers import Advice, read_any_text, read_json_text, read_lean_text, read_structured
+from second_held_out import THIRD_FILES, second_bookings_tasks, second_flux_tasks, second_shipped_tasks
 from servers import CONTENDERS, FASTMCP, connect
 from shipped import FILES, OTHER_FILES, Shipped, shipped_contenders
 from shipped_tasks import flux_tasks, shipped_tasks
@@ -38,7 +41,22 @@ from tasks import Task, reached, tasks
 from world import World
 
 CALLS_AT_MOST = 6
-WORLD_FAULTS = frozenset({"crash", "hostile", "program", "outage", "limited", "broken", "slow"})
+WORLD_FAULTS = frozenset(
+    {
+        "crash",
+        "hostile",
+        "program",
+        "outage",
+        "limited",
+        "broken",
+        "slow",
+        "taken",
+        "rejected",
+        "denied",
+        "full",
+        "garbled",
+    }
+)
 QUICK_STEP = 18
 READERS: dict[str, Callable[[str, Any], Advice]] = {
     "failsoft, json text": read_json_text,
@@ -54,7 +72,11 @@ SETS: dict[str, Callable[[], list[Task]]] = {
     "held-out-wrapped": held_out_wrapped_tasks,
     "held-out": held_out_tasks,
     "held-out-flux": held_out_flux_tasks,
+    "second-bookings": second_bookings_tasks,
+    "second-shipped": second_shipped_tasks,
+    "second-flux": second_flux_tasks,
 }
+FOLDERS = {"held-out": OTHER_FILES, "second-shipped": THIRD_FILES}
 
 
 @dataclass(slots=True)
@@ -85,20 +107,19 @@ class Bench:
         self.flux: tuple[Any, str] | None = None
         self.make = shipped_contenders()
 
-    async def world(self, task: Task, contender: str) -> tuple[World | Shipped, Any]:
+    async def world(self, task: Task, contender: str) -> tuple[Any, Any]:
         """Return a new world, and a server for it."""
-        if self.name.endswith("wrapped"):
-            world = World(task.fault)
+        if self.name.endswith(("wrapped", "bookings")):
+            world = World(task.fault) if self.name.endswith("wrapped") else Bookings(task.fault)
             return world, CONTENDERS[contender](world)
         settings = {"text": "lean"} if "lean" in contender else {}
         if self.name.endswith("flux"):
             self.flux = await _flux_with_model(**settings)
-        files = OTHER_FILES if self.name == "held-out" else FILES
-        shipped = Shipped(files, task.fault, self.flux, **settings)
+        shipped = Shipped(FOLDERS.get(self.name, FILES), task.fault, self.flux, **settings)
         return shipped, self.make[contender](shipped)
 
 
-async def _prepared(world: World | Shipped, task: Task, call: Any) -> Task:
+async def _prepared(world: Any, task: Task, call: Any) -> Task:
     """Return the task in the names of its world, whose sessions are begun through `call` if it is our server's."""
     if not isinstance(world, Shipped):
         return task
@@ -139,7 +160,7 @@ async def attempt(task: Task, name: str, score: Score, bench: Bench) -> None:
     score.completed += is_right
     if not is_right:
         score.undone.append(task.name)
-    if isinstance(world, Shipped):
+    if not isinstance(world, World):
         world.close()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Annotated, Any, Literal
 
+from bookings import Bookings, BookingTools
 from mcp import Client
 from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
@@ -16,21 +17,10 @@ from failsoft import BaseTool, Conflict, DocumentNotFound, NotFound, Reference, 
 from failsoft.framework.services.settings import Settings
 from failsoft.server import mcp_server
 
-__all__ = ["CONTENDERS", "FASTMCP", "NAMES", "Answer", "connect"]
+__all__ = ["CONTENDERS", "FASTMCP", "Answer", "connect"]
 
 Answer = tuple[bool, str, Any]
 """Whether the call failed, the text block, and the structured content."""
-NAMES = (
-    "search_documents",
-    "get_document",
-    "write_document",
-    "place_order",
-    "find_orders",
-    "cancel_order",
-    "measure",
-    "add_customer",
-    "query",
-)
 
 
 class Line(Item):
@@ -110,23 +100,24 @@ class Shop(BaseTool):
         return self.world.query(sql)
 
 
-def _ours(**settings: Any) -> Callable[[World], Any]:
-    return lambda world: mcp_server(Shop(world, **settings))
+def _ours(**settings: Any) -> Callable[[Any], Any]:
+    tools: dict[type, Callable[..., BaseTool]] = {World: Shop, Bookings: BookingTools}
+    return lambda world: mcp_server(tools[type(world)](world, **settings))
 
 
-def _sdk(world: World) -> Any:
+def _sdk(world: Any) -> Any:
     server = MCPServer("peer")
-    for name in NAMES:
+    for name in world.names:
         server.add_tool(getattr(world, name), name=name)
     return server
 
 
-def _fastmcp(world: World) -> Any:
+def _fastmcp(world: Any) -> Any:
     from fastmcp import FastMCP  # noqa: PLC0415 - it may be missing
     from fastmcp.server.middleware.error_handling import ErrorHandlingMiddleware  # noqa: PLC0415 - the same
 
     server: Any = FastMCP("peer", middleware=[ErrorHandlingMiddleware()])
-    for name in NAMES:
+    for name in world.names:
         server.tool(getattr(world, name), name=name)
     return server
 
@@ -154,7 +145,7 @@ async def connect(server: Any, stack: AsyncExitStack, *, is_fastmcp: bool) -> Ca
 
 
 FASTMCP = "FastMCP 4 + errors"
-CONTENDERS: dict[str, Callable[[World], Any]] = {
+CONTENDERS: dict[str, Callable[[Any], Any]] = {
     "failsoft, json text": _ours(),
     "failsoft, lean text": _ours(text="lean"),
     "failsoft, structured": _ours(),

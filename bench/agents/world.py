@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import httpx
 from pydantic import BaseModel
@@ -30,6 +30,11 @@ class World:
     Args:
         fault: What goes wrong in the world at the first call that meets it.
     """
+
+    names: ClassVar = (
+        "search_documents", "get_document", "write_document", "place_order", "find_orders", "cancel_order", "measure",
+        "add_customer", "query",
+    )  # fmt: skip
 
     def __init__(self, fault: str = "") -> None:
         self.fault = fault

@@ -62,6 +62,12 @@ class Shop(BaseTool):
         return session
 
 
+    @operation(read_only=True)
+    async def open_session(self, session: Annotated[str, Reference(kind="handle")]) -> str:
+        """Open a session, which the handler looks up itself."""
+        raise NotFound("It has ended.", next_step={"tool": "open_session", "arguments": {"session": f"{session}5"}})
+
+
 CHANGE = {"old": "a", "new": "b"}
 CURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("order", {"changes": CHANGE}, {"changes": [CHANGE]}),
@@ -87,6 +93,7 @@ NOT_GUESSED: list[tuple[str, dict[str, Any]]] = [
     ("find_order", {"order_id": "A-124"}),
     ("find_order", {"customer_id": "C-1", "more": 1}),
     ("find_session", {"session": "A-124"}),
+    ("open_session", {"session": "A-124"}),
     ("search", {"search": {"query": "x", "color": "red"}}),
     ("search", {"query": 27}),
     ("search", {"query": "x", "sort_order": "up"}),

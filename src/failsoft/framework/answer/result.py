@@ -12,6 +12,7 @@ from pydantic import BaseModel, PydanticUserError, TypeAdapter
 from failsoft.framework.answer.content import split_content
 from failsoft.framework.errors import BadOutput
 from failsoft.framework.safe.json_safe import MAX_ITEMS, json_safe
+from failsoft.framework.validation.schemas import drop_generated_titles
 
 __all__ = ["Result", "with_null_for_nan"]
 
@@ -42,6 +43,8 @@ class Result:
         try:
             self._adapter = TypeAdapter(annotation)
             self.schema = with_null_for_nan(self._adapter.json_schema(mode="serialization"))
+            self.schema.pop("title", None)
+            drop_generated_titles(self.schema)
         except (PydanticUserError, TypeError):
             self._adapter = None
         if self._is_open and "array" in str([self.schema.get("type"), self.schema.get("anyOf")]):

@@ -51,13 +51,14 @@ class Reference:
 
     Args:
         lookup: `lookup(value)` or `lookup(tool, value)`, sync or async; raises a typed error if nothing is found. It
-            may return False instead, but the caller then learns less.
+            may return False instead, but the caller then learns less. None if the handler looks the value up itself;
+            only the kind is declared then.
         kind: `identifier` (accession numbers, gene and compound ids, versions, hashes): a similar one means something
             else, so it is only listed in `suggestions`. `spelled` (paths, titles, names): a single close match is used
             in the next step. `handle` (opaque ids issued by this server): never guessed.
     """
 
-    lookup: Callable[..., Any]
+    lookup: Callable[..., Any] | None = None
     kind: NameKind = "identifier"
 
     def __post_init__(self) -> None:

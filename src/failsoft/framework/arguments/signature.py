@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, Required, get_args
@@ -20,7 +20,7 @@ from failsoft.framework.errors import InvalidArgument, InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.validation.accepted import Accepted
 from failsoft.framework.validation.pydantic_faults import violations_from_pydantic
-from failsoft.framework.validation.schemas import check_input_schema
+from failsoft.framework.validation.schemas import check_input_schema, drop_generated_titles, objects_of
 from failsoft.framework.validation.trimming import TRIMMED_FROM_BYTES, trimmed
 
 __all__ = ["Fault", "Parameter", "Reference", "SignatureArguments", "read_parameters"]
@@ -115,7 +115,7 @@ class SignatureArguments:
             msg = f"{owner}: a parameter has a type that JSON cannot carry: {error}"
             raise TypeError(msg) from error
         _complete(schema, parameters)
-        objects = list(_objects(schema))
+        objects = list(objects_of(schema))
         is_open = any(nested.get("additionalProperties") for nested in objects)
         for nested in [] if is_open else objects:
             nested["additionalProperties"] = False
@@ -197,27 +197,7 @@ def _complete(schema: dict[str, Any], parameters: list[Parameter]) -> None:
         described = [part for part in own.get("anyOf", ()) if "description" in part]
         if "description" not in own and len(described) == 1:
             own["description"] = described[0].pop("description")
-    for item in _objects(schema):
-        for name, own in item["properties"].items():
-            if isinstance(own, dict) and own.get("title", "").lower().replace(" ", "_") == name.strip("_").lower():
-                own.pop("title")
-
-
-def _objects(schema: Any) -> Iterator[dict[str, Any]]:
-    """Yield every schema of an object with named properties, at any depth."""
-    if not isinstance(schema, dict):
-        return
-    if "properties" in schema:
-        yield schema
-    for keyword, below in schema.items():
-        if keyword in {"$defs", "properties", "patternProperties"}:
-            nested = list(below.values())
-        elif keyword in {"anyOf", "oneOf", "allOf", "prefixItems"}:
-            nested = below
-        else:
-            nested = [below] if keyword in {"items", "additionalProperties", "contains", "not"} else []
-        for item in nested:
-            yield from _objects(item)
+    drop_generated_titles(schema)
 
 
 def _admit_duplicates(schema: Any) -> None:

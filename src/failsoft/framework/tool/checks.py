@@ -60,10 +60,10 @@ def _references(parameter: Parameter, tool: Toolset) -> Iterator[Check]:
         for place, item in enumerate(call.arguments.get(name) or ()):
             yield f"{name}.{place}", item
 
-    for mark in parameter.references:
-        yield _reference(value, _lookup(mark.lookup, tool), mark.kind)
-    for mark in parameter.item_references:
-        yield _reference(items, _lookup(mark.lookup, tool), mark.kind)
+    for find, marks in ((value, parameter.references), (items, parameter.item_references)):
+        for mark in marks:
+            if mark.lookup is not None:
+                yield _reference(find, _lookup(mark.lookup, tool), mark.kind)
 
 
 def _lookup(lookup: Callable[..., Any], tool: Toolset) -> Callable[[Any], Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["check_input_schema", "check_tool_name", "inline_root", "references"]
+__all__ = ["check_input_schema", "check_tool_name", "drop_generated_titles", "inline_root", "objects_of", "references"]
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
@@ -50,3 +51,31 @@ def inline_root(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]
     """Return a schema without its `$defs`, and the `$defs`, to be merged into the root of a larger schema."""
     own = dict(schema)
     return own, own.pop("$defs", {})
+
+
+def drop_generated_titles(schema: dict[str, Any]) -> None:
+    """Drop the titles that only repeat the name of a property or a definition."""
+    for name, own in schema.get("$defs", {}).items():
+        if own.get("title") == name:
+            own.pop("title")
+    for item in objects_of(schema):
+        for name, own in item["properties"].items():
+            if isinstance(own, dict) and str(own.get("title", "")).lower().replace(" ", "_") == name.strip("_").lower():
+                own.pop("title")
+
+
+def objects_of(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield every schema of an object with named properties, at any depth."""
+    if not isinstance(schema, dict):
+        return
+    if "properties" in schema:
+        yield schema
+    for keyword, below in schema.items():
+        if keyword in {"$defs", "properties", "patternProperties"}:
+            nested = list(below.values())
+        elif keyword in {"anyOf", "oneOf", "allOf", "prefixItems"}:
+            nested = below
+        else:
+            nested = [below] if keyword in {"items", "additionalProperties", "contains", "not"} else []
+        for item in nested:
+            yield from objects_of(item)

@@ -28,12 +28,8 @@ __all__ = [
 ]
 
 
-async def _in_the_project(_value: object) -> None:
-    """Do nothing: the operations look a name up in the project of the call, which this check does not know."""
-
-
-_SPELLED = Reference(_in_the_project, kind="spelled")
-"""People spell these names, so a near one may be suggested."""
+_SPELLED = Reference(kind="spelled")
+"""People spell these names, so a near one may be suggested. The handlers look them up in the project of the call."""
 _PATH = Field(min_length=1, max_length=PATH_CHARACTERS_AT_MOST)
 DocPath = Annotated[
     str,
@@ -62,6 +58,7 @@ ProjectName = Annotated[
 ]
 Prefix = Annotated[
     str,
+    _SPELLED,
     Field(max_length=PATH_CHARACTERS_AT_MOST, description="Only documents whose path begins so", examples=["guide/"]),
 ]
 QueryText = Annotated[
@@ -76,6 +73,7 @@ QueryText = Annotated[
 Limit = Annotated[int, Field(ge=1, le=100, description="How many to return at most")]
 Cursor = Annotated[
     str | None,
+    Reference(kind="handle"),
     Field(max_length=4096, description="`next_cursor` of the previous answer, for the next page"),
 ]
 DocType = Annotated[

@@ -43,9 +43,14 @@ __all__ = [
 ]
 
 _ID_AT_MOST = 128
+_HANDLE = Reference(kind="handle")
+_IDENTIFIER = Reference(kind="identifier")
+_SPELLED = Reference(kind="spelled")
+"""The kinds of names that the handlers look up themselves, since models and media belong to callers."""
 
 ModelId = Annotated[
     str,
+    _HANDLE,
     Field(
         max_length=_ID_AT_MOST,
         description="Id of a model, as load_model, build_model or list_models returned it",
@@ -54,6 +59,7 @@ ModelId = Annotated[
 ]
 UsedMediaId = Annotated[
     str | None,
+    _HANDLE,
     Field(
         max_length=_ID_AT_MOST,
         description="Id of a medium, as build_media returned it, or a predefined one (minimal_aerobic); left out, "
@@ -79,10 +85,12 @@ FluxLimit = Annotated[int, Field(ge=0, le=10_000, description="Fluxes to return 
 Offset = Annotated[int, Field(ge=0, le=1_000_000, description="How many to leave out at the beginning")]
 ReactionIds = Annotated[
     list[_ReactionId] | None,
+    _IDENTIFIER,
     Field(min_length=1, max_length=10_000, description="Reactions by id", examples=[["PGK"]]),
 ]
 GeneIds = Annotated[
     list[_ReactionId] | None,
+    _IDENTIFIER,
     Field(min_length=1, max_length=10_000, description="Genes by id or name", examples=[["b2926", "pfkA"]]),
 ]
 _Bound = Annotated[float, Field(ge=-1e9, le=1e9)] | None
@@ -98,6 +106,7 @@ Bounds = Annotated[
 ]
 ShippedName = Annotated[
     str | None,
+    _SPELLED,
     Field(
         max_length=_ID_AT_MOST,
         description="A published model: textbook (95 reactions), iJO1366 (E. coli) or salmonella",
@@ -107,10 +116,12 @@ ShippedName = Annotated[
 ]
 FilePath = Annotated[
     str | None,
+    _SPELLED,
     Field(min_length=1, max_length=4_096, description="Path of a file below {root}"),
 ]
 ModelPath = Annotated[
     str | None,
+    _SPELLED,
     Field(
         min_length=1,
         max_length=4_096,
@@ -168,6 +179,7 @@ SearchLimit = Annotated[
 ]
 MediaCompounds = Annotated[
     list[str],
+    _IDENTIFIER,
     Field(
         max_length=1_000,
         description="ModelSEED or BiGG ids of the compounds in the medium",

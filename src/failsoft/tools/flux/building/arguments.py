@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from failsoft.framework.arguments.signature import Fault
+from failsoft.framework.arguments.signature import Fault, Reference
 from failsoft.tools.flux.building.sequences import SEQUENCE_AT_MOST, SEQUENCE_ID
 from failsoft.tools.flux.building.templates import TEMPLATES
 from failsoft.tools.flux.errors.building import AMINO_ACIDS, EmptyProteinSequences
@@ -48,6 +48,7 @@ ProteinSequences = Annotated[
 ]
 TemplateName = Annotated[
     str,
+    Reference(kind="spelled"),
     Field(
         description="What kind of organism it is",
         examples=["GramNegative"],
@@ -71,6 +72,7 @@ Functions = Annotated[
 ]
 MediaId = Annotated[
     str,
+    Reference(kind="handle"),
     Field(
         max_length=128,
         description="Id of a medium, as build_media returned it, or a predefined one such as minimal_aerobic",

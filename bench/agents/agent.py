@@ -18,6 +18,7 @@ _SHA = re.compile(r'"sha(?:256)?": ?"([0-9a-f]{8,64})"')
 _SHA_BEFORE = re.compile(r'"sha256_before": ?"([0-9a-f]{64})"')
 _SESSION = re.compile(r'"session_id": ?"([^"]+)"')
 _NOT_COMPARED = frozenset({"session_id", "query", "expected_hash", "expected_sha"})
+_STATEMENT = re.compile(r"syntax error|no such|incomplete input")
 _ROLE = re.compile(r"\b(WINDSURF|ANTIGRAVITY)\b")
 
 
@@ -113,7 +114,7 @@ class Agent:
         meant = self._meant[1]
         if self.tool != self._meant[0]:
             return self.arguments
-        if "sql" in meant and ("syntax error" in advice.remark or "no such" in advice.remark):
+        if "sql" in meant and _STATEMENT.search(advice.remark):
             return meant
         kept = {name: value for name, value in self.arguments.items() if name not in advice.faults}
         fixed = {**kept, **{name: value for name, value in meant.items() if name in advice.faults}}

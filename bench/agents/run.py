@@ -119,7 +119,7 @@ class Bench:
         return shipped, self.make[contender](shipped)
 
 
-async def _prepared(world: Any, task: Task, call: Any) -> Task:
+async def prepared(world: Any, task: Task, call: Any) -> Task:
     """Return the task in the names of its world, whose sessions are begun through `call` if it is our server's."""
     if not isinstance(world, Shipped):
         return task
@@ -149,7 +149,7 @@ async def attempt(task: Task, name: str, score: Score, bench: Bench) -> None:
     world, server = await bench.world(task, name)
     async with AsyncExitStack() as stack:
         call = await connect(server, stack, is_fastmcp=name == FASTMCP)
-        task = await _prepared(world, task, call if "failsoft" in name else None)
+        task = await prepared(world, task, call if "failsoft" in name else None)
         agent = Agent(task, READERS[name], str(world.folder) if isinstance(world, Shipped) else "")
         has_stopped = await _pursue(agent, call, score, task)
     score.tasks += 1

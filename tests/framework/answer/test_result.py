@@ -47,6 +47,11 @@ class Tree(BaseModel):
     below: list[Tree] = []
 
 
+class Part(TypedDict):
+    first_name: str
+    label: Annotated[str, Field(title="Shown to people")]
+
+
 class Row(TypedDict):
     name: str
     score: float
@@ -241,3 +246,12 @@ async def test_a_generator_that_breaks_is_a_failure_like_any_other() -> None:
 @pytest.mark.parametrize("annotation", [Any, object, NoReturn, Result])
 def test_a_type_that_json_cannot_describe_is_described_as_any(annotation: Any) -> None:
     assert Result(annotation).schema == {}
+
+
+def test_a_schema_has_no_title_that_repeats_a_name() -> None:
+    schema = Result(list[Part]).schema
+    part = schema["$defs"]["Part"]
+    assert "title" not in schema
+    assert "title" not in part
+    assert "title" not in part["properties"]["first_name"]
+    assert part["properties"]["label"]["title"] == "Shown to people"

@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from failsoft import (
+    ApprovalRequired,
     BaseTool,
     DocumentNotFound,
     InvalidParameter,
@@ -452,6 +453,12 @@ def test_what_a_person_must_do_is_said_with_the_error_id() -> None:
         failure = told(error)
         assert failure.retry.when == "never"
         assert failure.error_id in failure.message
+
+
+def test_an_approval_names_the_person_once() -> None:
+    failure = told(ApprovalRequired())
+    assert failure.message.count("person") == 1
+    assert failure.message.endswith(f"(error id {failure.error_id}).")
 
 
 def test_foreign_text_is_bounded_and_on_one_line() -> None:

@@ -61,7 +61,6 @@ class Shop(BaseTool):
         """Find a session."""
         return session
 
-
     @operation(read_only=True)
     async def open_session(self, session: Annotated[str, Reference(kind="handle")]) -> str:
         """Open a session, which the handler looks up itself."""

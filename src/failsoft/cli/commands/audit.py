@@ -50,7 +50,7 @@ def verify(
     else:
         counted = f"{_count(verdict.entries, 'entry', 'entries')} in {_count(len(verdict.files), 'file', 'files')}"
         end = f", the last one {verdict.last}" if verdict.last is not None else ""
-        screen.text(f"whole: {counted}{end}" if verdict.is_whole else f"broken: {verdict.broken}")
+        screen.text(f"OK: {counted}{end}" if verdict.is_whole else f"broken: {verdict.broken}")
         if not verdict.is_whole:
             screen.text(f"in order before it: {counted}{end}")
         for remark in verdict.remarks:

@@ -75,7 +75,8 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, propos
     texts = [" ".join(filter(None, [headline, near])), *shown, *hints, *fault_texts]
     if detail == "minimal":
         texts = _without_paths(texts, call)
-    message, *texts = _clean([f"{texts[0]} {rest}".rstrip(), *texts])
+    said = texts[0].removesuffix(".") if rest.startswith("(") else texts[0]
+    message, *texts = _clean([f"{said} {rest}".rstrip(), *texts])
     headline, *texts = texts
     suggestions, texts = texts[: len(shown)], texts[len(shown) :]
     hints, texts = tuple(texts[: len(hints)]), texts[len(hints) :]

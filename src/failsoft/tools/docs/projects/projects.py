@@ -216,15 +216,15 @@ class Projects:
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise ConfigurationError(issue=f'the schema file "{path}" is not JSON') from error
+            raise ConfigurationError(issue=f"the schema file {quoted(path)} is not JSON") from error
 
     def _folder(self, folder: str, path: str, key: str) -> DocumentRoot:
         real = os.path.realpath(os.path.join(self.base, folder, path))  # noqa: PTH118 - an absolute path replaces the base, and is judged below
         base = os.path.realpath(self.base)
         if real != base and not real.startswith(base.rstrip("/") + "/"):
-            raise PermissionDenied(message=f'"{path}" (`{key}`) lies outside the folder that this server serves.')
+            raise PermissionDenied(message=f"{quoted(path)} (`{key}`) lies outside the folder that this server serves.")
         if not Path(real).is_dir():
-            raise ConfigurationError(issue=f'`{key}` names "{path}", which is no folder')
+            raise ConfigurationError(issue=f"`{key}` names {quoted(path)}, which is no folder")
         return DocumentRoot(
             Path(real),
             document_bytes_at_most=self._document_bytes_at_most,
@@ -239,7 +239,9 @@ class Projects:
             with self._roots.place(spelled) as place:
                 return place.real_path, read(place, bytes_at_most=_CONFIG_BYTES_AT_MOST).data
         except OutsideRoots as fault:
-            raise PermissionDenied(message=f'"{path}" lies outside the folder that this server serves.') from fault
+            raise PermissionDenied(
+                message=f"{quoted(path)} lies outside the folder that this server serves."
+            ) from fault
         except DiskFault as fault:
             if fault.step != "find" or not parameter:
                 raise DocumentLoadError(path=path, reason=os.strerror(fault.errno).lower()) from fault

@@ -14,13 +14,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from mcp.client import Client
+
+from tests.ports import reserved_ports
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "how-to" / "adopt-an-existing-server.md"
@@ -161,32 +163,23 @@ CLIENTS: dict[str, tuple[Read, str]] = {
 }
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture(scope="module")
 def urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Urls]:
     """Yield the addresses of the servers, all of them listening."""
-    folder, running, urls = tmp_path_factory.mktemp("servers"), [], {}
-    try:
-        for number, (name, words) in enumerate(SERVERS.items()):
-            port = str(free_port())
-            command = [port if word == "PORT" else word for word in words]
-            with (folder / f"{number}.log").open("wb") as log:
-                running.append((subprocess.Popen(command, stdout=log, stderr=log), int(port), log.name))
-            urls[name] = f"http://127.0.0.1:{port}/mcp"
-        for process, port, log_name in running:
-            await_listening(process, port, Path(log_name))
-        yield urls
-    finally:
-        for process, _, _ in running:
-            process.terminate()
-        for process, _, _ in running:
-            process.wait(60)
+    folder, running = tmp_path_factory.mktemp("servers"), []
+    with ExitStack() as stack:
+        ports = stack.enter_context(reserved_ports(len(SERVERS)))
+        for port, words in zip(ports, SERVERS.values(), strict=True):
+            command = [str(port) if word == "PORT" else word for word in words]
+            log = folder / f"{port}.log"
+            with log.open("wb") as errors:
+                process = subprocess.Popen(command, stdout=errors, stderr=errors)
+            stack.callback(process.wait, 60)
+            stack.callback(process.terminate)
+            running.append((process, port, log))
+        for process, port, log in running:
+            await_listening(process, port, log)
+        yield {name: f"http://127.0.0.1:{port}/mcp" for name, port in zip(SERVERS, ports, strict=True)}
 
 
 def await_listening(process: subprocess.Popen[bytes], port: int, log: Path) -> None:

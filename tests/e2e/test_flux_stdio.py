@@ -109,5 +109,5 @@ def test_a_server_that_ends_takes_its_workers_along_and_has_written_nothing_but_
     assert server.process.stdout is not None
     server.process.stdin.close()
     assert server.process.stdout.read() == b""
-    assert server.process.wait(30) == 0
+    assert server.process.wait(60) == 0
     assert not any(map(is_running, family))

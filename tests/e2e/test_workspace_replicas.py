@@ -49,7 +49,7 @@ class Caller:
     async def _client(self) -> AsyncIterator[Client]:
         headers = {} if self.token is None else {"authorization": f"Bearer {self.token}"}
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            httpx2.AsyncClient(headers=headers, timeout=60) as http,
             Client(streamable_http_client(self.url, http_client=http)) as client,
         ):
             yield client

@@ -78,7 +78,7 @@ async def test_a_scrape_is_rendered_in_a_thread_and_calls_go_on_meanwhile() -> N
     class Slow:
         def collect(self) -> list[CounterMetricFamily]:
             loop.call_soon_threadsafe(asked.set)
-            assert counted.wait(10)
+            assert counted.wait(60)
             return []
 
         def describe(self) -> list[Any]:

@@ -378,7 +378,7 @@ def test_the_chain_stands_in_the_order_of_its_places_whatever_order_the_list_has
     class Full(BaseTool):
         @operation(
             read_only=True,
-            timeout=30,
+            timeout=60,
             recovery=[
                 Chaos(1),
                 AttemptTimeout(2),
@@ -448,7 +448,7 @@ def test_the_default_runtime_retries_within_a_budget_of_each_operation() -> None
 )
 def test_two_where_there_can_be_one_are_refused_when_the_tool_is_made(recovery: Any) -> None:
     class Twice(BaseTool):
-        @operation(read_only=True, timeout=30, recovery=recovery)
+        @operation(read_only=True, timeout=60, recovery=recovery)
         async def read(self) -> int:
             """Read."""
             return 1

@@ -17,7 +17,7 @@ import pytest
 __all__ = ["BOUND_S", "SERVING", "Served"]
 
 SERVING = Path(__file__).parent / "serving.py"
-BOUND_S = 30
+BOUND_S = 60
 """How long anything may take before a test gives up; nothing is expected to come near it."""
 
 

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from pathlib import PurePath
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import httpx2
 import mcp_types as types
@@ -21,7 +22,7 @@ from mcp.server.mcpserver import MCPServer
 from failsoft.client.faults import from_upstream
 from failsoft.client.reported import error_from_result, is_failure
 from failsoft.framework.call.budget import BUDGET_KEY, current_budget
-from failsoft.framework.errors import BadOutput, DeadlineExceeded, ToolError
+from failsoft.framework.errors import BadOutput, DeadlineExceeded, Timeout, ToolError
 from failsoft.framework.tool.base import BaseTool
 from failsoft.server.assembly import mcp_server
 
@@ -31,6 +32,7 @@ _KEY = "dev.failsoft/idempotency-key"
 _ENVELOPE = frozenset({"data", "error", "metadata", "success"})
 _WRAPPED = "x-fastmcp-wrap-result"
 _CONNECT_S = 30.0
+_PAGES_AT_MOST = 1_000
 
 
 class Client:
@@ -42,6 +44,7 @@ class Client:
         token: A bearer token for a URL.
         attempts: How often a call is sent in all, where the server advises to repeat it; 1 never repeats.
         patience_s: The longest wait before a repeat, in seconds.
+        connect_timeout_s: The limit for the start of the server and the first exchange with it, in seconds.
         mode: How the protocol's era is negotiated: `auto`, `legacy`, or a version.
 
     Raises:
@@ -56,6 +59,7 @@ class Client:
         token: str | None = None,
         attempts: int = 3,
         patience_s: float = 30.0,
+        connect_timeout_s: float = 60.0,
         mode: str = "auto",
     ) -> None:
         if attempts < 1:
@@ -65,6 +69,7 @@ class Client:
         self._token = token
         self._attempts = attempts
         self._patience_s = patience_s
+        self._connect_timeout_s = connect_timeout_s
         self._mode = mode
         self._stack = AsyncExitStack()
         self._client: SdkClient | None = None
@@ -72,14 +77,17 @@ class Client:
 
     async def __aenter__(self) -> Self:
         transport = await self._transport()
+        limit = asyncio.timeout(self._connect_timeout_s)
         try:
-            self._client = await self._stack.enter_async_context(SdkClient(transport, mode=self._mode, cache=None))
-        except BaseExceptionGroup as group:
+            async with limit:
+                self._client = await self._stack.enter_async_context(SdkClient(transport, mode=self._mode, cache=None))
+        except BaseException as error:
             await self._stack.aclose()
-            raise from_upstream(_first(group), server=self._name()) from group
-        except Exception as error:
-            await self._stack.aclose()
-            raise from_upstream(error, server=self._name()) from error
+            if limit.expired():
+                raise Timeout(message=f"The server '{self._name()}' did not answer in time.") from error
+            if isinstance(error, (Exception, BaseExceptionGroup)):
+                raise from_upstream(_first(error), server=self._name()) from error
+            raise
         return self
 
     async def __aexit__(
@@ -93,19 +101,20 @@ class Client:
 
         Raises:
             ToolError: The server cannot be asked.
+            BAD_OUTPUT: Its list has no end.
         """
         client, listed, cursor = self._connected(), [], None
-        try:
-            while True:
+        for _ in range(_PAGES_AT_MOST):
+            try:
                 page = await client.list_tools(cursor=cursor)
-                listed += page.tools
-                cursor = page.next_cursor
-                if cursor is None:
-                    break
-        except Exception as error:
-            raise from_upstream(error, server=self._name()) from error
-        self._listed = {tool.name: tool for tool in listed}
-        return listed
+            except Exception as error:
+                raise from_upstream(error, server=self._name()) from error
+            listed += page.tools
+            cursor = page.next_cursor
+            if cursor is None:
+                self._listed = {tool.name: tool for tool in listed}
+                return listed
+        raise BadOutput(message=f"The server '{self._name()}' lists tools without end.")
 
     async def call(
         self,
@@ -122,7 +131,8 @@ class Client:
             arguments: JSON values by name.
             key: An idempotency key, which makes a repeat of this very call safe.
             timeout_s: The limit of the call with all its repeats, in seconds; servers of failsoft learn it. In a
-                handler, what its own call has left of time and runs is sent where that is less.
+                handler, what its own call has left of time and runs is sent where that is less. Without one, a server
+                that never answers is waited for.
 
         Returns:
             The `data` of a failsoft answer; else the structured content, the text, or the content blocks.
@@ -198,11 +208,18 @@ class Client:
         return self._client
 
     def _name(self) -> str:
-        return self._target if isinstance(self._target, str) else type(self._target).__name__
+        """Return the server's name for messages: a host or a program, since addresses and arguments hold secrets."""
+        target = self._target
+        if _is_url(target):
+            return urlsplit(target).hostname or "server"
+        words = shlex.split(target) if isinstance(target, str) else target
+        if isinstance(words, (list, tuple)) and words and isinstance(words[0], (str, PurePath)):
+            return PurePath(words[0]).name
+        return type(target).__name__
 
     async def _transport(self) -> Any:
         target = self._target
-        if isinstance(target, str) and target.startswith(("http://", "https://")):
+        if _is_url(target):
             headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
             http = httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(None, connect=_CONNECT_S))
             await self._stack.enter_async_context(http)
@@ -220,6 +237,10 @@ class Client:
         return fastmcp if isinstance(fastmcp, Server) else mcp_server(target)
 
 
+def _is_url(target: Any) -> bool:
+    return isinstance(target, str) and target.startswith(("http://", "https://"))
+
+
 def _meta(key: str | None, until: float | None, runs_left: int) -> dict[str, Any]:
     meta: dict[str, Any] = {} if key is None else {_KEY: key}
     budget = current_budget()
@@ -229,10 +250,8 @@ def _meta(key: str | None, until: float | None, runs_left: int) -> dict[str, Any
     return {**meta, BUDGET_KEY: budget} if budget else meta
 
 
-def _first(group: BaseExceptionGroup[Any]) -> Exception:
-    """Return the first plain exception in a group, the SDK's way to report a failed connection."""
-    for member in group.exceptions:
-        found = _first(member) if isinstance(member, BaseExceptionGroup) else member
-        if isinstance(found, Exception):
-            return found
-    return ConnectionError("the connection failed")
+def _first(error: BaseException) -> Exception:
+    """Return an exception, or the first plain one in a group: the SDK's way to report a failed connection."""
+    if isinstance(error, BaseExceptionGroup):
+        return _first(error.exceptions[0])
+    return error if isinstance(error, Exception) else ConnectionError("the connection failed")

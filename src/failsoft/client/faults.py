@@ -103,10 +103,11 @@ def _strings(value: Any) -> tuple[str, ...]:
 
 def _from_fault(fault: Mapping[str, Any], server: str) -> ToolError:
     kind = fault.get("kind")
-    if kind == "too_large":
-        return ResultTooLarge(size_bytes=int(fault["size_bytes"]), limit_bytes=int(fault["limit_bytes"]))
-    if kind == "http":
-        return from_status(fault.get("status"), fault.get("headers"))
+    size, limit, status = fault.get("size_bytes"), fault.get("limit_bytes"), fault.get("status")
+    if kind == "too_large" and isinstance(size, int) and isinstance(limit, int):
+        return ResultTooLarge(size_bytes=size, limit_bytes=limit)
+    if kind == "http" and isinstance(status, int):
+        return from_status(status, fault.get("headers"))
     return BadOutput(message=f"The server '{server}' sent an answer that is not valid JSON-RPC.")
 
 

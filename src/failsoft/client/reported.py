@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, cast, get_args
 
@@ -18,6 +19,7 @@ from failsoft.framework.errors import (
 from failsoft.framework.errors.base import Effect, RetryWhen, is_code
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.normalize.libraries.http_status import from_status
+from failsoft.framework.safe.json_safe import encode
 from failsoft.framework.text import bounded
 
 __all__ = ["DRAFT_KEY", "ERROR_KEY", "envelope_in", "error_from_result", "is_failure"]
@@ -34,6 +36,7 @@ _CATEGORIES: dict[str, type[ToolError]] = {
 _DRAFT_CLASSES: dict[str, type[ToolError]] = {"transient": Unavailable, "invalid_input": InvalidArgument}
 _MESSAGE_AT_MOST = 1_000
 _LIST_AT_MOST = 50
+_DETAILS_AT_MOST = 20_000
 _ENVELOPE_AT_MOST = 1_000_000
 
 
@@ -94,9 +97,10 @@ def _rebuilt(code: str, own: Mapping[str, Any], body: Mapping[str, Any], text: s
     _advise(error, _mapping(own.get("retry") or body.get("retry")), body)
     if cls.code != code and catalogue.lookup(code) is None:
         error.code = code  # type: ignore[misc]  # a code of the server's own, which no class of this process has
-    details: dict[str, Any] = dict(_mapping(body.get("details")))
-    details |= {"error_id": own.get("error_id") or body.get("error_id")}
-    error.details = {name: value for name, value in details.items() if value is not None}
+    error.details = _details(body.get("details"))
+    error_id = own.get("error_id") or body.get("error_id")
+    if isinstance(error_id, str):
+        error.details["error_id"] = bounded(error_id)
     return error
 
 
@@ -107,14 +111,12 @@ def _advise(error: ToolError, retry: Mapping[str, Any], body: Mapping[str, Any])
         when = error.retry if body["retryable"] == error.recoverable else "after_fix" if body["retryable"] else "never"
     if when in get_args(RetryWhen) and when != error.retry:
         error.retry = cast("RetryWhen", when)  # type: ignore[misc]  # of this failure, not of its class
-    after = retry.get("after_seconds")
-    if isinstance(after, (int, float)) and not isinstance(after, bool):
-        error.retry_after_seconds = float(after)
+    error.retry_after_seconds = _seconds(retry.get("after_seconds"))
 
 
 def _foreign(tree: Mapping[str, Any], body: Mapping[str, Any], text: str) -> ToolError:
     status = next((body.get(name) for name in ("status", "statusCode", "status_code") if body.get(name)), None)
-    message = bounded(_message(body, text) or "no reason given")
+    message = bounded(_message(body, text))
     if isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600:  # noqa: PLR2004 - 4xx and 5xx
         error = from_status(status)
         if status < 500:  # noqa: PLR2004 - a 5xx body is no explanation for a caller
@@ -122,8 +124,8 @@ def _foreign(tree: Mapping[str, Any], body: Mapping[str, Any], text: str) -> Too
     else:
         error = ReportedFailure(report=message)
     wait = next((tree.get(n) or body.get(n) for n in ("retry_after", "retryAfter") if tree.get(n) or body.get(n)), None)
-    if isinstance(wait, (int, float)) and not isinstance(wait, bool) and wait >= 0:
-        error.retry_after_seconds = float(wait)
+    if (wait_s := _seconds(wait)) is not None:
+        error.retry_after_seconds = wait_s
     return error
 
 
@@ -142,10 +144,12 @@ def _with_draft(error: ToolError, draft: Mapping[str, Any]) -> ToolError:
         waits = draft["retryable"] and (draft.get("retryNotBefore") is not None or error.retry == "after_delay")
         error.retry = "never" if not draft["retryable"] else "after_delay" if waits else "after_fix"  # type: ignore[misc]  # its own
     not_before = draft.get("retryNotBefore")
-    if isinstance(not_before, (str, int, float)):
+    if isinstance(not_before, str):
+        error.retry_after_seconds = _until(not_before)
+    elif (moment := _seconds(not_before)) is not None:
         from failsoft.framework.normalize.libraries.retry_after import parse_wait  # noqa: PLC0415 - rarely sent
 
-        error.retry_after_seconds = _until(not_before) if isinstance(not_before, str) else parse_wait(not_before)
+        error.retry_after_seconds = parse_wait(moment)
     if draft.get("correlationId"):
         error.details["error_id"] = bounded(str(draft["correlationId"]))
     return error
@@ -156,10 +160,21 @@ def _until(moment: str) -> float | None:
     from datetime import UTC, datetime  # noqa: PLC0415 - as above
 
     try:
-        then = datetime.fromisoformat(moment)
-    except ValueError:
+        then = datetime.fromisoformat(moment).astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (then.astimezone(UTC) - datetime.now(UTC)).total_seconds())
+    return max(0.0, (then - datetime.now(UTC)).total_seconds())
+
+
+def _seconds(value: Any) -> float | None:
+    """Return a wait in seconds, or None if the value is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        seconds = float(value)
+    except OverflowError:
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _message(body: Mapping[str, Any], text: str) -> str:
@@ -167,7 +182,13 @@ def _message(body: Mapping[str, Any], text: str) -> str:
         value = body.get(name)
         if isinstance(value, str) and value.strip():
             return bounded(value.strip(), _MESSAGE_AT_MOST)
-    return bounded(text.strip(), _MESSAGE_AT_MOST)
+    return bounded(text.strip(), _MESSAGE_AT_MOST) or "The server gave no reason."
+
+
+def _details(value: Any) -> dict[str, Any]:
+    """Return the details of a failure as JSON; more than anybody would read is left out."""
+    tree, text = encode(_mapping(value))
+    return {name: item for name, item in tree.items() if item is not None} if len(text) <= _DETAILS_AT_MOST else {}
 
 
 def _text_of(result: Any) -> str:
@@ -203,6 +224,12 @@ def _effect(value: Any) -> Effect | None:
     return cast("Effect", value) if value in get_args(Effect) else None
 
 
+def _small(value: Any) -> Any:
+    """Return a value as JSON, or None if it is longer than a message may be."""
+    tree, text = encode(value)
+    return tree if len(text) <= _MESSAGE_AT_MOST else None
+
+
 def _violations(value: Any) -> tuple[Violation, ...]:
     listed = value if isinstance(value, (list, tuple)) else ()
     return tuple(_violation(item) for item in listed[:_LIST_AT_MOST] if isinstance(item, Mapping))
@@ -216,8 +243,8 @@ def _violation(item: Mapping[str, Any]) -> Violation:
         reason=cast("Reason", reason) if reason in get_args(Reason) else "value",
         message=bounded(str(item.get("message", ""))),
         expected=bounded(str(item.get("expected", ""))),
-        allowed=tuple(allowed[:_LIST_AT_MOST]) if isinstance(allowed, list) else (),
-        suggestion=item.get("suggestion"),
-        line=line if isinstance(line, int) else None,
+        allowed=tuple(_small(one) for one in allowed[:_LIST_AT_MOST]) if isinstance(allowed, list) else (),
+        suggestion=_small(item.get("suggestion")),
+        line=line if isinstance(line, int) and line >= 1 else None,
         at=bounded(str(item.get("at", ""))),
     )

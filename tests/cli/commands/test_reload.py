@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
 import os
+import re
 import signal
+import socket
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import anyio.lowlevel
+import anyio.to_thread
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
+from failsoft.cli.targets.reloading import fixed_port
 from tests.cli.serving import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -49,7 +57,7 @@ async def test_a_change_reaches_http_clients_at_the_same_address(folder: Path) -
         _change(folder, "BOOKS = (", "BOOKS = {")
         await _becomes(7, lambda: _copies(url))
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=60) == 0
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
@@ -64,3 +72,51 @@ async def test_a_stdio_client_keeps_its_connection(folder: Path, mode: str) -> N
         assert await copies() == 2
         _change(folder, '"Dune": 2', '"Dune": 7')
         await _becomes(7, copies)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps a port for a server that is not there")
+@pytest.mark.parametrize("words", [("--port", "0"), ("--port=0",)])
+async def test_the_port_of_a_server_that_restarts_is_not_given_to_others(words: tuple[str, ...]) -> None:
+    with fixed_port(["serve", *words]) as arguments, socket.socket() as other, socket.socket() as server:
+        port = int(re.split("[ =]", " ".join(arguments))[-1])
+        with pytest.raises(OSError, match="in use"):
+            other.bind(("127.0.0.1", port))
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.bind(("127.0.0.1", port))
+        server.listen()
+
+
+async def test_a_handshake_that_was_refused_is_not_repeated(folder: Path) -> None:
+    """A client that gave up waiting for its first answer tries the handshake of the older protocol."""
+    envelope = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    old = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    arguments = [sys.executable, "-m", "failsoft", "serve", "--app", "library:Library", "--reload"]
+    with subprocess.Popen(  # noqa: ASYNC220 - nothing else runs in this loop
+        arguments, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+
+        def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
+            number = next(numbers)
+            request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+            answers = map(json.loads, iter(process.stdout.readline, b""))
+            return next(answer for answer in answers if answer.get("id") == number)
+
+        async def copies() -> object:
+            called = {"name": "get_book", "arguments": {"title": "Dune"}, "_meta": envelope}
+            answer = await anyio.to_thread.run_sync(ask, "tools/call", called)
+            return answer["result"]["structuredContent"]["data"]
+
+        numbers = itertools.count(1)
+        assert "result" in ask("server/discover", {"_meta": envelope})
+        assert "error" in ask("initialize", old)
+        assert await copies() == 2
+        _change(folder, '"Dune": 2', '"Dune": 7')
+        await _becomes(7, copies)
+        process.stdin.close()
+        assert process.wait(60) == 0

@@ -45,7 +45,7 @@ async def test_it_answers_over_http_and_ends_well_when_it_is_told_to(folder: Pat
             counted = (await http.get(f"{url}/metrics")).text
         assert 'code="BOOK_NOT_FOUND"' in counted
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == ExitCode.OK
+        assert process.wait(timeout=60) == ExitCode.OK
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ async def test_several_workers_serve_the_same_tools(folder: Path) -> None:
             answer = await _ask(Client(f"{url}/mcp"), "get_documentation", {"path": "intro.mdx"})
             assert answer["success"] is True
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) == ExitCode.OK
+        assert process.wait(timeout=60) == ExitCode.OK
 
 
 @pytest.mark.parametrize(

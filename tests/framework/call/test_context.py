@@ -83,6 +83,12 @@ async def test_warnings_are_told_once_each_and_bounded(looking: Looking) -> None
     assert len(warnings) == 50
 
 
+async def test_warnings_are_told_without_secrets(looking: Looking) -> None:
+    response = await looking.warn(texts=["password=hunter2hunter2 is old", "x" * 990 + " token=hunter2hunter2"])
+    assert "hunter2" not in str(response.to_dict())
+    assert response.metadata.warnings[0] == "password=<redacted> is old"
+
+
 async def test_a_failure_keeps_its_warnings(looking: Looking) -> None:
     async def fail() -> None:
         raise NotFound(message="There is no such thing.")

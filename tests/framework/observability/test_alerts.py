@@ -63,7 +63,7 @@ class Collector:
 
     def send(self, failure: Failure, *, suppressed: int) -> None:
         self.reached.release()
-        assert self.gate.wait(10)
+        assert self.gate.wait(60)
         if self.fail:
             raise RuntimeError
         self.sent.append((failure.code, suppressed))
@@ -165,7 +165,7 @@ def test_a_full_queue_drops_and_a_call_never_waits() -> None:
     sink.gate.clear()
     dispatcher = AlertDispatcher([sink], capacity=2, clock=Clock())
     dispatcher.dispatch(of("C0"))
-    assert sink.reached.acquire(timeout=10)
+    assert sink.reached.acquire(timeout=60)
     for number in range(1, 6):
         dispatcher.dispatch(of(f"C{number}"))
     assert dispatcher.dropped == 3
@@ -179,7 +179,7 @@ def test_what_was_dropped_stands_in_the_log(log: io.StringIO) -> None:
     sink.gate.clear()
     dispatcher = AlertDispatcher([sink], capacity=1, clock=Clock())
     dispatcher.dispatch(of("C0"))
-    assert sink.reached.acquire(timeout=10)
+    assert sink.reached.acquire(timeout=60)
     for number in range(1, 4):
         dispatcher.dispatch(of(f"C{number}"))
     sink.gate.set()
@@ -192,7 +192,7 @@ def test_an_alert_that_was_not_delivered_does_not_hold_back_the_next(log: io.Str
     sink.fail = True
     dispatcher = AlertDispatcher([sink, other], clock=Clock())
     dispatcher.dispatch(FAILURE)
-    assert other.reached.acquire(timeout=10)
+    assert other.reached.acquire(timeout=60)
     dispatcher.dispatch(FAILURE)
     assert dispatcher.close(10)
     assert [line["error"] for line in lines(log)] == ["RuntimeError", "RuntimeError"]

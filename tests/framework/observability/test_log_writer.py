@@ -18,7 +18,7 @@ import pytest
 
 from failsoft.framework.observability.log_writer import LogWriter, at_once, may_wait
 
-BOUND_S = 30
+BOUND_S = 60
 KEPT_BYTES = 10_000
 LINES = [b"line %06d %s\n" % (number, b"x" * 200) for number in range(4_000)]
 

@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -287,6 +288,22 @@ def test_text_for_people_is_one_line_without_control_characters() -> None:
     (line,) = stream.getvalue().splitlines()
     assert "code=DOC_NOT_FOUND" in line
     assert "\x1b" not in line
+
+
+FORGED = "2026-01-01T00:00:00.000Z CRITICAL forged"
+
+
+def test_text_of_a_caller_can_forge_neither_a_line_nor_a_fact() -> None:
+    stream = io.StringIO()
+    configure_logging("DEBUG", json_lines=False, stream=stream)
+    text = f'a\n{FORGED}\r\x1b[2J\x9b2J\u2028{FORGED}" code=FORGED level="'
+    answer("find", {"path": text})
+    logger.bind(**{f"a\n{FORGED}\x1b": text}).opt(exception=ValueError(text)).error(text)
+    written = stream.getvalue()
+    assert not [line for line in written.split("\n") if line.startswith(FORGED)]
+    assert {character for character in written if not character.isprintable()} == {"\n"}
+    facts = re.sub(r'"(?:[^"\\]|\\.)*"', "", "\n".join(re.findall(r"  (?:tool=|\").*", written)))
+    assert "FORGED" not in facts
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8", "latin-1"])

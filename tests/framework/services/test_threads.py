@@ -21,7 +21,7 @@ from tests.framework.recording import Recording, quiet_runtime
 pytestmark = pytest.mark.anyio
 
 tenant: contextvars.ContextVar[str] = contextvars.ContextVar("tenant", default="nobody")
-BOUND_S = 30
+BOUND_S = 60
 """How long a test waits for a thread at most."""
 
 

@@ -14,7 +14,7 @@ from failsoft import BaseTool, CallContext, NotFound, Reference, operation
 from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio
-BOUND_S = 30
+BOUND_S = 60
 
 
 def place() -> str:

@@ -15,7 +15,7 @@ import pytest
 
 __all__ = ["RedisServer"]
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 class RedisServer:

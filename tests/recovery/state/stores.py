@@ -50,7 +50,7 @@ def opened(kind: str, folder: Path, request: Any) -> Iterator[Open]:
         yield lambda: SqliteState(folder / "state.sqlite")
     else:
         server: RedisServer = request.getfixturevalue("redis_server")
-        yield lambda: RedisState(server.url, limit_s=30.0)
+        yield lambda: RedisState(server.url, limit_s=60.0)
 
 
 def records_in(backend: RecordBackend, *, scope: str = "shop/shop/0/", quota: Quota | None = None) -> Records:

@@ -30,7 +30,7 @@ def test_a_bad_value_degrades_that_value_and_not_the_store(redis_server: RedisSe
     client = redis.Redis.from_url(redis_server.url)
 
     async def main() -> None:
-        state = open_state(redis_server.url, Events(), limit_s=30.0)
+        state = open_state(redis_server.url, Events(), limit_s=60.0)
         assert isinstance(state, ResilientState)
         try:
             await state.put("good", {"a": 1}, 60)

@@ -27,7 +27,7 @@ from tests.thorough import THOROUGH
 
 pytestmark = pytest.mark.redis
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 BUDGET = (0, 0.0, 10.0, 20.0, 300.0)
 
 
@@ -95,7 +95,7 @@ def test_a_circuit_opened_in_one_replica_is_open_in_the_other_at_its_next_call(r
             other.work = one.work = once_all_others_are_refused
             await asyncio.sleep(1.1)
             everybody = [code_of(tool) for tool in (one, other) for _ in range(100)]
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE_S):
                 assert await codes(everybody) == ["CIRCUIT_OPEN"] * 199 + ["ok"]
             other.work = one.work = lambda: asyncio.sleep(0, "well")
             assert [await one.code(), await other.code()] == ["ok", "ok"]
@@ -166,7 +166,9 @@ def test_replicas_spend_one_retry_budget(redis_server: RedisServer) -> None:
 
 def test_keys_have_their_prefix_and_a_time_to_live_and_services_do_not_meet(redis_server: RedisServer) -> None:
     async def main() -> None:
-        stores = [open_state(redis_server.url, Events(), prefix=prefix) for prefix in ("shop", "bank")]
+        stores = [
+            open_state(redis_server.url, Events(), prefix=prefix, limit_s=PATIENCE_S) for prefix in ("shop", "bank")
+        ]
         await stores[0].put("key:1", {"a": 1}, 60)
         await stores[0].change(WITHDRAW, "budget:x", *BUDGET)
         assert await stores[1].get("key:1") is None
@@ -185,7 +187,7 @@ def test_keys_have_their_prefix_and_a_time_to_live_and_services_do_not_meet(redi
 @pytest.mark.parametrize("kind", ["local", "shared"])
 def test_values_are_kept_once_until_their_time_is_over(kind: str, redis_server: RedisServer) -> None:
     async def main() -> None:
-        store = open_state(redis_server.url if kind == "shared" else None, Events())
+        store = open_state(redis_server.url if kind == "shared" else None, Events(), limit_s=PATIENCE_S)
         assert await store.get("key:x") is None
         assert await store.put("key:x", {"n": [1, "two", None]}, 60, only_if_absent=True)
         assert not await store.put("key:x", "other", 60, only_if_absent=True)
@@ -335,7 +337,7 @@ def test_no_call_is_lost_while_the_server_is_killed_under_load(redis_server: Red
 
 
 def test_one_store_serves_one_event_loop_after_another(redis_server: RedisServer) -> None:
-    store = open_state(redis_server.url, Events())
+    store = open_state(redis_server.url, Events(), limit_s=PATIENCE_S)
 
     async def use(store: StateStore) -> Any:
         try:
@@ -360,7 +362,7 @@ def fail():
 
 async def main():
     events = Events()
-    runtime = fresh_runtime(events=events, state=open_state(sys.argv[1], events, limit_s=30))
+    runtime = fresh_runtime(events=events, state=open_state(sys.argv[1], events, limit_s=60))
     guarded = protected(CircuitBreaker("api", min_calls=3, open_s=600), runtime=runtime)
     limited = protected(RateLimit("1000/hour", dependency="api"), runtime=runtime)
     print("ready", flush=True)
@@ -454,8 +456,8 @@ def test_a_password_is_never_logged_nor_announced() -> None:
         events = Events()
         seen: list[Any] = []
         events.subscribe(seen.append)
-        right = open_state(f"unix://:correct-horse@{server.socket}", events)
-        wrong = open_state(f"unix://:battery-staple@{server.socket}", events)
+        right = open_state(f"unix://:correct-horse@{server.socket}", events, limit_s=PATIENCE_S)
+        wrong = open_state(f"unix://:battery-staple@{server.socket}", events, limit_s=PATIENCE_S)
         try:
             assert await right.change(WITHDRAW, "budget:x", *BUDGET) == [1, 9.0]
             assert await wrong.change(WITHDRAW, "budget:x", *BUDGET) == [1, 9.0]

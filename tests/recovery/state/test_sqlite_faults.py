@@ -6,6 +6,7 @@ import asyncio
 import os
 import sqlite3
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from failsoft.framework.services.events import Events
 from failsoft.framework.services.state import LocalState, StateStore
 from failsoft.recovery.state import open_state
 from failsoft.recovery.state.sqlite import SqliteState
+from failsoft.recovery.state.sqlite_file import SqliteFile
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a file system")
 FULL_BYTES = 1_048_576
@@ -192,6 +194,27 @@ def test_a_locked_file_delays_no_end(tmp_path: Path) -> None:
         holder.close()
         assert (await paid(tool, "b"), tool.taken) == ("ok", ["a", "b"])
         await store.records(tool).backend.close()
+
+    asyncio.run(main())
+
+
+def test_a_file_that_is_used_again_while_it_is_being_closed_is_closed_and_used(tmp_path: Path) -> None:
+    async def main() -> None:
+        file = SqliteFile(tmp_path / "s.sqlite")
+        for _ in range(50):
+            started, gate = threading.Event(), threading.Event()
+            first = asyncio.create_task(file.run(lambda _, s=started, g=gate: [s.set(), g.wait(60)]))
+            await asyncio.to_thread(started.wait, 60)
+            closing = asyncio.create_task(file.close())
+            await asyncio.sleep(0)
+            again = asyncio.create_task(file.run(lambda connection: connection.execute("SELECT 1").fetchone()))
+            await asyncio.sleep(0)
+            gate.set()
+            async with asyncio.timeout(60):
+                await first
+                await closing
+                assert await again == (1,)
+        await file.close()
 
     asyncio.run(main())
 

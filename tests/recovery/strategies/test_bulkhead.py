@@ -234,7 +234,7 @@ def test_a_place_is_held_until_a_thread_has_really_ended() -> None:
             """Wait in a thread."""
             self.at_once += 1
             self.most = max(self.most, self.at_once)
-            go.wait(30)
+            go.wait(60)
             self.at_once -= 1
 
     async def main() -> None:
@@ -246,7 +246,7 @@ def test_a_place_is_held_until_a_thread_has_really_ended() -> None:
         assert seen == ["DEADLINE_EXCEEDED"] * 2 + ["OVERLOADED"] * 4
         assert tool.most == 2
         go.set()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while (await tool.work()).error is not None:  # noqa: ASYNC110 - nobody announces it
                 await asyncio.sleep(0.005)
 

@@ -19,7 +19,7 @@ from tests.tools.chosen import chosen
 
 __all__ = ["AEROBIC", "Lab", "children", "until"]
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 AEROBIC = ["cpd00027", "cpd00007", "cpd00001", "cpd00009", "cpd00013", "cpd00067"]
 """Glucose, oxygen, water, phosphate, ammonium, protons: all that the textbook model needs."""
 

@@ -35,7 +35,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(question)
-        self.server.gate.wait(30)
+        self.server.gate.wait(60)
         body = self.server.body
         if body is None:
             features = [{"id": name, "function": told} for name, told in self.server.functions.items()]

@@ -57,6 +57,7 @@ class _Relay:
         self._turn = threading.Condition(threading.RLock())
         self._pending: set[Any] = set()
         self._handshake: list[bytes] = []
+        self._greeted: Any = None
         self._repeated: Any = None
 
     def start(self) -> None:
@@ -76,6 +77,7 @@ class _Relay:
         with self._turn:
             if message.get("method") in {"initialize", "notifications/initialized"}:
                 self._handshake.append(line)
+                self._greeted = message.get("id", self._greeted)
             if "id" in message and "method" in message:
                 self._pending.add(json.dumps(message["id"]))
             self._write(line)
@@ -109,6 +111,8 @@ class _Relay:
             if "method" not in message and message.get("id") is not None and message["id"] == self._repeated:
                 self._repeated = None
                 continue
+            if "error" in message and message.get("id") is not None and message["id"] == self._greeted:
+                self._handshake.clear()  # refused: the client speaks the protocol that has none
             self._tell(line)
             if "method" not in message:
                 self._answered(json.dumps(message.get("id")))

@@ -6,7 +6,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from failsoft.cli.exits import ExitCode
 from failsoft.framework.errors import ConfigurationError
 from failsoft.server.lifecycle.signals import signals_handled
 
-__all__ = ["FileWatcher", "end_process", "serve_and_reload", "with_fixed_port"]
+__all__ = ["FileWatcher", "end_process", "fixed_port", "serve_and_reload"]
 
 _ENDS_WITHIN_S = 15.0
 
@@ -62,9 +63,9 @@ def serve_and_reload(arguments: Sequence[str], folder: Path) -> int:
         CONFIG_ERROR: The extra `reload` is not installed.
     """
     changes = FileWatcher(folder)
-    command = [sys.executable, "-m", "failsoft", *with_fixed_port(arguments)]
     ended = threading.Event()
-    with signals_handled(lambda *_: ended.set()):
+    with fixed_port(arguments) as fixed, signals_handled(lambda *_: ended.set()):
+        command = [sys.executable, "-m", "failsoft", *fixed]
         while True:
             over = threading.Event()
             server = subprocess.Popen(command)  # noqa: S603 - our own program
@@ -80,15 +81,23 @@ def serve_and_reload(arguments: Sequence[str], folder: Path) -> int:
             end_process(server)
 
 
-def with_fixed_port(arguments: Sequence[str]) -> list[str]:
-    """Replace `--port 0` by a free port, so that the address stays the same across restarts."""
+@contextmanager
+def fixed_port(arguments: Sequence[str]) -> Iterator[list[str]]:
+    """Replace `--port 0` by a free port, so that the address stays the same across restarts.
+
+    On Linux a bound socket that does not listen reserves the port between two servers, which may nevertheless listen
+    on it, as both sides set SO_REUSEADDR; other systems would refuse that.
+    """
     found = list(arguments)
-    for index, word in enumerate(found):
-        if word == "--port=0":
-            found[index] = f"--port={_free_port()}"
-        elif word == "0" and index and found[index - 1] == "--port":
-            found[index] = str(_free_port())
-    return found
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        for index, word in enumerate(found):
+            if word == "--port=0" or (word == "0" and index and found[index - 1] == "--port"):
+                found[index] = f"{word[:-1]}{held.getsockname()[1]}"
+        if sys.platform != "linux":
+            held.close()
+        yield found
 
 
 def end_process(process: subprocess.Popen[bytes]) -> int:
@@ -107,9 +116,3 @@ def _wait_for(server: subprocess.Popen[bytes], over: threading.Event, ended: thr
     while server.poll() is None and not ended.wait(0.1):
         pass
     over.set()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

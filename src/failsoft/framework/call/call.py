@@ -25,6 +25,7 @@ from failsoft.framework.call.scope import META_KEY, NO_SCOPE, CallScope, FailedR
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import DeadlineExceeded, Effect, ToolError, ToolSystemError
 from failsoft.framework.normalize import normalize
+from failsoft.framework.safe.redaction import redact_text
 from failsoft.framework.text import bounded
 
 __all__ = ["LOCAL_PRINCIPAL", "META_KEY", "NO_SCOPE", "Call", "CallScope", "FailedReference", "ProgressReporter"]
@@ -253,7 +254,7 @@ class Call(CallContext):
     def warn(self, message: str) -> None:
         if self.warnings is None:
             self.warnings = []
-        text = bounded(str(message), _WARNING_LENGTH)
+        text = bounded(redact_text(str(message)[: 4 * _WARNING_LENGTH]), _WARNING_LENGTH)
         if text not in self.warnings and len(self.warnings) < _WARNINGS_AT_MOST:
             self.warnings.append(text)
 

@@ -15,6 +15,7 @@ from types import FrameType, TracebackType
 from typing import Any, Literal, TypeAlias
 
 from failsoft.framework.safe.redaction import redact_text
+from failsoft.framework.text import printable
 
 __all__ = ["author_line", "calling_line", "original", "shown_links", "stack_of"]
 
@@ -31,7 +32,7 @@ _STACK_AT_MOST = 20_000
 
 
 def stack_of(error: BaseException) -> str:
-    """Return the traceback of an exception and its causes, redacted, 20,000 characters at most.
+    """Return the traceback of an exception and its causes, redacted and printable, 20,000 characters at most.
 
     A typed error that failsoft made of an exception is left out: the exception itself says more. The number of frames
     is limited, because formatting the thousand frames of a `RecursionError` would take the event loop's time.
@@ -39,7 +40,8 @@ def stack_of(error: BaseException) -> str:
     shown = original(error)
     summary = traceback.TracebackException(type(shown), shown, shown.__traceback__, limit=0, compact=True)
     _fold(summary, shown)
-    return redact_text("".join(summary.format())[-_STACK_AT_MOST:])
+    text = redact_text("".join(summary.format())[-_STACK_AT_MOST:])
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def author_line(error: BaseException) -> str:

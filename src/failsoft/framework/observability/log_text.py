@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from textwrap import indent
 from typing import Any
 
 from failsoft.framework.text import printable
@@ -12,6 +14,7 @@ __all__ = ["text_renderer"]
 
 _NOT_REPEATED = frozenset(("timestamp", "level", "service", "environment", "logger", "message", "event", "stack_trace"))
 _COLORS = {"DEBUG": "36", "INFO": "32", "SUCCESS": "32", "WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}
+_WORD = re.compile(r"[^\s\"={}\[\]]+")
 _DIM, _BOLD = "2", "1"
 
 
@@ -40,13 +43,16 @@ def _in(code: str, text: str) -> str:
 
 
 def _facts(line: Mapping[str, Any]) -> str:
-    return " ".join(f"{name}={_fact(value)}" for name, value in line.items() if name not in _NOT_REPEATED)
+    return " ".join(f"{_fact(name)}={_fact(value)}" for name, value in line.items() if name not in _NOT_REPEATED)
 
 
 def _fact(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return printable(text if " " not in text or not isinstance(value, str) else f'"{text}"')
+    """Return a name or value as a word if it is one, otherwise as JSON, so that it cannot look like another fact."""
+    is_word = isinstance(value, str) and _WORD.fullmatch(value) is not None
+    return printable(value if is_word else json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
 def _stack(line: Mapping[str, Any]) -> str:
-    return f"\n{line['stack_trace'].rstrip()}" if "stack_trace" in line else ""
+    """Return the stack below the line, indented: the text of an exception may look like a line of the log."""
+    stack = line.get("stack_trace")
+    return f"\n{indent(stack.rstrip(), '  ')}" if isinstance(stack, str) else ""

@@ -82,6 +82,7 @@ class SqliteFile:
         self._jobs: queue.SimpleQueue[_SqliteJob | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._ending: threading.Thread | None = None
         self._connection: sqlite3.Connection | None = None
         self._identity = (0, 0)
         self._swept_at = 0.0
@@ -96,7 +97,9 @@ class SqliteFile:
         job = _SqliteJob(work, writes, time.monotonic() + self._patience_s, Future())
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="failsoft-state", daemon=True)
+                self._jobs = queue.SimpleQueue()
+                given = (self._jobs, self._ending)
+                self._thread = threading.Thread(target=self._serve, args=given, name="failsoft-state", daemon=True)
                 self._thread.start()
             self._jobs.put(job)
         # Cancelling the caller must not undo what the thread may be doing, so the thread's future is shielded.
@@ -108,17 +111,20 @@ class SqliteFile:
             thread, self._thread = self._thread, None
             if thread is None:
                 return
+            self._ending = thread
             self._jobs.put(None)
         await asyncio.to_thread(thread.join)
 
-    def _serve(self) -> None:
-        """Run jobs until `None` is received. A close and a later start share the queue, which keeps their order."""
+    def _serve(self, queued: queue.SimpleQueue[_SqliteJob | None], ending: threading.Thread | None) -> None:
+        """Run jobs until `None` is received, once the thread before this one has ended: they share the connection."""
+        if ending is not None:
+            ending.join()
         is_over = False
         while not is_over:
-            batch = [self._jobs.get()]
+            batch = [queued.get()]
             with suppress(queue.Empty):
                 while len(batch) < _BATCH and batch[-1] is not None:
-                    batch.append(self._jobs.get_nowait())
+                    batch.append(queued.get_nowait())
             is_over = batch[-1] is None
             jobs = [job for job in batch if job is not None and job.done.set_running_or_notify_cancel()]
             if jobs:

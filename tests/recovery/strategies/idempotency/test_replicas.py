@@ -20,7 +20,7 @@ from tests.recovery.state.redis_server import RedisServer
 pytestmark = pytest.mark.redis
 KEY = "dev.failsoft/idempotency-key"
 ROOT = Path(__file__).parents[4]
-BOUND_S = 30.0
+BOUND_S = 60.0
 
 
 @pytest.fixture(params=["sqlite", "redis"])

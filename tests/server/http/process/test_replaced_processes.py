@@ -11,17 +11,17 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from tests.ports import reserved_ports
 from tests.recovery.state.redis_server import RedisServer
 from tests.server.processes import BOUND_S, Served
 
@@ -121,7 +121,8 @@ class Supervised:
     """`failsoft serve --workers 2` on one port, to be killed: one worker, or the server with its workers."""
 
     def __init__(self, **environment: str) -> None:
-        self._port = free_ports(1)[0]
+        self._reserved = ExitStack()
+        [self._port] = self._reserved.enter_context(reserved_ports(1))
         self._environment = environment
         self._servers: list[Serving] = []
         self.url = ""
@@ -152,6 +153,7 @@ class Supervised:
         """End every process."""
         for server in self._servers:
             server.close()
+        self._reserved.close()
 
 
 async def kill_now_and_then(server: Supervised, done: list[Any]) -> int:
@@ -211,17 +213,6 @@ def test_writes_that_are_sent_twice_are_done_once_while_processes_are_killed(
     assert {code for _, *said in outcomes for code in said} <= {"ok", "IDEMPOTENCY_OUTCOME_UNKNOWN"}
 
 
-def free_ports(count: int) -> list[int]:
-    """Return ports that nothing listens on."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [int(one.getsockname()[1]) for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 class Replicas:
     """Two servers with a port each."""
 
@@ -277,19 +268,17 @@ async def asked_meanwhile(port: int, replicas: Replicas) -> list[int]:
 
 @pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 def test_no_call_fails_while_two_replicas_behind_nginx_are_restarted_in_turn(tmp_path: Path) -> None:
-    port, *ports = free_ports(3)
-    file = tmp_path / "nginx.conf"
-    file.write_text(CONFIGURATION.format(folder=tmp_path, first=ports[0], second=ports[1], port=port))
-    replicas, proxy = Replicas(ports), None
-    try:
+    with ExitStack() as stack:
+        port, *ports = stack.enter_context(reserved_ports(3))
+        file = tmp_path / "nginx.conf"
+        file.write_text(CONFIGURATION.format(folder=tmp_path, first=ports[0], second=ports[1], port=port))
+        replicas = Replicas(ports)
+        stack.callback(replicas.close)
         replicas.start_all()
         proxy = subprocess.Popen([str(NGINX), "-p", str(tmp_path), "-c", str(file), "-e", str(tmp_path / "error.log")])
+        stack.callback(proxy.wait, BOUND_S)
+        stack.callback(proxy.terminate)
         answers = asyncio.run(asked_meanwhile(port, replicas))
-    finally:
-        if proxy is not None:
-            proxy.terminate()
-            proxy.wait(BOUND_S)
-        replicas.close()
     assert len(answers) >= CALLS
     assert len(set(answers)) >= 3  # the one that is restarted last may not be asked any more
 

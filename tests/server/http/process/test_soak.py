@@ -1,6 +1,6 @@
 """Servers under faults for long: memory, files, threads and tasks stay flat, and dropped connections lose nothing.
 
-`SOAK_MINUTES=30 SOAK_DROPS=1000 pytest FILE` runs them at full size.
+`SOAK_MINUTES=30 SOAK_DROPS=1000 pytest -s -o faulthandler_timeout=4000 FILE` runs them at full size.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import pytest
 from failsoft.tools.files import Files, GivenUp, LockWaitExceeded, Roots
 from failsoft.tools.files.transactions.locks import Locks, _stripe_of
 
-BOUND_S = 30.0
+BOUND_S = 60.0
 LIMIT = 1_000
 
 HOLD = """

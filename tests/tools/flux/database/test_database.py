@@ -231,7 +231,7 @@ def test_many_threads_that_ask_first_build_it_once(tmp_path: Path) -> None:
     together = threading.Barrier(8)
 
     def ask(_: int) -> bool:
-        together.wait(timeout=30)
+        together.wait(timeout=60)
         return database.compound("cpd00027") is not None
 
     with ThreadPoolExecutor(8) as pool:

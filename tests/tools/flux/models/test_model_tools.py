@@ -194,7 +194,7 @@ def test_another_replica_makes_the_same_model_from_the_shared_store(lab: Lab, re
 
 
 def _store(server: RedisServer) -> Any:
-    return open_state(server.url, Events(), prefix="flux", limit_s=10.0)
+    return open_state(server.url, Events(), prefix="flux", limit_s=60.0)
 
 
 def test_a_worker_that_keeps_one_model_makes_the_others_anew(lab: Lab) -> None:

@@ -458,7 +458,7 @@ def counted(server: RedisServer) -> Iterator[dict[str, int]]:
 @pytest.mark.redis
 def test_replicas_that_submit_and_approve_at_once_lose_nothing(site: Site, server: RedisServer) -> None:
     async def run() -> None:
-        states = [open_state(server.url, Events(), limit_s=10.0) for _ in range(2)]
+        states = [open_state(server.url, Events(), limit_s=60.0) for _ in range(2)]
         tools = [site.tool(state=state) for state in states]
         begin = {"workspace_root": str(site.project), "role": PLANNER}
         sessions = [(await site.called(tools[0], "begin_session", begin))["data"]["session_id"] for _ in range(3)]

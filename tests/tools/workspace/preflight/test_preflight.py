@@ -18,7 +18,7 @@ from failsoft.tools.workspace.preflight.preflight import reduced
 from tests.tools.workspace.site import Site
 
 PYTHON = sys.executable
-BOUND_S = 30
+BOUND_S = 60
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
 
 

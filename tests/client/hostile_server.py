@@ -1,0 +1,58 @@
+"""A server over stdio that answers calls with whatever its argument says: `hostile_server.py ANSWER`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from typing import Any
+
+DEEP = "[" * 100_000
+INITIALIZED = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "hostile", "version": "1"},
+}
+TOOL = {"name": "work", "inputSchema": {"type": "object"}}
+numbers = itertools.count()
+
+
+def write(text: str) -> None:
+    """Write one line."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def reply(number: Any, answer: str) -> None:
+    """Answer a call."""
+    if answer == "die":
+        sys.exit(1)
+    if answer == "garbage":
+        write("\x1b[2Jthis is no JSON\x00")
+        write(f'{{"jsonrpc":"2.0","id":{number},"result":{DEEP}')
+        sys.exit(0)
+    write(f'{{"jsonrpc":"2.0","id":{number},{answer}}}')
+
+
+def main(answer: str) -> None:
+    """Serve until the client leaves."""
+    for line in sys.stdin:
+        request = json.loads(line)
+        number = request.get("id")
+        if number is None:
+            continue
+        if request["method"] == "initialize":
+            if answer == "never":
+                continue
+            reply(number, f'"result":{json.dumps(INITIALIZED)}')
+        elif request["method"] == "tools/list":
+            page = {"tools": [TOOL], "nextCursor": str(next(numbers))} if answer == "endless" else {"tools": [TOOL]}
+            reply(number, f'"result":{json.dumps(page)}')
+        elif request["method"] == "tools/call":
+            reply(number, answer)
+        else:
+            reply(number, '"error":{"code":-32601,"message":"no such method"}')
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,176 @@
+"""Whatever a server answers, the client returns data or raises a typed error with usable advice."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import math
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from failsoft import BadOutput, Timeout, ToolError, Unavailable
+from failsoft.client import Client
+from failsoft.client.faults import from_upstream
+from failsoft.client.reported import error_from_result, is_failure
+from failsoft.framework.text import bounded
+
+pytestmark = pytest.mark.anyio
+SERVER = str(Path(__file__).with_name("hostile_server.py"))
+BOUND_S = 60
+SECRET = "hunter2hunter2hunter2"
+
+NUMBERS = [10**400, -(10**400), 1e308, -1.0, float("nan"), float("inf"), True, "1", "0001-01-01T00:00:00+14:00", [], {}]
+WORDS = ["code", "error", "retry", "retry_after", "when", "after_seconds", "next_step", "tool", "arguments", "status"]
+WORDS += ["effect", "error_id", "message", "details", "violations", "path", "reason", "allowed", "line", "success"]
+WORDS += ["suggestions", "retryable", "class", "retryNotBefore", "correlationId", "kind", "size_bytes", "limit_bytes"]
+WORDS += ["headers", "dev.failsoft/error", "dev.failsoft/fault", "io.modelcontextprotocol/toolFailure"]
+VALUES = ["NOT_FOUND", "SYSTEM_ERROR", "OF_THEIR_OWN", "after_delay", "unknown", "too_large", "http", "transient"]
+LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.sampled_from(VALUES + NUMBERS))
+TREES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.one_of(st.sampled_from(WORDS), st.text()), inner, max_size=6)
+    ),
+    max_leaves=25,
+)
+OBJECTS = st.dictionaries(st.sampled_from(WORDS), TREES, max_size=8)
+
+
+def check(error: ToolError) -> None:
+    """Check what callers of the client rely on."""
+    assert isinstance(error, ToolError)
+    assert error.message
+    assert len(error.message) <= 2_000
+    assert bounded(error.message, 2_000) == error.message
+    assert error.retry in {"never", "after_fix", "after_delay"}
+    assert error.effect in {None, "none", "unknown", "applied"}
+    wait_s = error.retry_after_seconds
+    assert wait_s is None or (isinstance(wait_s, float) and math.isfinite(wait_s) and wait_s >= 0)
+    assert len(json.dumps(error.to_dict())) < 100_000
+    assert all(fault.line is None or fault.line >= 1 for fault in error.violations)
+    assert copy.deepcopy(error).code == error.code
+
+
+@settings(max_examples=100, deadline=None)
+@given(tree=OBJECTS, meta=OBJECTS, text=st.one_of(st.text(), OBJECTS.map(json.dumps)))
+def test_any_failed_result_gives_a_typed_error(tree: Any, meta: Any, text: str) -> None:
+    block = SimpleNamespace(type="text", text=text)
+    for structured in (tree, None):
+        result = SimpleNamespace(is_error=True, structured_content=structured, meta=meta, content=[block])
+        assert is_failure(result)
+        check(error_from_result(result))
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=TREES, code=st.integers(), message=st.text())
+def test_any_error_of_the_protocol_gives_a_typed_error(data: Any, code: int, message: str) -> None:
+    from mcp.shared.exceptions import MCPError  # noqa: PLC0415 - the SDK takes a second
+
+    check(from_upstream(MCPError(code, message, data), server="shop"))
+
+
+@pytest.mark.parametrize("after", [10**400, float("nan"), float("inf"), -5, True])
+def test_a_wait_that_is_none_is_left_out(after: Any) -> None:
+    advice = {"code": "OVERLOADED", "retry": {"when": "after_delay", "after_seconds": after}}
+    result = SimpleNamespace(is_error=True, structured_content=None, meta={"dev.failsoft/error": advice}, content=[])
+    assert error_from_result(result).retry_after_seconds in {None, 0.0}
+
+
+def test_details_of_a_server_are_bounded() -> None:
+    body = {"code": "NOT_FOUND", "effect": "none", "error_id": "x" * 10_000, "details": {"rows": ["y" * 500] * 5_000}}
+    tree = {"success": False, "error": body}
+    error = error_from_result(SimpleNamespace(is_error=True, structured_content=tree, meta=None, content=[]))
+    check(error)
+    assert len(error.details["error_id"]) <= 300
+
+
+FAULT = '"error":{"code":-32603,"message":"\\u001b[2J`delete_all`\\nNow","data":{"dev.failsoft/fault":%s}}'
+ADVICE = '"result":{"isError":true,"content":[],"_meta":{"dev.failsoft/error":{"code":"OVERLOADED","retry":%s}}}'
+ANSWERS: dict[str, str] = {
+    "die": "UNAVAILABLE",
+    '"result":{"content":"no list"}': "BAD_OUTPUT",
+    '"result":[]': "DEADLINE_EXCEEDED",  # the SDK drops it, so it is no answer
+    '"result":{"content":[{"type":"no such type"}]}': "BAD_OUTPUT",
+    FAULT % '{"kind":"too_large"}': "BAD_OUTPUT",
+    FAULT % '{"kind":"http","status":[],"headers":7}': "BAD_OUTPUT",
+    ADVICE % '{"when":"after_delay","after_seconds":1e999}': "OVERLOADED",
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+async def test_an_answer_that_breaks_the_protocol_gives_a_typed_error(answer: str) -> None:
+    async with asyncio.timeout(BOUND_S), Client([sys.executable, SERVER, answer], mode="legacy", attempts=2) as client:
+        with pytest.raises(ToolError) as caught:
+            await client.call("work", {}, timeout_s=2.0 if answer.endswith("[]") else BOUND_S)
+    check(caught.value)
+    assert caught.value.code == ANSWERS[answer]
+
+
+async def test_a_list_of_tools_without_end_is_refused() -> None:
+    async with asyncio.timeout(BOUND_S), Client([sys.executable, SERVER, "endless"], mode="legacy") as client:
+        with pytest.raises(BadOutput):
+            await client.tools()
+
+
+async def test_a_server_that_never_answers_at_the_start_is_given_up() -> None:
+    client = Client([sys.executable, SERVER, "never"], mode="legacy", connect_timeout_s=0.5)
+    async with asyncio.timeout(BOUND_S):
+        with pytest.raises(Timeout):
+            await client.__aenter__()
+
+
+def http(status: str, body: str = "", **headers: str) -> bytes:
+    named = [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *named, "", body]).encode()
+
+
+STREAM = {"content_type": "text/event-stream"}
+BODIES = {
+    "no HTTP": b"\x00\x01nonsense\r\n\r\n",
+    "no JSON": http("200 OK", "<ht>", content_type="application/json"),
+    "another type": http("200 OK", "<ht>", content_type="text/html"),
+    "an empty stream": http("200 OK", **STREAM),
+    "a stream of nonsense": http("200 OK", "data: no JSON\n\n", **STREAM),
+    "another answer": http("200 OK", '{"jsonrpc":"2.0","id":999999,"result":{}}', content_type="application/json"),
+    "a redirect": http("307 x", location="http://127.0.0.1:1/"),
+    "a failure": http("500 x", "\x1b[2"),
+    "no access": http("401 x"),
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("body", BODIES)
+async def test_an_http_server_that_talks_nonsense_is_a_typed_error_without_credentials(body: str, mode: str) -> None:
+    seen: list[bytes] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append(await reader.read(65_536))
+        writer.write(BODIES[body])
+        writer.close()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    url = f"http://agent:{SECRET}@127.0.0.1:{port}/mcp?token={SECRET}"
+    async with server, asyncio.timeout(BOUND_S):
+        with pytest.raises(ToolError) as caught:
+            async with Client(url, mode=mode, connect_timeout_s=2.0) as client:
+                await client.call("work", {}, timeout_s=2.0)
+    check(caught.value)
+    assert seen
+    assert SECRET not in caught.value.message
+
+
+async def test_a_command_with_a_secret_is_not_repeated_in_errors() -> None:
+    with pytest.raises(Unavailable) as caught:
+        await Client(["/nonexistent/server", "--token", SECRET]).__aenter__()
+    assert SECRET not in caught.value.message
+    with pytest.raises(Unavailable) as caught:
+        await Client(f"/nonexistent/server --token {SECRET}").__aenter__()
+    assert SECRET not in caught.value.message

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.docs.documents.guard import DocumentRoot
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.postgres.database import PostgresDatabase
 from failsoft.tools.docs.search.index import DocumentIndex
 from tests.contract.surroundings import runtime
@@ -40,7 +40,7 @@ def write(tree: Path) -> Write:
 
 @pytest.fixture
 def root(tree: Path) -> DocumentRoot:
-    """Return the guarded root."""
+    """Return the root of the documents."""
     return DocumentRoot(tree)
 
 

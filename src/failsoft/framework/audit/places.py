@@ -45,7 +45,7 @@ def default_key_file() -> Path:
 def default_head(path: Path) -> Path:
     """Return the default head file of a log."""
     real = os.path.join(os.path.realpath(path.parent), path.name)  # noqa: PTH118 - a string is wanted
-    return _head_of(real)
+    return Path(_head_of(real))
 
 
 def head_beside(path: Path) -> Path:
@@ -62,8 +62,9 @@ def is_known_log(real_path: str) -> bool:
     return os.path.exists(_head_of(_SEGMENT.sub("", real_path)))  # noqa: PTH110 - False where access is refused, too
 
 
-def _head_of(real_path: str) -> Path:
-    return state_folder() / "audit" / "heads" / hashlib.sha256(real_path.encode(errors="surrogateescape")).hexdigest()
+def _head_of(real_path: str) -> str:
+    name = hashlib.sha256(real_path.encode(errors="surrogateescape")).hexdigest()
+    return f"{state_folder()}/audit/heads/{name}"  # text: on the way of every file operation
 
 
 def read_key(file: Path) -> bytes | None:

@@ -27,6 +27,8 @@ _FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
 def folded(name: str) -> str:
     """Fold a name so that spellings which some file systems treat as equal (case, composition) are equal."""
+    if name.isascii():
+        return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 

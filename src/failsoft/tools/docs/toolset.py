@@ -16,9 +16,9 @@ from failsoft.recovery.strategies.alternate_paths.rules import Alternate
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs import arguments as take
 from failsoft.tools.docs.documents import lookup
-from failsoft.tools.docs.documents.guard import DOCUMENT_BYTES_AT_MOST
 from failsoft.tools.docs.documents.pages import ListCursor, Position
 from failsoft.tools.docs.documents.reading import read_page, split_anchor
+from failsoft.tools.docs.documents.root import DOCUMENT_BYTES_AT_MOST
 from failsoft.tools.docs.postgres.database import PostgresDatabase
 from failsoft.tools.docs.projects.editing import promote
 from failsoft.tools.docs.projects.external_search import search_external

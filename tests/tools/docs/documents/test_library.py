@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from failsoft.framework.errors import ConfigurationError
-from failsoft.tools.docs.documents.guard import DocumentRoot
 from failsoft.tools.docs.documents.library import load_document, walk
+from failsoft.tools.docs.documents.root import DocumentRoot
 from tests.tools.docs.parts import Write
 
 

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from failsoft.framework.errors import ConfigurationError, Overloaded, SearchError
 from failsoft.tools.docs.documents import lookup
-from failsoft.tools.docs.documents.guard import DocumentRoot
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.search import index as index_module, refresh
 from failsoft.tools.docs.search.cache import IN_MEMORY, REBUILT
 from failsoft.tools.docs.search.index import BEHIND, STALE_S_AT_MOST, DocumentIndex
@@ -392,7 +392,7 @@ class TestMemory:
 CROWD = """
 import sys
 from pathlib import Path
-from failsoft.tools.docs.documents.guard import DocumentRoot
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.search.query import parse_query
 from failsoft.tools.docs.search.search import Scope, search

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.docs.documents.guard import DocumentRoot
 from failsoft.tools.docs.documents.lookup import all_paths
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.search.index import DocumentIndex
 from tests.tools.docs.parts import Write
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource
-from failsoft.tools.docs.documents.guard import DocumentRoot
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.search.query import parse_query
 from failsoft.tools.docs.suggestions.alternates import alternate_paths

@@ -8,15 +8,16 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from failsoft.framework.errors import PermissionDenied
 from failsoft.tools.docs.documents.documents import Document, parse_document
-from failsoft.tools.docs.documents.guard import OPEN_FOLDER, DocumentRoot, SwappedError
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.suggestions.spelling import (
     DEPTH_AT_MOST,
     PATH_CHARACTERS_AT_MOST,
     is_document,
     is_visible,
 )
+from failsoft.tools.files import FileFault
+from failsoft.tools.files.paths.place import LIST_FLAGS
 
 __all__ = ["LibraryEntry", "entry_of", "load_document", "walk"]
 
@@ -49,12 +50,10 @@ def load_document(root: DocumentRoot, names: Sequence[str]) -> Document:
 
 def entry_of(root: DocumentRoot, path: str) -> LibraryEntry | None:
     """Return the entry of one document as it is now, or None if there is none."""
-    try:
-        with root.place(path.split("/")) as place:
-            facts = place.facts
-    except (OSError, UnicodeEncodeError, PermissionDenied, SwappedError):
+    facts = root.facts(path)
+    if facts is None or not stat.S_ISREG(facts.st_mode):
         return None
-    return LibraryEntry(path, facts.st_ctime_ns, facts.st_size) if stat.S_ISREG(facts.st_mode) else None
+    return LibraryEntry(path, facts.st_ctime_ns, facts.st_size)
 
 
 def walk(root: DocumentRoot) -> list[LibraryEntry]:
@@ -77,8 +76,8 @@ class _LibraryWalk:
         self._links: deque[str] = deque()
 
     def run(self) -> list[LibraryEntry]:
-        with self._root.place(()) as place:
-            self._folder(place.folder, "", 1)
+        with self._root.opened() as folder:
+            self._folder(folder, "", 1)
         while self._links:
             self._link(self._links.popleft())
         self._entries.sort()
@@ -103,7 +102,7 @@ class _LibraryWalk:
 
     def _subfolder(self, folder: int, name: str, prefix: str, depth: int) -> None:
         try:
-            inner = os.open(name, OPEN_FOLDER, dir_fd=folder)
+            inner = os.open(name, LIST_FLAGS, dir_fd=folder)
         except OSError:
             return
         try:
@@ -126,12 +125,14 @@ class _LibraryWalk:
             self._entries.append(LibraryEntry(path, facts.st_ctime_ns, facts.st_size))
 
     def _link(self, path: str) -> None:
-        names = path.split("/")
         try:
-            with self._root.place(names) as place:
-                if stat.S_ISDIR(place.facts.st_mode):
-                    self._subfolder(place.folder, place.name, f"{path}/", len(names) + 1)
-                elif is_document(path) and (place.facts.st_dev, place.facts.st_ino) not in self._files:
-                    self._note(path, place.facts)
-        except (OSError, UnicodeEncodeError, PermissionDenied, SwappedError):
+            with self._root.roots().place(path) as place:
+                facts = place.facts()
+                if facts is None:
+                    return
+                if stat.S_ISDIR(facts.st_mode):
+                    self._subfolder(place.folder, place.name, f"{path}/", path.count("/") + 2)
+                elif is_document(path) and (facts.st_dev, facts.st_ino) not in self._files:
+                    self._note(path, facts)
+        except FileFault:
             return

@@ -10,8 +10,8 @@ from loguru import logger
 
 from failsoft.framework.errors import DocumentNotFound, NextStep, ToolError
 from failsoft.framework.text import quoted
-from failsoft.tools.docs.documents.guard import DocumentRoot
 from failsoft.tools.docs.documents.reading import Asked
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.suggestions.alternates import spelled_on_disk
 from failsoft.tools.docs.suggestions.git_history import GitHistory

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import DocumentNotFound, NextStep
 from failsoft.tools.docs.documents.documents import Document
-from failsoft.tools.docs.documents.guard import DocumentRoot
 from failsoft.tools.docs.documents.library import load_document
 from failsoft.tools.docs.documents.links import links
 from failsoft.tools.docs.documents.pages import Position, page_end, refused_cursor
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.documents.sections import anchors, section
 from failsoft.tools.docs.results import DocumentText
 from failsoft.tools.docs.suggestions.spelling import names_of

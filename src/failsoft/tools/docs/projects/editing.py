@@ -46,7 +46,7 @@ def promote(
         raise ExternalDocsNotPromotable(path=item.path)
     path = "/".join(item.names)
     item.root.read(item.names)  # refuses what is no document
-    files = Files(item.root.as_roots(), state_folder=state_folder)
+    files = Files(item.root.roots(), state_folder=state_folder)
     try:
         with files.transaction([path]) as work:
             data = work.read(path, bytes_at_most=item.root.document_bytes_at_most).data

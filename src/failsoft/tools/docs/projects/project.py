@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from failsoft.tools.docs.documents.documents import Document
-from failsoft.tools.docs.documents.guard import DocumentRoot
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.projects.config import DEFAULT_LEVELS, ProjectConfig
 from failsoft.tools.docs.projects.doc_types import DocTypes
 from failsoft.tools.docs.search.index import DocumentIndex, IndexOptions

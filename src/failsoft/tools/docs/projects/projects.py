@@ -24,7 +24,7 @@ from failsoft.framework.errors import (
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.services.state import StateStore
 from failsoft.framework.text import quoted
-from failsoft.tools.docs.documents.guard import DocumentRoot
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.errors import ProjectNotActivated
 from failsoft.tools.docs.postgres.database import PostgresDatabase
 from failsoft.tools.docs.projects.config import ProjectConfig, parse_config

@@ -20,7 +20,7 @@ from filelock import Timeout as FileLockTimeout
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import DatabaseError, Overloaded
 from failsoft.tools.docs.documents.documents import Document
-from failsoft.tools.docs.documents.guard import DocumentRoot
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.documents.library import LibraryEntry, walk
 from failsoft.tools.docs.postgres.database import PostgresDatabase
 from failsoft.tools.docs.results import SearchHit

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from failsoft.framework.errors import ToolError
 from failsoft.tools.docs.documents.documents import Document, address
 from failsoft.tools.docs.documents.front_matter import FrontMatter
-from failsoft.tools.docs.documents.guard import DocumentRoot
 from failsoft.tools.docs.documents.library import LibraryEntry, entry_of, load_document
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.search.connection import IndexConnection
 from failsoft.tools.docs.suggestions.spelling import folded
 

@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 import stat
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from failsoft.framework.services.protected_files import folded, protected_files
 from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, NotARegularFile, OutsideRoots
@@ -38,12 +38,12 @@ class ResolvedPath:
     names: tuple[str, ...]
     name: str
     folder: int
-    key: str = field(init=False)
-    """The same for every path that leads here; unlike the inode number it survives a replacement of the file."""
 
-    def __post_init__(self) -> None:
+    @property
+    def key(self) -> str:
+        """The same for every path that leads here; unlike the inode number it survives a replacement of the file."""
         facts = os.fstat(self.folder)
-        self.key = f"{facts.st_dev}:{facts.st_ino}:{hashlib.sha256(folded(self.name).encode()).hexdigest()[:32]}"
+        return f"{facts.st_dev}:{facts.st_ino}:{hashlib.sha256(folded(self.name).encode()).hexdigest()[:32]}"
 
     @property
     def real_folder(self) -> str:

@@ -169,7 +169,7 @@ class Roots:
         for way in self._ways:
             if names[: len(way.spelling)] == way.spelling:
                 rest = (*way.names, *names[len(way.spelling) :])
-                if (*_names(way.root), *rest)[: len(self._confined)] == self._confined:
+                if not self._confined or (*_names(way.root), *rest)[: len(self._confined)] == self._confined:
                     return way.root, rest
         raise OutsideRoots(path)
 

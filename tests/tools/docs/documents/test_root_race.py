@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from failsoft.framework.errors import ToolError
-from failsoft.tools.docs.documents.guard import DocumentRoot
 from failsoft.tools.docs.documents.library import walk
+from failsoft.tools.docs.documents.root import DocumentRoot
 
 SWAP = """
 import os, sys

@@ -1,4 +1,4 @@
-"""The guard: nothing outside the root is read, nothing blocks, and no answer tells where the root is."""
+"""The root of the documents: nothing outside it is read, nothing blocks, and no answer tells where the root is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from failsoft.framework.errors import (
     PermissionDenied,
     ToolError,
 )
-from failsoft.tools.docs.documents.guard import DocumentRoot
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.suggestions.spelling import is_visible, names_of
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
 from tests.tools.docs.parts import Write
@@ -254,16 +254,6 @@ class TestLimits:
 
         assert len(read(root, "full.md")) == 100
         assert isinstance(refusal_of(root, "over.md"), DocumentLoadError)
-
-    def test_a_file_that_says_it_is_empty_is_still_bounded(self, tree: Path) -> None:
-        (tree / "status.md").write_bytes(b"x" * 10)
-        with DocumentRoot(tree, document_bytes_at_most=9).place(["status.md"]) as place:
-            file = os.open("status.md", os.O_RDONLY, dir_fd=place.folder)
-            try:
-                with pytest.raises(DocumentLoadError):
-                    DocumentRoot(tree, document_bytes_at_most=9)._read_all(file, 0, "status.md")
-            finally:
-                os.close(file)
 
     def test_an_empty_document_is_a_document(self, root: DocumentRoot, tree: Path) -> None:
         (tree / "empty.md").touch()

@@ -1,0 +1,226 @@
+"""`DocumentRoot`: the folder of the documents, read through `tools.files`, with the errors of the docs toolset."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from failsoft.framework.errors import (
+    ConfigurationError,
+    DocumentLoadError,
+    DocumentNotFound,
+    PermissionDenied,
+    ToolError,
+)
+from failsoft.framework.normalize import normalize
+from failsoft.framework.text import bounded
+from failsoft.tools.docs.suggestions.spelling import is_document, is_visible
+from failsoft.tools.files import (
+    BadSpelling,
+    ChangedOnDisk,
+    DiskFault,
+    FileFault,
+    NotARegularFile,
+    OutsideRoots,
+    Roots,
+    SeveralNames,
+    TooLarge,
+)
+from failsoft.tools.files.content import read
+from failsoft.tools.files.paths.place import LIST_FLAGS
+
+__all__ = ["DOCUMENT_BYTES_AT_MOST", "DocumentRoot"]
+
+DOCUMENT_BYTES_AT_MOST = 2_000_000
+_TRIES = 5
+_REPLACED = "it is being replaced again and again"
+
+_MISSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL})
+_REFUSED = frozenset({errno.EACCES, errno.EPERM})
+_BROKEN = frozenset({errno.EIO, errno.ESTALE, errno.ENXIO, errno.ENODEV})
+
+
+class DocumentRoot:
+    """The served folder and the documents in it.
+
+    Args:
+        root: The folder. It may be a link, which is resolved on each call.
+        document_bytes_at_most: The size above which a document is not read.
+        below: A folder that the root has to lie in on each call; the root is then its path without links.
+        hard_links: Whether documents may have several names, one of which may lie outside the root.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        document_bytes_at_most: int = DOCUMENT_BYTES_AT_MOST,
+        below: Path | None = None,
+        hard_links: bool = True,
+    ) -> None:
+        self.root = Path(os.path.abspath(root))  # noqa: PTH100 - resolve() would freeze the link that the root may be
+        self.document_bytes_at_most = document_bytes_at_most
+        self.hard_links = hard_links
+        self._base = self.root if below is None else below
+        self._names = () if below is None else self.root.relative_to(os.path.realpath(below)).parts
+        self._roots: Roots | None = None
+
+    def roots(self) -> Roots:
+        """Return the folder for operations of `tools.files`; paths are relative to it.
+
+        Raises:
+            CONFIG_ERROR: It does not exist, or cannot be opened.
+        """
+        roots = self._roots
+        if roots is None or not _leads_to(self._base, roots.folders[0]):
+            try:
+                roots = Roots([self._base], relative=True)
+            except OSError as error:
+                raise self._unusable(error.errno or 0) from error
+            self._roots = roots = roots.beneath(str(Path(roots.folders[0], *self._names))) if self._names else roots
+        return roots
+
+    def read(self, names: Sequence[str]) -> bytes:
+        """Return the bytes of a document.
+
+        Args:
+            names: The names that lead to it, from `spelling.names_of`.
+
+        Raises:
+            DOC_NOT_FOUND: There is no such document; hidden files and files of other kinds count as none.
+            PERMISSION_DENIED: A link leads out of the root, or the operating system refuses to read.
+            DOC_LOAD_ERROR: It is no regular file, too large, its links lead in a circle, or the disk fails.
+            CONFIG_ERROR: The root itself cannot be opened.
+        """
+        path = "/".join(names)
+        if not _may_be_served(names):
+            raise DocumentNotFound(path=path)
+        for _ in range(_TRIES):
+            try:
+                with self.roots().place(path) as place:
+                    return read(place, bytes_at_most=self.document_bytes_at_most, several_names=self.hard_links).data
+            except ChangedOnDisk:
+                continue
+            except FileFault as fault:
+                raise self._error(fault, path) from fault
+        raise DocumentLoadError(path=path, reason=_REPLACED)
+
+    def holds(self, path: str) -> bool:
+        """Return whether a document is there now. It takes well-formed paths: for a caller's, ask `names_of` first."""
+        if not _may_be_served(path.split("/")):
+            return False
+        facts = self.facts(path)
+        return facts is not None and stat.S_ISREG(facts.st_mode)
+
+    def facts(self, path: str) -> os.stat_result | None:
+        """Return the status of what is there now; None if there is nothing, or nothing that may be read.
+
+        Raises:
+            CONFIG_ERROR: The root itself cannot be opened.
+        """
+        try:
+            with self.roots().place(path) as place:
+                return place.facts()
+        except FileFault:
+            return None
+
+    def exists(self, names: Sequence[str]) -> bool:
+        """Return whether the document exists, even if it cannot be read.
+
+        Raises:
+            CONFIG_ERROR: The root itself cannot be opened.
+        """
+        if not _may_be_served(names):
+            return False
+        try:
+            with self.roots().place("/".join(names)) as place:
+                facts = place.facts()
+            is_there = facts is not None and not stat.S_ISDIR(facts.st_mode)
+        except FileFault as fault:
+            is_missing = isinstance(fault, BadSpelling) or getattr(fault, "errno", None) in _MISSING
+            is_there = not is_missing
+        if not is_there:
+            self._require_root()
+        return is_there
+
+    @contextmanager
+    def opened(self) -> Iterator[int]:
+        """Open the root for listing.
+
+        Raises:
+            CONFIG_ERROR: It cannot be opened.
+        """
+        try:
+            with self.roots().place(".") as place:
+                folder = os.open(place.name, LIST_FLAGS, dir_fd=place.folder)
+        except (FileFault, OSError) as error:
+            raise self._unusable(getattr(error, "errno", None) or errno.ENOENT) from error
+        try:
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _require_root(self) -> None:
+        with self.opened():
+            pass
+
+    def _error(self, fault: FileFault, path: str) -> ToolError:
+        """Return the typed error for a fault of reading a document."""
+        number = fault.errno if isinstance(fault, DiskFault) else None
+        if number in _MISSING or isinstance(fault, OutsideRoots):
+            self._require_root()
+        if isinstance(fault, OutsideRoots):
+            return _refused(fault, path)
+        if isinstance(fault, TooLarge):
+            return DocumentLoadError(path=path, reason=f"it is larger than {fault.limit_bytes} bytes")
+        if isinstance(fault, NotARegularFile) and fault.kind != "folder":
+            return DocumentLoadError(path=path, reason="it is not a regular file")
+        return DocumentNotFound(path=path) if number is None else _of_errno(number, fault, path)
+
+    def _unusable(self, number: int) -> ConfigurationError:
+        return ConfigurationError(
+            issue="the documentation folder does not exist or cannot be opened",
+            resolution="serve a folder that exists and that the server may read",
+            operator_hint=f"The documentation root is {self.root}: {os.strerror(number)}.",
+        )
+
+
+def _leads_to(path: Path, folder: str) -> bool:
+    if str(path) == folder:
+        return True  # `Roots` opens it by its path each time
+    try:
+        return path.samefile(folder)
+    except OSError:
+        return False
+
+
+def _may_be_served(names: Sequence[str]) -> bool:
+    return bool(names) and is_document(names[-1]) and all(map(is_visible, names))
+
+
+def _refused(fault: OutsideRoots, path: str) -> PermissionDenied:
+    refused = f"Access to {bounded(path)} was refused"
+    if isinstance(fault, SeveralNames):
+        return PermissionDenied(
+            message=f"{refused}: it has several names, and one may lie outside.",
+            operator_hint="FAILSOFT_DOCS_HARD_LINKS=true allows documents that have several names (hard links).",
+        )
+    return PermissionDenied(
+        message=f"{refused}: it leads out of the documentation root, or to a file that the server itself relies on."
+    )
+
+
+def _of_errno(number: int, fault: FileFault, path: str) -> ToolError:
+    if number in _MISSING:
+        return DocumentNotFound(path=path)
+    if number in _REFUSED:
+        return PermissionDenied(message=f"The server may not read {bounded(path)}.")
+    reasons = {errno.ELOOP: "its links lead in a circle", errno.EAGAIN: _REPLACED}
+    reasons |= {broken: f"the disk reports {errno.errorcode[broken]}" for broken in _BROKEN}
+    if number in reasons:
+        return DocumentLoadError(path=path, reason=reasons[number])
+    return normalize(fault.__cause__ or fault)

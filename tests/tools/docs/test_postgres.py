@@ -200,6 +200,30 @@ def test_a_page_larger_than_the_database_indexes_is_found_by_its_beginning(
     assert found(response) == ["big.md"]
 
 
+def test_without_pgvector_vectors_are_compared_in_memory(
+    postgres_url: str, served: Callable[[str], Docs], write: Write
+) -> None:
+    pytest.importorskip("wordllama", reason="the extra `semantic` is not installed")
+    name = postgres_url.split("?", maxsplit=1)[0].rpartition("/")[2]
+    admin(postgres_url, f'CREATE ROLE "{name}" LOGIN')  # only a superuser may create the extension
+    admin(postgres_url, f'GRANT CREATE ON DATABASE "{name}" TO "{name}"')
+    write({"boats.md": "# Boats\n\nA ship sails on the sea.\n"})
+    docs = served(postgres_url.replace("postgres@", f"{name}@"))
+
+    async def calls() -> None:
+        for mode in ("lexical", "semantic", "hybrid"):
+            response = await docs.search_documents(query="lighthouse", mode=mode)
+            assert found(response)[0] == "notes.md"
+            assert response.metadata.recovery is None
+        write({"boats.md": "# Boats\n\nA lighthouse, a lighthouse.\n"})
+        docs.projects.implicit.index.follow(["boats.md"], is_complete=True)
+        assert "boats.md" in found(await docs.search_documents(query="lighthouse", mode="semantic"))[:2]
+
+    asyncio.run(calls())
+    extensions = admin(postgres_url, "SELECT 1 FROM pg_extension WHERE extname = 'vector'")
+    assert extensions == []
+
+
 def test_without_the_extra_the_setting_is_a_start_up_error(
     served: Callable[[str], Docs], monkeypatch: pytest.MonkeyPatch
 ) -> None:

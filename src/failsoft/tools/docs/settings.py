@@ -30,7 +30,7 @@ class DocsSettings(ToolsetSettings):
     database_url: SecretStr | None = Field(
         default=None,
         description="Address of a PostgreSQL database that keeps the search indexes in place of SQLite files, such as "
-        "`postgresql://user:password@host/name` (extra `postgres`; semantic search needs pgvector there).",
+        "`postgresql://user:password@host/name` (extra `postgres`; semantic search is faster with pgvector there).",
     )
     watch: bool = Field(
         default=True,

@@ -10,9 +10,10 @@ from typing import Any, Self
 import psycopg
 from psycopg import errors
 
-from failsoft.framework.errors import ConfigurationError, DatabaseError
+from failsoft.framework.errors import DatabaseError
 from failsoft.tools.docs.postgres.words import in_words, tsquery, words_of_query
 from failsoft.tools.docs.search.connection import LAST_CHARACTER, LostStoreError, Scope, ScoredRow
+from failsoft.tools.docs.semantic.vectors import Matrices, as_bytes
 
 __all__ = ["DriverError", "PostgresConnection", "PostgresText", "refused", "typed"]
 
@@ -69,13 +70,13 @@ class PostgresConnection:
     Args:
         raw: The connection, which commits each statement.
         text: What is known of the documents.
-        has_vectors: Whether the database has pgvector.
+        matrices: Holds the vectors in memory where the database has no pgvector; else None.
     """
 
-    def __init__(self, raw: psycopg.Connection[Any], text: PostgresText, *, has_vectors: bool) -> None:
+    def __init__(self, raw: psycopg.Connection[Any], text: PostgresText, matrices: Matrices | None) -> None:
         self.raw = raw
         self._text = text
-        self._has_vectors = has_vectors
+        self._matrices = matrices
 
     def execute(self, sql: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
         """Run a statement with `?` for values; return its cursor.
@@ -154,32 +155,18 @@ class PostgresConnection:
         return found.fetchone() is not None
 
     def add_vectors(self, row: int, model: str, vectors: Sequence[Sequence[float]]) -> None:
-        """Store the vectors of a document.
-
-        Raises:
-            CONFIG_ERROR: The database has no pgvector.
-        """
-        self._require_vectors()
-        rows = [(row, model, _literal(vector)) for vector in vectors]
+        """Store the vectors of a document."""
+        write = _literal if self._matrices is None else as_bytes
+        rows = [(row, model, write(vector)) for vector in vectors]
         self.executemany("INSERT INTO vectors (document, model, vector) VALUES (?, ?, ?)", rows)
 
     def nearest(self, model: str, vector: Sequence[float], scope: Scope, limit: int) -> list[ScoredRow]:
-        """Return the documents with the passage that is nearest to the vector, by cosine.
-
-        Raises:
-            CONFIG_ERROR: The database has no pgvector.
-        """
-        self._require_vectors()
+        """Return the documents with the passage that is nearest to the vector, by cosine."""
+        if self._matrices is not None:
+            return self._matrices.nearest(self, model, vector, scope, limit)
         where, values = scope.where()
         rows = self.execute(_NEAREST.format(where=where), (_literal(vector), model, *values, limit))
         return [ScoredRow(row, float(score)) for row, score in rows]
-
-    def _require_vectors(self) -> None:
-        if not self._has_vectors:
-            raise ConfigurationError(
-                issue="the database of the index has no pgvector",
-                resolution="install the extension `vector` there, or search with mode=lexical",
-            )
 
 
 class _TooLargeError(Exception):

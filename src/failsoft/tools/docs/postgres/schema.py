@@ -47,5 +47,5 @@ def schema(name: str, language: str, extensions: str | None) -> str:
         language: Whose words are stemmed, or `none`.
         extensions: The schema of the extension pgvector; None where there is none.
     """
-    tables = _TABLES.format(name=name, extensions=extensions or "public", vector="vector" if extensions else "REAL[]")
+    tables = _TABLES.format(name=name, extensions=extensions or "public", vector="vector" if extensions else "BYTEA")
     return tables if language == "none" else tables + _STEMS.format(language=language)

@@ -16,16 +16,20 @@ from psycopg import errors
 from psycopg.pq import TransactionStatus
 
 from failsoft.framework.errors import DatabaseError
+from failsoft.tools.cache.pool import ConnectionPool
 from failsoft.tools.docs.postgres.connection import DriverError, PostgresConnection, PostgresText, refused, typed
 from failsoft.tools.docs.postgres.schema import schema
-from failsoft.tools.docs.search.connection import ConnectionPool, LostStoreError
+from failsoft.tools.docs.search.connection import LostStoreError
 from failsoft.tools.docs.search.store import SCHEMA_VERSION
+from failsoft.tools.docs.semantic.vectors import Matrices
 
 __all__ = ["PostgresStore"]
 
 _CONNECT_S = 5
 _STATEMENT_S = 120
 _CREATE_S = 60.0
+_IN_MEMORY = "_in_memory"
+"""Ends the name of a schema without pgvector, whose vectors are compared in memory."""
 _DOWN = "The database of the search index cannot be reached."
 _EXTENSION = """
 SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
@@ -49,6 +53,7 @@ class PostgresStore:
         self._url = url
         self._language = language
         self._text = PostgresText()
+        self._matrices = Matrices()
         self._extensions: str | None = None
         self._pool = ConnectionPool(self._open, _is_reset, _close)
 
@@ -62,6 +67,8 @@ class PostgresStore:
         try:
             with typed(raw), _locked(raw, self.name, _CREATE_S):
                 self._extensions = _extension(raw)
+                if self._extensions is None and not self.name.endswith(_IN_MEMORY):
+                    self.name += _IN_MEMORY
                 if raw.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (self.name,)).fetchone() is None:
                     with raw.transaction():
                         raw.execute(schema(self.name, self._language, self._extensions))
@@ -113,7 +120,7 @@ class PostgresStore:
         except BaseException:
             _close_raw(raw)
             raise
-        return PostgresConnection(raw, self._text, has_vectors=self._extensions is not None)
+        return PostgresConnection(raw, self._text, None if self._extensions else self._matrices)
 
     def _connect(self) -> psycopg.Connection[Any]:
         try:
@@ -167,9 +174,7 @@ def _extension(raw: psycopg.Connection[Any]) -> str | None:
         try:
             raw.execute("CREATE EXTENSION vector")
         except (errors.UndefinedFile, errors.FeatureNotSupported, errors.InsufficientPrivilege) as error:
-            logger.opt(exception=error).warning(
-                "The database of the search index has no pgvector: lexical search only."
-            )
+            logger.opt(exception=error).warning("The database has no pgvector: vectors are compared in memory.")
             return None
         found = raw.execute(_EXTENSION).fetchone()
     return None if found is None else '"{}"'.format(str(found[0]).replace('"', '""'))

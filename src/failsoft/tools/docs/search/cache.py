@@ -10,13 +10,11 @@ from pathlib import Path
 from filelock import Timeout as FileLockTimeout
 from loguru import logger
 
-from failsoft.tools.docs.search.store import SCHEMA_VERSION, ForeignIndexError, Store
+from failsoft.tools.cache.database_file import LOCK_WAIT_S, cache_folder, is_damage
+from failsoft.tools.docs.search.connection import IndexStore
+from failsoft.tools.docs.search.store import SCHEMA_VERSION, MemoryStore, Store
 
-__all__ = ["IN_MEMORY", "REBUILT", "discard", "in_memory", "is_damage", "open_store"]
-
-_OPEN_WAIT_S = 60.0
-"""How long to wait for a process that is building the index under the same lock."""
-_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+__all__ = ["IN_MEMORY", "REBUILT", "discard", "in_memory", "open_store"]
 
 IN_MEMORY = "The search index cannot be kept on disk, so it is kept in memory and rebuilt at each start."
 REBUILT = "The search index was damaged and was rebuilt."
@@ -24,7 +22,7 @@ REBUILT = "The search index was damaged and was rebuilt."
 
 def open_store(
     root: Path, cache_dir: Path | None, language: str = "english", fingerprint: str = ""
-) -> tuple[Store, str]:
+) -> tuple[IndexStore, str]:
     """Return the store of this root, ready for use, and a warning if it had to be repaired.
 
     Args:
@@ -35,10 +33,7 @@ def open_store(
     """
     try:
         store = Store(_file_for(root, cache_dir, fingerprint), language)
-        lock = store.process_lock()
-        if lock is None:
-            return store, ""
-        with lock.acquire(timeout=_OPEN_WAIT_S):
+        with store.process_lock().acquire(timeout=LOCK_WAIT_S):
             try:
                 store.create()
             except sqlite3.Error as error:
@@ -53,35 +48,24 @@ def open_store(
     return store, ""
 
 
-def in_memory(error: BaseException, language: str = "english") -> Store:
+def in_memory(error: BaseException, language: str = "english") -> MemoryStore:
     """Return a store in memory, and log why."""
     logger.opt(exception=error).warning(IN_MEMORY)
-    return Store(None, language)
+    return MemoryStore(language)
 
 
 def discard(store: Store) -> None:
     """Delete a damaged index under its process lock; one that cannot be deleted is left for `open_store`."""
-    lock = store.process_lock()
     try:
-        if lock is not None:
-            with lock.acquire(timeout=_OPEN_WAIT_S):
-                store.discard()
+        with store.process_lock().acquire(timeout=LOCK_WAIT_S):
+            store.discard()
     except (OSError, FileLockTimeout, RuntimeError) as error:
         logger.opt(exception=error).warning("The damaged search index could not be removed.")
         store.close()
 
 
-def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether the error says that the file itself is damaged, not only out of reach."""
-    return isinstance(error, ForeignIndexError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
-
-
 def _file_for(root: Path, cache_dir: Path | None, fingerprint: str) -> Path:
-    if cache_dir is None:
-        from platformdirs import user_cache_path  # noqa: PLC0415 - not needed where the folder is given
-
-        cache_dir = user_cache_path("failsoft")
-    folder = cache_dir.absolute() / "docs"
+    folder = cache_folder(cache_dir, "docs")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     key = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:16]
     variant = f"-{fingerprint}" if fingerprint else ""

@@ -19,12 +19,13 @@ from filelock import Timeout as FileLockTimeout
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import DatabaseError, Overloaded
+from failsoft.tools.cache.database_file import is_damage
 from failsoft.tools.docs.documents.documents import Document
-from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.documents.library import LibraryEntry, walk
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.postgres.database import PostgresDatabase
 from failsoft.tools.docs.results import SearchHit
-from failsoft.tools.docs.search.cache import IN_MEMORY, REBUILT, discard, in_memory, is_damage, open_store
+from failsoft.tools.docs.search.cache import IN_MEMORY, REBUILT, discard, in_memory, open_store
 from failsoft.tools.docs.search.connection import IndexConnection, IndexStore, LostStoreError
 from failsoft.tools.docs.search.refresh import IndexChanges, apply_changes, find_changes, find_stale, is_built
 from failsoft.tools.docs.search.store import Store

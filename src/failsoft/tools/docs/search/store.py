@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import threading
-from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import BaseFileLock, FileLock
+from failsoft.tools.cache.database_file import DatabaseFile, FileKind, is_reset
+from failsoft.tools.cache.pool import ConnectionPool
+from failsoft.tools.docs.search.connection import Scope, ScoredRow
+from failsoft.tools.docs.semantic.vectors import Matrices, as_bytes
 
-from failsoft.tools.docs.search.connection import ConnectionPool, Scope, ScoredRow
-from failsoft.tools.docs.semantic.vectors import Matrices
+__all__ = ["SCHEMA_VERSION", "MemoryStore", "SqliteConnection", "Store"]
 
-__all__ = ["SCHEMA_VERSION", "ForeignIndexError", "SqliteConnection", "Store"]
-
-SCHEMA_VERSION = 6
-_APPLICATION_ID = 0x66736478
-"""`fsdx` in ASCII: marks the file as an index of failsoft."""
+SCHEMA_VERSION = 7
+_KIND = FileKind(0x66736478, SCHEMA_VERSION)
+"""`fsdx` in ASCII: an index of failsoft."""
 _BUSY_S = 5.0
 
 _TOKENIZERS = {"english": "porter unicode61 remove_diacritics 2", "none": "unicode61 remove_diacritics 2"}
 """By language."""
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
-PRAGMA application_id = {_APPLICATION_ID};
-PRAGMA user_version = {SCHEMA_VERSION};
+{_KIND.marks()}
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, folded TEXT NOT NULL, address TEXT NOT NULL,
     name TEXT NOT NULL, title TEXT NOT NULL, doc_type TEXT NOT NULL,
@@ -50,10 +47,6 @@ CREATE VIRTUAL TABLE words USING fts5vocab (pages, row);
 INSERT INTO pages (pages, rank) VALUES ('rank', 'bm25(10.0, 4.0, 4.0, 1.0)');
 COMMIT;
 """  # noqa: S608 - two numbers of our own
-
-
-class ForeignIndexError(sqlite3.DatabaseError):
-    """The file is a database, but not one of ours or not of this version."""
 
 
 class SqliteConnection(sqlite3.Connection):
@@ -102,7 +95,7 @@ class SqliteConnection(sqlite3.Connection):
 
     def add_vectors(self, row: int, model: str, vectors: Sequence[Sequence[float]]) -> None:
         """Store the vectors of a document."""
-        rows = [(row, model, array("f", vector).tobytes()) for vector in vectors]
+        rows = [(row, model, as_bytes(vector)) for vector in vectors]
         self.executemany("INSERT INTO vectors (document, model, vector) VALUES (?, ?, ?)", rows)
 
     def nearest(self, model: str, vector: Sequence[float], scope: Scope, limit: int) -> list[ScoredRow]:
@@ -118,35 +111,18 @@ def _source(scope: Scope) -> tuple[str, list[str]]:
     return f"FROM pages JOIN documents ON documents.id = pages.rowid WHERE pages MATCH ? AND {where}", values
 
 
-class Store:
-    """Connections to one file, or to one database in memory.
+class Store(DatabaseFile[SqliteConnection]):
+    """The file of one index.
 
     Args:
-        file: Where the index is kept; None keeps it in memory, with a single connection that threads take in turn.
+        file: Where it is kept.
         language: Whose words are stemmed, `english` or `none`.
     """
 
-    def __init__(self, file: Path | None, language: str = "english") -> None:
-        self.file = file
-        self._schema = _SCHEMA.format(tokenizer=_TOKENIZERS[language])
-        self._alone = threading.Lock()
-        self._inode: int | None = None
+    def __init__(self, file: Path, language: str = "english") -> None:
+        super().__init__(file)
+        self._schema = _schema(language)
         self._matrices = Matrices()
-        self._pool = ConnectionPool(self._open, _is_reset, SqliteConnection.close)
-
-    def process_lock(self) -> BaseFileLock | None:
-        """Return the lock that the processes share who use this file; None in memory."""
-        return None if self.file is None else FileLock(f"{self.file}.lock", thread_local=False)
-
-    @contextmanager
-    def connection(self) -> Iterator[SqliteConnection]:
-        """Lend a connection to the calling thread.
-
-        Raises:
-            sqlite3.Error: The file cannot be opened, or is not ours.
-        """
-        with self._alone if self.file is None else contextlib.nullcontext(), self._pool.lend() as connection:
-            yield connection
 
     def create(self) -> None:
         """Make the file ready: nothing to do if it is ours, the schema if it is new. Call it under `process_lock`.
@@ -154,77 +130,71 @@ class Store:
         Raises:
             sqlite3.Error: The file is damaged, not ours, or cannot be written.
         """
-        if self.file is None:
-            return
         connection = sqlite3.connect(self.file, timeout=_BUSY_S, isolation_level=None)
         with contextlib.closing(connection):
             if _is_empty(connection):
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.executescript(self._schema)
-            _recognise(connection)
+            _KIND.recognize(connection)
 
-    def discard(self) -> None:
-        """Delete the file, unless another process has replaced it. Call it under `process_lock`."""
-        inode = self._inode
-        self.close()
-        if self.file is None or (inode is not None and inode != _inode_of(self.file)):
-            return
-        for ending in ("", "-wal", "-shm", "-journal"):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{self.file}{ending}")  # noqa: PTH108 - the names differ by their ending only
-
-    def close(self) -> None:
-        """Close the connections: idle ones now, lent ones when they come back."""
-        self._inode = None
-        self._pool.close()
-
-    def _open(self) -> SqliteConnection:
-        where = ":memory:" if self.file is None else f"{self.file.as_uri()}?mode=rw"
-        connection = sqlite3.connect(
-            where,
-            timeout=_BUSY_S,
-            isolation_level=None,
-            check_same_thread=False,
-            uri=self.file is not None,
-            factory=SqliteConnection,
-        )
-        connection.matrices = self._matrices
+    def connect(self) -> SqliteConnection:
+        """Open a connection; see `DatabaseFile`."""
+        connection = _connected(f"{self.file.as_uri()}?mode=rw", self._matrices)
         try:
-            if self.file is None:
-                connection.executescript(self._schema)
-            else:
-                self._inode = _inode_of(self.file)
-                _recognise(connection)
-                connection.execute("PRAGMA synchronous = NORMAL")
+            _KIND.recognize(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")
         except BaseException:
             connection.close()
             raise
         return connection
 
 
-def _is_reset(connection: sqlite3.Connection) -> bool:
-    try:
-        if connection.in_transaction:
-            connection.rollback()
-    except sqlite3.Error:
-        return False
-    return True
+class MemoryStore:
+    """An index in memory: one connection, which threads take in turn.
+
+    Args:
+        language: Whose words are stemmed, `english` or `none`.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._schema = _schema(language)
+        self._turn = threading.Lock()
+        self._pool = ConnectionPool(self._open, is_reset, SqliteConnection.close)
+
+    def process_lock(self) -> None:
+        """Return None: no other process can use it."""
+
+    @contextmanager
+    def connection(self) -> Iterator[SqliteConnection]:
+        """Lend the connection to the calling thread."""
+        with self._turn, self._pool.lend() as connection:
+            yield connection
+
+    def discard(self) -> None:
+        """Forget what is stored."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection, and with it the index."""
+        self._pool.close()
+
+    def _open(self) -> SqliteConnection:
+        connection = _connected("file::memory:", Matrices())
+        connection.executescript(self._schema)
+        return connection
+
+
+def _connected(uri: str, matrices: Matrices) -> SqliteConnection:
+    connection = sqlite3.connect(
+        uri, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, uri=True, factory=SqliteConnection
+    )
+    connection.matrices = matrices
+    return connection
+
+
+def _schema(language: str) -> str:
+    return _SCHEMA.format(tokenizer=_TOKENIZERS[language])
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0])
-
-
-def _recognise(connection: sqlite3.Connection) -> None:
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if (application, version) != (_APPLICATION_ID, SCHEMA_VERSION):
-        msg = "the file is not an index of this version"
-        raise ForeignIndexError(msg)
-
-
-def _inode_of(file: Path) -> int | None:
-    try:
-        return file.stat().st_ino
-    except OSError:
-        return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from failsoft.framework.errors import DatabaseError
 from failsoft.tools.docs.search.connection import IndexConnection, Scope, ScoredRow
 
-__all__ = ["Matrices", "lacking", "store"]
+__all__ = ["Matrices", "as_bytes", "lacking", "store"]
 
 
 def lacking(connection: IndexConnection, model: str, limit: int) -> list[tuple[int, str, str, str, str]]:
@@ -30,6 +31,11 @@ def store(connection: IndexConnection, model: str, found: Iterable[tuple[int, st
             if is_same.fetchone() is not None:
                 connection.execute("DELETE FROM vectors WHERE document = ?", (row,))
                 connection.add_vectors(row, model, vectors)
+
+
+def as_bytes(vector: Sequence[float]) -> bytes:
+    """Return a vector as `Matrices` reads it."""
+    return array("f", vector).tobytes()
 
 
 class _Matrix(NamedTuple):

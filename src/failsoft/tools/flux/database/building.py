@@ -7,16 +7,17 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from failsoft.tools.cache.database_file import FileKind
 from failsoft.tools.flux.database.bigg import CORRECTED
 from failsoft.tools.flux.database.entries import Aliases, Compound, Metabolite, Reaction
 from failsoft.tools.flux.database.tables import Tables
 
-__all__ = ["NAME", "SCHEMA_VERSION", "ForeignDatabaseError", "fill", "folded", "recognize"]
+__all__ = ["NAME", "SCHEMA_VERSION", "fill", "folded", "recognize"]
 
 SCHEMA_VERSION = 3
 """Increase it with every change of the content: it is part of the file name, so older files are ignored."""
-_APPLICATION_ID = 0x66736462
-"""`fsdb` in ASCII, the SQLite application id of the file."""
+_KIND = FileKind(0x66736462, SCHEMA_VERSION)
+"""`fsdb` in ASCII."""
 
 NAME, REFERENCE = 0, 1
 """Kinds of label: names, which are searched by their parts, and formulas and ids elsewhere, which are not."""
@@ -46,10 +47,6 @@ _FACTS = "CREATE TABLE facts (name TEXT NOT NULL, compounds INTEGER NOT NULL, re
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
-class ForeignDatabaseError(sqlite3.DatabaseError):
-    """The file is a database, but not one of ours, not of this version, or not complete."""
-
-
 def fill(connection: sqlite3.Connection, tables: Tables) -> None:
     """Fill an empty database from the tables.
 
@@ -72,7 +69,7 @@ def fill(connection: sqlite3.Connection, tables: Tables) -> None:
     connection.execute("INSERT INTO facts VALUES (?, ?, ?)", (tables.name, *counts))
     connection.execute("COMMIT")
     # Written last: a file without these marks is incomplete.
-    connection.executescript(f"PRAGMA user_version = {SCHEMA_VERSION}; PRAGMA application_id = {_APPLICATION_ID};")
+    connection.executescript(_KIND.marks())
 
 
 def recognize(connection: sqlite3.Connection) -> tuple[str, int, int]:
@@ -81,11 +78,7 @@ def recognize(connection: sqlite3.Connection) -> tuple[str, int, int]:
     Raises:
         ForeignFileError: It is none of ours.
     """
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if (application, version) != (_APPLICATION_ID, SCHEMA_VERSION):
-        msg = "the file is not a database of this version"
-        raise ForeignDatabaseError(msg)
+    _KIND.recognize(connection)
     facts: tuple[str, int, int] = connection.execute("SELECT * FROM facts").fetchone()
     return facts
 

@@ -16,6 +16,11 @@ class Identities:
     def __init__(self, connection: sqlite3.Connection | None) -> None:
         self._connection = connection
 
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+
     def compounds_of(self, bigg: str) -> tuple[str, ...]:
         """Return the ModelSEED ids of a BiGG id, the usual one first."""
         rows = self._rows("SELECT compounds FROM metabolites WHERE id = ?", bigg)

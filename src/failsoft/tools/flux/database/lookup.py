@@ -15,10 +15,11 @@ from filelock import Timeout as FileLockTimeout
 from loguru import logger
 
 from failsoft.framework.text import printable
+from failsoft.tools.cache.database_file import LOCK_WAIT_S, is_damage
 from failsoft.tools.flux.database.building import recognize
 from failsoft.tools.flux.database.entries import COMPOUND_ID, REACTION_ID, Compound, Reaction
 from failsoft.tools.flux.database.search import Kind, alike, search
-from failsoft.tools.flux.database.storage import PlaceError, Storage, is_damage, is_full
+from failsoft.tools.flux.database.storage import PlaceError, Storage, is_full
 from failsoft.tools.flux.database.tables import SHIPPED, find_tables
 from failsoft.tools.flux.errors.database import DatabaseNotLoaded
 
@@ -180,15 +181,14 @@ class Database:
         """
         for is_last in (False, True):
             storage = self._loaded()
-            stamp = storage.stamp()
             try:
                 with storage.connection() as connection:
                     return question(connection)
             except sqlite3.Error as error:
-                if is_last or not is_damage(error):
+                if is_last or not is_damage(error, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
                     raise _not_loaded(error) from error
                 logger.opt(exception=error).warning("The database of compounds is damaged and is built anew.")
-                self._discard(storage, stamp)
+                self._discard(storage)
         raise AssertionError
 
     def _loaded(self) -> Storage:
@@ -212,12 +212,13 @@ class Database:
         self._failed = None
         return storage
 
-    def _discard(self, storage: Storage, stamp: object) -> None:
+    def _discard(self, storage: Storage) -> None:
         with self._turn:
             if self._storage is storage:
                 self._storage = None
         try:
-            storage.discard(stamp)
+            with storage.process_lock().acquire(timeout=LOCK_WAIT_S):
+                storage.discard()
         except (OSError, FileLockTimeout) as error:
             raise _not_loaded(error) from error
 

@@ -117,6 +117,7 @@ def use_database(path: str) -> None:
     if path == _path:
         return
     connection = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) if path else None
+    _identities.close()
     _identities, _path = Identities(connection), path
     _known.clear()
 

@@ -1,0 +1,145 @@
+"""`DatabaseFile`: a SQLite file in the user's cache folder, locked between processes, lent to threads."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+from filelock import BaseFileLock, FileLock
+
+from failsoft.tools.cache.pool import ConnectionPool
+
+__all__ = ["LOCK_WAIT_S", "DatabaseFile", "FileKind", "ForeignFileError", "cache_folder", "is_damage", "is_reset"]
+
+C = TypeVar("C", bound=sqlite3.Connection)
+LOCK_WAIT_S = 60.0
+"""How long to wait for a process that is building the same file."""
+_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
+
+
+class ForeignFileError(sqlite3.DatabaseError):
+    """The file is a database, but not of this kind, not of this version, or not complete."""
+
+
+class FileKind(NamedTuple):
+    """What tells a file of ours from others.
+
+    Args:
+        application_id: Four ASCII characters as a number, SQLite's mark of an application.
+        version: Of the schema and the content.
+    """
+
+    application_id: int
+    version: int
+
+    def marks(self) -> str:
+        """Return the statements that mark a file."""
+        return f"PRAGMA user_version = {self.version}; PRAGMA application_id = {self.application_id};"
+
+    def recognize(self, connection: sqlite3.Connection) -> None:
+        """Raise unless the file is marked.
+
+        Raises:
+            ForeignFileError: It is not.
+        """
+        found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+        if found != [self.application_id, self.version]:
+            msg = "the file is not a database of this kind and version"
+            raise ForeignFileError(msg)
+
+
+class DatabaseFile(ABC, Generic[C]):
+    """One file, and a few connections to it.
+
+    Args:
+        file: Where it is; it need not exist yet.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._opened: object = None
+        self._pool = ConnectionPool(self._open, is_reset, sqlite3.Connection.close)
+
+    @abstractmethod
+    def connect(self) -> C:
+        """Open a connection; one that is not usable is closed before the error is raised.
+
+        Raises:
+            sqlite3.Error: The file cannot be opened, or is not ours.
+        """
+
+    def process_lock(self) -> BaseFileLock:
+        """Return the lock that the processes share who use this file."""
+        return FileLock(f"{self.file}.lock", thread_local=False)
+
+    @contextmanager
+    def connection(self) -> Iterator[C]:
+        """Lend a connection to the calling thread.
+
+        Raises:
+            sqlite3.Error: The file cannot be opened, or is not ours.
+        """
+        with self._pool.lend() as connection:
+            yield connection
+
+    def discard(self) -> None:
+        """Delete the file, unless another process has replaced it. Call it under `process_lock`."""
+        opened = self._opened
+        self.close()
+        if opened is not None and opened != self.identity():
+            return
+        for ending in ("", "-wal", "-shm", "-journal"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"{self.file}{ending}")  # noqa: PTH108 - the names differ by their ending only
+
+    def close(self) -> None:
+        """Close the connections: idle ones now, lent ones when they come back."""
+        self._opened = None
+        self._pool.close()
+
+    def identity(self) -> object:
+        """Return what changes when the file is replaced; None if there is none."""
+        try:
+            return self.file.stat().st_ino
+        except OSError:
+            return None
+
+    def _open(self) -> C:
+        self._opened = self.identity()
+        return self.connect()
+
+
+def cache_folder(cache_dir: Path | None, name: str) -> Path:
+    """Return the folder of a toolset in the given cache folder, by default the user's."""
+    if cache_dir is None:
+        from platformdirs import user_cache_path  # noqa: PLC0415 - not needed where the folder is given
+
+        cache_dir = user_cache_path("failsoft")
+    return cache_dir.absolute() / name
+
+
+def is_damage(error: sqlite3.Error, *also: int) -> bool:
+    """Return whether the error says that the file itself is damaged, not only out of reach.
+
+    Args:
+        error: What SQLite raised.
+        also: Further primary result codes that count as damage.
+    """
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return isinstance(error, ForeignFileError) or code in _DAMAGE or code in also
+
+
+def is_reset(connection: sqlite3.Connection) -> bool:
+    """Roll back what was left of a transaction; return whether that worked."""
+    try:
+        if connection.in_transaction:
+            connection.rollback()
+    except sqlite3.Error:
+        return False
+    return True

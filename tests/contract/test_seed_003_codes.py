@@ -1,11 +1,12 @@
-"""Seed 003's codes, each raised by the docs toolset under the seed's trigger, in both formats of the docs."""
+"""The codes of seeds 003 and 004, each raised by the docs toolset under the seed's trigger, in both formats."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
-import sqlite3
+import shutil
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from failsoft import ToolError
 from failsoft.framework.errors.base import registry
 from failsoft.tools.docs import Docs
+from failsoft.tools.docs.settings import DocsSettings
 from failsoft.tools.files import DiskFault, Transaction
 from tests.contract.surroundings import runtime, write_documents
 
@@ -44,14 +46,17 @@ DOCUMENTS = {
 class Desk:
     """A served folder with one project, called in a wire format."""
 
-    def __init__(self, tmp_path: Path, wire_format: str, *, rooted: bool) -> None:
+    def __init__(
+        self, tmp_path: Path, wire_format: str, *, rooted: bool, middleware: Any = (), **settings: Any
+    ) -> None:
         self.base = write_documents(tmp_path / "served", DOCUMENTS)
         (self.base / "book/config.json").write_text(json.dumps(CONFIG))
         self.wire_format = wire_format
         os.chdir(self.base)
         self.docs = Docs(
             self.base if rooted else None,
-            runtime=runtime(wire_format=wire_format),
+            runtime=runtime(wire_format=wire_format, middleware=middleware),
+            settings=DocsSettings(**settings),
             cache_dir=tmp_path / "cache",
             state_folder=tmp_path / "state",
         )
@@ -76,7 +81,7 @@ def wire_format(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def desk(tmp_path: Path, wire_format: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Desk]:
     monkeypatch.chdir(tmp_path)
-    return lambda *, rooted=False: Desk(tmp_path, wire_format, rooted=rooted)
+    return lambda *, rooted=False, **options: Desk(tmp_path, wire_format, rooted=rooted, **options)
 
 
 async def test_without_a_root_no_project_is_active_and_the_step_activates_the_only_one(
@@ -198,18 +203,76 @@ async def test_a_file_that_cannot_be_read_is_a_fault_of_the_file_system(desk: Ca
     assert error["code"] == ("DOC_LOAD_ERROR" if server.wire_format == "tool_response" else "FILE_SYSTEM_ERROR")
 
 
-async def test_an_index_that_does_not_work_is_a_database_error(
-    desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = desk(rooted=True)
-
-    def broken(*_: object, **__: object) -> None:
-        raise sqlite3.OperationalError("disk I/O error in /var/lib/secret")
-
-    monkeypatch.setattr(sqlite3, "connect", broken)
+async def test_a_database_that_cannot_be_reached(desk: Callable[..., Desk], tmp_path: Path) -> None:
+    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed")
+    server = desk(rooted=True, database_url=f"postgresql:///docs?host={tmp_path}/secret")
     error = await server.failure("list_documents")
     assert error["code"] == "DATABASE_ERROR"
     assert "secret" not in json.dumps(error)
+
+
+async def test_an_embedding_service_that_is_down_while_lexical_search_does_not_work_either(
+    desk: Callable[..., Desk],
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    server = desk(rooted=True, embedding_url=url)
+    wire = await server.call("search_documents", query="begins", mode="semantic")
+    assert wire["metadata"]["recovery"]["degraded"]
+    shutil.rmtree(server.base)
+    error = await server.failure("search_documents", query="begins", mode="semantic")
+    assert error["code"] == "EMBEDDING_SERVICE_ERROR"
+
+
+async def test_a_query_that_cannot_be_run(desk: Callable[..., Desk]) -> None:
+    error = await desk(rooted=True).failure("search_documents", query="( ) *")
+    assert error["code"] == "SEARCH_ERROR"
+
+
+async def test_a_configuration_that_cannot_be_used(desk: Callable[..., Desk]) -> None:
+    server = desk()
+    (server.base / "book/config.json").write_text(json.dumps({**CONFIG, "docs_rot": "docs"}))
+    error = await server.failure("activate_project", config_path="book/config.json")
+    assert error["code"] == "CONFIG_ERROR"
+    assert "docs_root" in error["message"]
+
+
+async def test_an_argument_of_another_type(desk: Callable[..., Desk]) -> None:
+    server = desk(rooted=True)
+    error = await server.failure("get_documentation", path=123)
+    assert error["code"] == ("INVALID_PARAM" if server.wire_format == "tool_response" else "VALIDATION_ERROR")
+
+
+async def test_an_exception_that_nobody_knows(desk: Callable[..., Desk]) -> None:
+    server = desk(rooted=True)
+
+    def crash() -> None:
+        msg = "/home/me/secret.py broke"
+        raise RuntimeError(msg)
+
+    response = await server.docs.execute_with_error_handling("list_documents", {}, crash)
+    wire = response.to_dict()
+    error = wire["error"] if server.wire_format == "tool_response" else wire
+    assert error["code"] == ("UNKNOWN_ERROR" if server.wire_format == "tool_response" else "INTERNAL_ERROR")
+    assert "secret" not in json.dumps(wire)
+
+
+async def test_a_middleware_that_fails(desk: Callable[..., Desk]) -> None:
+    async def broken(_call: Any, _proceed: Any) -> Any:
+        raise KeyError
+
+    server = desk(rooted=True, middleware=[broken])
+    assert (await server.failure("list_documents"))["code"] == "SYSTEM_ERROR"
+
+
+async def test_a_toolset_that_cannot_be_started(desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch) -> None:
+    server = desk(rooted=True)
+
+    async def startup(_: Docs) -> None:
+        raise OSError
+
+    monkeypatch.setattr(Docs, "startup", startup)
+    assert (await server.failure("list_documents"))["code"] == "INIT_ERROR"
 
 
 @pytest.mark.parametrize(
@@ -222,6 +285,15 @@ async def test_an_index_that_does_not_work_is_a_database_error(
         "SCHEMA_VALIDATION_FAILED",
         "EMBEDDING_SERVICE_ERROR",
         "DATABASE_ERROR",
+        "VALIDATION_ERROR",
+        "DOC_NOT_FOUND",
+        "INVALID_PARAM",
+        "DOC_LOAD_ERROR",
+        "SEARCH_ERROR",
+        "CONFIG_ERROR",
+        "UNKNOWN_ERROR",
+        "SYSTEM_ERROR",
+        "INIT_ERROR",
     ],
 )
 def test_a_code_is_in_the_catalogue_with_a_page(code: str) -> None:

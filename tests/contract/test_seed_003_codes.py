@@ -194,6 +194,12 @@ async def test_broken_front_matter_is_read_and_reported_with_its_line(desk: Call
     error = await server.failure("validate_document", path="broken.md")
     assert error["code"] == "SCHEMA_VALIDATION_FAILED"
     assert error["violations"][0]["line"] in {3, 4}
+    assert error["message"].count("line") == 1
+    assert ".." not in error["message"]
+    promoted = await server.failure("promote_document", path="broken.md", level="critical")
+    assert (promoted["code"], promoted["effect"]) == (error["code"], "none")
+    assert promoted["violations"] == error["violations"]
+    assert promoted["message"].partition(". ")[0] == error["message"].partition(". ")[0]
 
 
 async def test_a_file_that_cannot_be_read_is_a_fault_of_the_file_system(desk: Callable[..., Desk]) -> None:

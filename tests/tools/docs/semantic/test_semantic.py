@@ -188,10 +188,10 @@ def test_a_service_that_fails_is_replaced_by_words_and_the_answer_says_so(
     assert "embedding service" in answer["metadata"]["warnings"][0]
 
 
-def test_a_service_that_keeps_failing_is_left_alone_and_found_again(
+def test_a_service_that_keeps_failing_is_left_alone(
     served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedders.BREAKER, "options", replace(embedders.BREAKER.options, open_s=0.3))
+    monkeypatch.setattr(embedders.BREAKER, "options", replace(embedders.BREAKER.options, open_s=600, max_open_s=600))
     docs = served(embedding_url=service.url)
     service.status = 503
 
@@ -203,6 +203,20 @@ def test_a_service_that_keeps_failing_is_left_alone_and_found_again(
             response = await docs.search_documents(query="puppy", mode="semantic")
             assert response.success
         assert len(service.requests) == asked
+
+    asyncio.run(calls())
+
+
+def test_a_service_that_was_left_alone_is_found_again(
+    served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedders.BREAKER, "options", replace(embedders.BREAKER.options, open_s=0.1))
+    docs = served(embedding_url=service.url)
+    service.status = 503
+
+    async def calls() -> None:
+        for _ in range(12):
+            await docs.search_documents(query="puppy", mode="semantic")
         service.status = 200
         until = time.monotonic() + 30
         while (await docs.search_documents(query="puppy", mode="semantic")).to_dict()["metadata"].get("recovery"):

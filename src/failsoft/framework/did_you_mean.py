@@ -147,19 +147,19 @@ def coerced(value: Any, kinds: frozenset[str], items: frozenset[str] = frozenset
 
 
 def _from_text(text: str, kinds: frozenset[str]) -> Any:
-    if "integer" in kinds and _INTEGER.fullmatch(text):
-        return int(text)
-    if "number" in kinds and _NUMBER.fullmatch(text):
-        return float(text)
     if "boolean" in kinds and text.casefold() in _BOOLEANS:
         return _BOOLEANS[text.casefold()]
     if text[:1] in {"[", "{"} and kinds & {"array", "object"} and len(text) <= _JSON_AT_MOST:
         return _parsed(text, kinds)
-    return _measured(text, kinds)
+    return _number(text, kinds) if text[:1].isdecimal() or text.startswith(("+", "-", ".")) else None
 
 
-def _measured(text: str, kinds: frozenset[str]) -> Any:
-    """Return the number of a text that has a number and a unit (`10 mM`)."""
+def _number(text: str, kinds: frozenset[str]) -> Any:
+    """Return the number that a text is, or that it has before a unit (`10 mM`)."""
+    if "integer" in kinds and _INTEGER.fullmatch(text):
+        return int(text)
+    if "number" in kinds and _NUMBER.fullmatch(text):
+        return float(text)
     measured = _WITH_UNIT.fullmatch(text) if kinds & {"integer", "number"} else None
     number = None if measured is None else float(measured[1])
     if number is None or "number" in kinds:

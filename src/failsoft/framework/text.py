@@ -6,6 +6,7 @@ import inspect
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from json import JSONEncoder
 from typing import Any
 
@@ -64,7 +65,8 @@ def bounded(text: str, limit: int = QUOTED_AT_MOST) -> str:
 
 
 _as_json = JSONEncoder(ensure_ascii=False).encode
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.*-]{0,79}")
+_NAME_AT_MOST = 80
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.*-]*+")
 _FILE_NAME = re.compile(r"[\w.@+-][\w./@+#-]{0,199}", re.ASCII)
 _PLAIN = re.compile(r'[^`"\\\r\n]*(?:"[^`"\\\r\n]*"[^`"\\\r\n]*)*')
 _QUOTATION = re.compile(r'"(?:[^"`\\]|\\.)*"')
@@ -91,7 +93,13 @@ def quoted(text: Any, limit: int = QUOTED_AT_MOST) -> str:
 def named(name: Any) -> str:
     """Return the name of a parameter or tool in backticks; other text is quoted as foreign text."""
     text = str(name)
-    return f"`{text}`" if _NAME.fullmatch(text) else quoted(text, 80)
+    return f"`{text}`" if len(text) <= _NAME_AT_MOST and _is_name(text) else quoted(text, _NAME_AT_MOST)
+
+
+@lru_cache(maxsize=1_024)
+def _is_name(text: str) -> bool:
+    """Return whether a text may stand in backticks. Cached, since most names come from schemas."""
+    return _NAME.fullmatch(text) is not None
 
 
 def file_name(path: Any) -> str:

@@ -163,7 +163,9 @@ class Slots:
     def _count(self, table: dict[Pair, int], admission: Admission[Pair], first: str, second: str) -> None:
         self._acquire()
         try:
-            pair = admission((label(first), label(second)))
+            pair = first, second
+            if pair not in table:
+                pair = admission((label(first), label(second)))
             table[pair] = table.get(pair, 0) + 1
         except Exception:  # noqa: BLE001, S110 - as above
             pass

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from failsoft.framework.answer.stop_reason import StopReason
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import CircuitOpen, RetryWhen, ToolError
+from failsoft.framework.record import record
 
 __all__ = ["Phase", "Situation", "phase_of", "situation_of", "verdict"]
 
@@ -17,7 +17,7 @@ Phase: TypeAlias = Literal["not_sent", "may_have_happened", "happened"]
 _PHASES: dict[str, Phase] = {"none": "not_sent", "unknown": "may_have_happened", "applied": "happened"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Situation:
     """Facts known when a run of a handler has failed.
 
@@ -42,7 +42,7 @@ class Situation:
     remaining_s: float | None = None
 
 
-def verdict(situation: Situation, *, has_budget: bool = True) -> StopReason | None:
+def verdict(situation: Situation, *, has_budget: bool = True) -> StopReason | None:  # noqa: PLR0911 - one return a reason
     """Return why the call must not run again, or None if it may.
 
     Reasons that no option can change come first, so that the most fundamental one is reported. The budget comes last,
@@ -56,17 +56,19 @@ def verdict(situation: Situation, *, has_budget: bool = True) -> StopReason | No
     >>> verdict(lost)
     'effect_possible'
     """
-    remaining_s = situation.remaining_s
-    found: dict[StopReason, bool] = {
-        "circuit_open": situation.category == CircuitOpen.category,
-        "not_transient": situation.retry != "after_delay",
-        "effect_possible": situation.phase != "not_sent" and not situation.is_repeatable,
-        "attempts": situation.attempts_left < 1,
-        "wait_too_long": situation.wait_s > situation.patience_s,
-        "deadline": remaining_s is not None and situation.wait_s >= remaining_s,
-        "budget": not has_budget,
-    }
-    return next((reason for reason, holds in found.items() if holds), None)
+    if situation.category == CircuitOpen.category:
+        return "circuit_open"
+    if situation.retry != "after_delay":
+        return "not_transient"
+    if situation.phase != "not_sent" and not situation.is_repeatable:
+        return "effect_possible"
+    if situation.attempts_left < 1:
+        return "attempts"
+    if situation.wait_s > situation.patience_s:
+        return "wait_too_long"
+    if situation.remaining_s is not None and situation.wait_s >= situation.remaining_s:
+        return "deadline"
+    return None if has_budget else "budget"
 
 
 def phase_of(error: ToolError, call: Call) -> Phase:

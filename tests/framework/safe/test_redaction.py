@@ -265,7 +265,8 @@ def test_hostile_text_costs_in_proportion_to_its_length(unit: str) -> None:
 
 def test_every_token_has_a_needle_and_a_long_run_in_its_matches_or_is_a_private_key() -> None:
     for text, _ in SECRETS:
-        for needles, pattern in TOKENS:
+        for needles, pattern, mark in TOKENS:
             if pattern.search(text):
                 assert any(needle in text.lower() for needle in needles)
+                assert mark in text.lower()
                 assert LONG_RUN.match(text) or "private key" in text.lower()

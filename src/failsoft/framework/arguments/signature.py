@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, Required, get_args
@@ -88,10 +88,14 @@ class SignatureArguments:
     schema: dict[str, Any]
     validator: pydantic_core.SchemaValidator
     needs_json: bool
+    is_flat: bool
+    """Whether every argument is a scalar, so that one call cannot have many faults."""
     extra: Literal["forbid"] | None
     """How unknown names in nested models are treated: forbidden, unless one of the models allows them."""
     accepted: Accepted
     """The schema in words, for error messages."""
+    with_faults: Sequence[tuple[str, Parameter]]
+    """The parameters that declare error classes, by their names in the schema."""
 
     @classmethod
     def from_parameters(cls, owner: str, parameters: list[Parameter]) -> SignatureArguments:
@@ -123,12 +127,16 @@ class SignatureArguments:
         _admit_duplicates(schema)
         check_input_schema(owner, schema)
         extra: Literal["forbid"] | None = None if is_open else "forbid"
-        return cls(parameters, schema, adapter.validator, needs_json, extra, Accepted.by(schema))  # type: ignore[arg-type]  # pydantic-core's validator has no public type
+        named = zip(schema["properties"], parameters, strict=True)
+        with_faults = [(name, parameter) for name, parameter in named if parameter.faults]
+        is_flat = all(own.get("type") in _SCALAR_TYPES for own in schema["properties"].values())
+        validator: Any = adapter.validator
+        return cls(parameters, schema, validator, needs_json, is_flat, extra, Accepted.by(schema), with_faults)
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the arguments as the handler gets them; see `ports.Arguments`."""
         given = {} if params is None else params
-        if not self.needs_json and not _is_large(given):
+        if not self.needs_json and (self.is_flat or not _is_large(given)):
             try:
                 return self.validator.validate_python(given)  # type: ignore[no-any-return]  # the validator's type is its schema's
             except pydantic_core.ValidationError as error:
@@ -163,9 +171,7 @@ class SignatureArguments:
 
     def _refusal(self, violations: list[Violation]) -> InvalidArgument:
         """Return the error: of the class declared for the first faulty parameter, otherwise INVALID_PARAM."""
-        for name, parameter in zip(self.schema["properties"], self.parameters, strict=True):
-            if not parameter.faults:
-                continue
+        for name, parameter in self.with_faults:
             own = [item for item in violations if item.path.partition(".")[0] == name]
             for fault in parameter.faults:
                 decisive = next(filter(fault.stands_for, own), None)
@@ -215,12 +221,18 @@ def _admit_duplicates(schema: Any) -> None:
 
 _SIZED = frozenset({str, list, dict})
 _LARGE = 5_000
+_SCALAR_TYPES = frozenset({"string", "integer", "number", "boolean"})
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def _is_large(given: Any) -> bool:
     """Return whether an argument is so large that its faults could take long to list."""
-    return type(given) is dict and any(type(value) in _SIZED and len(value) > _LARGE for value in given.values())
+    if type(given) is not dict:
+        return False
+    for value in given.values():  # noqa: SIM110 - every call pays for this, and `any` takes three times as long
+        if type(value) in _SIZED and len(value) > _LARGE:
+            return True
+    return False
 
 
 def _is_flat(given: Any) -> bool:

@@ -33,12 +33,13 @@ def inherit(call: Call) -> Call | None:
 
     Both can only reduce the limits. A task that outlives its handler belongs to no call.
     """
-    outer = current_call.get()
+    outer, received = current_call.get(), call.scope.meta.get(BUDGET_KEY)
+    if outer is None and received is None:
+        return None
     if outer is not None and not outer.is_running:
         outer = None
     if outer is not None:
         call.bound_by(outer.remaining_s(), outer.runs_left)
-    received = call.scope.meta.get(BUDGET_KEY)
     if isinstance(received, Mapping):
         remaining_s, runs_left = _number(received.get("remaining_ms"), 1000), _number(received.get("runs_left"))
         call.bound_by(remaining_s, None if runs_left is None else max(1, int(runs_left)))

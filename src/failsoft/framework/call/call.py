@@ -355,6 +355,7 @@ class Call(CallContext):
                     raise self.typed(self.raised)
                 raise ToolSystemError(component="something that runs a handler twice")
         self.raised = None
+        self.handler_done = self.is_retried_below = False
 
     def recovered(self, receipt: RecoveryReceipt) -> None:
         """Record a recovery; changes of an earlier receipt are kept in the new one."""

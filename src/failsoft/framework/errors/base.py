@@ -166,13 +166,11 @@ class ToolError(_Declared):
         if category is not None:
             cls.category = category
         cls._builtin = _builtin_base(cls)
+        if cls._builtin is not Exception:
+            cls.__new__ = _bare  # type: ignore[method-assign]  # `OSError.__new__` takes no keywords
         _collect_fields(cls)
         _check_entry(cls)
         registry[cls.code] = cls
-
-    def __new__(cls, *_args: Any, **_fields: Any) -> Self:
-        """Return a bare instance from the builtin base class that defines the memory layout, such as `OSError`."""
-        return cls._builtin.__new__(cls)
 
     if not TYPE_CHECKING:  # see above
 
@@ -195,20 +193,25 @@ class ToolError(_Declared):
             faults = field_faults(type(self), fields, has_message=message is not None)
             mistakes = wrong_types(type(self), fields)
             for name in self.fields:
-                setattr(self, name, fields.get(name, self.field_defaults.get(name)))
+                setattr(self, name, fields[name] if name in fields else self.field_defaults.get(name))
             if message is None:
                 is_whole = all(name in fields or name in self.field_defaults for name in self.fields)
                 message = self._sentence.fill(self, self.word_fields) if is_whole else _summary(self)
             self.message = message
             self.args = (self.message,)
             self.suggestions = (suggestions,) if isinstance(suggestions, str) else tuple(suggestions)
-            self.next_step, wrong_step = as_next_step(next_step)
+            self.next_step = self.effect = None
+            if next_step is not None:
+                self.next_step, wrong = as_next_step(next_step)
+                mistakes += wrong
+            if effect is not None:
+                self.effect, wrong = as_effect(effect)
+                mistakes += wrong
             self.retry_after_seconds = retry_after_seconds
-            self.effect, wrong_effect = as_effect(effect)
             self.details = dict(details or {})
             self.operator_hint = operator_hint
             self.violations = tuple(violations)
-            report_mistakes(type(self).__name__, [*mistakes, *wrong_step, *wrong_effect])
+            report_mistakes(type(self).__name__, mistakes)
             if faults:
                 report_mistakes(type(self).__name__, faults)
                 msg = f"{type(self).__name__} {'; '.join(faults)}"
@@ -307,6 +310,11 @@ def _check_place(cls: type[ToolError], category: str | None) -> None:
             f"{cls.__qualname__} is too deep in the hierarchy: it has three levels, ToolError, category, concrete error"
         )
         raise CatalogueError(msg)
+
+
+def _bare(cls: type[Any], *_args: Any, **_fields: Any) -> Any:
+    """Return a bare instance from the builtin base class that defines the memory layout, such as `OSError`."""
+    return cls._builtin.__new__(cls)
 
 
 def _builtin_base(cls: type[BaseException]) -> type[BaseException]:

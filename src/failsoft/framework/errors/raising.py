@@ -74,6 +74,8 @@ class RaisedWrongly(PicklableError, TypeError):
 def field_faults(kind: Any, given: Collection[str], *, has_message: bool) -> list[str]:
     """Return what is wrong with the names of the fields given to an error of this class."""
     known: Sequence[str] = kind.fields
+    if has_message and not given:
+        return []
     unknown = [name for name in given if name not in known]
     missing = [] if has_message else [name for name in known if name not in given and name not in kind.field_defaults]
     if not unknown and not missing:

@@ -103,7 +103,7 @@ def collapsed(violations: Sequence[Violation]) -> tuple[Violation, ...]:
     >>> [(fault.path, fault.at) for fault in collapsed(faults)]
     [('edits.*.old', '0-2,7')]
     """
-    if len(violations) < 2:  # noqa: PLR2004 - nothing to compare
+    if len(violations) < 2 or not any("." in item.path for item in violations):  # noqa: PLR2004 - nothing to merge
         return tuple(violations)
     groups: dict[Any, list[tuple[int, Violation]]] = {}
     for number, violation in enumerate(violations):
@@ -166,15 +166,22 @@ def clause(violation: Violation) -> str:
     name = named(violation.path) if violation.path else ""
     if violation.at:
         name += f" ({bounded(violation.at, _RECEIVED_AT_MOST)})"
-    hint = "" if violation.suggestion is None else f"; did you mean {_shown(violation)}?"
-    if violation.reason == "unexpected" and name:
-        accepted = ", ".join([named(option) for option in violation.allowed[:8]])
-        return f"no parameter {name}{hint or (f'; accepted: {accepted}' if accepted else '')}"
     if violation.reason == "missing":
         return f"{name} {violation.message}".strip()
+    if violation.reason == "unexpected" and name:
+        return f"no parameter {name}{_hint(violation) or _accepted(violation)}"
     got = _got(violation) if violation.received is not None and violation.is_standard else ""
     said = bounded(f"{name}: {violation.message}{got}" if name else f"{violation.message}{got}", _CLAUSE_AT_MOST)
-    return said + (hint if violation.reason in {"enum", "reference"} else "")
+    return said + _hint(violation) if violation.reason in {"enum", "reference"} else said
+
+
+def _hint(violation: Violation) -> str:
+    return "" if violation.suggestion is None else f"; did you mean {_shown(violation)}?"
+
+
+def _accepted(violation: Violation) -> str:
+    accepted = ", ".join([named(option) for option in violation.allowed[:8]])
+    return f"; accepted: {accepted}" if accepted else ""
 
 
 def _got(violation: Violation) -> str:

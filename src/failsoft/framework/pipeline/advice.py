@@ -49,11 +49,13 @@ def advice(
         look = f"Call {_call(step)} to see the state." if step else f"A person has to look (error id {error_id})."
         return f"{left or EFFECTS['unknown']}, so do not repeat the call. {look}"
     what = _after_fix(error, call, step, error_id) if retry.when == "after_fix" else _never(error, call, step, error_id)
-    return " ".join(filter(None, [f"{left}." if left else "", what]))
+    return f"{left}. {what}".rstrip() if left else what
 
 
 def closest(candidates: Sequence[str], said: str) -> str:
     """Return the candidates that the first part does not name yet: `Closest: "guide/intro.mdx".`."""
+    if not candidates:
+        return ""
     shown = [quoted(item, _SPELLED_OUT) for item in candidates[:_CANDIDATES_AT_MOST] if item not in said]
     return f"Closest: {', '.join(shown)}." if shown else ""
 
@@ -89,15 +91,15 @@ def _after_fix(error: ToolError, call: Call, step: NextStep | None, error_id: st
 
 def _changes(violations: Sequence[Violation], said: str) -> str:
     """Return how to fix the faults: `Add it`, `Correct them`; with names if the first part does not have them."""
-    names = [named(item.path) for item in violations[:_NAMED_AT_MOST] if item.path]
-    unnamed = [name for name in dict.fromkeys(names) if name not in said] if len(violations) <= _NAMED_AT_MOST else []
     if len(violations) > 1:
+        names = [named(item.path) for item in violations if item.path] if len(violations) <= _NAMED_AT_MOST else []
+        unnamed = [name for name in dict.fromkeys(names) if name not in said]
         return f"Correct {', '.join(unnamed)}" if unnamed else "Correct them"
     (fault,) = violations
     is_superfluous = fault.reason == "unexpected" and fault.suggestion is None
     verb = "Add" if fault.reason == "missing" else "Leave out" if is_superfluous else "Correct"
-    if unnamed:
-        return f"{verb} {unnamed[0]}"
+    if fault.path and (name := named(fault.path)) not in said:
+        return f"{verb} {name}"
     return "Leave it out" if is_superfluous else f"{verb} it"
 
 

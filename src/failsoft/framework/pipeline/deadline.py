@@ -31,7 +31,7 @@ def deadline(limit_s: float) -> Step:
         loop = asyncio.get_running_loop()
         if call.inherited_until is not None and call.inherited_until < loop.time() + limit_s:
             return await _within_budget(call, proceed, loop, call.inherited_until)
-        task = asyncio.current_task()
+        task = asyncio.current_task(loop)
         if task is None:
             msg = "a call needs a task to run in"
             raise RuntimeError(msg)

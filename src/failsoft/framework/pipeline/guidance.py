@@ -23,7 +23,7 @@ from failsoft.framework.errors.violations import Violation, collapsed
 from failsoft.framework.normalize.rules import text_of, type_name
 from failsoft.framework.pipeline.advice import advice, closest
 from failsoft.framework.pipeline.next_step import Proposal, propose
-from failsoft.framework.pipeline.verdict import effect_of, retry_of, stop_reason_of
+from failsoft.framework.pipeline.verdict import stop_reason_of
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.safe.redaction import redact, redact_paths, redact_text, withhold_contents
 from failsoft.framework.text import bounded
@@ -53,9 +53,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, propos
     """
     bound, scope, settings = call.bound, call.scope, call.bound.settings
     proposal = propose(error, call) if proposal is None else proposal
-    effect = effect_of(error, call)
-    retry = retry_of(error, call, effect)
-    step = proposal.step
+    effect, retry, step = proposal.effect, proposal.retry, proposal.step
     if proposal.dropped and error.next_step is not None:
         tool = bounded(error.next_step.tool, _CANDIDATE_AT_MOST)
         text = f"the next step `{tool}` of {type(error).__name__} was dropped: {proposal.dropped}"
@@ -63,23 +61,25 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, propos
     error_id = error_id or os.urandom(8).hex()
     detail = settings.detail_level
     faults = error.violations[:_VIOLATIONS_AT_MOST]
-    violations, guesses = _without_guesses(faults, call)
+    violations, guesses = _without_guesses(faults, call) if faults else (faults, [])
     own = [*error.own_suggestions(), *guesses]
     hints = error.rendered_hints()
-    is_said = bool(own or violations or step)
-    shown = list(dict.fromkeys([*own, *(() if is_said else hints)]))[:_SUGGESTIONS_AT_MOST]
+    shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
     headline = _sentence(error.message)
     near = "" if step is not None else closest(_candidates(error, guesses, call), headline)
     rest = advice(error, call, effect, retry, step, error_id)
     fault_texts = [text for item in violations for text in (str(item.message), str(item.path))]
-    texts = [" ".join(filter(None, [headline, near])), *shown, *hints, *fault_texts]
-    if detail == "minimal":
-        texts = _without_paths(texts, call)
+    given = [f"{headline} {near}" if near else headline, *shown, *hints, *fault_texts]
+    texts = _without_paths(given, call) if detail == "minimal" else given
     said = texts[0].removesuffix(".") if rest.startswith("(") else texts[0]
-    message, *texts = _clean([f"{said} {rest}".rstrip(), *texts])
-    headline, *texts = texts
-    suggestions, texts = texts[: len(shown)], texts[len(shown) :]
-    hints, texts = tuple(texts[: len(hints)]), texts[len(hints) :]
+    message = f"{said} {rest}".rstrip()
+    if not _is_clean(texts, message):
+        message, *texts = map(_cleaned, [message, *texts])
+    headline, suggestions = texts[0], shown
+    if texts is not given:  # something in them must not be sent
+        after_shown, after_hints = 1 + len(shown), 1 + len(shown) + len(hints)
+        suggestions, hints = texts[1:after_shown], tuple(texts[after_shown:after_hints])
+        violations = _rewritten(violations, texts[after_hints:])
     if "suggestions" in error.content_fields:
         suggestions = [bounded(text, _TEXT_AT_MOST) for text in shown]
     return Failure(
@@ -100,7 +100,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, propos
         next_step=step,
         dropped_step=proposal.dropped,
         sends_draft=settings.tool_failure_draft,
-        violations=collapsed(violations if texts == fault_texts else _rewritten(violations, texts)),
+        violations=collapsed(violations),
         faults=len(error.violations),
         details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
         cause=_cause(error) if detail == "full" else None,
@@ -119,17 +119,20 @@ def _without_guesses(violations: Sequence[Violation], call: Call) -> tuple[tuple
     """Move suggested ids and handles from the violations to the candidates: a similar id means something else."""
     kept, guesses = [], []
     for item in violations:
-        kind = call.bound.name_kinds.get(item.path.partition(".")[0], "identifier")
-        if item.reason == "reference" and kind != "spelled" and item.suggestion is not None:
+        if item.reason == "reference" and item.suggestion is not None and not _is_spelled(item, call):
             guesses.append(str(item.suggestion))
             item = replace(item, suggestion=None)  # noqa: PLW2901 - the same fault, without the guess
         kept.append(item)
     return tuple(kept), guesses
 
 
+def _is_spelled(item: Violation, call: Call) -> bool:
+    return call.bound.name_kinds.get(item.path.partition(".")[0]) == "spelled"
+
+
 def _candidates(error: ToolError, guesses: list[str], call: Call) -> list[str]:
     """Return the suggestions that are names and not sentences."""
-    if error.category not in {"not_found", "invalid_argument"}:
+    if error.category not in {"not_found", "invalid_argument"} or not (error.suggestions or guesses):
         return []
     failed = call.failed_reference
     is_spelled = failed is not None and failed.error is error and failed.kind == "spelled"
@@ -183,12 +186,18 @@ def _texts_in(tree: Any, depth: int = 0) -> Iterator[str]:
             yield from _texts_in(item, depth + 1)
 
 
-def _clean(texts: list[str]) -> list[str]:
-    """Return the texts bounded and redacted, with one check for all of them in the common case."""
-    whole = " ".join(texts)
-    if len(whole) <= _TEXT_AT_MOST and whole.isascii() and whole.isprintable() and redact_text(whole) == whole:
-        return texts
-    return [redact_text(bounded(text, _TEXT_AT_MOST)) for text in texts]
+def _is_clean(texts: list[str], message: str) -> bool:
+    """Return whether the texts may be sent as they are: bounded, printable, no secrets. One check for all of them.
+
+    The message is the first text with our own advice behind it, whose arguments were redacted before.
+    """
+    whole = " ".join([text for text in texts if text is texts[0] or text not in message])
+    is_printable = message.isascii() and message.isprintable() and whole.isascii() and whole.isprintable()
+    return is_printable and len(message) + len(whole) <= _TEXT_AT_MOST and redact_text(whole) == whole
+
+
+def _cleaned(text: str) -> str:
+    return redact_text(bounded(text, _TEXT_AT_MOST))
 
 
 def _cause(error: ToolError) -> dict[str, Any] | None:
@@ -199,7 +208,7 @@ def _cause(error: ToolError) -> dict[str, Any] | None:
     kind: dict[str, Any] = {"type": type_name(cause)}
     if type(cause).__module__.partition(".")[0] in _ECHOING:
         return kind
-    return {**kind, "message": _clean([text_of(cause)])[0]}
+    return {**kind, "message": _cleaned(text_of(cause))}
 
 
 def _stack(error: ToolError) -> str:

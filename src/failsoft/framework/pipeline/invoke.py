@@ -31,11 +31,9 @@ async def invoke(call: Call) -> Any:
     if call.attempt:
         call.begin_again()
     call.attempt = run = call.attempt + 1
-    call.handler_done = False
     if not bound.marks_effects:
         call.effect_begun = True
     began = time.perf_counter() if bound.events.wants(AttemptEvent) else None
-    call.is_retried_below = False
     call.is_running = True
     outer = current_call.set(call)
     try:

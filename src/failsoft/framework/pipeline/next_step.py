@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from failsoft.framework.answer.failure import RetryAdvice
@@ -12,11 +12,12 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.did_you_mean import certain_name
-from failsoft.framework.errors import InvalidParameter, NextStep, ResultTooLarge, ToolError, UnknownTool
+from failsoft.framework.errors import Effect, InvalidParameter, NextStep, ResultTooLarge, ToolError, UnknownTool
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.normalize import normalize
 from failsoft.framework.pipeline.check import run_checks
 from failsoft.framework.pipeline.verdict import effect_of, retry_of
+from failsoft.framework.record import record
 from failsoft.framework.safe.json_safe import encode
 from failsoft.framework.safe.redaction import redact
 from failsoft.framework.validation.corrections import corrected, with_value
@@ -35,45 +36,49 @@ _CHECKED_WITHIN_S = 0.5
 _LOOKED_UP_IN_VAIN = frozenset({"not_found", "invalid_argument"})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Proposal:
-    """A next step, and why the author's own one was dropped.
+    """The effect and the retry advice of a failure, the next step, and why the author's own one was dropped.
 
     Args:
+        effect: Whether the failed call changed anything.
+        retry: Whether and when it may be repeated.
         step: The call to make next; None if there is none.
         dropped: Why the step of the error was not used; empty if it was, or if there was none.
     """
 
+    effect: Effect
+    retry: RetryAdvice
     step: NextStep | None = None
     dropped: str = ""
 
 
 def propose(error: ToolError, call: Call) -> Proposal:
     """Return a step whose tool exists and whose arguments have valid types; `settle` runs the other checks."""
-    retry = retry_of(error, call, effect_of(error, call))
+    effect = effect_of(error, call)
+    retry = retry_of(error, call, effect)
     if retry.when != error.retry:  # a repetition could do the work twice
-        return Proposal(_look_at_the_state(call))
+        return Proposal(effect=effect, retry=retry, step=_look_at_the_state(call))
     dropped = ""
     if error.next_step is not None:
         step, dropped = _given(error, error.next_step, call, retry)
         if step is not None:
-            return Proposal(step)
+            return Proposal(effect=effect, retry=retry, step=step)
     if retry.when == "after_delay":
         step, _ = _checked(call.operation, call.params, call)
     else:
         step = _corrected(error, call, retry)
-    return Proposal(step, dropped)
+    return Proposal(effect=effect, retry=retry, step=step, dropped=dropped)
 
 
-async def settle(proposal: Proposal, error: ToolError, call: Call) -> Proposal:
-    """Return the proposal if it also passes the references and checks of its tool, otherwise one without a step.
+async def settle(proposal: Proposal, step: NextStep, error: ToolError, call: Call) -> Proposal:
+    """Return the proposal if its step also passes the references and checks of its tool, otherwise one without a step.
 
     They run as in the call itself, with a time limit; the handler does not run. A call that is repeated unchanged after
     a wait is not checked again.
     """
-    step = proposal.step
-    bound = None if step is None else call.toolbox.find(step.tool)
-    if step is None or bound is None or not bound.checks:
+    bound = call.toolbox.find(step.tool)
+    if bound is None or not bound.checks:
         return proposal
     if step.tool == call.operation and step.arguments == call.params:  # it passed them, or they fail temporarily
         return proposal
@@ -89,7 +94,8 @@ async def settle(proposal: Proposal, error: ToolError, call: Call) -> Proposal:
     else:
         return proposal
     is_given = error.next_step is not None and step.tool == error.next_step.tool
-    return Proposal(None, f"its arguments are refused with {refusal.code}" if is_given else proposal.dropped)
+    dropped = f"its arguments are refused with {refusal.code}" if is_given else proposal.dropped
+    return replace(proposal, step=None, dropped=dropped)
 
 
 def _given(error: ToolError, given: NextStep, call: Call, retry: RetryAdvice) -> tuple[NextStep | None, str]:
@@ -144,7 +150,7 @@ def _corrected(error: ToolError, call: Call, retry: RetryAdvice) -> NextStep | N
     arguments = _accepted(error.violations, call) if error.violations else _respelled(error, call)
     if arguments is None or arguments == call.params:
         return None
-    return _checked(call.operation, arguments, call)[0]
+    return _checked(call.operation, arguments, call, accepted=arguments if error.violations else None)[0]
 
 
 def _accepted(violations: tuple[Violation, ...], call: Call) -> dict[str, Any] | None:
@@ -166,18 +172,19 @@ def _accepted(violations: tuple[Violation, ...], call: Call) -> dict[str, Any] |
 
 def _unwrapped(call: Call) -> dict[str, Any] | None:
     """Return the arguments that were sent as one object under a name of their own: `{"order": {"item": ...}}`."""
-    given, accepted = call.params, call.bound.input_schema.get("properties", {})
+    given = call.params
     if not isinstance(given, dict) or len(given) != 1:
         return None
+    accepted = call.bound.input_schema.get("properties", {})
     ((name, inner),) = given.items()
     is_whole = name not in accepted and isinstance(inner, dict) and inner and inner.keys() <= accepted.keys()
     return dict(inner) if is_whole else None
 
 
-def _held_to_kinds(violations: tuple[Violation, ...], bound: CalledOperation) -> list[Violation]:
+def _held_to_kinds(violations: Sequence[Violation], bound: CalledOperation) -> Sequence[Violation]:
     """Drop suggested identifiers and handles from the violations: similar ones mean something else."""
-    if all(item.reason != "reference" for item in violations):
-        return list(violations)
+    if "reference" not in [item.reason for item in violations]:
+        return violations
     return [
         item
         if item.reason != "reference" or bound.name_kinds.get(item.path.partition(".")[0]) == "spelled"
@@ -214,8 +221,11 @@ def _narrowed(error: ResultTooLarge, call: Call) -> NextStep | None:
     return None
 
 
-def _checked(tool: str, arguments: Any, call: Call) -> tuple[NextStep | None, str]:
-    """Return the step if its tool is known and its arguments have valid types, no redaction and a valid length."""
+def _checked(tool: str, arguments: Any, call: Call, *, accepted: Any = None) -> tuple[NextStep | None, str]:
+    """Return the step if its tool is known and its arguments have valid types, no redaction and a valid length.
+
+    Arguments that are equal to `accepted` were validated before.
+    """
     bound = call.toolbox.find(tool)
     if bound is None:
         return None, "this server does not have the tool"
@@ -227,7 +237,8 @@ def _checked(tool: str, arguments: Any, call: Call) -> tuple[NextStep | None, st
     if redact(arguments) != arguments:
         return None, "its arguments hold what looks like a secret"
     try:
-        bound.arguments.validate(arguments)
+        if arguments != accepted:
+            bound.arguments.validate(arguments)
     except Exception as error:  # noqa: BLE001 - an author's own validator may raise anything
         return None, f"its arguments do not fit the tool ({normalize(error).message})"
     return NextStep(tool, arguments), ""

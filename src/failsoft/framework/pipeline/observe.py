@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import time
 import types
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.response import Failed, Metadata, Success, ToolResponse
@@ -24,8 +24,6 @@ from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.wire.lean import lean_text
 
 __all__ = ["observe"]
-
-T = TypeVar("T")
 
 # Read past any property of the exception's own class that would answer for it.
 _traceback_of: Callable[[BaseException], types.TracebackType | None] = vars(BaseException)["__traceback__"].__get__
@@ -47,7 +45,11 @@ async def observe(call: Call, proceed: Proceed) -> ToolResponse[Any]:
             raise
         return await _failure(call, ended)
     if call.bound.governed and call.bound.audit is not None and not call.read_only:
-        refused = await _or_cancelled(call, success_refused(call, call.bound.audit))
+        try:
+            refused = await success_refused(call, call.bound.audit)
+        except BaseException:
+            _abandoned(call)
+            raise
         if refused is not None:
             return _failed_response(call, refused, time.perf_counter() - call.started_at)
     duration_s = response.metadata.execution_time_ms / 1000
@@ -94,18 +96,13 @@ def _cancelled(call: Call) -> None:
     bound = call.bound
     if bound.governed and bound.audit is not None and call.attempt and not call.read_only:
         note_cancelled(call, bound.audit)
-    bound.metrics.finished("cancelled", time.perf_counter() - call.started_at)
+    _abandoned(call)
+
+
+def _abandoned(call: Call) -> None:
+    """Count a call as cancelled: its caller has left before the response was complete."""
+    call.bound.metrics.finished("cancelled", time.perf_counter() - call.started_at)
     call.forget_errors()
-
-
-async def _or_cancelled(call: Call, writing: Awaitable[T]) -> T:
-    """Await work on a response and return its result; if the caller has left, the call counts as cancelled."""
-    try:
-        return await writing
-    except BaseException:
-        call.bound.metrics.finished("cancelled", time.perf_counter() - call.started_at)
-        call.forget_errors()
-        raise
 
 
 async def _heard(call: Call, failure: Failure) -> None:
@@ -120,12 +117,16 @@ async def _heard(call: Call, failure: Failure) -> None:
 
 async def _failure(call: Call, error: ToolError) -> ToolResponse[Any]:
     duration_s = time.perf_counter() - call.started_at
-    failure = await _or_cancelled(call, _explained(error, call))
-    await _or_cancelled(call, _heard(call, failure))
-    audit = call.bound.audit
-    if audit is not None:
-        failure = await _or_cancelled(call, recorded(call, failure, audit, duration_s))
-        duration_s = time.perf_counter() - call.started_at
+    try:
+        failure = await _explained(error, call)
+        await _heard(call, failure)
+        audit = call.bound.audit
+        if audit is not None:
+            failure = await recorded(call, failure, audit, duration_s)
+            duration_s = time.perf_counter() - call.started_at
+    except BaseException:
+        _abandoned(call)
+        raise
     return _failed_response(call, failure, duration_s)
 
 
@@ -137,7 +138,7 @@ def _failed_response(call: Call, failure: Failure, duration_s: float) -> ToolRes
     bound.alert(failure)
     call.forget_errors()
     metadata = Metadata(round(duration_s * 1000, 3), warnings=call.warnings or [])
-    response = Failed(success=False, error=failure, metadata=metadata, wire=bound.wire)
+    response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost
     if bound.settings.text == "lean":
         response.as_text = functools.partial(lean_text, code=failure.exception.code_in(bound.wire.name))
     limit = call.scope.max_response_bytes
@@ -147,7 +148,10 @@ def _failed_response(call: Call, failure: Failure, duration_s: float) -> ToolRes
 async def _explained(error: ToolError, call: Call) -> Failure:
     """Return the failure, even of an error whose attributes raise when read."""
     try:
-        return explain(error, call, proposal=await settle(propose(error, call), error, call))
+        proposal = propose(error, call)
+        if proposal.step is not None:
+            proposal = await settle(proposal, proposal.step, error, call)
+        return explain(error, call, proposal=proposal)
     except BaseException as broken:
         if is_real_cancellation(broken):
             raise
@@ -180,7 +184,8 @@ def _forget_earlier_calls(raised: BaseException) -> None:
     for exception in (raised, _cause_of(raised)):
         link = None if exception is None else _traceback_of(exception)
         outermost = None if link is None else link.tb_frame.f_code
-        while link is not None:
-            if link.tb_next is not None and link.tb_next.tb_frame.f_code is outermost:
+        while link is not None and (inner := link.tb_next) is not None:
+            if inner.tb_frame.f_code is outermost:
                 link.tb_next = None
-            link = link.tb_next
+                break
+            link = inner

@@ -26,9 +26,10 @@ def effect_of(error: ToolError, call: Call) -> Effect:
 
 def retry_of(error: ToolError, call: Call, effect: Effect) -> RetryAdvice:
     """Return the error class's retry advice, or `never` if a repetition could do the work twice."""
-    asks_for_the_same = error.retry == "after_delay" or isinstance(error, ResultTooLarge)
-    if asks_for_the_same and effect != "none" and not call.idempotent:
-        return _ADVICE["never"]
+    if effect != "none" and not call.idempotent:
+        asks_for_the_same = error.retry == "after_delay" or isinstance(error, ResultTooLarge)
+        if asks_for_the_same:
+            return _ADVICE["never"]
     if error.retry != "after_delay":
         return _ADVICE.get(error.retry) or RetryAdvice(error.retry)
     wait: Any = error.retry_after_seconds

@@ -77,7 +77,7 @@ def _judge(allowed_roots: Iterable[str]) -> Callable[[str], bool]:
     roots = [_comparable(root) for root in allowed_roots]
 
     def is_allowed(path: str) -> bool:
-        if len(path) > _LONGEST:
+        if not roots or len(path) > _LONGEST:
             return False
         candidate = _comparable(path)
         return any(candidate == root or candidate.startswith(root.rstrip("/") + "/") for root in roots)

@@ -16,10 +16,14 @@ REDACTED = "<redacted>"
 
 
 class Secret(NamedTuple):
-    """One format of tokens: substrings of which one must occur (lower case), and the pattern."""
+    """One format of tokens: substrings of which one must occur (lower case), and the pattern.
+
+    `mark` is a character in all of the substrings, or empty. To look for a single character takes a third of the time.
+    """
 
     needles: tuple[str, ...]
     pattern: re.Pattern[str]
+    mark: str
 
 
 _PEM = (
@@ -32,9 +36,10 @@ _FORMATS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("eyj",), _START + r"eyJ[\w-]{5,}+\.[\w-]{5,}+(?:\.[\w-]*+)?"),
     (("akia", "asia"), _START + r"A(?:KIA|SIA)[0-9A-Z]{16}(?![0-9A-Za-z])"),
     (
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "glrt-", "npm_", "hf_", "pypi-"),
-        _START + r"(?:gh[pousr]_|github_pat_|gl(?:pat|rt)-|npm_|hf_|pypi-)[\w-]{20,}+",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "npm_", "hf_"),
+        _START + r"(?:gh[pousr]_|github_pat_|npm_|hf_)[\w-]{20,}+",
     ),
+    (("glpat-", "glrt-", "pypi-"), _START + r"(?:gl(?:pat|rt)-|pypi-)[\w-]{20,}+"),
     (("xox", "xapp-"), _START + r"x(?:ox[a-z]|app)-[\w-]{10,}+"),
     (("sk-",), _START + r"sk-(?=[A-Za-z_-]*+[0-9])[\w-]{16,}+"),
     (("k_live_", "k_test_", "whsec_"), _START + r"(?:[rsp]k_(?:live|test)|whsec)_\w{10,}+"),
@@ -45,15 +50,18 @@ _FORMATS: tuple[tuple[tuple[str, ...], str], ...] = (
     (("shpat_", "shpca_", "shppa_", "shpss_"), _START + r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{24,}+"),
     (("key-",), _START + r"key-[a-f0-9]{32}(?![a-f0-9])"),
     (("dapi",), _START + r"dapi[a-f0-9]{32}(?![a-f0-9])"),
-    (
-        ("lin_api_", "ntn_", "pmak-", "atatt3", "sq0", "dp.pt."),
-        _START + r"(?:lin_api_|ntn_|PMAK-|ATATT3|sq0(?:atp|csp)-|dp\.pt\.)[\w-]{20,}+",
-    ),
+    (("lin_api_", "ntn_"), _START + r"(?:lin_api_|ntn_)[\w-]{20,}+"),
+    (("pmak-", "atatt3", "sq0", "dp.pt."), _START + r"(?:PMAK-|ATATT3|sq0(?:atp|csp)-|dp\.pt\.)[\w-]{20,}+"),
     ((":aa",), r"(?<![A-Za-z0-9_-])[0-9]{8,10}:AA[\w-]{30,}+"),
     (("age-secret-key-",), _START + r"AGE-SECRET-KEY-1[0-9A-Z]{50,}+"),
 )
 
-TOKENS = tuple(Secret(needles, re.compile(pattern, re.ASCII)) for needles, pattern in _FORMATS)
+
+def _mark_of(needles: tuple[str, ...]) -> str:
+    return next((mark for mark in "_-." if all(mark in needle for needle in needles)), "")
+
+
+TOKENS = tuple(Secret(needles, re.compile(pattern, re.ASCII), _mark_of(needles)) for needles, pattern in _FORMATS)
 """The formats, each with its own pattern."""
 LONG_RUN = re.compile(r"[^\w-]*+(?:[\w-]{1,14}+[^\w-]++)*+[\w-]{15}", re.ASCII)
 """A quick pre-check: matches the beginning of every text with a token, and of few others."""

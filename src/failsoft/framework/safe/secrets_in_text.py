@@ -9,9 +9,18 @@ from failsoft.framework.safe.secret_patterns import LONG_RUN, REDACTED, TOKENS
 
 __all__ = ["redact_text"]
 
-_NEEDLES = ("://", "key", "token", "pass", "secret", "auth", "cookie", "bearer", "cred", "dsn", "otp", "pw")
-_RARE_NEEDLES = ("cvv", "cvc", "jwt", "mfa", "psk", "signature", "webhook", "conn", " -u")
-_IN_NAMES = re.compile("|".join((*_NEEDLES[1:], *_RARE_NEEDLES)))
+_NEEDLES = (
+    ("", ("pass", "secret", "auth", "bearer", "cred", "dsn", "otp", "mfa", "signature", "conn")),
+    ("k", ("key", "token", "cookie", "psk", "webhook")),
+    ("w", ("pw", "jwt")),
+    ("v", ("cvv", "cvc")),
+    ("-", (" -u",)),
+)
+"""Substrings of which one is in every text with a secret, a URL apart, each after a character that it contains.
+
+To look for a single character takes a third of the time.
+"""
+_IN_NAMES = re.compile("|".join([needle for _, needles in _NEEDLES for needle in needles]))
 _URL = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,30})://([^\s\"'<>`\\]{1,4096})")
 _QUERY = re.compile(r"([?&#;])([A-Za-z0-9_.~%-]{1,80})=([^&#;\s\"'<>]{1,4096}+)")
 _HOOK = re.compile(
@@ -55,22 +64,26 @@ def redact_text(text: str) -> str:
     """Return the text with every secret replaced: by structure first, by the formats of tokens second."""
     lowered = text.lower()
     if LONG_RUN.match(text) is not None or "private key" in lowered:
-        for needles, pattern in TOKENS:
+        text = _without_tokens(text, lowered)
+        lowered = text.lower()
+    if "://" in lowered:
+        return _by_structure(text, lowered)
+    for mark, needles in _NEEDLES:
+        if mark in lowered:
+            for needle in needles:  # a plain loop takes a fifth of the time of `any`
+                if needle in lowered:
+                    return _by_structure(text, lowered)
+    return text
+
+
+def _without_tokens(text: str, lowered: str) -> str:
+    for needles, pattern, mark in TOKENS:
+        if mark in lowered:
             for needle in needles:  # a plain loop takes a third of the time of `any`
                 if needle in lowered:
                     text = pattern.sub(REDACTED, text)
-                    lowered = text.lower()
                     break
-    for needle in _NEEDLES:  # the common case: a plain loop takes a fifth of the time of `any`
-        if needle in lowered:
-            break
-    else:
-        for needle in _RARE_NEEDLES:
-            if needle in lowered:
-                break
-        else:
-            return text
-    return _by_structure(text, lowered)
+    return text
 
 
 def _by_structure(text: str, lowered: str) -> str:

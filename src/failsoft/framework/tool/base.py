@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABCMeta
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -177,27 +177,35 @@ class BaseTool(metaclass=_ToolType):
             return await self._unknown(operation, params)
         return await self.call_started(bound, params, handler)
 
-    async def call_started(
+    def call_started(
         self,
         bound: BoundOperation[..., Any],
         params: Mapping[str, Any] | None,
         handler: Callable[..., Any] | None = None,
-    ) -> ToolResponse[Any]:
+    ) -> Awaitable[ToolResponse[Any]]:
         """Run an operation; a toolset that was not started is started first, once.
 
         If `startup` raises, the call fails with INIT_ERROR, and the next call tries again.
         """
-        if not self.start_state.is_done and type(self).startup is not BaseTool.startup:
-            try:
-                await self.start()
-            except BaseException as error:
-                if is_real_cancellation(error):
-                    raise
-                failed = InitializationError(f"The toolset '{self.name}' could not be started.", component=self.name)
-                failed.__cause__ = error
-                return await answer_failure(bound, failed, _mapping(params), NO_SCOPE)
-        answer: ToolResponse[Any] = await bound.call(params, handler=handler)
-        return answer
+        if type(self).startup is BaseTool.startup or self.start_state.is_done:
+            return bound.call(params, handler=handler)
+        return self._call_after_start(bound, params, handler)
+
+    async def _call_after_start(
+        self,
+        bound: BoundOperation[..., Any],
+        params: Mapping[str, Any] | None,
+        handler: Callable[..., Any] | None,
+    ) -> ToolResponse[Any]:
+        try:
+            await self.start()
+        except BaseException as error:
+            if is_real_cancellation(error):
+                raise
+            failed = InitializationError(f"The toolset '{self.name}' could not be started.", component=self.name)
+            failed.__cause__ = error
+            return await answer_failure(bound, failed, _mapping(params), NO_SCOPE)
+        return await bound.call(params, handler=handler)
 
     @property
     def start_state(self) -> Start:

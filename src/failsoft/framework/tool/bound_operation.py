@@ -127,7 +127,7 @@ class BoundOperation(Generic[P, R_co]):
         call = Call(self, {} if params is None else params, scope or NO_SCOPE, handler)
         outer = inherit(call)
         calling = self.proceed(call)
-        if self.derives_keys or (META_KEY in call.scope.meta and not self.read_only):
+        if self.derives_keys or (not self.read_only and META_KEY in call.scope.meta):
             calling = self.tool.runtime.detached.run(call, calling)
         return calling if outer is None else nested(outer, call, calling)
 

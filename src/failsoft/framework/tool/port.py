@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Toolset(Protocol):
     def runtime(self) -> Runtime:
         """The runtime of its calls."""
 
-    async def call_started(self, bound: Any, params: Any, handler: Any = None) -> Any:
+    def call_started(self, bound: Any, params: Any, handler: Any = None) -> Awaitable[Any]:
         """Run an operation; a toolset that was not started is started first."""
 
     def verifier_of(self, declaration: Any) -> str | None:

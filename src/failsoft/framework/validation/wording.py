@@ -162,10 +162,11 @@ def _suggestion(reason: Reason, place: Location, allowed: Sequence[Any]) -> Any:
         return None
     if allowed and reason in {"enum", "type"}:
         return _sendable(closest_value(place.value, allowed))
-    if reason != "type" or not _is_of_one_unit(place):
+    if reason != "type":
         return None
-    same = coerced(place.value, place.accepted.kinds, place.accepted.below(0).kinds)
-    return _sendable(same)
+    kinds = place.accepted.kinds
+    same = coerced(place.value, kinds, place.accepted.below(0).kinds if "array" in kinds else frozenset())
+    return None if same is None or not _is_of_one_unit(place) else _sendable(same)
 
 
 def _is_of_one_unit(place: Location) -> bool:

@@ -28,7 +28,7 @@ async def main() -> None:
     medium = await reach("build_media", compounds=MEDIUM, default_uptake=10.0)
     grown = await reach("run_fba", model_id=gappy["model_id"], media_id=medium["media_id"])
 
-    print("grows:", grown["growth_rate"] > 0.3, "eating:", [item["name"] for item in grown["uptakes"]])
+    print("grows:", grown["growth_rate"] > 0.3, "uptakes:", [item["name"] for item in grown["uptakes"]])
     models = (await tool.list_models()).data["models"]
     print("models:", [(item["name"], item["num_reactions"]) for item in models])
     await tool.shutdown()

@@ -142,7 +142,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("tools/files/paths/roots.py", "_Walk._step"): _WALK,
         ("tools/files/paths/roots.py", "_Walk._target"): _WALK,
         ("tools/edit/arguments.py", "_without_parents"): "a validator of pydantic: the caller gets a violation",
-        ("tools/workspace/policies/judging.py", "_asked"): "caught below, with every other mistake of a policy",
+        ("tools/workspace/policies/judging.py", "_findings"): "caught below, with every other mistake of a policy",
         ("tools/flux/database/modelseed.py", "_require"): _INPUT,
         ("tools/flux/workers/messages.py", "_exactly"): _GONE,
         ("tools/flux/workers/fork_server.py", "ForkServer._fork"): _GONE,
@@ -167,8 +167,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("server/protocol/progress.py", "Progress.__call__"): "a report of progress is a courtesy",
         ("server/http/process/workers.py", "_forget_gauges"): _METRIC,
         ("tools/docs/toolset.py", "Docs._warm_up"): _START,
-        ("tools/edit/toolset.py", "Edit._recover"): _START,
-        ("tools/workspace/toolset.py", "Workspace._recover"): _START,
+        ("tools/files/transactions/transaction.py", "Files.recover"): _START,
         ("tools/flux/database/lookup.py", "Database._warm_up"): _START,
     },
     "swallowed": {

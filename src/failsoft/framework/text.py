@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from json import JSONEncoder
 from typing import Any
@@ -14,6 +14,7 @@ __all__ = [
     "PYTHON_SECTION",
     "QUOTED_AT_MOST",
     "bounded",
+    "enumerated",
     "file_name",
     "json_type",
     "named",
@@ -137,6 +138,17 @@ def prose(docstring: str | None) -> str:
 def snake_case(name: str) -> str:
     """Return the name of a class in snake case: `HTTPProxyTool` becomes `http_proxy_tool`."""
     return _WORD.sub("_", name).lower().strip("_")
+
+
+def enumerated(items: Sequence[Any], at_most: int, *, write: Callable[[Any], str] = str, separator: str = ", ") -> str:
+    """Return the first items of a list as text, and how many more there are.
+
+    >>> enumerated(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    more = len(items) - at_most
+    tail = f"{separator.rstrip(', ')} and {more} more" if more > 0 else ""
+    return separator.join(map(write, items[:at_most])) + tail
 
 
 _TYPES: dict[type, str] = {

@@ -14,17 +14,17 @@ import pytest
 import redis
 from hypothesis import given, settings, strategies as st
 
+import failsoft.framework.services
 import failsoft.recovery
 import failsoft.tools.flux
 import failsoft.tools.workspace
+from failsoft.framework.services.name_lists import NAME_LIST
 from failsoft.framework.services.state import Transition
 from failsoft.recovery.state.lua import SEED, argument, as_answer, script
 from failsoft.recovery.strategies.circuit_breaker.steps import ADMIT, FORCE, PEEK, REPORT
 from failsoft.recovery.strategies.rate_limit.steps import TAKE
 from failsoft.recovery.strategies.retry_budget import WITHDRAW
-from failsoft.tools.flux.models.steps import LISTED
 from failsoft.tools.workspace.sessions.locks import LOCK, LOOK, UNLOCK
-from failsoft.tools.workspace.sessions.name_list import LIST
 from tests.recovery.state.redis_server import RedisServer
 
 pytestmark = pytest.mark.redis
@@ -80,26 +80,17 @@ HISTORIES: dict[str, Any] = {
         ),
         max_size=12,
     ),
-    "flux": st.integers(1, 3).flatmap(
+    "name_list": st.integers(1, 3).flatmap(
         lambda at_most: st.lists(
             st.tuples(
                 pauses,
                 st.tuples(
-                    st.just(LISTED),
+                    st.just(NAME_LIST),
                     st.sampled_from(["", *"abcd"]),
                     st.sampled_from(["", *"abcd"]),
                     st.just(at_most),
                     st.just(15),
                 ),
-            ),
-            max_size=12,
-        )
-    ),
-    "workspace_plans": st.integers(1, 3).flatmap(
-        lambda at_most: st.lists(
-            st.tuples(
-                pauses,
-                st.tuples(st.just(LIST), st.sampled_from(["", *"abcd"]), st.just(at_most), st.just(15)),
             ),
             max_size=12,
         )
@@ -113,9 +104,8 @@ BEGINNINGS: dict[str, list[Any]] = {
     "circuit": [None, CIRCUIT, {**CIRCUIT, "probe": ""}, {**CIRCUIT, "name": "open", "probe": ""}],
     "budget": [None],
     "rate": [None],
-    "flux": [None],
+    "name_list": [None],
     "workspace": [None],
-    "workspace_plans": [None],
 }
 """States that histories begin with, beside none: those that they would seldom come to."""
 
@@ -125,6 +115,7 @@ def declared() -> dict[str, Transition]:
     found: dict[str, Transition] = {}
     for module in (
         *pkgutil.walk_packages(failsoft.recovery.__path__, "failsoft.recovery."),
+        *pkgutil.walk_packages(failsoft.framework.services.__path__, "failsoft.framework.services."),
         *pkgutil.walk_packages(failsoft.tools.workspace.__path__, "failsoft.tools.workspace."),
         *pkgutil.iter_modules(failsoft.tools.flux.__path__, "failsoft.tools.flux."),  # not what workers alone load
     ):

@@ -6,7 +6,7 @@ import re
 
 from hypothesis import given, strategies as st
 
-from failsoft.tools.edit.changes import changed_stretches, unified_diff
+from failsoft.tools.edit.changes import changed_ranges, unified_diff
 from failsoft.tools.edit.engine import Edited, TextEdit, apply_edits
 
 texts = st.text("ab\n", max_size=40)
@@ -59,12 +59,12 @@ def test_the_diff_applied_gives_the_edited_text(text: str, edits: list[TextEdit]
 
 
 @given(text=texts, edits=edits)
-def test_what_lies_between_the_changed_stretches_is_the_same_in_both_texts(text: str, edits: list[TextEdit]) -> None:
+def test_what_lies_between_the_changed_ranges_is_the_same_in_both_texts(text: str, edits: list[TextEdit]) -> None:
     result = edited(text, edits)
     if result is None:
         return
     at = at_new = 0
-    for old_start, old_end, new_start, new_end in changed_stretches(result.steps):
+    for old_start, old_end, new_start, new_end in changed_ranges(result.steps):
         assert text[at:old_start] == result.text[at_new:new_start]
         at, at_new = old_end, new_end
     assert text[at:] == result.text[at_new:]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from failsoft.tools.edit.context import CONTEXT_BYTES_AT_MOST, ambiguous_context, missing_context, window
-from failsoft.tools.edit.engine import Stuck, TextEdit, apply_edits
+from failsoft.tools.edit.engine import FailedEdit, TextEdit, apply_edits
 
 LINES = [f"{number:02} line of text" for number in range(40)]
 TEXT = "\n".join(LINES) + "\n"
@@ -16,13 +16,13 @@ TEXT = "\n".join(LINES) + "\n"
 
 def missing(text: str, sought: str) -> str:
     stuck = apply_edits(text, [TextEdit(sought, "x")])
-    assert isinstance(stuck, Stuck)
+    assert isinstance(stuck, FailedEdit)
     return str(missing_context(stuck)["snippet"])
 
 
 def ambiguous(text: str, sought: str) -> dict[str, object]:
     stuck = apply_edits(text, [TextEdit(sought, "x")])
-    assert isinstance(stuck, Stuck)
+    assert isinstance(stuck, FailedEdit)
     return ambiguous_context(stuck)
 
 
@@ -87,7 +87,7 @@ def test_five_matches_are_shown_and_the_others_counted() -> None:
 
 def test_lines_are_counted_in_the_text_as_that_edit_found_it() -> None:
     stuck = apply_edits("a\nb\nb\n", [TextEdit("a", "1\n2\n3"), TextEdit("b", "x")])
-    assert isinstance(stuck, Stuck)
+    assert isinstance(stuck, FailedEdit)
     assert [one["line"] for one in ambiguous_context(stuck)["match_locations"]] == [4, 5]
 
 
@@ -120,7 +120,7 @@ def test_a_window_is_part_of_the_text_around_the_place_and_within_its_limit(
 
 def test_matches_of_a_long_text_that_overlap_everywhere_are_not_compared_one_by_one() -> None:
     text = "a" * 4_000_000  # one by one this would take hours
-    context = ambiguous_context(Stuck(0, "a" * 2_000_000, text, is_missing=False))
+    context = ambiguous_context(FailedEdit(0, "a" * 2_000_000, text, is_missing=False))
     assert [one["line"] for one in context["match_locations"]] == [1] * 5
     assert context["more_matches"] > 1
 

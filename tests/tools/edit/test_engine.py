@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft.tools.edit.engine import Edited, Stuck, TextEdit, TextTooLong, apply_edits, as_crlf, is_crlf
+from failsoft.tools.edit.engine import Edited, FailedEdit, TextEdit, TextTooLong, apply_edits, as_crlf, is_crlf
 
 
 def made(text: str, *edits: TextEdit) -> str:
@@ -14,9 +14,9 @@ def made(text: str, *edits: TextEdit) -> str:
     return result.text
 
 
-def stuck(text: str, *edits: TextEdit) -> Stuck:
+def stuck(text: str, *edits: TextEdit) -> FailedEdit:
     result = apply_edits(text, edits)
-    assert isinstance(result, Stuck)
+    assert isinstance(result, FailedEdit)
     return result
 
 
@@ -74,12 +74,12 @@ def test_a_later_edit_may_match_only_once_an_earlier_one_took_the_twin_away() ->
 
 def test_an_edit_that_is_stuck_has_the_text_as_it_found_it() -> None:
     found = stuck("one two", TextEdit("one", "1"), TextEdit("gone", "x"))
-    assert found == Stuck(1, "gone", "1 two", is_missing=True)
+    assert found == FailedEdit(1, "gone", "1 two", is_missing=True)
 
 
 @pytest.mark.parametrize(("text", "old"), [("aaa", "aa"), ("abcab ab", "ab"), ("a\n\n\nb", "\n\n")])
 def test_places_that_overlap_are_several(text: str, old: str) -> None:
-    assert stuck(text, TextEdit(old, "x")) == Stuck(0, old, text, is_missing=False)
+    assert stuck(text, TextEdit(old, "x")) == FailedEdit(0, old, text, is_missing=False)
     assert made(text, TextEdit(old, "x", replace_all=True)) == text.replace(old, "x")
 
 

@@ -34,28 +34,28 @@ __all__ = [
 FILES_AT_MOST = 200
 """Files in one call: each is held open until all of them are written."""
 EDITS_AT_MOST = 10_000
-"""Edits of one file that are parsed at all; `FAILSOFT_EDIT_MAX_EDITS` is the limit that callers meet."""
+"""Edits of one file in the schema; `FAILSOFT_EDIT_MAX_EDITS` is the lower limit that an operator sets."""
 TEXT_AT_MOST = 10_000_000
 """Characters of one string."""
 _PATH_AT_MOST = 4096
 _RAISED_AGAIN_AT_MOST = 2_000
-"""Faults to which repeated strings are added; of more, only the number is reported."""
-_TWINS_AT_MOST = 100
+"""Faults that are still reported one by one together with repeated strings."""
+_DUPLICATES_AT_MOST = 100
 """Repeated strings that are listed."""
 
 
 def _without_parents(path: str) -> str:
-    """Refuse `..`: where it leads depends on the links on the way."""
+    """Refuse `..`: with links in the path, its target cannot be known from the text."""
     if ".." in path.split("/"):
         msg = "'..' is not accepted in a path"
         raise ValueError(msg)
     return path
 
 
-def _without_twins(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+def _without_duplicates(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
     """Refuse an `old_string` that occurs twice, in addition to the other faults of the edits.
 
-    A list that is too long is refused before its items are looked at.
+    A list that is too long is refused before its items are validated.
     """
     if isinstance(value, list) and len(value) > EDITS_AT_MOST:
         kind = PydanticCustomError("too_many_edits", "at most {limit} edits", {"limit": EDITS_AT_MOST})
@@ -67,35 +67,35 @@ def _without_twins(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
     except ValidationError as error:
         if error.error_count() > _RAISED_AGAIN_AT_MOST:
             raise
-        faults = [_again(fault) for fault in error.errors(include_url=False)]
-    faults += _twins(value)
+        faults = [_raisable(fault) for fault in error.errors(include_url=False)]
+    faults += _duplicates(value)
     if faults:
         raise ValidationError.from_exception_data("edits", faults)  # noqa: EM101 - a title
     return valid
 
 
-def _again(fault: Any) -> InitErrorDetails:
-    """Return a fault that pydantic found, to be raised once more."""
+def _raisable(fault: Any) -> InitErrorDetails:
+    """Return a fault that pydantic reported in the form in which it can be raised again."""
     kind: Any = fault["type"]
     if "ctx" in fault and "error" in fault["ctx"]:
         kind = PydanticCustomError("value_error", "{said}", {"said": fault["msg"].replace("Value error, ", "")})
     return InitErrorDetails(type=kind, loc=fault["loc"], input=fault["input"], ctx=fault.get("ctx", {}))
 
 
-def _twins(value: Any) -> list[InitErrorDetails]:
+def _duplicates(value: Any) -> list[InitErrorDetails]:
     first: dict[str, int] = {}
-    twins: list[InitErrorDetails] = []
+    duplicates: list[InitErrorDetails] = []
     for index, edit in enumerate(value if isinstance(value, list) else ()):
         old = edit.get("old_string") if isinstance(edit, dict) else None
         if not isinstance(old, str) or not old:
             continue
         if old in first:
-            kind = PydanticCustomError("twin", "is the same as in edit {other}", {"other": first[old]})
-            twins.append(InitErrorDetails(type=kind, loc=(index, "old_string"), input=old))
-            if len(twins) == _TWINS_AT_MOST:
+            kind = PydanticCustomError("duplicate", "is the same as in edit {other}", {"other": first[old]})
+            duplicates.append(InitErrorDetails(type=kind, loc=(index, "old_string"), input=old))
+            if len(duplicates) == _DUPLICATES_AT_MOST:
                 break
         first.setdefault(old, index)
-    return twins
+    return duplicates
 
 
 OldString = Annotated[
@@ -145,7 +145,7 @@ EditList = Annotated[
         description="The edits, applied in order: each one sees the result of those before it",
         json_schema_extra={"maxItems": EDITS_AT_MOST},
     ),
-    WrapValidator(_without_twins),
+    WrapValidator(_without_duplicates),
 ]
 
 

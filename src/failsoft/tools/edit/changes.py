@@ -14,21 +14,21 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from failsoft.tools.edit.engine import EditStep
 
-__all__ = ["ChangedRange", "changed_stretches", "unified_diff"]
+__all__ = ["ChangedRange", "changed_ranges", "unified_diff"]
 
 _Opcode: TypeAlias = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 _COMPARED_AT_MOST = 300
-"""Lines of one changed stretch that are compared with each other; a longer one is shown as taken out and put in."""
+"""Lines of one changed range that are compared with each other; a longer range is shown as one replacement."""
 _FOLLOWED_AT_MOST = 20_000
-"""Replacements that are followed one by one; with more of them the whole text counts as changed."""
+"""Replacements that are tracked one by one; above it the whole text counts as changed."""
 _CARRIED_AT_MOST = 1_000_000
-"""Replacements times the edits after each: every one of them moves it, which takes about two microseconds."""
+"""Replacements times the edits after each: each edit moves the earlier ones, in about two microseconds."""
 _CONTEXT = 3
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
 class ChangedRange(NamedTuple):
-    """A stretch of the first text, and its replacement in the last one: positions, the ends excluded."""
+    """A range of the first text and its replacement in the last one, as positions; ends are exclusive."""
 
     old_start: int
     old_end: int
@@ -37,7 +37,7 @@ class ChangedRange(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A stretch of the text between: how much longer it was before, and how much longer it becomes."""
+    """A range of an intermediate text: how much longer it was in the first text, and becomes in the last."""
 
     start: int
     end: int
@@ -45,8 +45,8 @@ class _Span(NamedTuple):
     longer_after: int
 
 
-def changed_stretches(steps: Iterable[EditStep]) -> list[ChangedRange]:
-    """Return what all steps together changed, in order; stretches that meet are one."""
+def changed_ranges(steps: Iterable[EditStep]) -> list[ChangedRange]:
+    """Return the ranges that all steps together changed, in order; adjacent ranges are merged."""
     changes: list[ChangedRange] = []
     for step in steps:
         earlier = (
@@ -60,7 +60,7 @@ def changed_stretches(steps: Iterable[EditStep]) -> list[ChangedRange]:
 
 
 def _joined(parts: Iterable[_Span]) -> Iterator[_Span]:
-    """Yield the parts, in order, those that meet as one."""
+    """Yield the parts in order, adjacent ones merged."""
     whole: _Span | None = None
     for part in parts:
         if whole is not None and part.start <= whole.end:
@@ -94,19 +94,19 @@ def unified_diff(old: str, new: str, steps: Sequence[EditStep], *, name: str) ->
         name: What the heading calls the file.
     """
     olds, news = _lines(old), _lines(new)
-    changes = [ChangedRange(0, len(old), 0, len(new))] if _is_all_over(steps) else changed_stretches(steps)
+    changes = [ChangedRange(0, len(old), 0, len(new))] if _is_untrackable(steps) else changed_ranges(steps)
     opcodes = list(_opcodes(olds, news, changes))
     if all(tag == "equal" for tag, *_ in opcodes):
         return
     grouping: Any = difflib.SequenceMatcher()
-    grouping.opcodes = opcodes  # its way to group them is what is wanted of it
+    grouping.opcodes = opcodes  # only its grouping is used
     yield f"--- {name}\n+++ {name}\n"
     for group in grouping.get_grouped_opcodes(_CONTEXT):
         yield "".join(_hunk(group, olds, news))
 
 
-def _is_all_over(steps: Sequence[EditStep]) -> bool:
-    """Return whether there is too much to follow."""
+def _is_untrackable(steps: Sequence[EditStep]) -> bool:
+    """Return whether there are too many replacements to track."""
     totals = list(itertools.accumulate(len(step.starts) for step in steps))
     return sum(totals) > _CARRIED_AT_MOST or totals[-1:] > [_FOLLOWED_AT_MOST]
 
@@ -119,7 +119,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _opcodes(olds: list[str], news: list[str], changes: Iterable[ChangedRange]) -> Iterator[_Opcode]:
-    """Yield what became of the lines, as `difflib` says it: whole files, in order."""
+    """Yield the opcodes of the whole text, as `difflib` defines them."""
     at_old = at_new = 0
     for region in _regions(olds, news, changes):
         old_start, old_end, new_start, new_end = region
@@ -132,7 +132,7 @@ def _opcodes(olds: list[str], news: list[str], changes: Iterable[ChangedRange]) 
 
 
 def _regions(olds: list[str], news: list[str], changes: Iterable[ChangedRange]) -> Iterator[ChangedRange]:
-    """Yield the changes widened to whole lines, counted in lines; those that share a line are one."""
+    """Yield the changes as ranges of lines; changes that share a line are merged."""
     old_ends, new_ends = _ends(olds), _ends(news)
     region: ChangedRange | None = None
     for change in changes:
@@ -153,13 +153,13 @@ def _regions(olds: list[str], news: list[str], changes: Iterable[ChangedRange]) 
 
 
 def _ends(lines: list[str]) -> list[int]:
-    """Return where the lines end; a last one without a line feed goes on for ever."""
+    """Return where the lines end, without a last one that has no line feed."""
     ends = list(itertools.accumulate(map(len, lines)))
     return ends if not lines or lines[-1].endswith("\n") else ends[:-1]
 
 
 def _compared(olds: list[str], news: list[str], region: ChangedRange) -> Iterator[_Opcode]:
-    """Yield what became of the lines of one region, as exactly as its size allows."""
+    """Yield the opcodes of one region; a large region is one replacement."""
     low, old_end, new_low, new_end = region
     first, second = olds[low:old_end], news[new_low:new_end]
     if max(len(first), len(second)) > _COMPARED_AT_MOST:
@@ -186,7 +186,7 @@ def _marked(mark: str, line: str) -> str:
 
 
 def _range(start: int, end: int) -> str:
-    """Return a range of lines as unified diffs write it: from 1, or the line before where there is none."""
+    """Return a range of lines as in a unified diff: numbered from 1; an empty range names the line before it."""
     length = end - start
     if length == 1:
         return str(start + 1)

@@ -9,7 +9,7 @@ import itertools
 import json
 from typing import Any
 
-from failsoft.tools.edit.engine import Stuck, matches
+from failsoft.tools.edit.engine import FailedEdit, matches
 
 __all__ = ["CONTEXT_BYTES_AT_MOST", "ambiguous_context", "missing_context", "window"]
 
@@ -18,31 +18,31 @@ CONTEXT_BYTES_AT_MOST = 10_000
 _OVERHEAD_BYTES = 100
 """Bytes of names and numbers, of a context and of each location."""
 _COMPARED_AT_MOST = 2_000_000
-"""Characters that are compared to count places that may overlap: with a long text of one letter it would take hours."""
+"""Characters compared to count overlapping matches: in a long text of one letter that would take hours."""
 _AROUND_MISSING = 7
 _AROUND_MATCH = 3
 _LOCATIONS_AT_MOST = 5
 _PREFIXES = (20, 10, 5)
 
 
-def missing_context(stuck: Stuck) -> dict[str, Any]:
-    """Return the lines around the closest thing to a match: the longest prefix that is there, else the file's head."""
-    place = _near_miss(stuck.text, stuck.sought)
-    return {"snippet": window(stuck.text, place, _AROUND_MISSING, is_filled=True)}
+def missing_context(failed: FailedEdit) -> dict[str, Any]:
+    """Return the lines around the match of the longest prefix, else the head of the file."""
+    place = _near_miss(failed.text, failed.sought)
+    return {"snippet": window(failed.text, place, _AROUND_MISSING, is_filled=True)}
 
 
-def ambiguous_context(stuck: Stuck) -> dict[str, Any]:
+def ambiguous_context(failed: FailedEdit) -> dict[str, Any]:
     """Return the first matches, each with its line (from 1) and the lines around it, and how many more there are."""
-    shown = list(itertools.islice(matches(stuck.text, stuck.sought), _LOCATIONS_AT_MOST))
+    shown = list(itertools.islice(matches(failed.text, failed.sought), _LOCATIONS_AT_MOST))
     limit = CONTEXT_BYTES_AT_MOST // len(shown) - _OVERHEAD_BYTES
     locations = [
         {
-            "line": stuck.text.count("\n", 0, start) + 1,
-            "snippet": window(stuck.text, start, _AROUND_MATCH, limit=limit),
+            "line": failed.text.count("\n", 0, start) + 1,
+            "snippet": window(failed.text, start, _AROUND_MATCH, limit=limit),
         }
         for start in shown
     ]
-    more = _count(stuck.text, stuck.sought, shown[-1] + 1)
+    more = _count(failed.text, failed.sought, shown[-1] + 1)
     return {"match_locations": locations, **({"more_matches": more} if more else {})}
 
 
@@ -73,7 +73,7 @@ def window(
 
 
 def _count(text: str, sought: str, begin: int) -> int:
-    """Return how many places there are from `begin` on; of very many that overlap, the later ones count once."""
+    """Return the number of matches from `begin` on; above a limit, only disjoint ones are counted."""
     count = 0
     while count * len(sought) < _COMPARED_AT_MOST:
         place = text.find(sought, begin)
@@ -93,7 +93,7 @@ def _near_miss(text: str, sought: str) -> int:
 
 
 def _up(text: str, place: int, lines: int) -> tuple[int, int]:
-    """Return where the line begins that is so many above, and how many there really were."""
+    """Return the start of the line that is so many lines above, and how many lines there were."""
     start = text.rfind("\n", 0, place) + 1
     for count in range(lines):
         if start == 0:
@@ -103,7 +103,7 @@ def _up(text: str, place: int, lines: int) -> tuple[int, int]:
 
 
 def _down(text: str, place: int, lines: int) -> tuple[int, int]:
-    """Return where the line ends that is so many below, and how many there really were."""
+    """Return the end of the line that is so many lines below, and how many lines there were."""
     last = len(text) - text.endswith("\n")
     end = text.find("\n", place, last)
     for count in range(lines):
@@ -114,7 +114,7 @@ def _down(text: str, place: int, lines: int) -> tuple[int, int]:
 
 
 def _clipped(text: str, start: int, end: int, place: int, limit: int) -> str:
-    """Return the stretch, or as much of it around the place as fits into `limit` bytes of JSON."""
+    """Return the range, or the part of it around the place that fits into `limit` bytes of JSON."""
     reach = min(end - start, limit)
     low = max(start, min(place - reach // 2, end - reach))
     if end - start <= limit and len(json.dumps(text[start:end])) <= limit:

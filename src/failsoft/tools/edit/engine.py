@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from failsoft.framework.picklable import PicklableError
 
-__all__ = ["EditStep", "Edited", "Stuck", "TextEdit", "TextTooLong", "apply_edits", "later_failures", "matches"]
+__all__ = ["EditStep", "Edited", "FailedEdit", "TextEdit", "TextTooLong", "apply_edits", "later_failures", "matches"]
 
 
 _LENGTH_AT_MOST = 20_000_000
-"""Characters of a text in between, unless the caller says less: a few edits can multiply a text without end."""
+"""Default limit of intermediate texts, in characters: a few edits can multiply the length of a text."""
 
 
 class TextTooLong(PicklableError):
@@ -57,7 +57,7 @@ class Edited(NamedTuple):
         return sum(self.occurrences)
 
 
-class Stuck(NamedTuple):
+class FailedEdit(NamedTuple):
     """The first edit that cannot be applied.
 
     Args:
@@ -75,7 +75,7 @@ class Stuck(NamedTuple):
 
 def apply_edits(
     text: str, edits: Sequence[TextEdit], *, trace: bool = False, length_at_most: int = _LENGTH_AT_MOST
-) -> Edited | Stuck:
+) -> Edited | FailedEdit:
     """Return the text after all edits, or the first edit that cannot be applied.
 
     Each edit sees the result of those before it. In a text that is CRLF throughout, a line feed in an edit is CRLF.
@@ -97,7 +97,7 @@ def apply_edits(
         old, new = (as_crlf(edit.old), as_crlf(edit.new)) if endings else (edit.old, edit.new)
         first = text.find(old)
         if first < 0 or not (edit.replace_all or text.find(old, first + 1) < 0):
-            return Stuck(index, old, text, is_missing=first < 0)
+            return FailedEdit(index, old, text, is_missing=first < 0)
         count = text.count(old) if edit.replace_all else 1
         if (length := len(text) + count * (len(new) - len(old))) > length_at_most and len(new) > len(old):
             raise TextTooLong(length)
@@ -109,14 +109,14 @@ def apply_edits(
     return Edited(text, tuple(occurrences), tuple(steps))
 
 
-def later_failures(stuck: Stuck, edits: Sequence[TextEdit], *, at_most: int = 20) -> list[Stuck]:
+def later_failures(failed: FailedEdit, edits: Sequence[TextEdit], *, at_most: int = 20) -> list[FailedEdit]:
     """Return the edits after a failed one that fail as well, as if the failed ones were left out.
 
     An edit that may depend on what a failed one would have written is left out.
     """
-    found: list[Stuck] = []
-    written = [edits[stuck.edit_index].new]
-    text, at = stuck.text, stuck.edit_index + 1
+    found: list[FailedEdit] = []
+    written = [edits[failed.edit_index].new]
+    text, at = failed.text, failed.edit_index + 1
     for _ in range(at_most):
         try:
             done = apply_edits(text, edits[at:])

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from failsoft.framework.errors import ToolError
+from failsoft.framework.text import enumerated
 from failsoft.tools.edit.context import ambiguous_context, missing_context
-from failsoft.tools.edit.engine import Stuck, TextEdit, later_failures
+from failsoft.tools.edit.engine import FailedEdit, TextEdit, later_failures
 from failsoft.tools.edit.errors import AmbiguousMatch, MatchNotFound
 from failsoft.tools.edit.request import EditRequest, FileRequest
 from failsoft.tools.files.errors import FileNotFound
@@ -15,28 +16,28 @@ from failsoft.tools.files.errors import FileNotFound
 __all__ = ["failed_batch", "failed_edit"]
 
 _PREVIEW = 40
-"""Characters of an `old_string` that show which edit is meant."""
+"""Characters of an `old_string` that identify an edit."""
 _LISTED_AT_MOST = 100
 _IN_WORDS_AT_MOST = 5
 
 
-def failed_edit(request: EditRequest, file: FileRequest, stuck: Stuck) -> ToolError:
+def failed_edit(request: EditRequest, file: FileRequest, failed: FailedEdit) -> ToolError:
     """Return the error for an edit that does not match, with the excerpt that shows why."""
-    index, name = stuck.edit_index, request.name_of(file)
+    index, name = failed.edit_index, request.name_of(file)
     facts: dict[str, Any] = {"file_path": file.path, "edit_index": index}
     after = "" if index == 0 else f" as {_edits_before(index)} it"
     began = f"Nothing was changed: the old_string of edit {index}"
-    later = later_failures(stuck, file.edits)
+    later = later_failures(failed, file.edits)
     facts["details"] = {"also_failed": [{"edit_index": one.edit_index, "error_code": _code_of(one)} for one in later]}
-    if stuck.is_missing:
+    if failed.is_missing:
         excerpt = "the excerpt" if index == 0 else "the excerpt, which shows that text"
         return MatchNotFound(
             **facts,
             message=f"{began} is not in {name}{after}; copy it from {excerpt}.{_as_well(later)}",
-            context=missing_context(stuck),
-            edit_status=_edit_status(file.edits, index, _code_of(stuck), "old_string is not in the file"),
+            context=missing_context(failed),
+            edit_status=_edit_status(file.edits, index, _code_of(failed), "old_string is not in the file"),
         )
-    context = ambiguous_context(stuck)
+    context = ambiguous_context(failed)
     matches = len(context["match_locations"]) + context.get("more_matches", 0)
     return AmbiguousMatch(
         **facts,
@@ -44,7 +45,7 @@ def failed_edit(request: EditRequest, file: FileRequest, stuck: Stuck) -> ToolEr
         f"set replace_all.{_as_well(later)}",
         matches=matches,
         context=context,
-        edit_status=_edit_status(file.edits, index, _code_of(stuck), f"old_string matches {matches} places"),
+        edit_status=_edit_status(file.edits, index, _code_of(failed), f"old_string matches {matches} places"),
     )
 
 
@@ -72,18 +73,19 @@ def failed_batch(request: EditRequest, errors: Mapping[int, ToolError]) -> ToolE
             [request.files[index].path for index in missing], advice="Nothing was changed."
         ).message
     if others:
-        shown = "; ".join(_in_words(request, index, errors[index]) for index in others[:_IN_WORDS_AT_MOST])
-        more = f"; and {len(others) - _IN_WORDS_AT_MOST} more" if len(others) > _IN_WORDS_AT_MOST else ""
-        error.message += f" Also failed: {shown}{more}."
+        shown = enumerated(
+            others, _IN_WORDS_AT_MOST, write=lambda index: _in_words(request, index, errors[index]), separator="; "
+        )
+        error.message += f" Also failed: {shown}."
     error.args = (error.message,)
     return error
 
 
-def _code_of(stuck: Stuck) -> str:
-    return (MatchNotFound if stuck.is_missing else AmbiguousMatch).code
+def _code_of(failed: FailedEdit) -> str:
+    return (MatchNotFound if failed.is_missing else AmbiguousMatch).code
 
 
-def _as_well(later: Sequence[Stuck]) -> str:
+def _as_well(later: Sequence[FailedEdit]) -> str:
     listed = ", ".join(str(one.edit_index) for one in later)
     return f" {'Edit' if len(later) == 1 else 'Edits'} {listed} would fail as well." if later else ""
 

@@ -39,12 +39,6 @@ _HINT = "Make the state folder of failsoft writable for the user that the server
 _UNFINISHED = "Nothing was changed: an edit that a crash interrupted holds the file, and this server cannot finish it."
 _FOLDERS_AT_MOST = 5
 _UNFINISHED_HINT = "Start the server once with the --root folders that it had before the crash"
-_SPELLING: dict[str, tuple[Reason, str]] = {
-    "empty": ("length", "is empty"),
-    "nul": ("format", "has a NUL character in it"),
-    "long": ("length", "is longer than the operating system takes"),
-    "encoding": ("format", "cannot be written as a file name"),
-}
 
 
 def to_error(fault: files.FileFault, request: EditRequest, roots: files.Roots) -> ToolError:
@@ -52,7 +46,7 @@ def to_error(fault: files.FileFault, request: EditRequest, roots: files.Roots) -
 
     Args:
         fault: What happened.
-        request: What the call asked for.
+        request: The request of the call.
         roots: What may be edited.
     """
     paths = request.paths
@@ -117,7 +111,7 @@ def _misspelt(fault: files.BadSpelling, request: EditRequest, index: int) -> Too
         return RelativePath()
     if fault.reason == "parent":
         return PathTraversal()
-    return _faulty(request, index, *_SPELLING[fault.reason])
+    return _faulty(request, index, *files.SPELLING[fault.reason])
 
 
 def _faulty(request: EditRequest, index: int, reason: Reason, message: str) -> ToolError:
@@ -143,7 +137,7 @@ def _disk_error(  # noqa: PLR0911 - one a fault
         )
     if kind is WriteFailed:
         if fault.errno == errno.ENAMETOOLONG and fault.step == "find":
-            return _faulty(request, index, "length", "has a name that is longer than the file system takes")
+            return _faulty(request, index, "length", "has a name that is longer than the file system accepts")
         cause = fault.__cause__ if fault.step in {"find", "read"} else None
         return WriteFailed(file_path=fault.path, reason=said) if cause is None else normalize(cause)
     if kind is FileNotFound:

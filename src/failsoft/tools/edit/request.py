@@ -51,7 +51,7 @@ class EditRequest:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether the call may be sent twice: the second time, the hashes of the files it changed fit no longer."""
+        """Whether the call may be repeated: a changed file no longer has its expected hash."""
         return self.dry_run or all(file.expected_hash is not None for file in self.files)
 
     def name_of(self, file: FileRequest) -> str:
@@ -68,7 +68,7 @@ def place_of(error: ToolError, params: Any) -> dict[str, Any]:
 
     Args:
         error: What failed.
-        params: The arguments as received, of whatever form.
+        params: The arguments as received; not validated.
     """
     facts = {**error.public(), **error.details}
     found = _PLACE.match(str(facts.get("argument") or (error.violations[0].path if error.violations else "")))

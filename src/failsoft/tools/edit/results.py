@@ -1,4 +1,4 @@
-"""Results of the edit operations. Sizes are in bytes; absent keys are left out, never null."""
+"""Results of the edit operations. Sizes are in bytes; keys without a value are omitted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["EditResult", "FileResult", "FilesResult", "SingleResult", "message_o
 
 
 class EditResult(TypedDict):
-    """One edit of a file: how many matches it replaced, 0 where old_string and new_string are the same."""
+    """One edit of a file: how many matches it replaced; 0 if old_string and new_string are equal."""
 
     edit_index: int
     occurrences_replaced: int

@@ -23,7 +23,7 @@ class EditSettings(ToolsetSettings):
     )
     hard_links: bool = Field(
         default=False,
-        description="Edit files that have several names, too: one of them may lie outside the root.",
+        description="Edit files with several hard links, too; one of the links may lie outside the root.",
     )
     lock_timeout_s: float = Field(
         default=10.0,

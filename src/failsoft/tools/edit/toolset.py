@@ -9,7 +9,7 @@ from typing import Any
 from loguru import logger
 
 from failsoft.framework.call.context import CallContext
-from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.framework.errors import ToolError
 from failsoft.framework.tool.base import BaseTool
 from failsoft.framework.tool.operation import operation
 from failsoft.framework.tool.runtime import Runtime
@@ -27,24 +27,24 @@ from failsoft.tools.edit.request import EditRequest, FileRequest, look_step, pla
 from failsoft.tools.edit.results import FilesResult, SingleResult, message_of_all
 from failsoft.tools.edit.settings import EditSettings
 from failsoft.tools.edit.work import Work
-from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files as FilesOnDisk, Roots, name_roots
+from failsoft.tools.files import CLOSED_FOLDER, Files as FilesOnDisk, Roots, name_roots, open_roots
 from failsoft.tools.files.errors import HashMismatch
 
 __all__ = ["Edit"]
 
 _KERNEL = (Path("/proc"), Path("/sys"))
-"""They expose the server's own secrets, and a write there reconfigures the machine."""
+"""They expose the secrets of the process, and writing there reconfigures the machine."""
 
 
 class Edit(BaseTool):
-    """Exact replacements in text files, one or many at once: all edits of a call are made, or none.
+    """Exact replacements in one or many text files: all edits of a call are made, or none.
 
     Usual order: read the file; multi_edit with text copied from it (dry_run shows the diff), multi_edit_files where
     several files have to change together; pass the sha256 of each answer as expected_hash of the next edit.
 
     Args:
-        root: The folder, or the folders, outside of which nothing is touched; by default every path is allowed.
-        runtime: The surroundings of its calls.
+        root: The folder or folders whose files may be edited; by default every path is allowed.
+        runtime: The runtime of its calls.
         settings: Its limits (`FAILSOFT_EDIT_...`).
         state_folder: Where locks and journals are kept; all servers that edit the same files need the same one.
 
@@ -67,7 +67,8 @@ class Edit(BaseTool):
         state_folder: Path | None = None,
     ) -> None:
         super().__init__(runtime=runtime, settings=settings)
-        roots = _roots(root).closing(CLOSED_FOLDER)
+        served = Roots.anywhere(off_limits=_KERNEL) if root is None else open_roots(root, self.name)
+        roots = served.closing(CLOSED_FOLDER)
         self.files = FilesOnDisk(
             roots, state_folder=state_folder, several_names=self.settings.hard_links or roots.folders == ("/",)
         )
@@ -140,7 +141,7 @@ class Edit(BaseTool):
             logger.warning(
                 "The edit toolset has no root: every file that this user may write can be edited (--root DIR)"
             )
-        await self.runtime.threads.run(self._recover)
+        await self.runtime.threads.run(self.files.recover)
 
     def _work(self, call: CallContext, request: EditRequest) -> list[SingleResult]:
         call.read_only = request.dry_run
@@ -162,22 +163,3 @@ class Edit(BaseTool):
         except HashMismatch as error:
             error.next_step = look_step(call.operation, call.params)
             raise
-
-    def _recover(self) -> None:
-        try:
-            self.files.recover()
-        except FileFault as fault:
-            logger.opt(exception=fault).warning("Transactions that a crash may have interrupted could not be recovered")
-
-
-def _roots(root: Path | Sequence[Path] | None) -> Roots:
-    if root is None:
-        return Roots.anywhere(off_limits=_KERNEL)
-    folders = [root] if isinstance(root, (str, Path)) else list(root)
-    try:
-        return Roots(folders)
-    except OSError as error:
-        raise ConfigurationError(
-            issue="a root folder of the edit toolset cannot be opened",
-            resolution=f"name folders that exist, not {error.filename}",
-        ) from error

@@ -16,7 +16,7 @@ from failsoft.framework.services.threads import is_given_up
 from failsoft.framework.text import printable
 from failsoft.tools.edit.argument_errors import TooManyEdits
 from failsoft.tools.edit.changes import unified_diff
-from failsoft.tools.edit.engine import Edited, Stuck, TextTooLong, apply_edits
+from failsoft.tools.edit.engine import Edited, FailedEdit, TextTooLong, apply_edits
 from failsoft.tools.edit.failures import failed_batch, failed_edit
 from failsoft.tools.edit.fault_mapping import to_error
 from failsoft.tools.edit.request import EditRequest, FileRequest
@@ -44,7 +44,7 @@ class Work:
 
     Args:
         files: The files on disk.
-        request: What is asked for.
+        request: The request.
         settings: The limits.
         content_bytes: How much of new contents, as JSON, the answer has room for; None for no bound.
         warn: Adds a warning to the answer.
@@ -92,7 +92,7 @@ class Work:
 
     @contextmanager
     def _typed_errors(self) -> Iterator[None]:
-        """Turn whatever is raised into a typed error with its effect."""
+        """Turn every exception into a typed error with its effect."""
         try:
             yield
         except FileFault as fault:
@@ -153,7 +153,7 @@ class Work:
             done = apply_edits(text, file.edits, trace=self._request.dry_run, length_at_most=limit)
         except TextTooLong as error:
             raise FileTooLarge(file_path=file.path, size_bytes=error.length, limit_bytes=limit) from None
-        if isinstance(done, Stuck):
+        if isinstance(done, FailedEdit):
             raise failed_edit(self._request, file, done)
         data = self._bytes_of(index, done.text)
         if len(data) > limit:

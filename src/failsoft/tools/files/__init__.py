@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from failsoft.tools.files.content import Content
 from failsoft.tools.files.faults import (
+    SPELLING,
     BadSpelling,
     ChangedOnDisk,
     DiskFault,
@@ -22,13 +23,14 @@ from failsoft.tools.files.faults import (
 from failsoft.tools.files.paths.listing import EntryKind, FolderEntry, listed, similar_files
 from failsoft.tools.files.paths.roots import CLOSED_FOLDER, Roots
 from failsoft.tools.files.paths.whereabouts import destination, name_within
-from failsoft.tools.files.served import name_roots
+from failsoft.tools.files.served import name_roots, open_roots
 from failsoft.tools.files.transactions.commit import Written
 from failsoft.tools.files.transactions.recovering import Recovered
 from failsoft.tools.files.transactions.transaction import Files, Transaction
 
 __all__ = [
     "CLOSED_FOLDER",
+    "SPELLING",
     "BadSpelling",
     "ChangedOnDisk",
     "Content",
@@ -55,5 +57,6 @@ __all__ = [
     "listed",
     "name_roots",
     "name_within",
+    "open_roots",
     "similar_files",
 ]

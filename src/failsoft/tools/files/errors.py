@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from failsoft.framework.errors import Actor, Conflict, NotFound, Public, RetryWhen, Unsupported
-from failsoft.framework.text import quoted
+from failsoft.framework.text import enumerated, quoted
 
 __all__ = ["RE_READ", "FileNotFound", "FileTooLarge", "HashMismatch", "InvalidEncoding", "LockTimeout"]
 
@@ -41,10 +41,9 @@ class FileNotFound(NotFound, FileNotFoundError):
             closest: Files that exist and are spelled alike, best first.
             advice: A sentence on what to do, with its full stop.
         """
-        listed = ", ".join(quoted(path) for path in paths[:_NAMED_AT_MOST])
-        more = f" and {len(paths) - _NAMED_AT_MOST} more" if len(paths) > _NAMED_AT_MOST else ""
+        listed = enumerated(paths, _NAMED_AT_MOST, write=quoted)
         near = f"; closest: {', '.join(quoted(path) for path in closest)}" if closest else ""
-        sentence = f"{'No file' if len(paths) == 1 else 'No files'} {listed}{more}{near}."
+        sentence = f"{'No file' if len(paths) == 1 else 'No files'} {listed}{near}."
         return cls(
             message=f"{sentence} {advice}".rstrip(),
             file_path=paths[0] if paths else None,

@@ -6,9 +6,11 @@ import os
 from typing import Literal, TypeAlias
 
 from failsoft.framework.errors import Effect
+from failsoft.framework.errors.violations import Reason
 from failsoft.framework.picklable import PicklableError
 
 __all__ = [
+    "SPELLING",
     "BadSpelling",
     "ChangedOnDisk",
     "DiskFault",
@@ -26,6 +28,15 @@ __all__ = [
 ]
 
 SpellingReason: TypeAlias = Literal["empty", "nul", "relative", "parent", "long", "encoding", "deep"]
+SPELLING: dict[str, tuple[Reason, str]] = {
+    "empty": ("length", "is empty"),
+    "nul": ("format", "contains a NUL character"),
+    "long": ("length", "is longer than the operating system accepts"),
+    "encoding": ("format", "cannot be encoded as a file name"),
+    "deep": ("value", "needs more new folders than one call makes"),
+    "relative": ("pattern", "is not absolute"),
+}
+"""Reasons of malformed paths as violations report them; `parent` has error codes of its own."""
 Step: TypeAlias = Literal["find", "read", "lock", "journal", "stage", "backup", "place", "sync"]
 
 

@@ -1,4 +1,4 @@
-"""Names the served folders in the input schemas of a toolset."""
+"""Open the folders that a toolset serves, and name them in its input schemas."""
 
 from __future__ import annotations
 
@@ -6,13 +6,36 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.text import quoted
 from failsoft.framework.tool.bound_operation import BoundOperation
+from failsoft.tools.files.paths.roots import Roots
 
-__all__ = ["SAMPLE_ROOT", "name_roots"]
+__all__ = ["SAMPLE_ROOT", "name_roots", "open_roots"]
 
 SAMPLE_ROOT = "/srv/project"
 """The root in the examples of a schema, which become paths below the first folder that is served."""
+
+
+def open_roots(root: Path | Sequence[Path] | None, toolset: str, *, relative: bool = False) -> Roots:
+    """Return the roots of a toolset.
+
+    Args:
+        root: Its folder or folders; the current folder if left out.
+        toolset: Its name, for the error.
+        relative: Whether paths may be relative to the folder.
+
+    Raises:
+        CONFIG_ERROR: A folder does not exist, or is not one.
+    """
+    folders = [Path.cwd()] if root is None else [root] if isinstance(root, (str, Path)) else list(root)
+    try:
+        return Roots(folders, relative=relative)
+    except OSError as error:
+        raise ConfigurationError(
+            issue=f"a root folder of the {toolset} toolset cannot be opened",
+            resolution=f"name folders that exist, not {error.filename}",
+        ) from error
 
 
 def name_roots(operations: Iterable[BoundOperation[..., Any]], roots: Sequence[Path]) -> None:

@@ -40,7 +40,7 @@ LOADING_S = 60.0
 
 
 class Analyses(BaseTool):
-    """The part of the flux toolset that asks models and changes nothing."""
+    """The part of the flux toolset that analyzes models without changing them."""
 
     workers: Workers
     database: Database
@@ -94,7 +94,7 @@ class Analyses(BaseTool):
     async def delete_genes(
         self, call: Call, model_id: ModelId, media_id: UsedMediaId = None, genes: GeneIds = None
     ) -> DeletionResult:
-        """Return the growth without each gene, one at a time; 0 is lethal. The model stays as it is.
+        """Return the growth without each gene, one at a time; 0 is lethal. The model is not changed.
 
         Without genes, all of the model. To keep a knock-out use modify_model.
         """
@@ -104,7 +104,7 @@ class Analyses(BaseTool):
     async def delete_reactions(
         self, call: Call, model_id: ModelId, media_id: UsedMediaId = None, reactions: ReactionIds = None
     ) -> DeletionResult:
-        """Return the growth without each reaction, one at a time; 0 is lethal. The model stays as it is.
+        """Return the growth without each reaction, one at a time; 0 is lethal. The model is not changed.
 
         Without reactions, all of the model. To remove reactions for good use modify_model.
         """

@@ -82,7 +82,7 @@ FluxThreshold = Annotated[
     Fault(InvalidFluxThreshold, "range"),
 ]
 FluxLimit = Annotated[int, Field(ge=0, le=10_000, description="Fluxes to return at most, the largest first")]
-Offset = Annotated[int, Field(ge=0, le=1_000_000, description="How many to leave out at the beginning")]
+Offset = Annotated[int, Field(ge=0, le=1_000_000, description="Entries to skip at the beginning")]
 ReactionIds = Annotated[
     list[_ReactionId] | None,
     _IDENTIFIER,
@@ -150,7 +150,7 @@ CompoundId = Annotated[
     Field(
         description="Id of a compound in ModelSEED: cpd and five digits",
         examples=["cpd00027"],
-        # Judged after the question whether there is a database, so it is no constraint of the type.
+        # Checked after the availability of the database, so it is not a constraint of the type.
         json_schema_extra={"pattern": "^cpd[0-9]{5}$", "maxLength": 8},
     ),
 ]
@@ -184,7 +184,7 @@ MediaCompounds = Annotated[
         max_length=1_000,
         description="ModelSEED or BiGG ids of the compounds in the medium",
         examples=[["cpd00027", "cpd00007", "h2o"]],
-        # Judged in the order of the checks of a medium, which come together.
+        # Checked together with the other faults of a medium.
         json_schema_extra={"minItems": 1, "items": {"type": "string", "maxLength": _ID_AT_MOST}},
     ),
 ]

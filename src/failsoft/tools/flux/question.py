@@ -17,7 +17,7 @@ Bounds = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Medium:
-    """What a model is fed: bounds of the exchange in mmol/gDW/h; a negative lower bound is uptake.
+    """A growth medium: bounds of exchanges in mmol/gDW/h; a negative lower bound is uptake.
 
     Args:
         compounds: By ModelSEED or BiGG id.
@@ -29,7 +29,7 @@ class Medium:
 
 
 SECRETION_AT_MOST = 1_000.0
-"""What a compound without bounds of its own may be given off at, in mmol per gram of dry weight and hour."""
+"""The default upper bound of secretion, in mmol per gram of dry weight and hour."""
 
 
 def extended(

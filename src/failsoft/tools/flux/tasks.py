@@ -25,7 +25,7 @@ _RUN = f"{_WORK}.running:run"
 
 
 class Engine(Protocol):
-    """What computes: a toolset with workers and a database."""
+    """A toolset with workers and a database."""
 
     workers: Workers
     database: Database
@@ -136,8 +136,10 @@ def require_one(**given: Any) -> None:
     count = sum(value is not None for value in given.values())
     if count == 1:
         return
-    message = f"give {first} or {second}" + (", not both" if count else "")
-    violation = Violation(path=second if count else first, reason="unexpected" if count else "missing", message=message)
+    if count:
+        violation = Violation(path=second, reason="value", message=f"give {first} or {second}, not both")
+    else:
+        violation = Violation(path=first, reason="missing", message=f"is missing; give {first} or {second}")
     error = InvalidParameter.from_violations([violation])
     error.effect = "none"
     raise error

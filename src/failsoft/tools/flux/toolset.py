@@ -83,19 +83,19 @@ __all__ = ["Flux"]
 
 
 class Flux(Offers):
-    """Metabolic models: load or build one, feed it a medium, fill its gaps, and ask how it grows.
+    """Metabolic models: load or build one, fill its gaps, and compute its growth on a medium.
 
     Usual order: load_model for a published model or a file, build_model for proteins; build_media, or a predefined
     medium; run_fba; gapfill_model where the model does not grow; then run_fva, delete_genes or modify_model.
 
     Args:
         root: The folder of the files that callers may load; the current one if left out.
-        runtime: The surroundings of its calls.
+        runtime: The runtime of its calls.
         settings: Its limits and its data (`FAILSOFT_FLUX_...`).
         cache_dir: Where the database of compounds is kept; by default in the user's cache folder.
 
     Raises:
-        CONFIG_ERROR: COBRApy is not installed (it comes with the extra `flux`), or a setting names no model.
+        CONFIG_ERROR: COBRApy is not installed (it comes with the extra `flux`), or a setting does not name a model.
     """
 
     name = "flux"
@@ -122,7 +122,7 @@ class Flux(Offers):
         unknown = [name for name in settings.preload if name not in SHIPPED_MODELS]
         if unknown:
             raise ConfigurationError(
-                issue=f"FAILSOFT_FLUX_PRELOAD names {', '.join(unknown)}, which is no published model",
+                issue=f"FAILSOFT_FLUX_PRELOAD names {', '.join(unknown)}, which is not a published model",
                 resolution=f"choose among {', '.join(SHIPPED_MODELS)}",
             )
         _require_tables(settings.tables)
@@ -179,7 +179,7 @@ class Flux(Offers):
     def medium_is_sound(
         self, compounds: list[str] | None, default_uptake: float, custom_bounds: Any, table_path: str | None
     ) -> None:
-        """Refuse what is no medium, by the first fault in the order of the seed; a table is checked once it is read."""
+        """Refuse an invalid medium, by the first fault in the order of the seed; a table is checked later."""
         if table_path is None or compounds:
             check_media(self.database, compounds or [], default_uptake, custom_bounds)
 
@@ -195,7 +195,7 @@ class Flux(Offers):
 
     @operation(destructive=True, idempotent=False, open_world=False, verify_with="list_media", title="Delete a medium")
     async def delete_media(self, call: Call, media_id: MediaId) -> DeletedMedia:
-        """Delete a medium that you have made; the predefined ones stay."""
+        """Delete a medium that you have made. Predefined media cannot be deleted."""
         record = await self.models.delete_media(call, media_id)
         return {"media_id": record.media_id}
 
@@ -203,15 +203,9 @@ class Flux(Offers):
     def medium_can_be_deleted(self, media_id: str) -> None:
         """Refuse to delete a predefined medium."""
         if media_id in PREDEFINED:
-            violation = Violation(
-                path="media_id",
-                reason="value",
-                message="predefined media stay",
-                expected="a medium made by build_media",
-            )
-            raise InvalidParameter(
-                message=f'"{media_id}" is predefined and cannot be deleted.', violations=[violation], effect="none"
-            )
+            message = f'"{media_id}" is predefined and cannot be deleted'
+            violation = Violation(path="media_id", reason="value", message=message, expected="a medium of build_media")
+            raise InvalidParameter.from_violations([violation])
 
     @operation(open_world=False, destructive=False, timeout=LOADING_S, verify_with="list_models", title="Load a model")
     async def load_model(self, call: Call, name: ShippedName = None, path: ModelPath = None) -> ListedModel:
@@ -251,7 +245,7 @@ class Flux(Offers):
     ) -> ListedModel:
         """Make a changed copy of a model and return its new id: reactions removed, genes knocked out, bounds set.
 
-        The model itself stays as it is. A bound of null is infinite; [0, 0] blocks a reaction.
+        The model itself is not changed. A bound of null is infinite; [0, 0] blocks a reaction.
         """
         parent = await self.models.model(call, model_id)
         step = modification(remove_reactions, knock_out_genes, bounds, objective)
@@ -293,7 +287,7 @@ class Flux(Offers):
         functions: dict[str, str] | None,
         fasta_path: str | None,
     ) -> None:
-        """Refuse what cannot be built, by the first fault in the order of the seed."""
+        """Refuse an invalid request, by the first fault in the order of the seed."""
         wanted = await self._wanted(protein_sequences, template, annotate_with_rast, functions, fasta_path)
         await self.builders.check(call, wanted)
 
@@ -322,7 +316,9 @@ class Flux(Offers):
         growth = filled["answer"]["growth_after"]
         ids = {"model_id": record.model_id, "media_id": media_id}
         steps = [{"tool": "run_fba", "arguments": ids, "why": "the fluxes of the new model"}]
-        text = f"With {len(filled['reactions'])} more reactions the model grows at {growth:.4g} per hour on {media_id}."
+        count = len(filled["reactions"])
+        added = "1 more reaction" if count == 1 else f"{count} more reactions"
+        text = f"With {added} the model grows at {growth:.4g} per hour on {media_id}."
         more = {**ids, **filled["answer"], "interpretation": text, "next_steps": steps}
         return cast("GapfilledModel", {**listed(record), **more})
 
@@ -334,7 +330,7 @@ class Flux(Offers):
 
     @operation(destructive=True, idempotent=False, open_world=False, verify_with="list_models", title="Delete a model")
     async def delete_model(self, call: Call, model_id: ModelId) -> DeletedModel:
-        """Delete a model: its id is worth nothing from then on."""
+        """Delete a model; calls with its id are refused from then on."""
         record = await self.models.delete_model(call, model_id)
         return {"model_id": record.model_id, "name": record.name}
 
@@ -366,7 +362,7 @@ class Flux(Offers):
         return Wanted(given, template, name, with_rast, functions)
 
     async def startup(self) -> None:
-        """Begin to start the workers and to build the database, without waiting for them."""
+        """Start the workers and the build of the database in the background."""
         self.workers.warm_up()
         self.database.warm_up()
 
@@ -377,14 +373,14 @@ class Flux(Offers):
 
 
 def _require_tables(place: Path | None) -> None:
-    """Refuse tables that an operator names and that are not there."""
+    """Raise if the configured tables do not exist or cannot be read."""
     if place is None:
         return
     try:
         find_tables(place)
     except (OSError, TablesError, tarfile.TarError, zipfile.BadZipFile) as error:
         raise ConfigurationError(
-            issue="FAILSOFT_FLUX_TABLES names no tables of ModelSEED",
+            issue="FAILSOFT_FLUX_TABLES does not name tables of ModelSEED",
             resolution="name a folder, wheel or sdist that holds compounds.tsv and reactions.tsv",
             operator_hint=f"{type(error).__name__}: {error}",
         ) from error

@@ -18,7 +18,7 @@ __all__ = ["read_entries"]
 
 _LOOKED_THROUGH_AT_MOST = 8_000_000
 _VERIFIED_AT_MOST = 4_000_000
-"""Bytes of a log that is verified for every reader: some tenths of a second. Above, `failsoft audit verify` does it."""
+"""Bytes up to which the log is verified for every reader, in some tenths of a second."""
 _WRITE_ONLY = "this server cannot read it back"
 _BYTES_AT_MOST = 200_000
 _COPIED = (
@@ -30,7 +30,7 @@ _COPIED = (
 def read_entries(log: AuditTrail | None, session: Session, limit: int) -> AuditEntries:
     """Return the last entries of a session's workspace, oldest first. For a worker thread.
 
-    Ids of other sessions are left out: over HTTP without tokens an id is all that it takes to use a session.
+    Ids of other sessions are omitted: over HTTP without tokens, an id is enough to use a session.
 
     Args:
         log: The audit log.

@@ -24,7 +24,7 @@ from failsoft.tools.workspace.sessions.sessions import Session, Sessions, report
 __all__ = ["SessionGate"]
 
 _BEGINS, _REPORTS = "begin_session", "write_failure_report"
-"""The one has no session yet; the other is for locked ones, too."""
+"""`begin_session` has no session yet; `write_failure_report` also works in a locked one."""
 _WITHOUT_THE_FOLDER = frozenset({_REPORTS, "end_session"})
 _found: ContextVar[Session | None] = ContextVar("failsoft_workspace_session", default=None)
 """The session of the call that runs here."""
@@ -37,8 +37,8 @@ class SessionGate:
 
     Args:
         sessions: The sessions of the server.
-        roots: What the server may touch.
-        threads: Runs the look at the disk.
+        roots: The allowed folders.
+        threads: Runs the check of the folder.
     """
 
     def __init__(self, sessions: Sessions, roots: Roots, threads: ThreadPool) -> None:
@@ -59,9 +59,9 @@ class SessionGate:
         )
 
     async def _find(self, call: Call, proceed: Proceed) -> Any:
-        """Go on with a call if its session is not locked.
+        """Proceed if the session of the call is not locked.
 
-        A call without a session goes on, too: its operation decides whether it needs one.
+        A call without a session proceeds, too: its operation decides whether it needs one.
 
         Raises:
             SESSION_LOCKED: It is locked.
@@ -83,10 +83,10 @@ class SessionGate:
             _found.reset(token)
 
     async def _look(self, call: Call, proceed: Proceed) -> Any:
-        """Go on with a call if the folder of its session is still the one in which it began.
+        """Proceed if the folder of the session is still the one in which it began.
 
         Raises:
-            INVARIANT_VIOLATION: It is another one by now.
+            INVARIANT_VIOLATION: The folder was replaced.
         """
         session = _found.get()
         if session is not None and call.operation not in _WITHOUT_THE_FOLDER:
@@ -115,7 +115,7 @@ class SessionGate:
             return
         error = violated(WORKSPACE_ROOT_UNCHANGED)
         if await self._sessions.is_root_reported(session):
-            # Another report would not bring the folder back: this session can only end.
+            # Another report would not restore the folder: this session can only end.
             error.details[_REPORTED] = True
             error.next_step = NextStep("end_session", {"session_id": session.session_id})
         raise error

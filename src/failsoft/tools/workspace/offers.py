@@ -28,7 +28,7 @@ _OFFERS = (
     *("file_resource", "file_resources", "complete_file"),
     *("plan_resource", "plan_resources", "report_resource", "report_resources"),
 )
-"""Their power is "read", that of read_file and list_plans."""
+"""They need the power "read", as read_file and list_plans do."""
 _TYPES = mimetypes.MimeTypes(filenames=())
 """Without the tables of the machine, so that all replicas name the same types."""
 _TYPES.add_type("text/markdown", ".md")  # not known to every supported Python

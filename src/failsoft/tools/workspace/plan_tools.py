@@ -107,7 +107,7 @@ class PlanTools(SessionTools):
 
     @operation(destructive=True, open_world=False, title="Withdraw a plan")
     async def withdraw_plan(self, call: Call, plan_hash: PlanHash, session_id: SessionId = None) -> WithdrawnPlan:
-        """Remove a plan and its approval: nothing more is written under it. To use it again, submit it anew."""
+        """Remove a plan and its approval: writes under it are refused. To use it again, submit it again."""
         session = await self._session(call, session_id)
         plan = await self._plans.withdraw(session, plan_hash)
         self._note(call, session, plan)

@@ -29,10 +29,10 @@ class Reports:
     """The reports of all workspaces, in the same folder of each.
 
     Args:
-        folder: Where they go, relative to the workspace; empty for its top.
+        folder: Their folder, relative to the workspace; empty for the workspace itself.
 
     Raises:
-        CONFIG_ERROR: It is no folder within.
+        CONFIG_ERROR: It is not a folder within the workspace.
     """
 
     def __init__(self, folder: str) -> None:

@@ -45,7 +45,7 @@ class EndedSession(TypedDict):
 class FileContent(TypedDict):
     """A text file, or lines of one; pass `sha256`, which is the whole file's, as `expected_hash` to replace it.
 
-    Where lines were asked for, `next_line` is the first one after them, left out at the end.
+    If lines were requested, `next_line` is the first one after them; omitted at the end of the file.
     """
 
     path: str
@@ -106,7 +106,7 @@ class AuditEntries(TypedDict):
 
 
 class WrittenReport(TypedDict):
-    """A new report; the `error_id` of what had locked the session, and whether something else locks it now."""
+    """A new report; the `error_id` of the failure that locked the session, and whether it is still locked."""
 
     path: str
     bytes: int

@@ -9,11 +9,10 @@ from uuid import uuid4
 
 from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.call.call import LOCAL_PRINCIPAL, Call
-from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.tool.base import BaseTool
 from failsoft.framework.tool.operation import operation
 from failsoft.framework.tool.runtime import Runtime
-from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files, Roots, name_roots
+from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files, name_roots, open_roots
 from failsoft.tools.workspace.arguments import (
     AuditLimit,
     ReportBody,
@@ -42,7 +41,7 @@ class SessionTools(BaseTool):
 
     Args:
         root: The folder, or the folders, in which workspaces may lie; by default the current one.
-        runtime: The surroundings of its calls. Where it has no audit log, one is kept in the first folder.
+        runtime: The runtime of its calls. If it has no audit log, one is kept in the first folder.
         settings: Roles, policies, limits (`FAILSOFT_WORKSPACE_...`).
         state_folder: Where locks and journals are kept; all servers that write the same files need the same one.
 
@@ -68,12 +67,11 @@ class SessionTools(BaseTool):
     ) -> None:
         super().__init__(runtime=runtime, settings=settings)
         general = self.runtime.settings
-        served = _roots(root)
-        self.roots = tuple(map(Path, served.folders))
+        self._served = open_roots(root, self.name)
+        self.roots = tuple(map(Path, self._served.folders))
         if self.runtime.audit is None:
             general = general.model_copy(update={"audit_path": self.roots[0] / AUDIT_LOG})
             self.audit = AuditLog.from_settings(general)
-        self._served = served
         self._on_disk = self._served.closing(CLOSED_FOLDER)
         self._state_folder = state_folder
         self._roles = Roles.from_settings(self.settings)
@@ -176,16 +174,5 @@ class SessionTools(BaseTool):
 
 
 def _is_remote(call: Call) -> bool:
-    """Return whether there may be other callers, so that the principal matters."""
+    """Return whether there may be several callers, so that the principal matters."""
     return call.principal != LOCAL_PRINCIPAL
-
-
-def _roots(root: Path | Sequence[Path] | None) -> Roots:
-    folders = [root] if isinstance(root, (str, Path)) else [Path.cwd()] if root is None else list(root)
-    try:
-        return Roots(folders)
-    except OSError as error:
-        raise ConfigurationError(
-            issue="a root folder of the workspace toolset cannot be opened",
-            resolution=f"name folders that exist, not {error.filename}",
-        ) from error

@@ -40,11 +40,11 @@ class WorkspaceSettings(ToolsetSettings):
     )
     hard_links: bool = Field(
         default=False,
-        description="Read and replace files that have several names, too: one of them may lie outside the workspace.",
+        description="Read and replace files with several hard links, too; one of them may lie outside the workspace.",
     )
     policies: Names = Field(
         default=("generic", "rust"),
-        description="Policies that judge what is written into a workspace, separated by commas.",
+        description="Policies that check what is written into a workspace, separated by commas.",
     )
     preflight: Commands = Field(
         default=(), description='Commands of run_preflight, as JSON: [["cargo", "test"], ["cargo", "clippy"]].'

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
+from functools import cached_property
 from typing import Any, TypeVar
-
-from loguru import logger
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import NextStep, ToolError
 from failsoft.framework.tool.operation import operation
-from failsoft.framework.tool.runtime import Runtime
-from failsoft.tools.files import FileFault, Files
+from failsoft.tools.files import Files
 from failsoft.tools.files.errors import HashMismatch
 from failsoft.tools.workspace.arguments import (
     Content,
@@ -38,7 +35,7 @@ from failsoft.tools.workspace.patches.errors import PatchApplyFailed
 from failsoft.tools.workspace.plans.errors import PlanNotApproved, PlanNotFound
 from failsoft.tools.workspace.plans.guards import phase_of, plan_of, refusing, within
 from failsoft.tools.workspace.plans.plan import Plan
-from failsoft.tools.workspace.policies import PolicyCheck
+from failsoft.tools.workspace.policies import judge
 from failsoft.tools.workspace.policies.errors import PolicyViolation, PreflightFailed, RustPolicyViolation
 from failsoft.tools.workspace.preflight.preflight import Preflight, PreflightResult
 from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile
@@ -57,7 +54,7 @@ class Workspace(WorkspaceOffers):
 
     Args:
         root: The folder, or the folders, in which workspaces may lie; by default the current one.
-        runtime: The surroundings of its calls. Where it has no audit log, one is kept in the first folder.
+        runtime: The runtime of its calls. If it has no audit log, one is kept in the first folder.
         settings: Roles, policies, limits (`FAILSOFT_WORKSPACE_...`).
         state_folder: Where locks and journals are kept; all servers that write the same files need the same one.
 
@@ -77,18 +74,10 @@ class Workspace(WorkspaceOffers):
         "run_preflight": "write",
     }
 
-    def __init__(
-        self,
-        root: Path | Sequence[Path] | None = None,
-        *,
-        runtime: Runtime | None = None,
-        settings: WorkspaceSettings | None = None,
-        state_folder: Path | None = None,
-    ) -> None:
-        super().__init__(root, runtime=runtime, settings=settings, state_folder=state_folder)
-        self._preflight = Preflight.from_settings(
-            self.settings, hides_paths=self.runtime.settings.detail_level == "minimal"
-        )
+    @cached_property
+    def _preflight(self) -> Preflight:
+        hides_paths = self.runtime.settings.detail_level == "minimal"
+        return Preflight(self.settings.preflight, limit_s=self.settings.preflight_s, hides_paths=hides_paths)
 
     @operation(read_only=True, open_world=False, title="Read a file")
     async def read_file(
@@ -126,9 +115,9 @@ class Workspace(WorkspaceOffers):
         plan_hash: WritePlanHash = None,
         session_id: SessionId = None,
     ) -> WrittenFile:
-        """Make a file with its folders, or replace one: then expected_hash has to be its sha256.
+        """Create a file with its folders, or replace one: then expected_hash must be its sha256.
 
-        An approved plan has to cover it. To change part of a large file use apply_patch.
+        An approved plan must cover it. To change part of a large file use apply_patch.
         """
         files = await self._writable_files(call, session_id, plan_hash)
         data = content.encode()
@@ -144,7 +133,7 @@ class Workspace(WorkspaceOffers):
         plan_hash: WritePlanHash = None,
         session_id: SessionId = None,
     ) -> WrittenFile:
-        """Change a file by a unified diff, which applies exactly or not at all. An approved plan has to cover it."""
+        """Change a file by a unified diff, which applies exactly or not at all. An approved plan must cover it."""
         files = await self._writable_files(call, session_id, plan_hash)
         text = patch.encode()
         return await self._written(call, path, session_id, lambda: files.patch(path, text, expected_hash))
@@ -159,7 +148,7 @@ class Workspace(WorkspaceOffers):
         return result
 
     async def _looked_up(self, call: Call, session_id: str | None, look: Callable[[], T]) -> T:
-        """Return what a look at the files finds; the next step of a failure names the session, as the call does."""
+        """Run a read; the next step of a failure names the session if the call does."""
         try:
             return await self.runtime.threads.run(look)
         except ToolError as error:
@@ -169,7 +158,7 @@ class Workspace(WorkspaceOffers):
     async def _written(
         self, call: Call, path: str, session_id: str | None, write: Callable[[], WrittenFile]
     ) -> WrittenFile:
-        """Write, and note it for the audit log; where the file is not as expected, the next step reads it."""
+        """Write, with facts for the audit entry; if the file is not as expected, the next step reads it."""
         try:
             written = await self.runtime.threads.run(write)
         except (FileAlreadyExists, HashMismatch, PatchApplyFailed) as error:
@@ -191,9 +180,14 @@ class Workspace(WorkspaceOffers):
             call.governance = replace(session.governance, plan_hash=plan.plan_hash)
             waived[:] = plan.waive
 
-        check = PolicyCheck(self._policies, call, lambda: waived)
+        def check(path: str, real_path: str, data: bytes, before: bytes | None) -> None:
+            parameter = "patch" if "patch" in call.arguments else "content"
+            for name in dict.fromkeys((path, real_path)):  # a link and its target may have different endings
+                for warning in judge(self._policies, name, data, before, parameter=parameter, waived=waived):
+                    call.warn(warning)
+
         try:
-            plans = await self._plans.in_force(session, plan_of(call, plan_hash), found)
+            plans = await self._plans.approved(session, plan_of(call, plan_hash), found)
         except (PlanNotApproved, PlanNotFound) as error:
             return self._files_of(call, session, refusing(error), check)
         return self._files_of(call, session, within(plans, found, session, phase_of(call)), check)
@@ -217,24 +211,16 @@ class Workspace(WorkspaceOffers):
 
     async def startup(self) -> None:
         """Recover transactions that a crash interrupted."""
-        await self.runtime.threads.run(self._recover)
+        files = Files(self._served, state_folder=self._state_folder)
+        await self.runtime.threads.run(files.recover)
 
     async def on_failure(self, failure: Failure, call: Call) -> None:
         """Lock the session in which an invariant was violated."""
         await self._gate.lock_after(failure, call)
 
-    def _recover(self) -> None:
-        try:
-            Files(self._served, state_folder=self._state_folder).recover()
-        except FileFault as fault:
-            logger.opt(exception=fault).warning("Transactions that a crash may have interrupted could not be recovered")
-
 
 def _name_session(call: Call, error: ToolError, session_id: str | None) -> None:
-    """Add the session to the next step of a failure, where the call named it.
-
-    A call from Python follows no step: its failure has none, and so is the same whatever the id of its session.
-    """
+    """Add the session to the next step of a failure if the call named it; calls from Python get no next step."""
     step = error.next_step
     if step is None or session_id is None or "session_id" in step.arguments:
         return

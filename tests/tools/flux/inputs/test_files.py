@@ -128,9 +128,15 @@ def test_nothing_but_files_below_the_root_is_read(lab: Lab, tool: Flux, tmp_path
     assert lab.call(tool, "load_model", {"path": path})["error_code"] == "INPUT_FILE_NOT_FOUND"
 
 
-@pytest.mark.parametrize("given", [{}, {"name": "textbook", "path": "own.xml"}])
-def test_a_model_has_a_name_or_a_path(lab: Lab, tool: Flux, given: dict[str, Any]) -> None:
-    assert lab.call(tool, "load_model", given)["error_code"] == "INVALID_PARAM"
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [({}, ("name", "missing")), ({"name": "textbook", "path": "own.xml"}, ("path", "value"))],
+    ids=["neither", "both"],
+)
+def test_a_model_has_a_name_or_a_path(lab: Lab, tool: Flux, given: dict[str, Any], fault: tuple[str, str]) -> None:
+    error = lab.call(tool, "load_model", given)
+    assert error["error_code"] == "INVALID_PARAM"
+    assert [(item["path"], item["reason"]) for item in error["violations"]] == [fault]
 
 
 def test_fasta_is_read_by_the_first_word_of_each_header() -> None:

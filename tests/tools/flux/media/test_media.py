@@ -433,3 +433,9 @@ def test_whatever_a_medium_is_made_of_the_answer_is_of_the_published_shape(
 ) -> None:
     wire = call("build_media", arguments)
     assert wire["success"] or wire["error_type"] == "validation_error"
+
+
+def test_a_predefined_medium_is_not_deleted_and_the_answer_names_the_argument(call: Call) -> None:
+    error = call("delete_media", {"media_id": "minimal_aerobic"})
+    assert (error["error_code"], error["effect"]) == ("INVALID_PARAM", "none")
+    assert error["details"] == {"param": "media_id", "expected": "a medium of build_media"}

@@ -101,6 +101,13 @@ def test_a_command_that_fails_is_told_with_the_end_of_its_output_and_ends_the_pr
     assert not after.exists()
 
 
+def test_a_failure_names_the_interpreter_only_if_it_runs_no_script(site: Site) -> None:
+    script = site.project / "check.py"
+    script.write_text("raise SystemExit(1)")
+    assert failed(site, [PYTHON, str(script)])["human_message"].startswith('"check.py" ')
+    assert failed(site, python("raise SystemExit(1)"))["human_message"].startswith(f'"{Path(PYTHON).name} -c ')
+
+
 def test_the_output_is_not_put_on_record(site: Site) -> None:
     failed(site, python("print('PIZZA'.lower() * 2); raise SystemExit(1)"))
     log = (site.root / "audit-log.jsonl").read_text()

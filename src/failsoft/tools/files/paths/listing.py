@@ -46,7 +46,7 @@ def listed(roots: Roots, path: str, *, at_most: int) -> tuple[list[FolderEntry],
 
     Raises:
         BadSpelling, OutsideRoots: It cannot be resolved within the roots.
-        NotARegularFile: It is no folder; the kind of a regular file is `file`.
+        NotARegularFile: It is not a folder; the kind of a regular file is `file`.
         DiskFault: It does not exist (step `find`), or cannot be read.
     """
     with roots.place(path) as place:

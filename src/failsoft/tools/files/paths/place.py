@@ -104,10 +104,10 @@ class ResolvedPath:
             self.require_regular(facts)
 
     def require_unprotected(self, name: str | None = None) -> None:
-        """Raise if this is a protected file of the server, whatever path led to it.
+        """Raise if this is a protected file of the server, under any of its names.
 
         Args:
-            name: Another name in the same folder, as that of a backup.
+            name: Another name in the same folder, such as that of a backup.
 
         Raises:
             OutsideRoots: It is.

@@ -57,7 +57,7 @@ class Roots:
         off_limits: Files and folders within that stay out of reach, besides those of `protected_files`.
 
     Raises:
-        OSError: A folder does not exist or is none.
+        OSError: A folder does not exist, or is not a folder.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Roots:
 
     @classmethod
     def anywhere(cls, *, off_limits: Sequence[Path] = ()) -> Self:
-        """Return the roots of a server that was given none: every absolute path."""
+        """Return the roots of a server without a root: every absolute path."""
         return cls(["/"], off_limits=off_limits)
 
     def closing(self, *names: str) -> Roots:
@@ -150,10 +150,7 @@ class Roots:
             DiskFault: It does not exist, or may not be read.
         """
         with self.place(path) as place:
-            facts = place.facts()
-            if facts is None:
-                raise DiskFault(path, errno=errno.ENOENT, step="find")
-            place.require_folder(facts)
+            place.require_folder(place.require_found())
             try:
                 os.close(os.open(place.name, LIST_FLAGS, dir_fd=place.folder))
             except OSError as error:
@@ -264,7 +261,7 @@ class _Walk:
         return place
 
     def _descend(self, names: tuple[str, ...]) -> str:
-        """Open the folder of the last name, and return that name, which is no link and may not exist."""
+        """Open the folder of the last name, and return that name, which is not a link and may not exist."""
         pending = self._begin(*self.roots.enter(names, self.path))
         while pending:
             name = pending.pop()
@@ -312,7 +309,7 @@ class _Walk:
             return False
 
     def _target(self, name: str, refusal: OSError | None) -> str:
-        """Return the target of the link. If it is no link, raise `refusal`, or `_SwappedError` if replaced."""
+        """Return the target of the link; if it is not a link, raise `refusal`, or `_SwappedError` if replaced."""
         try:
             target = os.readlink(name, dir_fd=self.folder)
         except OSError as error:

@@ -270,7 +270,7 @@ class Slot:
         try:
             os.unlink(name, dir_fd=self.place.folder)
         except OSError:
-            if self._facts(name) is not None:  # a read-only disk refuses to remove even what is not there
+            if self._facts(name) is not None:  # a read-only disk also refuses to remove a missing file
                 raise
 
     def _stat(self, name: str) -> os.stat_result:
@@ -283,12 +283,12 @@ class Slot:
         try:
             return self._stat(name)
         except OSError as error:
-            if error.errno in {errno.ENOENT, errno.ENAMETOOLONG}:  # nothing can be under a name that is too long
+            if error.errno in {errno.ENOENT, errno.ENAMETOOLONG}:  # no file can have a name that is too long
                 return None
             raise
 
     def _hash(self, name: str) -> str | None:
-        """Return the hash of a file; None if there is none, and a word that is no hash if it is none we could read."""
+        """Return the hash of a file, or None if it does not exist; a placeholder if it is not a regular file."""
         facts = self._facts(name)
         if facts is None:
             return None

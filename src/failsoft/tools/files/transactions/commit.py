@@ -13,7 +13,7 @@ from failsoft.tools.files.content import Content, Identity
 from failsoft.tools.files.faults import DiskFault, FileFault, GivenUp
 from failsoft.tools.files.paths.place import ResolvedPath, sync_folder
 from failsoft.tools.files.paths.slot import Slot
-from failsoft.tools.files.transactions.journal import Journal, JournalEntry, Journals
+from failsoft.tools.files.transactions.journal import Journal, JournalEntry, Journals, journal_faults
 from failsoft.tools.files.transactions.locks import GiveUp
 
 __all__ = ["FileChange", "Written", "commit", "sync_folders", "take_back"]
@@ -150,11 +150,9 @@ def _jobs(changed: Sequence[tuple[FileChange, str]]) -> list[_StagedChange]:
 def _carry_out(jobs: Sequence[_StagedChange], journals: Journals, give_up: GiveUp) -> bool:
     """Write all files or none; return whether the renames are durable."""
     slots = [job.slot for job in jobs]
-    try:
+    with journal_faults():
         # A single rename is atomic: its journal only lists temporary files to remove, so it need not be durable.
         journal = journals.begin([slot.entry for slot in slots], durable=len(jobs) > 1)
-    except OSError as error:
-        raise DiskFault(None, errno=error.errno or 0, step="journal") from error
     try:
         with _undone_on_failure(slots, lambda: _abandon(slots, journal)):
             _stage(jobs, give_up)
@@ -193,7 +191,8 @@ def _stage(jobs: Sequence[_StagedChange], give_up: GiveUp) -> None:
 
 def _place(jobs: Sequence[_StagedChange], journal: Journal) -> None:
     if len(jobs) > 1:
-        _note(journal, "commit", durable=True)
+        with journal_faults():
+            journal.write("commit", durable=True)
     for job in jobs:
         job.slot.require_unchanged(job.change.before, thoroughly=False)
         job.slot.put()
@@ -209,7 +208,7 @@ def _finish(slots: Sequence[Slot], journal: Journal) -> bool:
         raise
     with suppress(FileFault, OSError):
         if len(slots) > 1:
-            _note(journal, "done", durable=True)
+            journal.write("done", durable=True)
         for slot in slots:
             slot.sweep()
         journal.remove()
@@ -238,13 +237,6 @@ def _roll_back(slots: Sequence[Slot], journal: Journal) -> Effect:
     except (FileFault, OSError):
         return "unknown"
     return "unknown" if stuck else "none"
-
-
-def _note(journal: Journal, word: str, *, durable: bool) -> None:
-    try:
-        journal.write(word, durable=durable)
-    except OSError as error:
-        raise DiskFault(None, errno=error.errno or 0, step="journal") from error
 
 
 def _require_wanted(slot: Slot, give_up: GiveUp) -> None:

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from failsoft.framework.audit.places import make_private
+from failsoft.tools.files.faults import DiskFault
 from failsoft.tools.files.paths.place import sync_folder
 
-__all__ = ["Journal", "JournalEntry", "JournalRecord", "Journals"]
+__all__ = ["Journal", "JournalEntry", "JournalRecord", "Journals", "journal_faults"]
 
 _VERSION = 1
 _ENDING = ".journal"
@@ -173,6 +174,15 @@ class Journals:
             if _is_ours(descriptor):
                 return Journal(path, descriptor)
             os.close(descriptor)  # recovery locked it before us, as an orphan, and removes it
+
+
+@contextmanager
+def journal_faults() -> Iterator[None]:
+    """Raise an `OSError` of the block as a `DiskFault` of the step `journal`."""
+    try:
+        yield
+    except OSError as error:
+        raise DiskFault(None, errno=error.errno or 0, step="journal") from error
 
 
 def _is_ours(descriptor: int) -> bool:

@@ -25,7 +25,7 @@ __all__ = ["GiveUp", "Locks", "never"]
 GiveUp = Callable[[], bool]
 
 _STRIPES = 4096
-_ASKED_EVERY_S = 0.05
+_POLLED_EVERY_S = 0.05
 _POLLED_AT_LEAST_S = 0.001
 _POLLED_AT_MOST_S = 0.01
 
@@ -65,7 +65,7 @@ class Locks:
         Args:
             wanted: The key of each file, and the path to name in an error.
             wait_s: How long to wait for all of them together, in seconds; 0 does not wait.
-            give_up: Asked while waiting; True ends the wait.
+            give_up: Polled while waiting; True ends the wait.
 
         Raises:
             LockWaitExceeded: Another call held one for longer.
@@ -83,7 +83,7 @@ class Locks:
     def _one(self, stripe: int, path: str, began: float, wait_s: float, give_up: GiveUp) -> Iterator[None]:
         lock = self._stripe(stripe)
         until = began + wait_s
-        while not lock.mutex.acquire(timeout=max(0.0, min(_ASKED_EVERY_S, until - time.monotonic()))):
+        while not lock.mutex.acquire(timeout=max(0.0, min(_POLLED_EVERY_S, until - time.monotonic()))):
             _raise_if_over(path, began, until, give_up)
         try:
             while not self._is_taken(lock.file, path):

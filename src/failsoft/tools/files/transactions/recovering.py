@@ -55,7 +55,7 @@ def recover(
         locks: The locks of the files.
         roots: The allowed folders: a transaction is recovered as a whole or not at all.
         wait_s: How long to wait for the files' locks, in seconds.
-        give_up: Asked while waiting.
+        give_up: Polled while waiting.
 
     Raises:
         GivenUp: `give_up` returned True.
@@ -74,7 +74,7 @@ def recover(
         else:
             recovered = _recovered(journal, record, locks, roots, wait_s, give_up)
     facts = {"outcome": recovered.outcome, "paths": recovered.paths, "conflicts": recovered.conflicts}
-    logger.bind(**facts).warning("A transaction that a crash interrupted was taken up")
+    logger.bind(**facts).warning("A transaction that a crash interrupted was processed")
     return recovered
 
 

@@ -9,21 +9,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from loguru import logger
+
 from failsoft.framework.services.protected_files import protected_files
 from failsoft.framework.services.state_folder import state_folder as user_state_folder
 from failsoft.tools.files.content import Content, read
-from failsoft.tools.files.faults import (
-    DiskFault,
-    GivenUp,
-    LockWaitExceeded,
-    SameFileTwice,
-    SeveralNames,
-    UnfinishedTransaction,
-)
+from failsoft.tools.files.faults import GivenUp, LockWaitExceeded, SameFileTwice, SeveralNames, UnfinishedTransaction
 from failsoft.tools.files.paths.place import ResolvedPath
 from failsoft.tools.files.paths.roots import Roots
 from failsoft.tools.files.transactions.commit import FileChange, Written, commit
-from failsoft.tools.files.transactions.journal import Journals
+from failsoft.tools.files.transactions.journal import Journals, journal_faults
 from failsoft.tools.files.transactions.locks import GiveUp, Locks, never
 from failsoft.tools.files.transactions.recovering import Recovered, recover
 
@@ -53,9 +48,9 @@ class Transaction:
         Raises:
             DiskFault: It does not exist (step `find`), or cannot be read.
             NotARegularFile: It is a folder, a pipe, a socket or a device.
-            SeveralNames: It has another name.
+            SeveralNames: It has several hard links.
             TooLarge: It has more bytes.
-            ChangedOnDisk: It is written to again and again while we read.
+            ChangedOnDisk: It was written during each attempt to read it.
         """
         content = self._read[path] = read(
             self._places[path], bytes_at_most=bytes_at_most, several_names=self._several_names
@@ -105,11 +100,10 @@ class Files:
     """The files in some roots. Thread-safe and cheap; one object serves a whole toolset.
 
     Args:
-        roots: What may be touched.
+        roots: The allowed folders.
         state_folder: Where locks and journals are kept, by default in the user's state folder; it has to outlive a
             restart, and all processes that edit the same files must use the same one. No path leads into it.
-        several_names: False refuses files with more than one name: through a hard link, a file from anywhere else lies
-            in the roots as well.
+        several_names: False refuses files with several hard links, since another link may lie outside the roots.
     """
 
     def __init__(self, roots: Roots, *, state_folder: Path | None = None, several_names: bool = True) -> None:
@@ -164,11 +158,12 @@ class Files:
             yield Transaction(places, self._journals, give_up, several_names=self._several_names)
 
     def recover(self) -> list[Recovered]:
-        """Recover all crashed transactions, and return the results; called when a server starts."""
+        """Recover all crashed transactions, and return the results; log a warning if the journals cannot be read."""
+        found: list[Recovered | None] = []
         try:
-            found = [self._recovered(journal) for journal in self._journals.left()]
+            found += [self._recovered(journal) for journal in self._journals.left()]
         except OSError as error:
-            raise DiskFault(None, errno=error.errno or 0, step="journal") from error
+            logger.opt(exception=error).warning("Transactions that a crash interrupted could not be recovered")
         return [recovered for recovered in found if recovered is not None]
 
     def _recovered(self, journal: Path) -> Recovered | None:
@@ -205,23 +200,20 @@ class Files:
 
     def _unfinished(self, keys: dict[str, str]) -> tuple[str, Path] | None:
         """Return a file that a journal names, and that journal: as we hold its lock, the owner is dead."""
-        try:
+        with journal_faults():
             for journal in self._journals.left():
                 record = self._journals.peek(journal)
                 for entry in record.entries if record is not None else ():
                     if entry.key in keys:
                         return keys[entry.key], journal
-        except OSError as error:
-            raise DiskFault(None, errno=error.errno or 0, step="journal") from error
         return None
 
     def _finish(self, path: str, journal: Path, rest_s: float, give_up: GiveUp) -> None:
         try:
-            recovered = recover(journal, self._journals, self._locks, self.roots, wait_s=rest_s, give_up=give_up)
+            with journal_faults():
+                recovered = recover(journal, self._journals, self._locks, self.roots, wait_s=rest_s, give_up=give_up)
         except LockWaitExceeded as fault:
             raise LockWaitExceeded(path, waited_s=fault.waited_s) from fault
-        except OSError as error:
-            raise DiskFault(None, errno=error.errno or 0, step="journal") from error
         if recovered is None:
             if give_up():
                 raise GivenUp(path)

@@ -25,7 +25,7 @@ __all__ = [
 
 _PROTEINS_AT_MOST = 30_000
 _GROWTH_AT_MOST = 10.0
-"""Per hour: above it no organism is known to grow; the fastest double in ten minutes, which is 4."""
+"""Per hour, well above the fastest known growth: doubling in ten minutes is 4."""
 
 ProteinSequences = Annotated[
     dict[str, str],
@@ -34,7 +34,7 @@ ProteinSequences = Annotated[
         max_length=_PROTEINS_AT_MOST,
         description=f"Proteins, sequence by id, in the letters {AMINO_ACIDS}",
         examples=[{"b0002": "MRVLKFGGTSVANAERFLRVADILESNARQGQVATVLSAPAKITNHLVAMIEKTISGQDALP"}],
-        # Judged one by one in a check, so that one answer names every bad protein and the place in it.
+        # Checked one by one, so that one answer lists every invalid protein with positions.
         json_schema_extra={
             "propertyNames": {"pattern": f"^{SEQUENCE_ID}$"},
             "additionalProperties": {
@@ -55,7 +55,7 @@ TemplateName = Annotated[
         json_schema_extra={"enum": list(TEMPLATES)},
     ),
 ]
-ModelName = Annotated[str, Field(max_length=100, description="A name for the model; for you, no id")]
+ModelName = Annotated[str, Field(max_length=100, description="A display name for the model; not an id")]
 WithRast = Annotated[
     bool,
     Field(description="Ask RAST for the functions of the proteins first; false where the server has no RAST"),

@@ -32,7 +32,7 @@ _LONGEST_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a call of build_model asks for."""
+    """The request of a build_model call."""
 
     sequences: Mapping[str, str]
     template: str
@@ -42,10 +42,10 @@ class Wanted:
 
 
 class Builders:
-    """The ways of building a model that this server has.
+    """The routes by which this server builds models.
 
     Args:
-        settings: Which way is taken, and where its data are (`FAILSOFT_FLUX_...`).
+        settings: The route and the locations of its data (`FAILSOFT_FLUX_...`).
         data: Where the data of carveme and PyFBA are.
     """
 
@@ -62,7 +62,7 @@ class Builders:
             INVALID_TEMPLATE_NAME: There is no such template.
             INVALID_PARAM: Functions of proteins that are not given.
             TEMPLATE_NOT_LOADED: What the template needs is not on this server.
-            RAST_UNAVAILABLE: RAST is asked for and does not answer.
+            RAST_UNAVAILABLE: RAST is requested and does not answer.
         """
         faults = [
             fault
@@ -96,14 +96,14 @@ class Builders:
         return built
 
     def route(self, wanted: Wanted) -> Route:
-        """Return which way a model is built: the one the operator has chosen, else the one that suits what is given."""
+        """Return the route: the operator's choice, else the one that suits the arguments."""
         chosen = self._settings.builder
         if chosen != "auto":
             return chosen
         return "template" if wanted.with_rast or wanted.functions else "homology"
 
     def universe(self, base: Mapping[str, Any]) -> dict[str, str]:
-        """Return where the reactions come from that a model's gaps may be filled with.
+        """Return the source of the reactions for gapfilling a model.
 
         Raises:
             TEMPLATE_NOT_LOADED: The model is made of a template whose data are gone.
@@ -120,7 +120,7 @@ class Builders:
         return {"source": "shipped"}
 
     def _require_data(self, wanted: Wanted) -> None:
-        """Refuse a template whose data, or the program that needs them, are not there."""
+        """Refuse a template whose data, or the program that needs them, are not installed."""
         route, template = self.route(wanted), TEMPLATES[wanted.template]
         if route == "homology":
             missing = [] if self.data.carveme is not None else ["the data of carveme"]
@@ -169,7 +169,7 @@ def _template_fault(wanted: Wanted) -> ToolError | None:
     violation = Violation(
         path="template",
         reason="enum",
-        message="is no template",
+        message="is not a template",
         expected="the name of a template",
         allowed=tuple(TEMPLATES),
         suggestion=closest,
@@ -189,7 +189,7 @@ def _functions_fault(wanted: Wanted) -> ToolError | None:
             Violation(
                 path=f"functions.{bounded(name, 100)}",
                 reason="reference",
-                message="is no id of protein_sequences",
+                message="is not an id in protein_sequences",
                 expected="the id of a protein that is given",
             )
             for name in unknown[:20]

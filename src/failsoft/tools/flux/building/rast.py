@@ -24,8 +24,8 @@ class Rast:
     """A RAST service (JSON-RPC).
 
     Args:
-        url: Its endpoint; None if the operator has named none.
-        probe_s: Seconds in which it has to answer a question that costs it nothing.
+        url: Its endpoint; None if it is not configured.
+        probe_s: Time limit of the probe, in seconds.
     """
 
     def __init__(self, url: str | None, *, probe_s: float = _PROBE_S) -> None:
@@ -33,7 +33,7 @@ class Rast:
         self._probe_s = probe_s
 
     async def probe(self) -> None:
-        """Ask the service something cheap.
+        """Send a cheap request to the service.
 
         Raises:
             RAST_UNAVAILABLE: It does not answer, or not as RAST does.
@@ -57,7 +57,7 @@ class Rast:
         try:
             found = {str(item["id"]): str(item.get("function") or "") for item in answer[0]["features"]}
         except (LookupError, TypeError, AttributeError) as error:
-            raise RastUnavailable(reason="its answer is not the one of RAST") from error
+            raise RastUnavailable(reason="its answer is not in the format of RAST") from error
         return {name: function for name, function in found.items() if function and name in sequences}
 
     async def _ask(self, method: str, params: list[Any], limit_s: float) -> Any:
@@ -90,5 +90,9 @@ def _result(status: int, body: bytes) -> Any:
         answer = None
     if isinstance(answer, dict) and "result" in answer and answer.get("error") is None:
         return answer["result"]
-    said = "it reported an error of its own" if isinstance(answer, dict) and "error" in answer else "it is no RAST"
+    said = (
+        "it reported an error of its own"
+        if isinstance(answer, dict) and "error" in answer
+        else "it is not a RAST service"
+    )
     raise RastUnavailable(reason=f"it answered with HTTP status {status}" if status >= 400 else said)  # noqa: PLR2004 - errors of HTTP

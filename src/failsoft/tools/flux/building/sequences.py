@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.text import bounded, quoted
+from failsoft.framework.text import bounded, enumerated, quoted
 from failsoft.tools.flux.errors.building import AMINO_ACIDS, InvalidProteinSequences
 
 __all__ = [
@@ -30,13 +30,14 @@ _USUAL_LENGTH = range(10, 10_001)
 
 
 def invalid_sequences(sequences: Mapping[str, str]) -> InvalidProteinSequences | None:
-    """Return the error for whatever no builder takes, or nothing. No sequence is ever repeated in it.
+    """Return the error for ids and sequences that no builder accepts, or None. It never quotes a sequence.
 
     Args:
         sequences: Proteins by id.
     """
-    ids = {name: "The id has characters other than letters, digits and _.:|/-" for name in sequences if not _fits(name)}
-    # In the order of the seed: ids first. What is wrong with a sequence comes after all of them.
+    said = "The id has characters other than letters, digits and _.:|/-"
+    ids = dict.fromkeys((name for name in sequences if not _ID.fullmatch(name)), said)
+    # In the order of the seed: invalid ids before invalid sequences.
     invalid = [*ids, *(name for name, text in sequences.items() if name not in ids and not _is_protein(text))]
     if not invalid:
         return None
@@ -70,31 +71,21 @@ def unusual_lengths(sequences: Mapping[str, str]) -> Iterator[str]:
     long = [name for name, text in sequences.items() if len(text) >= _USUAL_LENGTH.stop]
     for names, what in ((short, "shorter than 10 residues"), (long, "longer than 10,000 residues")):
         if names:
-            shown = ", ".join(bounded(name, 100) for name in names[:_POSITIONS_AT_MOST])
-            more = f" and {len(names) - _POSITIONS_AT_MOST} more" if len(names) > _POSITIONS_AT_MOST else ""
-            yield f"Sequences that are {what}, which is unusual for a protein: {shown}{more}."
+            shown = enumerated(names, _POSITIONS_AT_MOST, write=_short)
+            yield f"Sequences that are {what}, which is unusual for a protein: {shown}."
 
 
 def plain_sequences(sequences: Mapping[str, str]) -> dict[str, str]:
     """Return sequences as builders compare them: capital letters, no stop at the end, cysteine for selenocysteine."""
-    return {name: _plain(text).replace("U", "C") for name, text in sequences.items()}
+    return {name: text.upper().removesuffix("*").replace("U", "C") for name, text in sequences.items()}
 
 
 def unusual_residues(sequences: Mapping[str, str]) -> Iterator[str]:
     """Yield a sentence about sequences with selenocysteine, which is compared as cysteine."""
     found = [name for name, text in sequences.items() if "U" in text.upper()]
     if found:
-        more = f" and {len(found) - _POSITIONS_AT_MOST} more" if len(found) > _POSITIONS_AT_MOST else ""
-        shown = ", ".join(bounded(name, 100) for name in found[:_POSITIONS_AT_MOST])
-        yield f"Selenocysteine (U) is compared as cysteine in {shown}{more}."
-
-
-def _plain(sequence: str) -> str:
-    return sequence.upper().removesuffix("*")
-
-
-def _fits(name: str) -> bool:
-    return _ID.fullmatch(name) is not None
+        shown = enumerated(found, _POSITIONS_AT_MOST, write=_short)
+        yield f"Selenocysteine (U) is compared as cysteine in {shown}."
 
 
 def _is_protein(sequence: str) -> bool:
@@ -103,13 +94,18 @@ def _is_protein(sequence: str) -> bool:
 
 
 def _fault(sequence: str) -> str:
-    """Return what is wrong with a sequence that is no protein; positions count from 1."""
+    """Return what is wrong with an invalid sequence; positions count from 1."""
     text = sequence.removesuffix("*")
     if not text:
         return "Empty sequence"
     if len(text) > SEQUENCE_AT_MOST:
         return f"Longer than {SEQUENCE_AT_MOST:,} residues"
-    found = [(match.start() + 1, match[0]) for match in _FOREIGN.finditer(text)]
-    listed = ", ".join(f"{bounded(letter, 4)!r} at position {place}" for place, letter in found[:_POSITIONS_AT_MOST])
-    more = f" and {len(found) - _POSITIONS_AT_MOST} more" if len(found) > _POSITIONS_AT_MOST else ""
-    return f"Contains invalid character{'s' if len(found) > 1 else ''} {listed}{more}"
+    found = list(_FOREIGN.finditer(text))
+    listed = enumerated(
+        found, _POSITIONS_AT_MOST, write=lambda match: f"{bounded(match[0], 4)!r} at position {match.start() + 1}"
+    )
+    return f"Contains invalid character{'s' if len(found) > 1 else ''} {listed}"
+
+
+def _short(name: str) -> str:
+    return bounded(name, 100)

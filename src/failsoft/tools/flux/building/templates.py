@@ -55,12 +55,12 @@ _TAKEN = {
     "carveme": (_CARVEME,),
     "pyfba": (_PYFBA, "PyFBA/metabolism/biomass.py"),
 }
-"""What is taken out of an archive."""
+"""The files that are extracted from an archive."""
 _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz")
 
 
 class TemplateData:
-    """Finds the data sets, once, at the first question; an archive is unpacked into the user's cache then.
+    """Finds the data sets on first use, and unpacks archives into the user's cache.
 
     Args:
         places: Folders, wheels and sdists; a folder may hold such archives. What is installed comes after them.
@@ -86,7 +86,7 @@ class TemplateData:
         return None if root is None else root / "PyFBA"
 
     def loaded(self, route: Route) -> tuple[str, ...]:
-        """Return the templates that can be used on this way of building; of ModelSEEDpy only itself knows."""
+        """Return the templates that a route can use; for ModelSEEDpy, all that exist."""
         if route == "modelseedpy":
             return tuple(TEMPLATES)
         has_data = (self.carveme if route == "homology" else self.pyfba) is not None
@@ -152,7 +152,7 @@ def _is_complete(root: Path, package: str) -> bool:
 
 
 def _unpack(archive: Path, package: str, folder: Path) -> None:
-    """Unpack what is taken into a folder that is there with all of it, or not at all."""
+    """Unpack the needed files into a folder, atomically."""
     scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix="unpacking-"))
     try:
         is_tar = archive.name.endswith((".tar.gz", ".tgz"))
@@ -186,7 +186,7 @@ def _unpack_zip(archive: Path, package: str, target: Path) -> None:
 
 
 def _taken(name: str, package: str) -> str:
-    """Return where a file of an archive goes, empty if nowhere; an sdist has a folder of its own above all."""
+    """Return the target of a file in an archive, empty to skip it; an sdist has an outer folder."""
     parts = PurePosixPath(name).parts
     candidates = ("/".join(parts), "/".join(parts[1:]))
     return next((bare for bare in candidates if bare.startswith(_TAKEN[package]) and ".." not in parts), "")

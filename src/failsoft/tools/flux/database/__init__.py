@@ -2,6 +2,6 @@
 
 from failsoft.tools.flux.database.entries import Compound, Reaction
 from failsoft.tools.flux.database.lookup import Database, Facts, Hits
-from failsoft.tools.flux.database.search import Kind, is_ec_number, is_id
+from failsoft.tools.flux.database.search import Kind, is_ec_number, plain_id
 
-__all__ = ["Compound", "Database", "Facts", "Hits", "Kind", "Reaction", "is_ec_number", "is_id"]
+__all__ = ["Compound", "Database", "Facts", "Hits", "Kind", "Reaction", "is_ec_number", "plain_id"]

@@ -66,7 +66,7 @@ class _Found:
     reaction_ids: dict[str, list[str]] = field(default_factory=dict)
     """ModelSEED ids by the BiGG ids of reactions."""
     exactness: dict[str, int] = field(default_factory=dict)
-    """By id, how many ids the species had that it was taken from: the fewer, the more it is meant itself."""
+    """By id, how many ids its species is annotated with; species with fewer ids take precedence."""
 
 
 def shipped_models() -> list[Path]:

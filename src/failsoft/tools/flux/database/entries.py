@@ -56,7 +56,7 @@ class Reaction(NamedTuple):
     Args:
         equation: In ids: `(1) cpd00001[0] + (1) cpd00012[0] <=> (2) cpd00009[0]`.
         definition: The same in names.
-        reversibility: Which way it goes, judged by its energies: `>`, `<`, `=` both, `?` unknown.
+        reversibility: Its direction, estimated from energies: `>`, `<`, `=` both, `?` unknown.
         linked: Ids of the reactions that an obsolete one was merged with.
         pathways: As the source names them: `PWY-7205 (CMP phosphorylation)`.
     """

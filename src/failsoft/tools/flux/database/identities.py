@@ -40,7 +40,7 @@ class Identities:
         return tuple(self._facts(compound).get("linked", ()))
 
     def aliased(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the ModelSEED ids of compounds that go by one of these ids elsewhere, such as in KEGG."""
+        """Return the ModelSEED ids of compounds that have one of these ids in another database, such as KEGG."""
         found: list[str] = []
         for name in names:
             rows = self._rows("SELECT number FROM compounds_labels WHERE label = ? AND kind = 1 ORDER BY number", name)

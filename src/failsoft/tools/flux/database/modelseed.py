@@ -27,7 +27,7 @@ def read_compounds(text: str, *, is_json: bool) -> Iterator[Compound]:
     """Yield the compounds of a table.
 
     Raises:
-        ValueError: It is none: not a single row has an id of ModelSEED.
+        ValueError: No row has an id of ModelSEED.
     """
     count = 0
     for row in _rows(text, is_json=is_json):
@@ -51,7 +51,7 @@ def read_reactions(text: str, *, is_json: bool) -> Iterator[Reaction]:
     """Yield the reactions of a table.
 
     Raises:
-        ValueError: It is none.
+        ValueError: No row has an id of ModelSEED.
     """
     count = 0
     for row in _rows(text, is_json=is_json):

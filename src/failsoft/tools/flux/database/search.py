@@ -11,10 +11,11 @@ from rapidfuzz import fuzz, process
 from failsoft.framework.text import printable
 from failsoft.tools.flux.database.building import NAME, folded
 
-__all__ = ["Found", "Kind", "alike", "is_ec_number", "is_id", "search"]
+__all__ = ["Found", "Kind", "alike", "is_ec_number", "plain_id", "search"]
 
 Kind: TypeAlias = Literal["compounds", "reactions"]
-_ID = {
+_PREFIX: dict[Kind, str] = {"compounds": "cpd", "reactions": "rxn"}
+_ID: dict[Kind, re.Pattern[str]] = {
     "compounds": re.compile(r"(?:ex_)?cpd[\s_:-]*0*([0-9]{1,5})(?:[_\[][a-z][0-9]?\]?)?"),
     "reactions": re.compile(r"rxn[\s_:-]*0*([0-9]{1,5})(?:[_\[][a-z][0-9]?\]?)?"),
 }
@@ -44,9 +45,10 @@ class Found(NamedTuple):
     total: int
 
 
-def is_id(kind: Kind, query: str) -> bool:
-    """Return whether a query is an id of this kind, in whatever case and with or without its leading zeros."""
-    return _ID[kind].fullmatch(_wanted(query)) is not None
+def plain_id(kind: Kind, text: str) -> str | None:
+    """Return the id of which a text is another spelling, or None: `CPD27` and `EX_cpd00027_e0` are `cpd00027`."""
+    loose = _ID[kind].fullmatch(_wanted(text))
+    return None if loose is None else f"{_PREFIX[kind]}{int(loose[1]):05}"
 
 
 def is_ec_number(query: str) -> bool:
@@ -79,7 +81,7 @@ def search(connection: sqlite3.Connection, kind: Kind, query: str, limit: int) -
 
 def _by_number(connection: sqlite3.Connection, kind: Kind, number: int) -> Found:
     """Return the entry of an id, written in whatever case and with or without its leading zeros."""
-    rows = connection.execute(f"SELECT number, name FROM {kind} WHERE number = ?", (number,)).fetchall()  # noqa: S608 - a word of ours
+    rows = connection.execute(f"SELECT number, name FROM {kind} WHERE number = ?", (number,)).fetchall()  # noqa: S608 - a fixed table name
     return Found(rows, len(rows))
 
 
@@ -104,7 +106,7 @@ def _in_pathways(connection: sqlite3.Connection, words: list[str], limit: int) -
         SELECT r.number, min(p.label), count(*) OVER () FROM pathways p
             JOIN pathway_reactions m ON m.pathway = p.id JOIN reactions r ON r.number = m.number
             WHERE {held} GROUP BY r.number ORDER BY r.is_obsolete, min(length(p.label)), r.number LIMIT :limit
-        """,  # noqa: S608 - names of ours; what the caller wrote is bound
+        """,  # noqa: S608 - fixed names; the query is bound
         {"limit": limit, **{f"word{place}": word for place, word in enumerate(words)}},
     ).fetchall()
     return Found([(number, label) for number, label, _ in rows], rows[0][2] if rows else 0)
@@ -118,7 +120,7 @@ def alike(connection: sqlite3.Connection, kind: Kind, query: str, limit: int = 3
     if not parts:
         return []
     rows = connection.execute(
-        f"SELECT l.label FROM {kind}_search s JOIN {kind}_labels l ON l.id = s.rowid"  # noqa: S608 - a word of ours
+        f"SELECT l.label FROM {kind}_search s JOIN {kind}_labels l ON l.id = s.rowid"  # noqa: S608 - a fixed table name
         f" WHERE {kind}_search MATCH ? ORDER BY s.rank LIMIT ?",
         (" OR ".join(map(_quoted, parts)), _NEAR_AT_MOST),
     )
@@ -153,7 +155,7 @@ def _search(connection: sqlite3.Connection, kind: Kind, wanted: str, words: list
         SELECT number, label, count(*) OVER () FROM (
             SELECT number, min(score) AS score, label FROM hits GROUP BY number
         ) ORDER BY score, number LIMIT :limit
-        """,  # noqa: S608 - words of ours; what the caller wrote is bound
+        """,  # noqa: S608 - fixed names; the query is bound
         {
             "wanted": wanted,
             "after": wanted + _LAST,

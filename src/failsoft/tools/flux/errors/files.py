@@ -16,7 +16,7 @@ _FAULTS_AT_MOST = 20
 class InputFileNotFound(NotFound):
     """There is no such file below the root.
 
-    Raised when: the path of a model, FASTA or table file names nothing that can be read below the root of the server.
+    Raised when: the path of a model, FASTA or table file does not name a readable file below the root of the server.
     Caller: give the path of a file below the root, relative to it.
     Operator: start the server with `--root` at the folder that holds the files.
     Example:
@@ -35,8 +35,8 @@ class InputFileNotFound(NotFound):
 class InvalidInputFile(InvalidArgument):
     """A file is not in the format that it should be in.
 
-    Raised when: a model file is no SBML, cobra JSON, MAT or YAML, or names things that it does not define; a FASTA file
-    has no sequences; a table of a medium has a row that is none. `faults` name line, element and id where known.
+    Raised when: a model file is not SBML, cobra JSON, MAT or YAML, or refers to undefined ids; a FASTA file
+    has no sequences; a table of a medium has an invalid row. `faults` name line, element and id where known.
     Caller: correct the file at these places, or give another one.
     Operator: nothing to do.
     Example:

@@ -17,7 +17,7 @@ __all__ = [
 
 
 class EmptyCompoundsList(InvalidArgument):
-    """A medium has nothing in it.
+    """A medium has no compounds.
 
     Raised when: `compounds` is an empty list.
     Caller: give the ids of the compounds that the medium has.
@@ -85,9 +85,9 @@ class NegativeUptake(InvalidArgument):
 
 
 class InvalidBoundsFormat(InvalidArgument):
-    """The bounds of a compound are no pair of numbers.
+    """The bounds of a compound are not a pair of numbers.
 
-    Raised when: `custom_bounds` is no object, or a value in it is anything but two numbers; null means infinite.
+    Raised when: `custom_bounds` is not an object, or a value in it is not a pair of numbers; null means infinite.
     Caller: write the bounds as `{"cpd00027": [-10, 100]}`.
     Operator: nothing to do.
     Example:

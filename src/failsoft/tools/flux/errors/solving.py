@@ -11,7 +11,7 @@ __all__ = ["CobrapySolverError", "FbaInfeasible", "FbaUnbounded", "InvalidFluxTh
 
 
 class ObjectiveNotFound(NotFound):
-    """The model has no such reaction to optimize, or none at all.
+    """The model has no such reaction to optimize, or no objective.
 
     Raised when: `objective` names no reaction of the model; or it is left out and the model has no objective of its
     own, so that a solver would call any flux optimal, at 0.
@@ -111,10 +111,10 @@ class FbaUnbounded(Infeasible):
 
 
 class CobrapySolverError(UpstreamError):
-    """The solver gave no answer that means anything.
+    """The solver gave no usable answer.
 
-    Raised when: it met numerical trouble twice, with and without presolving; it ran out of time; or its process died,
-    twice.
+    Raised when: it met numerical trouble twice, with and without presolving; it ran out of time; or its process ended
+    unexpectedly, twice.
     Caller: make the problem easier: fewer extreme bounds or coefficients, a smaller model; if the time was up, the same
     call may do better when the server is less busy.
     Operator: look for workers that the system killed for their memory, and at the model's coefficients.

@@ -7,7 +7,6 @@ import io
 import os
 from pathlib import Path
 
-from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.text import bounded
 from failsoft.tools.files import (
     BadSpelling,
@@ -15,8 +14,8 @@ from failsoft.tools.files import (
     FileFault,
     NotARegularFile,
     OutsideRoots,
-    Roots,
     TooLarge,
+    open_roots,
 )
 from failsoft.tools.files.content import read
 from failsoft.tools.flux.errors.files import InputFileNotFound, InvalidInputFile
@@ -39,15 +38,7 @@ class InputFiles:
     """
 
     def __init__(self, root: Path | None = None) -> None:
-        folder = Path.cwd() if root is None else Path(root)
-        try:
-            self._roots = Roots([folder], relative=True)
-        except OSError as error:
-            raise ConfigurationError(
-                issue="the root of the flux toolset cannot be opened",
-                resolution="name a folder that exists with --root",
-                operator_hint=str(error),
-            ) from error
+        self._roots = open_roots(root, "flux", relative=True)
         self.folder = Path(self._roots.folders[0])
 
     def read(self, path: str) -> bytes:
@@ -55,7 +46,7 @@ class InputFiles:
 
         Raises:
             INPUT_FILE_NOT_FOUND: There is no such file below the root.
-            INVALID_INPUT_FILE: It is too large, or no gzip file.
+            INVALID_INPUT_FILE: It is too large, or not a valid gzip file.
         """
         try:
             with self._roots.place(path) as place:

@@ -24,7 +24,7 @@ def read_table(path: str, data: bytes) -> tuple[list[str], dict[str, list[float]
     header line and lines that begin with `#` are skipped.
 
     Raises:
-        INVALID_INPUT_FILE: A row has no compound, or bounds that are no numbers; with the lines.
+        INVALID_INPUT_FILE: A row has no compound, or bounds that are not numbers; with the lines.
     """
     text = data.decode("utf-8-sig", errors="replace")
     separator = max("\t;,", key=text.count)
@@ -39,7 +39,7 @@ def read_table(path: str, data: bytes) -> tuple[list[str], dict[str, list[float]
         name, values = cells[0], [cell for cell in cells[1:_FULL_ROW] if cell]
         numbers = [_number(value) for value in values]
         if not name or None in numbers:
-            why = "the first column is empty" if not name else "a bound is no number"
+            why = "the first column is empty" if not name else "a bound is not a number"
             faults.append({"line": number, "id": bounded(name, 100), "message": why})
             continue
         compounds.append(name)

@@ -9,9 +9,10 @@ from failsoft.framework.call.context import CallContext
 from failsoft.framework.errors import NextStep
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, quoted
-from failsoft.tools.flux.database import Compound, Database, Facts, Hits, Kind, Reaction, is_ec_number, is_id
+from failsoft.tools.flux.database import Compound, Database, Facts, Hits, Kind, Reaction, is_ec_number, plain_id
+from failsoft.tools.flux.database.entries import COMPOUND_ID, REACTION_ID
 from failsoft.tools.flux.errors.database import CompoundNotFound, EmptyQuery, InvalidIdFormat, ReactionNotFound
-from failsoft.tools.flux.lookups.ids import is_compound_id, is_reaction_id, meant_compound, meant_reaction
+from failsoft.tools.flux.lookups.ids import meant
 from failsoft.tools.flux.results import CompoundHits, CompoundName, ReactionHits, ReactionName
 
 __all__ = [
@@ -26,6 +27,10 @@ __all__ = [
 ]
 
 _ECHOED_AT_MOST = 80
+_EXPECTED: dict[Kind, str] = {
+    "compounds": "cpd and five digits, as in cpd00027",
+    "reactions": "rxn and five digits, as in rxn00148",
+}
 _ALIASES_AT_MOST = 20
 """Aliases of one source that an answer holds; water has more than a hundred."""
 
@@ -37,16 +42,16 @@ class Described(Protocol):
 
 
 def known_compound(tool: Described, compound_id: str) -> None:
-    """Refuse what is no id of a compound that there is, in the order of the seed.
+    """Refuse an id that is malformed or unknown, in the order of the seed.
 
     Raises:
-        DATABASE_NOT_LOADED: There is no database to look it up in.
-        INVALID_ID_FORMAT: It is not of the form of an id.
+        DATABASE_NOT_LOADED: The database is not available.
+        INVALID_ID_FORMAT: It is malformed.
         COMPOUND_NOT_FOUND: No compound has it.
     """
     facts = tool.database.facts()
-    if not is_compound_id(compound_id):
-        raise _invalid(tool.database, "compound_id", compound_id)
+    if not COMPOUND_ID.fullmatch(compound_id):
+        raise _invalid(tool.database, "compounds", compound_id)
     if tool.database.compound(compound_id) is None:
         similar = tool.database.similar(compound_id)
         raise CompoundNotFound(
@@ -60,16 +65,16 @@ def known_compound(tool: Described, compound_id: str) -> None:
 
 
 def known_reaction(tool: Described, reaction_id: str) -> None:
-    """Refuse what is no id of a reaction that there is, in the order of the seed.
+    """Refuse an id that is malformed or unknown, in the order of the seed.
 
     Raises:
-        DATABASE_NOT_LOADED: There is no database to look it up in.
-        INVALID_ID_FORMAT: It is not of the form of an id.
+        DATABASE_NOT_LOADED: The database is not available.
+        INVALID_ID_FORMAT: It is malformed.
         REACTION_NOT_FOUND: No reaction has it.
     """
     facts = tool.database.facts()
-    if not is_reaction_id(reaction_id):
-        raise _invalid(tool.database, "reaction_id", reaction_id)
+    if not REACTION_ID.fullmatch(reaction_id):
+        raise _invalid(tool.database, "reactions", reaction_id)
     if tool.database.reaction(reaction_id) is None:
         similar = tool.database.similar(reaction_id)
         raise ReactionNotFound(
@@ -95,9 +100,9 @@ def some_words(query: str) -> None:
 
 
 def named_compound(call: CallContext, database: Database, compound_id: str) -> CompoundName:
-    """Return what is known of a compound that exists."""
+    """Return the facts of an existing compound."""
     compound = database.compound(compound_id)
-    assert compound is not None  # noqa: S101 - `known_compound` has looked, and nothing is ever deleted
+    assert compound is not None  # noqa: S101 - `known_compound` has checked, and entries are never deleted
     warn_of_obsolete(call, database, [compound])
     fields: dict[str, Any] = {
         "compound_id": compound.id,
@@ -113,9 +118,9 @@ def named_compound(call: CallContext, database: Database, compound_id: str) -> C
 
 
 def named_reaction(call: CallContext, database: Database, reaction_id: str) -> ReactionName:
-    """Return what is known of a reaction that exists."""
+    """Return the facts of an existing reaction."""
     reaction = database.reaction(reaction_id)
-    assert reaction is not None  # noqa: S101 - `known_reaction` has looked
+    assert reaction is not None  # noqa: S101 - `known_reaction` has checked
     warn_of_obsolete(call, database, [reaction])
     fields: dict[str, Any] = {
         "reaction_id": reaction.id,
@@ -134,7 +139,7 @@ def named_reaction(call: CallContext, database: Database, reaction_id: str) -> R
 
 
 def compound_hits(call: CallContext, database: Database, query: str, limit: int) -> CompoundHits:
-    """Return the compounds that a search finds; none is no failure, but a warning that says what to try."""
+    """Return the compounds that a search finds; without any, warn with advice on what to try."""
     hits = database.search_compounds(query, limit)
     _warn_of_nothing(call, hits, query, "compounds", database.facts())
     results = [
@@ -190,41 +195,40 @@ def _successor(database: Database, entry: Compound | Reaction) -> Compound | Rea
     return None
 
 
-def _invalid(database: Database, parameter: str, given: str) -> InvalidIdFormat:
-    """Return the error for what is no id: with the id that it was meant for, or with a search for it."""
-    is_compound = parameter == "compound_id"
-    expected = "cpd and five digits, as in cpd00027" if is_compound else "rxn and five digits, as in rxn00148"
-    meant = meant_compound(database, given) if is_compound else meant_reaction(database, given)
+def _invalid(database: Database, kind: Kind, given: str) -> InvalidIdFormat:
+    """Return the error for a malformed id, with the id that was probably meant or a search for it."""
+    expected = _EXPECTED[kind]
+    correction = meant(database, kind, given)
     shown = bounded(given, _ECHOED_AT_MOST)
     violation = Violation(
-        path=parameter,
+        path=f"{kind.removesuffix('s')}_id",
         reason="pattern",
         message=f"expected {expected}",
         expected=expected,
         received=shown,
     )
-    query = meant.query if meant.id is None else given.strip()
-    step = NextStep("search_compounds" if is_compound else "search_reactions", {"query": query}) if query else None
-    candidates = [f"Candidate: {meant.id}"] if meant.id else []
+    query = correction.query if correction.id is None else given.strip()
+    step = NextStep(f"search_{kind}", {"query": query}) if query else None
+    candidates = [f"Candidate: {correction.id}"] if correction.id else []
     return InvalidIdFormat(
         requested_id=shown, expected=expected, violations=[violation], next_step=step, suggestions=candidates
     )
 
 
 def _warn_of_nothing(call: CallContext, hits: Hits, query: str, kind: Kind, facts: Facts) -> None:
-    """Warn that nothing was found: what was looked for, and what may be tried instead."""
+    """Warn that nothing was found, with advice on what to try instead."""
     if hits.total:
         return
     given = quoted(query.strip(), _ECHOED_AT_MOST)
     total = facts.total_compounds if kind == "compounds" else facts.total_reactions
     among = f"the tables of this server ({total} {kind}{', not all' if facts.operator_hint else ''})"
     other: Kind = "reactions" if kind == "compounds" else "compounds"
-    if is_id(other, query):
+    if plain_id(other, query):
         call.warn(f"{given} is an id of {other}: call `search_{other}`.")
-    elif is_id(kind, query):
+    elif plain_id(kind, query):
         call.warn(f"{given} is not in {among}. Search for a part of its name.")
     elif kind == "reactions" and is_ec_number(query):
-        call.warn(f"{given} is the EC number of nothing in {among}. Search for a part of the enzyme's name.")
+        call.warn(f"Nothing in {among} has the EC number {given}. Search for a part of the enzyme's name.")
     elif hits.alike:
         names = ", ".join(quoted(name, _ECHOED_AT_MOST) for name in hits.alike)
         call.warn(f"Nothing in {among} has {given} in its name. Names that are spelled like it: {names}.")

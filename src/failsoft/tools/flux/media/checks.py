@@ -14,7 +14,8 @@ from typing import Any
 from failsoft.framework.errors import InvalidArgument, NextStep
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
-from failsoft.tools.flux.database import Compound, Database
+from failsoft.tools.flux.database import Compound, Database, plain_id
+from failsoft.tools.flux.database.entries import COMPOUND_ID
 from failsoft.tools.flux.errors.database import DatabaseNotLoaded
 from failsoft.tools.flux.errors.media import (
     BoundsOutOfOrder,
@@ -24,7 +25,7 @@ from failsoft.tools.flux.errors.media import (
     InvalidCompoundIds,
     NegativeUptake,
 )
-from failsoft.tools.flux.lookups.ids import is_compound_id, meant_compound, plain_compound_id
+from failsoft.tools.flux.lookups.ids import meant
 from failsoft.tools.flux.media.plausibility import missing_sources
 
 __all__ = ["bounds_of", "check_media"]
@@ -38,7 +39,7 @@ _BOUNDS_AT_MOST = 1_000
 
 @dataclass(slots=True)
 class _MediumFaults:
-    """What was found so far: the errors in their order, and every violation."""
+    """The errors so far, in their order, and all violations."""
 
     errors: list[InvalidArgument] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
@@ -49,12 +50,12 @@ class _MediumFaults:
 
 
 def check_media(database: Database, compounds: Sequence[str], default_uptake: float, custom_bounds: Any) -> None:
-    """Refuse arguments that are no medium.
+    """Refuse arguments that are not a valid medium.
 
     Raises:
         EMPTY_COMPOUNDS_LIST, INVALID_COMPOUND_IDS, NEGATIVE_UPTAKE, INVALID_BOUNDS_FORMAT, COMPOUND_NOT_IN_LIST,
             BOUNDS_OUT_OF_ORDER: By the first fault, with all of them as violations.
-        DATABASE_NOT_LOADED: There is no database to look the ids up in.
+        DATABASE_NOT_LOADED: The database is not available.
     """
     faults = _MediumFaults()
     if not compounds:
@@ -62,7 +63,7 @@ def check_media(database: Database, compounds: Sequence[str], default_uptake: fl
         faults.add(EmptyCompoundsList(), violation)
     known, missing = _known(database, compounds)
     ids = _unknown_ids(database, compounds, known)
-    if any(not is_compound_id(item) and item not in known for item in compounds):
+    if any(not COMPOUND_ID.fullmatch(item) and item not in known for item in compounds):
         faults.errors.append(_invalid_ids(database, compounds, known, ids))
     faults.violations += ids
     _check_uptake(default_uptake, faults)
@@ -78,7 +79,7 @@ def check_media(database: Database, compounds: Sequence[str], default_uptake: fl
 
 
 def bounds_of(given: Any) -> tuple[float, float] | None:
-    """Return bounds as numbers, null being infinite; None if they are no pair of numbers."""
+    """Return bounds as numbers, null being infinite; None if they are not a pair of numbers."""
     if not isinstance(given, (list, tuple)) or len(given) != _PAIR:
         return None
     lower, upper = (_number(item, infinite) for item, infinite in zip(given, (-math.inf, math.inf), strict=True))
@@ -88,11 +89,11 @@ def bounds_of(given: Any) -> tuple[float, float] | None:
 def _known(
     database: Database, compounds: Sequence[str]
 ) -> tuple[Mapping[str, Compound | None], DatabaseNotLoaded | None]:
-    """Return the compounds that there are; without a database all of the right form, and why there is none."""
+    """Return the known compounds; without a database, all well-formed ids and the error."""
     try:
         return database.compounds(compounds), None
     except DatabaseNotLoaded as error:
-        return {item: None for item in compounds if is_compound_id(item)}, error
+        return {item: None for item in compounds if COMPOUND_ID.fullmatch(item)}, error
 
 
 def _number(item: Any, infinite: float) -> float | None:
@@ -106,8 +107,8 @@ def _unknown_ids(database: Database, compounds: Sequence[str], known: Mapping[st
     found: list[Violation] = []
     for place, item in enumerate(compounds):
         if item not in known:
-            is_well_formed = is_compound_id(item)
-            meant = None if is_well_formed or len(found) >= _LISTED_AT_MOST else _meant(database, item)
+            is_well_formed = COMPOUND_ID.fullmatch(item) is not None
+            suggestion = None if is_well_formed or len(found) >= _LISTED_AT_MOST else _meant(database, item)
             message = "no compound has this id" if is_well_formed else "expected cpd and five digits"
             found.append(
                 Violation(
@@ -115,7 +116,7 @@ def _unknown_ids(database: Database, compounds: Sequence[str], known: Mapping[st
                     reason="reference" if is_well_formed else "pattern",
                     message=message,
                     expected="id of a compound, as in cpd00027",
-                    suggestion=meant,
+                    suggestion=suggestion,
                     received=bounded(item, _ECHOED_AT_MOST),
                 )
             )
@@ -124,7 +125,7 @@ def _unknown_ids(database: Database, compounds: Sequence[str], known: Mapping[st
 
 def _meant(database: Database, given: str) -> str | None:
     try:
-        return meant_compound(database, given).id
+        return meant(database, "compounds", given).id
     except DatabaseNotLoaded:
         return None
 
@@ -152,10 +153,7 @@ def _invalid_ids(
 
 
 def _search_step(unknown: Sequence[str], known: Mapping[str, Compound | None]) -> NextStep | None:
-    """Return the search that most likely finds what was meant: a word that was given, or a nutrient that is missing.
-
-    An id that does not exist says nothing about what it was meant for. What the rest of the medium lacks does.
-    """
+    """Return a search for one of the unknown names, or else for a nutrient that the rest of the medium lacks."""
     words = [item.strip() for item in unknown if item.strip() and not any(map(str.isdigit, item))]
     query = next(iter(words), None)
     if query is None:
@@ -185,7 +183,7 @@ def _check_bounds(compounds: Sequence[str], custom_bounds: Any, faults: _MediumF
         violation = Violation(
             path="custom_bounds", reason="type", message="expected an object", expected="bounds by compound id"
         )
-        faults.add(InvalidBoundsFormat(message="custom_bounds is no object of bounds by compound id."), violation)
+        faults.add(InvalidBoundsFormat(message="custom_bounds is not an object of bounds by compound id."), violation)
         return
     if len(custom_bounds) > _BOUNDS_AT_MOST:
         expected = f"at most {_BOUNDS_AT_MOST:,} compounds"
@@ -200,7 +198,7 @@ def _check_bounds(compounds: Sequence[str], custom_bounds: Any, faults: _MediumF
     listed = set(compounds)
     for name in pairs:
         if name not in listed:
-            plain = plain_compound_id(name)
+            plain = plain_id("compounds", name)
             is_misspelt = plain in listed and plain not in pairs
             violation = Violation(
                 path=_place(name),

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from failsoft.framework.call.context import CallContext
+from failsoft.framework.text import enumerated
 from failsoft.tools.flux.database import Database
 from failsoft.tools.flux.lookups.lookups import warn_of_obsolete
 from failsoft.tools.flux.media.checks import bounds_of
@@ -72,17 +73,14 @@ def _warn_of_signs(call: CallContext, bounds: Mapping[str, tuple[float, float]])
     secreted = [name for name, (low, _) in bounds.items() if low > 0]
     forced = [name for name, (low, high) in bounds.items() if low < 0 and high < 0]
     if secreted:
+        named = enumerated(secreted, _NAMED_AT_MOST)
         call.warn(
-            f"A positive lower bound forces the model to secrete {_some(secreted)} and allows no uptake; "
-            "uptake is a negative lower bound, as in [-10, 1000]."
+            f"A positive lower bound forces the model to secrete {named} and allows no uptake; uptake is a negative "
+            "lower bound, as in [-10, 1000]."
         )
     if forced:
-        call.warn(f"A negative upper bound forces the model to take up {_some(forced)}, whether or not it can use it.")
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED_AT_MOST
-    return ", ".join(names[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
+        named = enumerated(forced, _NAMED_AT_MOST)
+        call.warn(f"A negative upper bound forces the model to take up {named}, even if it cannot use it.")
 
 
 def _finite(bound: float) -> float | None:

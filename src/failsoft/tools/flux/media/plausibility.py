@@ -1,4 +1,4 @@
-"""Warnings about nutrients that a medium lacks, judged by the formulas of its compounds."""
+"""Warnings about nutrients that a medium lacks, based on the formulas of its compounds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class NutrientSource(NamedTuple):
         name: What it is called.
         example: A common one, by a name that a search finds.
         provides: Whether a compound of this formula is one.
-        without: What is to be expected if there is none.
+        without: The expected effect of its absence.
     """
 
     name: str

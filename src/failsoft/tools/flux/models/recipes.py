@@ -23,7 +23,7 @@ SHIPPED_MODELS = {
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """A model as a base and steps, in plain JSON. It is complete: nothing else decides what comes of it.
+    """A complete description of a model as a base and steps, in plain JSON.
 
     Args:
         base: What it begins with: `{"kind": "shipped", "name": ...}` or `{"kind": "draft", ...}`.

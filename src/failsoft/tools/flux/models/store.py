@@ -11,18 +11,18 @@ from typing import Any
 
 from failsoft.framework.call.call import LOCAL_PRINCIPAL, NO_SCOPE, Call
 from failsoft.framework.errors import NextStep
+from failsoft.framework.services.name_lists import NAME_LIST
 from failsoft.framework.services.records import Records
 from failsoft.tools.flux.errors.models import MediaNotFound, ModelNotFound
 from failsoft.tools.flux.models.predefined import PREDEFINED
 from failsoft.tools.flux.models.recipes import Recipe
-from failsoft.tools.flux.models.steps import LISTED
 from failsoft.tools.flux.question import Medium
 
 __all__ = ["MediaRecord", "ModelRecord", "ModelStore"]
 
 _FIRST_MODEL = NextStep("load_model", {"name": "textbook"})
 _FIRST_MEDIUM = NextStep("build_media", {"compounds": list(PREDEFINED["minimal_aerobic"].compounds)})
-"""What to begin with; a caller that has something already is sent to the list."""
+"""First steps for a caller without models or media; others are referred to the list."""
 _LISTED_AT_MOST = 20
 """Ids that an error names."""
 
@@ -134,7 +134,7 @@ class ModelStore:
         if kept is not None:
             return _media(media_id, kept)
         known = [record.media_id for record in await self.media_of(call)]
-        is_first = not known and media_id.startswith("media_")  # other names may be meant for a predefined one
+        is_first = not known and media_id.startswith("media_")  # another name may be a misspelt predefined one
         raise MediaNotFound(
             requested_id=media_id,
             available_media=[*known[-_LISTED_AT_MOST:], *PREDEFINED],
@@ -186,7 +186,7 @@ class ModelStore:
             return []
         key = _key(f"{kind}-list", owner)
         answer: list[str] = await self._store.change(
-            LISTED, key, added, removed, self._at_most, self._keep_s, principal=owner
+            NAME_LIST, key, added, removed, self._at_most, self._keep_s, principal=owner
         )
         return list(answer or ())
 

@@ -22,14 +22,14 @@ _BOOT = (
     "from failsoft.tools.flux.workers.fork_server_process import main; main(given['control'], given['options'])"
 )
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""A fork copies one thread alone, so none but that one may hold locks; nor do the solvers use more."""
+"""A fork copies only one thread, so no other thread may hold locks; the solvers need only one."""
 
 
 class Worker:
-    """One worker process, as the server knows it.
+    """A worker process, from the side of the server.
 
     Attributes:
-        pid: Its process id. It stays its own until the fork server is asked to reap it.
+        pid: Its process id, which is not reused before `reap`.
         channel: Where tasks go in and answers come out.
         tasks: Tasks that it has had.
         peak_bytes: The most memory that it ever had, by its last answer.
@@ -46,7 +46,7 @@ class Worker:
         self.peak_bytes = 0
 
     def is_alive(self) -> bool:
-        """Return whether it has its socket open; it has nothing to say while no task runs."""
+        """Return whether its socket is open; an idle worker sends nothing."""
         try:
             return bool(self.channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
         except BlockingIOError:
@@ -56,7 +56,7 @@ class Worker:
 
 
 class ForkServer:
-    """The process that workers are forked from. It is started when the first one is wanted, and again if it dies.
+    """The process that workers are forked from. It is started on first use, and again if it ends.
 
     Everything here blocks for milliseconds, the first `fork` for seconds: call it from threads.
 
@@ -77,7 +77,7 @@ class ForkServer:
         """Return a new worker.
 
         Raises:
-            OSError: The system gives no process, or no memory for one.
+            OSError: The system cannot start a process.
             EOFError: The fork server ends as soon as it is started.
         """
         with self._lock:
@@ -142,7 +142,7 @@ class ForkServer:
         try:
             with theirs:
                 # Standard output is the protocol's: what a library prints there goes to standard error instead.
-                self._process = subprocess.Popen(  # noqa: S603 - this interpreter, with a program of our own
+                self._process = subprocess.Popen(  # noqa: S603 - this interpreter and a fixed program
                     [sys.executable, "-c", _BOOT, json.dumps(given)],
                     stdin=subprocess.DEVNULL,
                     stdout=2,

@@ -16,10 +16,10 @@ import socket
 import struct
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-__all__ = ["ANSWER", "FORK", "REAP", "ask", "main"]
+__all__ = ["ANSWER", "FORK", "REAP", "ask", "ending_with_this_process", "main"]
 
 FORK: Final = b"F"
 """Followed by a process id of 0, with the worker's socket: fork; the answer is the process id."""
@@ -31,7 +31,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def ask(control: socket.socket, request: bytes, pid: int = 0, *, passed: int | None = None) -> int:
-    """Ask the fork server for something and return its answer; the server's side.
+    """Send a request to the fork server and return its answer.
 
     Raises:
         EOFError: The fork server is gone.
@@ -57,7 +57,7 @@ def main(control_fd: int, options: Mapping[str, Any]) -> None:
 
 
 def _serve(control: socket.socket) -> bool:
-    """Do what is asked for next; return whether there may be more requests."""
+    """Handle the next request; return whether there may be more."""
     data, passed, _, _ = socket.recv_fds(control, _REQUEST.size, 1)
     if len(data) < _REQUEST.size:
         return False
@@ -81,7 +81,7 @@ def _load(options: Mapping[str, Any]) -> None:
 
 
 def _fork(control: socket.socket, fd: int) -> int:
-    parent = os.getpid()
+    end_with_parent = ending_with_this_process()
     pid = os.fork()
     if pid:
         os.close(fd)
@@ -89,7 +89,7 @@ def _fork(control: socket.socket, fd: int) -> int:
     code = 1
     try:
         control.close()
-        _end_with(parent)
+        end_with_parent()
         serving = importlib.import_module("failsoft.tools.flux.workers.worker_process")
         serving.serve(socket.socket(fileno=fd))
         code = 0
@@ -101,13 +101,21 @@ def _fork(control: socket.socket, fd: int) -> int:
         os._exit(code)
 
 
-def _end_with(parent: int) -> None:
-    """Be killed when the fork server ends: a busy solver does not read its socket. Linux only."""
+def ending_with_this_process() -> Callable[[], None]:
+    """Return a function for a child process: from then on the kernel kills it when this process ends (Linux only).
+
+    A child that computes does not read a socket or a pipe, and would not notice.
+    """
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
-    if prctl is not None:
-        prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # it ended before that was set
-        os._exit(1)
+    parent = os.getpid()
+
+    def end_with_parent() -> None:
+        if prctl is not None:
+            prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        if os.getppid() != parent:  # it ended before that was set
+            os._exit(1)
+
+    return end_with_parent
 
 
 def _reap(pid: int) -> int:

@@ -20,7 +20,7 @@ def pack(message: Any) -> bytes:
 
 def unpack(body: bytes | bytearray) -> Any:
     """Return what was packed; the length has been read before."""
-    return pickle.loads(body)  # noqa: S301 - from a process of our own, over a socket pair that only we hold
+    return pickle.loads(body)  # noqa: S301 - from a child process, over a private socket pair
 
 
 def receive(sender: socket.socket) -> Any:

@@ -23,12 +23,12 @@ from failsoft.tools.flux.workers.messages import LENGTH, pack, unpack
 __all__ = ["TaskCrashedError", "Workers"]
 
 _RUNS = 2
-"""A task whose worker dies is run once more: it changes nothing outside of its worker."""
+"""Attempts at a task whose worker ends: a task changes nothing outside of its worker."""
 _BUSY_WAIT_S = 2.0
 
 
 class TaskCrashedError(Exception):
-    """A task raised an exception that is no typed error; a note has the text of its stack."""
+    """A task raised an exception that is not a typed error; a note has its traceback."""
 
 
 class _WorkerDiedError(Exception):
@@ -75,7 +75,7 @@ class Workers:
         Raises:
             ToolError: What the function raised.
             OVERLOADED: Too many calls wait already.
-            COBRAPY_SOLVER_ERROR: The worker died, and another one as well.
+            COBRAPY_SOLVER_ERROR: The worker ended unexpectedly, and a second one as well.
             UNAVAILABLE: No worker can be started.
         """
         ended = 0
@@ -85,7 +85,7 @@ class Workers:
                 kind, value, worker.peak_bytes = await _converse(worker, call, task, arguments)
             except _WorkerDiedError:
                 ended = await call.bound.threads.run(lambda worker=worker: self._lose(worker))  # type: ignore[misc]  # mypy does not infer a lambda with a default
-                call.logger.warning("A worker died in the middle of a task")
+                call.logger.warning("A worker ended in the middle of a task")
                 continue
             except BaseException:
                 self._discard(worker)
@@ -217,7 +217,7 @@ class Workers:
         self._replace()
 
     def _lose(self, worker: Worker) -> int:
-        """Do the same for a worker that has died, and return how."""
+        """Replace a worker that has ended, and return its exit status."""
         worker.channel.close()
         ended = self._fork_server.reap(worker)
         self._replace()

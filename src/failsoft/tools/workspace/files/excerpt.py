@@ -22,7 +22,7 @@ def excerpt(
     bytes_at_most: int | None,
     session: dict[str, str],
 ) -> FileContent:
-    """Return the whole file, or the lines of it that are wanted and fit.
+    """Return the whole file, or those of the requested lines that fit.
 
     Args:
         whole: The file.
@@ -32,8 +32,8 @@ def excerpt(
         session: The arguments that name the session in a next step.
 
     Raises:
-        RESULT_TOO_LARGE: All lines are wanted, and do not fit: a part that looks like the whole might be written back.
-            Or the first one alone does not.
+        RESULT_TOO_LARGE: The whole file was requested and does not fit (a part could be mistaken for the whole and
+            written back), or the first line alone does not fit.
     """
     if first_line == 1 and line_limit is None:
         if _fits(whole["content"], bytes_at_most):

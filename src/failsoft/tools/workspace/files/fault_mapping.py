@@ -23,14 +23,6 @@ Action: TypeAlias = Literal["read", "list", "write"]
 _FOLDERS_AT_MOST = 5
 _PATH_AT_MOST = 120
 _MISSING = frozenset({errno.ENOENT, errno.ENOTDIR})
-_SPELLING: dict[str, tuple[Reason, str]] = {
-    "empty": ("length", "it is empty"),
-    "nul": ("format", "it contains a NUL character"),
-    "long": ("length", "it is longer than the operating system accepts"),
-    "encoding": ("format", "it cannot be encoded as a file name"),
-    "deep": ("value", "it needs more new folders than one call makes"),
-    "relative": ("pattern", "it is not absolute"),
-}
 
 
 def to_root_error(fault: files.FileFault, parameter: str, folders: Sequence[str]) -> ToolError:
@@ -110,7 +102,7 @@ def _file_error(fault: files.FileFault, action: Action, root: str) -> ToolError:
 
 
 def _outside(path: str, root: str) -> str:
-    """Return the sentence for a path that leads out, or to what is closed within the workspace."""
+    """Return the message for a path that leads out of the workspace, or to a closed folder in it."""
     named = os.path.normpath(os.path.join(root, path))  # noqa: PTH118 - spelling only, nothing is looked up
     if named == root or named.startswith(f"{root.rstrip('/')}/"):
         return f"{quoted(path)} is closed to tools: it belongs to the server, or is a link that leads out."
@@ -152,7 +144,8 @@ def misspelt(fault: files.BadSpelling, parameter: str) -> ToolError:
     """Return the error for a path that no file can have."""
     if fault.reason == "parent":
         return PathTraversalBlocked(message=f'{quoted(fault.path or "")} contains ".."; give the path without it.')
-    return invalid_path(parameter, *_SPELLING[fault.reason], fault.path)
+    reason, said = files.SPELLING[fault.reason]
+    return invalid_path(parameter, reason, f"it {said}", fault.path)
 
 
 def invalid_path(parameter: str, reason: Reason, said: str, path: str | None = None) -> InvalidPath:

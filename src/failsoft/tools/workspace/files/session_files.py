@@ -39,7 +39,7 @@ LISTED_AT_MOST = 1_000
 """Names of one folder in one answer."""
 
 
-def _nowhere(path: str, real_path: str) -> None:  # noqa: ARG001 - a guard is given both
+def _no_plan(path: str, real_path: str) -> None:  # noqa: ARG001 - a guard is given both
     """Refuse every write: a writable session is given a guard of its plans."""
     raise PlanNotApproved(effect="none")
 
@@ -52,7 +52,7 @@ class SessionFiles:
         folder: The workspace, absolute and without links.
         bytes_at_most: The largest file that is read or written.
         warn: Adds a warning to the answer.
-        guard: Checks the path of a write before the file is looked at; by default every write is refused.
+        guard: Checks the path of a write before the file is read; by default every write is refused.
         checks: Check the content of a write before any byte of it is on the disk.
     """
 
@@ -63,7 +63,7 @@ class SessionFiles:
         folder: str,
         bytes_at_most: int,
         warn: Callable[[str], None],
-        guard: Guard = _nowhere,
+        guard: Guard = _no_plan,
         checks: Sequence[WriteCheck] = (),
     ) -> None:
         self._files = files
@@ -88,7 +88,7 @@ class SessionFiles:
         return {"path": path, "content": text, "bytes": len(content.data), "sha256": content.sha256}
 
     def list(self, path: str) -> FileList:
-        """Return what is in a folder.
+        """Return the entries of a folder.
 
         Raises:
             ToolError: A code of the toolset's table.
@@ -107,7 +107,7 @@ class SessionFiles:
             ToolError: A code of the toolset's table, or what a check says; its effect says what is on the disk.
         """
         with self._typed_errors("write", path):
-            self._judge_place(path)
+            self._check_path(path)
             self._require_size(path, data)
             if expected_hash is None:
                 return self._make(path, data)
@@ -120,23 +120,23 @@ class SessionFiles:
             ToolError: As `write`, and of the patch itself.
         """
         with self._typed_errors("write", path):
-            self._judge_place(path)
+            self._check_path(path)
             patch = read_patch(text, name_within(self._files.roots, path, self._folder), path)
             if not patch.is_new:
                 is_known = expected_hash is not None
                 return self._change(path, lambda data: patch.applied_to(data, is_known=is_known), expected_hash)
             if expected_hash is not None:
-                raise PatchInvalid(reason="it makes a new file, and so there can be no expected_hash", line=1)
+                raise PatchInvalid(reason="it creates a file, so expected_hash must be left out", line=1)
             data = patch.applied_to(b"", is_known=True)
             self._require_size(path, data)
             return self._make(path, data)
 
     def _make(self, path: str, data: bytes) -> WrittenFile:
         foreseen = destination(self._files.roots, path)
-        self._judge(path, foreseen, data)  # before a folder is made for it
+        self._check(path, foreseen, data)  # before a folder is made for it
         with self._room_for(path), self._files.transaction([path], give_up=is_given_up) as work:
             if work.real_path(path) != foreseen:  # a link was put there meanwhile
-                self._judge(path, work.real_path(path), data)
+                self._check(path, work.real_path(path), data)
             work.create(path, data)
             (written,) = work.commit()
             require_on_disk(work, written, warn=self._warn)
@@ -145,13 +145,13 @@ class SessionFiles:
     def _change(self, path: str, becomes: Callable[[bytes], bytes], expected_hash: str | None) -> WrittenFile:
         """Replace a file; nothing is written if another process changes it meanwhile."""
         with self._files.transaction([path], give_up=is_given_up) as work:
-            self._judge_place(path, work.real_path(path))
+            self._check_path(path, work.real_path(path))
             before = work.read(path, bytes_at_most=self._bytes_at_most)
             if expected_hash not in {None, before.sha256}:
                 raise changed(path, expected_hash=expected_hash, actual_hash=before.sha256)
             data = becomes(before.data)
             self._require_size(path, data)
-            self._judge(path, work.real_path(path), data, before.data)
+            self._check(path, work.real_path(path), data, before.data)
             work.replace(path, data)
             (written,) = work.commit()
             require_on_disk(work, written, warn=self._warn)
@@ -166,17 +166,17 @@ class SessionFiles:
         if len(data) > self._bytes_at_most:
             raise FileTooLarge(file_path=path, size_bytes=len(data), limit_bytes=self._bytes_at_most)
 
-    def _judge_place(self, path: str, real_path: str | None = None) -> None:
-        """Ask the guard whether anything may be written there, before the file is looked at."""
+    def _check_path(self, path: str, real_path: str | None = None) -> None:
+        """Raise unless the guard allows a write to the path; the file is not read."""
         roots = self._files.roots
         real_path = real_path or destination(roots, path)
         if path.endswith("/") or real_path == self._folder:
             raise NotARegularFile(path, kind="folder")
         self._guard(name_within(roots, path, self._folder), os.path.relpath(real_path, self._folder))
 
-    def _judge(self, path: str, real_path: str, data: bytes, before: bytes | None = None) -> None:
-        """Ask the guard and the checks whether these bytes may be written there."""
-        self._judge_place(path, real_path)
+    def _check(self, path: str, real_path: str, data: bytes, before: bytes | None = None) -> None:
+        """Raise unless the guard and all checks allow these bytes at the path."""
+        self._check_path(path, real_path)
         named = name_within(self._files.roots, path, self._folder)
         for check in self._checks:
             check(named, os.path.relpath(real_path, self._folder), data, before)
@@ -193,7 +193,7 @@ class SessionFiles:
 
     @contextmanager
     def _typed_errors(self, action: Action, path: str) -> Iterator[None]:
-        """Turn faults into typed errors. What this class or a check raises itself comes before any change."""
+        """Turn faults into typed errors; errors that this class or a check raises precede any change."""
         try:
             yield
         except FileFault as fault:

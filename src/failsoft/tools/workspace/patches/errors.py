@@ -12,9 +12,8 @@ __all__ = ["PatchApplyFailed", "PatchInvalid"]
 class PatchInvalid(InvalidArgument):
     """The patch is not a unified diff that changes or makes this one file.
 
-    Raised when: a line of it is not what the format has there, the counts or positions of a hunk are wrong, it names
-    another file, or it asks for what is not done here: to delete or rename a file, to change its mode, several files,
-    or binary ones.
+    Raised when: a line does not follow the format, the counts or positions of a hunk are wrong, it names another file,
+    or it does something unsupported: delete or rename a file, change its mode, or patch several or binary files.
     Caller: correct the patch at the line that is named.
     Operator: nothing to do.
     Example:
@@ -36,12 +35,12 @@ class PatchInvalid(InvalidArgument):
 class PatchApplyFailed(Conflict):
     """The patch does not fit the file.
 
-    Raised when: a line that a hunk expects is not in the file at that place. Nothing is searched for elsewhere, and
-    nothing is guessed. What was expected and what was found is in the suggestions, which are never logged.
-    Caller: read the file again, and make the patch anew from what it holds.
+    Raised when: a line that a hunk expects is not in the file at that position; other positions are not tried. The
+    expected and the actual line are in the suggestions, which are never logged.
+    Caller: read the file again, and make a new patch from its content.
     Operator: nothing to do.
     Example:
-        >>> code_of(PatchApplyFailed(hunk=1, line=12, reason="the line is another one"))
+        >>> code_of(PatchApplyFailed(hunk=1, line=12, reason="the line differs"))
         'PATCH_APPLY_FAILED'
     """
 
@@ -51,5 +50,5 @@ class PatchApplyFailed(Conflict):
     reason: Public[Words]
     code: ClassVar[str] = "PATCH_APPLY_FAILED"
     message: str = "Nothing was changed: the patch does not fit the file at line {line}: {reason}."
-    hints: ClassVar[tuple[str, ...]] = ("Read the file again, and make the patch from what it holds now",)
+    hints: ClassVar[tuple[str, ...]] = ("Read the file again, and make the patch from its current content",)
     since: ClassVar[str] = "0.1.0"

@@ -35,12 +35,12 @@ class Hunk:
 
     @property
     def old(self) -> list[bytes]:
-        """The lines that have to be there."""
+        """The lines that the file must have."""
         return [line for sign, line in self.lines if sign != "+"]
 
     @property
     def new(self) -> list[bytes]:
-        """The lines that are there afterwards."""
+        """The lines that replace them."""
         return [line for sign, line in self.lines if sign != "-"]
 
 
@@ -61,8 +61,8 @@ class Patch:
 
         Args:
             data: The old one.
-            is_known: Whether the caller has said otherwise which content it is for. Without, a hunk that expects no
-                line at all fits only an empty file: nothing else would show that the file is another one by now.
+            is_known: Whether the caller gave the hash of the content. Otherwise, a hunk without context fits only an
+                empty file, since nothing would show that the file has changed.
 
         Raises:
             PATCH_APPLY_FAILED: A hunk does not fit.
@@ -99,9 +99,9 @@ def _require_fit(hunk: Hunk, before: Sequence[bytes], *, is_known: bool) -> None
 
 
 def _require_gap(hunk: Hunk, before: Sequence[bytes], *, is_known: bool) -> None:
-    """Raise unless lines can be put there without any others around them."""
+    """Raise unless lines can be inserted there without context."""
     if before and not is_known:
-        reason = "the file has lines, and the hunk has none of them around what it adds"
+        reason = "the hunk has no context, and the file is not empty"
         hint = "Give the lines before and after as context, or the file's sha256 as expected_hash"
         raise PatchApplyFailed(hunk=hunk.number, line=hunk.start + 1, reason=reason, suggestions=[hint])
     if hunk.start > len(before):
@@ -116,9 +116,9 @@ def _misfit(hunk: Hunk, place: int, expected: bytes | None, found: bytes | None)
     elif expected is None:
         reason = "the file should end before it"
     elif expected.rstrip(b"\r\n") == found.rstrip(b"\r\n"):
-        reason = "the line ends otherwise"
+        reason = "the line ending differs"
     else:
-        reason = "the line is another one"
+        reason = "the line differs"
     return PatchApplyFailed(
         hunk=hunk.number,
         line=place + 1,

@@ -1,4 +1,4 @@
-"""Parses a unified diff strictly: what is not one is refused, with the number of its line."""
+"""Strict parser of unified diffs: invalid input is refused with its line number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["read_patch"]
 _HUNK = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@(?: .*)?")
 _NOTHING = "/dev/null"
 _ALLOWED = re.compile(rb"new file mode 100644|index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: 100644)?")
-_NOT_DONE: tuple[tuple[bytes, str], ...] = (
+_UNSUPPORTED: tuple[tuple[bytes, str], ...] = (
     (b"deleted file mode", "it deletes the file"),
     (b"rename ", "it renames a file"),
     (b"copy ", "it copies a file"),
@@ -26,13 +26,13 @@ _NOT_DONE: tuple[tuple[bytes, str], ...] = (
     (b"old mode", "it changes the mode of the file"),
     (b"new mode", "it changes the mode of the file"),
 )
-"""What Git's header lines may ask for, and is not done here."""
+"""Unsupported header lines of Git."""
 _ESCAPE = re.compile(rb"\\([0-7]{3}|[abtnvfr\"\\])")
 _ESCAPED = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
 
 
 def read_patch(text: bytes, path: str, *also: str) -> Patch:
-    """Return the patch that a text is.
+    """Return the parsed patch.
 
     Args:
         text: A unified diff.
@@ -40,16 +40,16 @@ def read_patch(text: bytes, path: str, *also: str) -> Patch:
         *also: Other names that its header may give that file.
 
     Raises:
-        PATCH_INVALID: It is not one, is for another file, or asks for more than to change or to make one.
+        PATCH_INVALID: It is malformed, for another file, or does more than change or create a file.
     """
     lines = text.split(b"\n")
     if not lines[-1]:
         lines.pop()
-    return _Reading(lines, {path, *also}).patch()
+    return _Parser(lines, {path, *also}).patch()
 
 
 class _Counts(NamedTuple):
-    """What the header of a hunk says: its places, as lines before it, and its lines."""
+    """The header of a hunk: its positions, as numbers of lines before it, and its numbers of lines."""
 
     old_start: int
     old: int
@@ -57,8 +57,8 @@ class _Counts(NamedTuple):
     new: int
 
 
-class _Reading:
-    """One reading of a patch, line by line."""
+class _Parser:
+    """Parses one patch, line by line."""
 
     def __init__(self, lines: list[bytes], names: set[str]) -> None:
         self.lines = lines
@@ -115,20 +115,20 @@ class _Reading:
         says_new = False
         while (line := self._line) is not None and not line.startswith((b"--- ", b"@@ ")):
             if not _ALLOWED.fullmatch(line):
-                self._refuse(next((why for start, why in _NOT_DONE if line.startswith(start)), "expected '--- '"))
+                self._refuse(next((why for start, why in _UNSUPPORTED if line.startswith(start)), "expected '--- '"))
             says_new = says_new or line.startswith(b"new")
             self.place += 1
         return says_new
 
     def _require_names_of_git(self, names: bytes) -> None:
-        """Hold `a/NAME b/NAME` to the file: both are the same, for renames are refused."""
+        """Raise unless both names of `a/NAME b/NAME` are the file's; renames are unsupported."""
         half = len(names) // 2
         old, space, new = names[:half], names[half : half + 1], names[half + 1 :]
         if space != b" " or self._unprefixed(old, "a/") is None or self._unprefixed(new, "b/") is None:
             self._refuse("it is for another file, or for several")
 
     def _name(self, sign: str, prefix: str) -> str:
-        """Return the name that a header line gives: the file's, or the one for nothing."""
+        """Return the name in a header line: the file's, or `/dev/null`."""
         text = (self._line or b"")[len(sign) :].partition(b"\t")[0]
         if text.endswith(b"\r"):
             self._refuse("the line ends with CR, which only the lines of the file may")
@@ -178,7 +178,7 @@ class _Reading:
         return Hunk(number, counts.old_start, lines)
 
     def _counts(self, number: int) -> _Counts:
-        """Return what the present line says as the header of a hunk."""
+        """Parse the current line as the header of a hunk."""
         line = self._line or b""
         found = _HUNK.fullmatch(line)
         if found is None:
@@ -200,7 +200,7 @@ class _Reading:
             return "it is for several files"
         if line.startswith((b"+", b"-", b" ")) and number > 1:
             return f"hunk {number - 1} has more lines than its header says"
-        refused = next((why for start, why in _NOT_DONE if line.startswith(start)), None)
+        refused = next((why for start, why in _UNSUPPORTED if line.startswith(start)), None)
         return refused or f"expected the header of hunk {number}, such as '@@ -1,2 +1,3 @@'"
 
     def _sign(self, line: bytes) -> str:
@@ -209,13 +209,13 @@ class _Reading:
             self._refuse("a line of a hunk begins with a space, '-' or '+', also where the rest of it is empty")
         sides = {"-", "+"} if sign == " " else {sign}
         if sides & self.ended:
-            self._refuse("the line follows one that is the last of its file")
+            self._refuse("it follows the line that is marked as the last of the file")
         return sign
 
     def _end_of_file(self, lines: list[tuple[str, bytes]]) -> None:
-        """Take the newline from the line before, which so is the last of its file."""
+        """Remove the newline of the preceding line, which is the last line of its file."""
         if not lines or not lines[-1][1].endswith(b"\n"):
-            self._refuse("there is no line before it to have no newline")
+            self._refuse("no line without this marker precedes it")
         sign, line = lines[-1]
         lines[-1] = (sign, line[:-1])
         self.ended |= {"-", "+"} if sign == " " else {sign}

@@ -33,7 +33,7 @@ def mark_withdrawn(files: Files, plan: Plan) -> str | None:
 
 
 def _write(files: Files, plan: Plan, facts: Mapping[str, Any]) -> str | None:
-    path = _path_of(plan.plan_hash)
+    path = f"{CLOSED_FOLDER}/plans/{plan.plan_hash}.json"
     data = (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode(errors="replace")
     try:
         if destination(files.roots, path) != f"{plan.workspace_root}/{path}":
@@ -50,10 +50,6 @@ def _write(files: Files, plan: Plan, facts: Mapping[str, Any]) -> str | None:
     except FileFault as fault:
         return "a link leads elsewhere" if isinstance(fault, OutsideRoots) else "another process holds it"
     return None
-
-
-def _path_of(plan_hash: str) -> str:
-    return f"{CLOSED_FOLDER}/plans/{plan_hash}.json"
 
 
 def _exists(files: Files, path: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from failsoft.framework.answer.governance import CONTEXT_KEY
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import NextStep, ToolError
-from failsoft.framework.text import quoted
+from failsoft.framework.text import enumerated, quoted
 from failsoft.tools.workspace.plans.errors import PlanNotApproved, PlanScopeViolation
 from failsoft.tools.workspace.plans.plan import Plan
 from failsoft.tools.workspace.plans.scope import covers
@@ -36,13 +36,13 @@ def list_step(session: Session) -> NextStep:
 def within(
     plans: Sequence[Plan], found: Callable[[Plan], None], session: Session, phase: str | None
 ) -> Callable[[str, str], None]:
-    """Return the guard that lets through what one of the plans covers, by its name and by where that leads.
+    """Return the guard that allows paths which a plan covers, both as named and without links.
 
-    Of several plans that cover a path, one that waives rules counts first.
+    Of several plans that cover a path, one that waives rules takes precedence.
 
     Args:
-        plans: The approved plans that the write may go by.
-        found: Is given the plan that covers it.
+        plans: The approved plans that may cover the write.
+        found: Called with the plan that covers the path.
         session: The session that writes.
         phase: The phase that the call names, if any.
     """
@@ -65,7 +65,7 @@ def within(
 
 
 def refusing(error: ToolError) -> Callable[[str, str], None]:
-    """Return the guard of a write without a plan: the faults of its path come first, then this error."""
+    """Return the guard of a write without a plan: it raises this error, after the faults of the path."""
 
     def guard(path: str, real_path: str) -> None:  # noqa: ARG001 - a guard is given both
         if isinstance(error, PlanNotApproved):
@@ -81,9 +81,8 @@ def _not_covered(path: str, plans: Sequence[Plan], phase: str | None) -> str:
         listed = ", ".join(map(quoted, phases[:_SHOWN_AT_MOST]))
         return f"{quoted(path)} was not written: no approved plan has the phase {quoted(phase)}; phases: {listed}."
     patterns = list(dict.fromkeys(pattern for plan in plans for pattern in plan.files))
-    listed = ", ".join(map(quoted, patterns[:_SHOWN_AT_MOST]))
-    more = f" and {len(patterns) - _SHOWN_AT_MOST} more" if len(patterns) > _SHOWN_AT_MOST else ""
-    return f"{quoted(path)} was not written: no approved plan covers it. Covered: {listed}{more}."
+    listed = enumerated(patterns, _SHOWN_AT_MOST, write=quoted)
+    return f"{quoted(path)} was not written: no approved plan covers it. Covered: {listed}."
 
 
 def _in_meta(call: Call, name: str) -> str | None:

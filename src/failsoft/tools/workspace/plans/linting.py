@@ -37,7 +37,7 @@ class PlanCheck(TypedDict):
 
 
 def lint(files: Sequence[str], names: Sequence[str], *, complete: bool) -> PlanCheck:
-    """Return what is wrong or suspicious in the files of a plan. Call it from a worker thread: it takes its time.
+    """Return the findings on the files of a plan. Call it from a worker thread: it may take seconds.
 
     Args:
         files: The paths and globs.
@@ -89,7 +89,7 @@ def _too_wide(files: Sequence[str], valid: dict[int, str], matched: dict[int, se
 
 
 def _overlapping(files: Sequence[str], valid: dict[int, str], matched: dict[int, set[str]]) -> Iterator[PlanFinding]:
-    """Yield each entry that an earlier or a wider one makes superfluous, or that shares files with an earlier one."""
+    """Yield each entry that another one covers, or that shares files with an earlier one."""
     for index, pattern in valid.items():
         for other, wider in valid.items():
             is_earlier = other < index

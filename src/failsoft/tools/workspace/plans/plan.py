@@ -17,7 +17,7 @@ __all__ = ["Plan", "author_of", "content_of", "hash_of", "read_plan"]
 
 _HASHED = ("body", "files", "title", "workspace_root")
 _HASHED_IF_GIVEN = ("intent", "phases", "waive")
-"""Hashed only where they are not empty, so that a plan without them keeps the hash that it always had."""
+"""Hashed only where they are not empty, so that plans without them keep their hash."""
 _ORIGIN = ("author", "nonce", "role", "submitted_at")
 
 
@@ -34,7 +34,7 @@ class Plan:
         author: Who submitted it first, as `author_of` says.
         role: The role of the author.
         submitted_at: When it was submitted, UTC.
-        nonce: The id of this submission: an approval does not outlive the submission that it was given to.
+        nonce: The id of this submission; an approval is valid for one submission only.
         clock: When it was submitted, in seconds on the store's clock: finer, for the order of plans.
         intent: The purpose of the plan.
         phases: The phases that its writes may name; empty where any will do.
@@ -58,7 +58,7 @@ class Plan:
     approver: str | None = None
 
     def shown_to(self, author: str) -> PlanFacts:
-        """Return what a session may know of it: not who submitted it, but whether the session's author did."""
+        """Return the facts for a session: not who submitted it, but whether the session's author did."""
         return {
             "plan_hash": self.plan_hash,
             "title": self.title,
@@ -92,7 +92,7 @@ def author_of(session: Session, process: str | None = None) -> str:
 
 
 def content_of(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a plan's facts that its hash is made of."""
+    """Return the hashed part of a plan's facts."""
     given = {name: facts[name] for name in _HASHED_IF_GIVEN if facts.get(name)}
     return {**{name: facts[name] for name in _HASHED}, **given}
 
@@ -103,10 +103,10 @@ def hash_of(content: Mapping[str, Any]) -> str:
 
 
 def read_plan(kept: Any, workspace_root: str, plan_hash: str) -> Plan:
-    """Return the plan that a store kept, if it is the one that was submitted.
+    """Return a plan from the store, if its hash matches.
 
     Raises:
-        INVARIANT_VIOLATION: It is not.
+        INVARIANT_VIOLATION: It does not.
     """
     try:
         lists = {name: tuple(kept.get(name, ())) for name in ("files", "phases", "waive")}

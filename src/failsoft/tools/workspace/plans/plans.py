@@ -1,9 +1,8 @@
 """The plans of a server: durable, and shared by the servers of a store.
 
-A plan never changes. It has a record of its own, its approval another, and both are put only where there is none: of
-two concurrent calls the first one counts. The two lists of a workspace, of all plans and of the approved ones, spare a
-scan of the whole store. They change in one atomic step each, and before what they list is put: a plan is never in force
-without being listed.
+A plan never changes. Plan and approval are separate records, each written only if absent: of two concurrent calls the
+first one wins. Each workspace has a list of all plans and one of the approved plans, since scanning the store is slow.
+Lists are updated atomically, before the records that they list: an approved plan is always listed.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from uuid import uuid4
 
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.errors.violations import summarize
+from failsoft.framework.services.name_lists import NAME_LIST
 from failsoft.framework.services.records import Records
 from failsoft.framework.text import quoted
 from failsoft.tools.workspace.plans.errors import PlanEnforcementFailed, PlanNotApproved, PlanNotFound
@@ -25,7 +25,6 @@ from failsoft.tools.workspace.plans.plan import Plan, author_of, content_of, has
 from failsoft.tools.workspace.plans.scope import faults_of, normal
 from failsoft.tools.workspace.sessions.errors import UnauthorizedAction
 from failsoft.tools.workspace.sessions.invariants import AUTHOR_IS_NOT_APPROVER, PLAN_IS_ITS_HASH, violated
-from failsoft.tools.workspace.sessions.name_list import LIST
 from failsoft.tools.workspace.sessions.sessions import Session
 
 __all__ = ["PlanDraft", "Plans"]
@@ -34,7 +33,7 @@ PLANS_AT_MOST = 200
 """Plans that are listed for one workspace; of more the newest."""
 _NO_PRINCIPAL = "Plans cannot be approved here: this server does not authenticate its callers."
 _PREFIX_AT_LEAST = 6
-"""Characters of a hash that are enough to suggest the plan that was meant."""
+"""Characters of a hash from which on full hashes are suggested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +52,9 @@ class Plans:
     """The plans of a server, by workspace.
 
     Args:
-        store: Where they are kept.
+        store: The records.
         lifetime_s: Seconds after its submission when a plan expires.
-        process: The id of this process where it is bound to one role: then it is the author, whatever its sessions.
+        process: The id of this process if it is bound to one role; it is then the author for all its sessions.
         rules: The policy rules that a plan may waive; None where they are not all known.
     """
 
@@ -72,10 +71,10 @@ class Plans:
         return author_of(session, self._process)
 
     async def submit(self, session: Session, draft: PlanDraft) -> Plan:
-        """Keep a plan, and return it; one that is kept already keeps its first author and its approval.
+        """Store a plan, and return it; a plan that is stored already keeps its author and approval.
 
         Raises:
-            PLAN_ENFORCEMENT_FAILED: A write could not be held to its files, or it waives unknown rules.
+            PLAN_ENFORCEMENT_FAILED: Its files are invalid, or it waives unknown rules.
         """
         faults = faults_of(draft.files, draft.waive, self._rules)
         if faults:
@@ -99,7 +98,7 @@ class Plans:
         return await self.find(session, plan_hash)
 
     async def approve(self, session: Session, plan_hash: str, *, is_anonymous: bool = False) -> Plan:
-        """Put a plan in force, and return it. It may be in force already.
+        """Approve a plan, and return it. It may be approved already.
 
         Args:
             session: The session that approves.
@@ -109,7 +108,7 @@ class Plans:
         Raises:
             PLAN_NOT_FOUND: There is none with this hash.
             UNAUTHORIZED_ACTION: The caller submitted it, or is anonymous.
-            INVARIANT_VIOLATION: What is kept is not that plan.
+            INVARIANT_VIOLATION: The stored plan does not match its hash.
         """
         plan = await self.find(session, plan_hash)
         if is_anonymous:
@@ -138,7 +137,7 @@ class Plans:
 
         Raises:
             PLAN_NOT_FOUND: There is none with this hash.
-            INVARIANT_VIOLATION: What is kept is not that plan.
+            INVARIANT_VIOLATION: The stored plan does not match its hash.
         """
         plan = await self.find(session, plan_hash)
         await self._store.delete(_plan_key(session.workspace_root, plan_hash))
@@ -150,7 +149,7 @@ class Plans:
 
         Raises:
             PLAN_NOT_FOUND: There is none in the session's workspace.
-            INVARIANT_VIOLATION: What is kept is not that plan.
+            INVARIANT_VIOLATION: The stored plan does not match its hash.
         """
         plan = await self._kept(session.workspace_root, plan_hash)
         if plan is None:
@@ -161,22 +160,22 @@ class Plans:
         """Return the plans of a workspace, the newest 200 of them first.
 
         Raises:
-            INVARIANT_VIOLATION: One is not what its hash was made of.
+            INVARIANT_VIOLATION: A plan does not match its hash.
         """
         return await self._all("all", workspace_root)
 
-    async def in_force(self, session: Session, named: str | None, found: Callable[[Plan], None]) -> list[Plan]:
-        """Return the approved plans that a write may go by: the one that it names, or all of its workspace.
+    async def approved(self, session: Session, named: str | None, found: Callable[[Plan], None]) -> list[Plan]:
+        """Return the approved plans that may cover a write: the one that it names, or all of its workspace.
 
         Args:
             session: The session that writes.
             named: The hash of a plan; None if the write names none.
-            found: Is given the plan that is named.
+            found: Called with the named plan.
 
         Raises:
             PLAN_NOT_FOUND: There is none with this hash.
-            PLAN_NOT_APPROVED: It, or any at all, is not approved.
-            INVARIANT_VIOLATION: A plan is not what its hash was made of, or was approved by its author.
+            PLAN_NOT_APPROVED: The named plan is not approved, or no plan is.
+            INVARIANT_VIOLATION: A plan does not match its hash, or was approved by its author.
         """
         if named is None:
             plans = await self._all("approved", session.workspace_root)
@@ -211,7 +210,7 @@ class Plans:
         """Return the hashes of a list, with this one added to it."""
         key = _prefix(f"plans-{which}", workspace_root)
         hashes: list[str] = await self._store.change(
-            LIST, key, plan_hash, PLANS_AT_MOST, self._lifetime_s, is_free=True
+            NAME_LIST, key, plan_hash, "", PLANS_AT_MOST, self._lifetime_s, is_free=True
         )
         return hashes
 
@@ -230,7 +229,7 @@ def _approved(plan: Plan, approval: Any) -> Plan:
     """Return a plan with its approval, if it has one.
 
     Raises:
-        INVARIANT_VIOLATION: What is kept is not an approval.
+        INVARIANT_VIOLATION: The record is not an approval.
     """
     if approval is None:
         return plan
@@ -248,5 +247,5 @@ def _plan_key(workspace_root: str, plan_hash: str) -> str:
 
 
 def _approval_key(plan: Plan) -> str:
-    """Return the key of an approval: it belongs to one submission, and does not outlive it."""
+    """Return the key of an approval, which is valid for one submission."""
     return f"{_prefix('approval', plan.workspace_root)}{plan.plan_hash}:{plan.nonce}"

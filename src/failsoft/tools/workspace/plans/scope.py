@@ -18,7 +18,7 @@ FILES_AT_MOST = 200
 """Paths and globs of one plan."""
 _LENGTH_AT_MOST = 1_000
 _ALL_AT_MOST = 20_000
-"""Characters of all files of a plan: its approver has to get it in one answer."""
+"""Characters of all files of a plan, which must fit into one answer to its approver."""
 _EXPECTED = "a path or glob, relative to the workspace"
 _DEEP = "**"
 
@@ -79,7 +79,7 @@ def fault_of(pattern: str) -> tuple[Reason, str] | None:  # noqa: PLR0911 - one 
     if ".." in names:
         return "pattern", "it contains '..'"
     if names[-1] in {"", "."}:
-        return "pattern", "it names no file: end it with a name, or with /** for all files beneath a folder"
+        return "pattern", "it does not name a file: end it with a name, or with /** for all files below a folder"
     if any(_DEEP in name and name != _DEEP for name in names):
         return "pattern", "'**' has to be a whole name between slashes"
     return None
@@ -88,8 +88,8 @@ def fault_of(pattern: str) -> tuple[Reason, str] | None:  # noqa: PLR0911 - one 
 def covers(files: Sequence[str], path: str) -> bool:
     """Return whether one of the paths and globs is for this file.
 
-    `*`, `?` and `[...]` match within one name, `**` any number of folders. A path that is in the plan
-    letter by letter is covered whatever its letters would mean in a glob.
+    `*`, `?` and `[...]` match within one name, `**` any number of folders. A path that the plan lists literally is
+    covered even if it contains such characters.
 
     >>> [covers(["src/**", "a?.md"], path) for path in ("src/x/y.py", "src", "ab.md", "src/.env")]
     [True, False, True, False]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from failsoft.tools.workspace.policies.checking import PolicyCheck
+from failsoft.tools.workspace.policies.judging import judge
 from failsoft.tools.workspace.policies.loading import load_policies, rules_of
 from failsoft.tools.workspace.policies.port import Finding, Policy
 
-__all__ = ["Finding", "Policy", "PolicyCheck", "load_policies", "rules_of"]
+__all__ = ["Finding", "Policy", "judge", "load_policies", "rules_of"]

@@ -59,18 +59,16 @@ class GenericPolicy:
         lines = LineNumbers(text)
         ending = _ending(path)
         for start, end in _secrets(text, is_settings=ending in _SETTINGS_FILES):
-            place = lines.place(start)
-            covered = lines.number(max(start, end - 1)) - place["line"] + 1
-            yield Finding(rule="secret", advice=_SECRET, lines=covered, **place)
+            yield lines.finding("secret", _SECRET, start, end)
         for marker in _MARKER.finditer(text):
-            yield Finding(rule="merge-marker", advice="resolve the conflict", **lines.place(marker.start()))
+            yield lines.finding("merge-marker", "resolve the conflict", marker.start())
         stub_lines: set[int] = set()
         for offset, advice in stubs(ending, text):
-            finding = Finding(rule="stub", advice=advice, **lines.place(offset))
+            finding = lines.finding("stub", advice, offset)
             stub_lines.add(finding.line)
             yield finding
         for offset in todo_comments(ending, text):
-            finding = Finding(rule="todo", advice="do it, or leave the comment out", **lines.place(offset))
+            finding = lines.finding("todo", "do it, or leave the comment out", offset)
             if finding.line not in stub_lines:
                 yield finding
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from failsoft.framework.errors import ToolError, ToolSystemError
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.text import bounded
+from failsoft.framework.text import bounded, enumerated
 from failsoft.tools.workspace.policies.errors import PolicyViolation, RustPolicyViolation
 from failsoft.tools.workspace.policies.port import Finding, Policy
 
@@ -33,7 +33,7 @@ def judge(
     parameter: str,
     waived: Collection[str] = (),
 ) -> list[str]:
-    """Return warnings on what the file keeps and what is waived; raise for what else the write would bring in.
+    """Return warnings for findings that the file already had or that are waived; raise for all others.
 
     Args:
         policies: Called in this order; the first one that finds something gives the code.
@@ -44,12 +44,12 @@ def judge(
         waived: Rules that the plan of the write waives.
 
     Raises:
-        POLICY_VIOLATION: The write would bring something in that a policy forbids.
+        POLICY_VIOLATION: The write would add something that a policy forbids.
         RUST_POLICY_VIOLATION: The same, where the policy for Rust is the first to find something.
-        SYSTEM_ERROR: A policy raised an exception, so that its judgement is unknown.
+        SYSTEM_ERROR: A policy raised an exception, so its result is unknown.
     """
     text = new.decode(errors="replace")
-    found = [(policy.name, finding) for policy in policies for finding in _asked(policy, path, text)]
+    found = [(policy.name, finding) for policy in policies for finding in _findings(policy, path, text)]
     if not found:
         return []
     before = _known(policies, path, old) if old is not None else Counter()
@@ -70,18 +70,16 @@ def judge(
         raise _refused(fresh, parameter)
     return [
         *([f"The file had this before, and still has it: {_listed(kept)}."] if kept else []),
-        *([f"The plan waives what this write brings in: {_listed(excused)}."] if excused else []),
+        *([f"The plan waives what this write adds: {_listed(excused)}."] if excused else []),
     ]
 
 
 def _listed(findings: Sequence[Finding]) -> str:
-    listed = ", ".join(f"line {one.line}: {_rule(one)}" for one in findings[:_IN_WORDS_AT_MOST])
-    more = f" and {len(findings) - _IN_WORDS_AT_MOST} more" if len(findings) > _IN_WORDS_AT_MOST else ""
-    return listed + more
+    return enumerated(findings, _IN_WORDS_AT_MOST, write=lambda one: f"line {one.line}: {_rule(one)}")
 
 
-def _asked(policy: Policy, path: str, text: str) -> Iterator[Finding]:
-    """Yield what a policy finds. An exception in a policy stops the write: skipping it would allow anything."""
+def _findings(policy: Policy, path: str, text: str) -> Iterator[Finding]:
+    """Yield the findings of a policy. An exception stops the write: skipping the policy would allow anything."""
     try:
         findings: Iterable[Any] = policy.findings(path, text)
         for finding in islice(findings, _FINDINGS_AT_MOST):
@@ -97,10 +95,10 @@ def _asked(policy: Policy, path: str, text: str) -> Iterator[Finding]:
 
 
 def _known(policies: Sequence[Policy], path: str, old: bytes) -> Counter[_Key]:
-    """Return how often each finding is in the file already."""
+    """Return how often each finding is already in the file."""
     text = old.decode(errors="replace")
     keys = _Keys(text)
-    return Counter(keys.of(policy.name, one) for policy in policies for one in _asked(policy, path, text))
+    return Counter(keys.of(policy.name, one) for policy in policies for one in _findings(policy, path, text))
 
 
 class _Keys:
@@ -131,11 +129,11 @@ def _refused(fresh: Sequence[tuple[str, Finding]], parameter: str) -> ToolError:
         )
         for _, finding in fresh[:_LISTED_AT_MOST]
     ]
-    found = "; ".join(
+    places = [
         f"line {finding.line}, column {finding.column}: {_rule(finding)}, {bounded(finding.advice, _ADVICE_AT_MOST)}"
-        for _, finding in fresh[:_IN_WORDS_AT_MOST]
-    )
-    more = f"; and {len(fresh) - _IN_WORDS_AT_MOST} more" if len(fresh) > _IN_WORDS_AT_MOST else ""
+        for _, finding in fresh
+    ]
+    found = enumerated(places, _IN_WORDS_AT_MOST, separator="; ")
     names = ", ".join(dict.fromkeys(bounded(name, _RULE_AT_MOST) for name, _ in fresh))
     kind = RustPolicyViolation if fresh[0][0] == "rust" else PolicyViolation
     findings = [
@@ -148,7 +146,7 @@ def _refused(fresh: Sequence[tuple[str, Finding]], parameter: str) -> ToolError:
         }
         for name, finding in fresh[:_LISTED_AT_MOST]
     ]
-    return kind(policies=names, found=found + more, findings=findings, violations=violations, effect="none")
+    return kind(policies=names, found=found, findings=findings, violations=violations, effect="none")
 
 
 def _rule(finding: Finding) -> str:

@@ -41,7 +41,7 @@ def rules_of(policies: Sequence[Policy]) -> frozenset[str] | None:
     """Return the ids of all rules of some policies; None if one of them does not list its rules."""
     if not all(hasattr(policy, "rules") for policy in policies):
         return None
-    return frozenset(rule for policy in policies for rule in policy.rules)  # type: ignore[attr-defined]  # asked above
+    return frozenset(rule for policy in policies for rule in policy.rules)  # type: ignore[attr-defined]  # checked above
 
 
 def _load(names: Sequence[str]) -> Iterator[Policy]:
@@ -72,7 +72,7 @@ def _loaded(name: str, point: EntryPoint) -> Policy:
         issue = f"the policy '{bounded(name)}' of {_VARIABLE} cannot be loaded ({type(error).__name__})"
         raise ConfigurationError(issue=issue, resolution="correct it, or leave it out of the setting") from error
     if not isinstance(found, Policy):
-        issue = f"the policy '{bounded(name)}' of {_VARIABLE} has no name or no findings(path, text)"
+        issue = f"the policy '{bounded(name)}' of {_VARIABLE} lacks a name or findings(path, text)"
         raise ConfigurationError(issue=issue, resolution="correct it, or leave it out of the setting")
     return found
 
@@ -81,6 +81,6 @@ def _unknown(name: str, known: Sequence[str]) -> ConfigurationError:
     closest = closest_name(name, known)
     meant = f"; did you mean '{closest}'?" if closest else ""
     return ConfigurationError(
-        issue=f"{_VARIABLE} names '{bounded(name)}', and there is no such policy{meant}",
+        issue=f"{_VARIABLE} names '{bounded(name)}', which is not a policy{meant}",
         resolution=f"use {', '.join(known)}",
     )

@@ -1,8 +1,10 @@
-"""Line and column numbers of offsets in a text."""
+"""Findings at offsets of a text, with line and column."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+
+from failsoft.tools.workspace.policies.port import Finding
 
 __all__ = ["LineNumbers"]
 
@@ -21,7 +23,8 @@ class LineNumbers:
         """Return the line, from 1, that an offset is in."""
         return bisect_right(self._starts, offset)
 
-    def place(self, offset: int) -> dict[str, int]:
-        """Return the line and the column of an offset, both from 1, as the arguments of a `Finding`."""
-        line = self.number(offset)
-        return {"line": line, "column": offset - self._starts[line - 1] + 1}
+    def finding(self, rule: str, advice: str, start: int, end: int | None = None) -> Finding:
+        """Return the finding at an offset; with `end`, it covers the lines up to that offset, which is excluded."""
+        line = self.number(start)
+        lines = 1 if end is None else self.number(max(start, end - 1)) - line + 1
+        return Finding(rule=rule, line=line, advice=advice, lines=lines, column=start - self._starts[line - 1] + 1)

@@ -30,7 +30,7 @@ class Finding:
 
 @runtime_checkable
 class Policy(Protocol):
-    """Judges the whole new content of a file before it is written.
+    """Checks the whole new content of a file before it is written.
 
     A policy may also have `rules`, the ids of all its rules: then a plan that waives an unknown rule is refused.
     """
@@ -40,7 +40,7 @@ class Policy(Protocol):
         """Its name in the settings."""
 
     def findings(self, path: str, text: str) -> Iterable[Finding]:
-        """Return where the text breaks the rules. Called in a worker thread; it reads no file.
+        """Return the findings in a text. Called in a worker thread; must not read files.
 
         Args:
             path: The file, relative to the workspace, with `/`.

@@ -45,9 +45,9 @@ class PythonPolicy:
                 is_builtins = text_of(node) in {"builtins", "__builtins__"}
             elif capture == "body":
                 if _is_empty(node):
-                    yield _finding("empty-except", lines, offsets(node.parent.start_byte))
+                    yield lines.finding("empty-except", _ADVICE["empty-except"], offsets(node.parent.start_byte))
             elif text_of(node) in {"eval", "exec"} and (capture == "call" or is_builtins):
-                yield _finding(text_of(node), lines, offsets(node.start_byte))
+                yield lines.finding(text_of(node), _ADVICE[text_of(node)], offsets(node.start_byte))
 
 
 def _is_empty(block: Any) -> bool:
@@ -55,7 +55,3 @@ def _is_empty(block: Any) -> bool:
         child.type in _NOTHING or (child.type == "expression_statement" and text_of(child) == "...")
         for child in block.named_children
     )
-
-
-def _finding(rule: str, lines: LineNumbers, offset: int) -> Finding:
-    return Finding(rule=rule, advice=_ADVICE[rule], **lines.place(offset))

@@ -19,7 +19,7 @@ _PANICKING = re.compile(
     | (?:\b(?:Option|Result)\s*::\s*(?:<[^<>;{}]{0,200}>\s*::\s*)?
         |<\s*(?:[\w:]{1,60}::\s*)?(?:Option|Result)\b[^;{}()]{0,200}>\s*::\s*)
       (?:r\#)?(?P<path>expect|expect_err)\b
-    | ::\s*(?:r\#)?(?P<any>unwrap|unwrap_err)\b(?!\s*::)    # of whatever type: one of the two may go by another name
+    | ::\s*(?:r\#)?(?P<any>unwrap|unwrap_err)\b(?!\s*::)    # of any type, which may be an alias of one of the two
     """,
     re.VERBOSE,
 )
@@ -52,7 +52,7 @@ class RustPolicy:
         code, lines = code_of(text), LineNumbers(text)
         for rule, pattern in (("unsafe", _UNSAFE), ("static-mut", _STATIC_MUT)):
             for found in pattern.finditer(code):
-                yield _finding(rule, lines, found.start())
+                yield lines.finding(rule, _INSTEAD[rule], found.start())
         if _is_for_tests(path):
             return
         places = sorted([*_panicking(code), *((found.start(), "panic") for found in _PANIC.finditer(code))])
@@ -64,7 +64,7 @@ class RustPolicy:
             while region is not None and region.end <= offset:
                 region = next(tests, None)
             if region is None or offset < region.start:
-                yield _finding(rule, lines, offset)
+                yield lines.finding(rule, _INSTEAD[rule], offset)
 
 
 def _panicking(code: str) -> Iterator[tuple[int, str]]:
@@ -87,7 +87,3 @@ def _is_called_on_self(code: str, dot: int) -> bool:
 def _is_for_tests(path: str) -> bool:
     parts = PurePosixPath(path).parts
     return "tests" in parts[:-1] or parts[-1:] == ("tests.rs",)
-
-
-def _finding(rule: str, lines: LineNumbers, offset: int) -> Finding:
-    return Finding(rule=rule, advice=_INSTEAD[rule], **lines.place(offset))

@@ -1,7 +1,7 @@
 """A scanner for Rust source: separates code from comments and strings, and finds test code.
 
-Not a parser: comments, strings and characters are blanked, so that plain searches find code only. Where a text ends
-within one of them, it is no Rust that a compiler takes, and the rest counts as part of it.
+Not a parser: comments, strings and characters are blanked, so that plain searches find code only. If a text
+ends within one of them, it is not valid Rust, and the rest counts as part of it.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _CLOSING = frozenset(")]}")
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of the text, as offsets; `end` is behind it."""
+    """A part of the text, as offsets; `end` is exclusive."""
 
     start: int
     end: int
 
 
 def code_of(text: str) -> str:
-    """Return the text with everything blanked that is no code; every character and every line keeps its place."""
+    """Return the text with comments, strings and characters blanked; offsets and lines do not change."""
     parts: list[str] = []
     done = 0
     if (shebang := _SHEBANG.match(text)) is not None:

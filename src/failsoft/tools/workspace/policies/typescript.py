@@ -56,17 +56,13 @@ class TypeScriptPolicy:
                 is_global = text_of(node) in _GLOBAL
             elif capture == "body":
                 if _is_empty(node):
-                    yield _finding("empty-catch", lines, offsets(node.parent.start_byte))
+                    yield lines.finding("empty-catch", _ADVICE["empty-catch"], offsets(node.parent.start_byte))
             elif capture == "comment":
                 if _UNCHECKED.match(text_of(node)):
-                    yield _finding("ts-ignore", lines, offsets(node.start_byte))
+                    yield lines.finding("ts-ignore", _ADVICE["ts-ignore"], offsets(node.start_byte))
             elif text_of(node) in _EVALUATING and (capture == "call" or is_global):
-                yield _finding("eval", lines, offsets(node.start_byte))
+                yield lines.finding("eval", _ADVICE["eval"], offsets(node.start_byte))
 
 
 def _is_empty(block: Any) -> bool:
     return all(child.type == "comment" for child in block.named_children)
-
-
-def _finding(rule: str, lines: LineNumbers, offset: int) -> Finding:
-    return Finding(rule=rule, advice=_ADVICE[rule], **lines.place(offset))

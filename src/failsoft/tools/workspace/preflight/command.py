@@ -42,7 +42,7 @@ class Ran:
         end: How it ended; `lost` where the system did not say, because the server ignores the ends of its children.
         code: Its exit status, or the number of the signal that ended it; of one that did not start, the errno.
         duration_s: In seconds.
-        output: Both of its output streams, the middle left out where they are long.
+        output: Both of its output streams; the middle of a long one is omitted.
         output_bytes: How much it wrote.
     """
 
@@ -57,7 +57,7 @@ class Command:
     """A command that can be ended from another thread at any time.
 
     Args:
-        arguments: The program, looked for in the `PATH` of the environment, and what it is given. No shell is asked.
+        arguments: The program, searched in the `PATH` of the environment, and its arguments. No shell is used.
         folder: Where it runs.
         environment: All variables that it sees.
     """
@@ -74,7 +74,7 @@ class Command:
     def run(self, limit_s: float) -> Ran:
         """Run it to its end, at most for so many seconds. It blocks: call it in a worker thread.
 
-        Whatever the command has left running in its group is ended, too.
+        Processes that the command has left in its group are ended, too.
         """
         began = time.monotonic()
         try:
@@ -85,7 +85,7 @@ class Command:
             return Ran("cancelled", 0, 0.0, "", 0)
         kept = _Kept()
         stream = process.stdout
-        assert stream is not None  # noqa: S101 - a pipe was asked for
+        assert stream is not None  # noqa: S101 - stdout is a pipe
         try:
             in_time = _follow(process.pid, stream, kept, began + limit_s)
         finally:
@@ -93,7 +93,7 @@ class Command:
         return Ran(self._end_of(code, in_time=in_time), abs(code or 0), time.monotonic() - began, *kept.ends())
 
     def end(self) -> None:
-        """End the command and its children now, or keep it from being started."""
+        """End the command and its children now, or prevent its start."""
         with self._lock:
             self._is_ended = True
             self._kill()
@@ -102,7 +102,7 @@ class Command:
         with self._lock:
             if self._is_ended:
                 return None
-            self._process = subprocess.Popen(  # noqa: S603 - the settings say what, and no shell reads it
+            self._process = subprocess.Popen(  # noqa: S603 - the command is from the settings, without a shell
                 self._arguments,
                 cwd=self._folder,
                 env=self._environment,
@@ -121,7 +121,7 @@ class Command:
             if _read(stream, kept) != "some":
                 break
         stream.close()
-        # Not under the lock, so that `end` never waits; the number is not given to others before the process is reaped.
+        # Outside the lock, so that `end` never waits; the id is not reused before the process is reaped.
         is_there = _has_ended(process.pid, wait=True) != "lost"
         with self._lock:
             self._is_reaped = True
@@ -142,7 +142,7 @@ class Command:
 
 
 class _Kept:
-    """The beginning and the end of an output; what comes between is counted and dropped."""
+    """The beginning and the end of an output; the middle is counted and dropped."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -169,9 +169,9 @@ def shown(arguments: Sequence[str]) -> str:
 
 
 def _follow(pid: int, stream: IO[bytes], kept: _Kept, until: float) -> bool:
-    """Read until the leader has ended and what it wrote is read; return False where its time was up before.
+    """Read until the leader has ended and its output is read; return False if the time limit was reached before.
 
-    Its children may keep the stream open for longer; that is not awaited.
+    Children that keep the stream open longer are not awaited.
     """
     watch = _watch(pid)
     os.set_blocking(stream.fileno(), False)

@@ -17,7 +17,6 @@ from failsoft.framework.services.threads import ThreadPool
 from failsoft.framework.text import quoted
 from failsoft.tools.workspace.policies.errors import PreflightFailed
 from failsoft.tools.workspace.preflight.command import Command, Ran, shown
-from failsoft.tools.workspace.settings import WorkspaceSettings
 
 __all__ = ["Preflight", "PreflightCommand", "PreflightResult", "reduced"]
 
@@ -30,7 +29,7 @@ _PASSED_ON = frozenset(
         *("CARGO_HOME", "GOCACHE", "GOPATH", "GOROOT", "JAVA_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "VIRTUAL_ENV"),
     }
 )
-"""The variables that commands get; the others of the server may be secrets."""
+"""The environment variables that commands get; others may be secrets."""
 
 
 class PreflightCommand(TypedDict):
@@ -50,10 +49,10 @@ class PreflightResult(TypedDict):
 
 
 class Preflight:
-    """The commands of a server, which no tool can change.
+    """The commands of a server; tools cannot change them.
 
     Args:
-        commands: Each a program and what it is given.
+        commands: Each a program and its arguments.
         limit_s: How long each may take, in seconds.
         hides_paths: Whether paths outside of the workspace are hidden from callers.
     """
@@ -64,13 +63,8 @@ class Preflight:
         self._hides_paths = hides_paths
         self._running: set[Command] = set()
 
-    @classmethod
-    def from_settings(cls, settings: WorkspaceSettings, *, hides_paths: bool) -> Preflight:
-        """Return the one that the settings describe."""
-        return cls(settings.preflight, limit_s=settings.preflight_s, hides_paths=hides_paths)
-
     def faults(self) -> list[str]:
-        """Return what keeps a command from being started; programs of the workspace itself are not looked for."""
+        """Return the programs that are missing; programs in the workspace itself are not checked."""
         path = reduced(os.environ)["PATH"]
         programs = dict.fromkeys(command[0] for command in self._commands)
         return [
@@ -131,7 +125,7 @@ class Preflight:
             command.end()
 
     def _shown(self, text: str, folder: str) -> str:
-        """Return a text as callers may see it, redacted before it is cut: half a secret would not be recognized."""
+        """Return a redacted text; redacted before it is cut, since half a secret would not be recognized."""
         text = redact_text(text)
         return redact_paths(text, [folder]) if self._hides_paths else text
 
@@ -143,7 +137,7 @@ class Preflight:
         outcome = self._outcome(ran)
         return PreflightFailed(
             message=f"{quoted(_brief(arguments))} {outcome}.",
-            # Suggestions are never put on record: an output may have anything in it.
+            # Suggestions are never logged: an output may contain anything.
             suggestions=[f"The last line of its output: {quoted(last, _LINE_AT_MOST)}"] if last else [],
             command=name,
             outcome=outcome,
@@ -167,9 +161,9 @@ class Preflight:
 
 
 def reduced(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that a command gets: a few that it needs, and no color.
+    """Return the environment of a command: a few variables, and no color.
 
-    Of `PATH` the absolute folders: an agent can write into those that are relative to the workspace.
+    Only absolute folders of `PATH`: an agent can write into those that are relative to the workspace.
     """
     passed_on = {name: value for name, value in environment.items() if name in _PASSED_ON or name.startswith("LC_")}
     folders = [folder for folder in environment.get("PATH", os.defpath).split(":") if folder.startswith("/")]
@@ -186,4 +180,5 @@ def _signal_name(number: int) -> str:
 def _brief(arguments: Sequence[str]) -> str:
     """Return a command without the folders of its programs, and without the interpreter of a script."""
     names = [Path(word).name if word.startswith("/") else word for word in arguments]
-    return shown(names[1:] if len(names) > 1 and names[0].startswith("python") else names)
+    is_script = len(names) > 1 and names[0].startswith("python") and not names[1].startswith("-")
+    return shown(names[1:] if is_script else names)

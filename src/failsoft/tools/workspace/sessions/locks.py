@@ -21,7 +21,7 @@ class LockCause:
     Args:
         error_id: Of the failure that locked it.
         invariant_id: What did not hold.
-        count: How many violations came together until now, that one included.
+        count: The number of violations so far, including that one.
     """
 
     error_id: str
@@ -33,7 +33,7 @@ class SessionLocks:
     """The locks on the sessions of a server.
 
     Args:
-        store: Where they are kept.
+        store: The records.
         lifetime_s: Seconds that a session can last at most; a lock outlives it.
     """
 
@@ -42,7 +42,7 @@ class SessionLocks:
         self._lifetime_s = lifetime_s
 
     async def lock(self, key: str, *, error_id: str, invariant_id: str) -> None:
-        """Lock a session; one that is locked already keeps the cause that it has, and counts one more."""
+        """Lock a session; if it is locked already, keep its cause and count one more violation."""
         await self._store.change(LOCK, key, error_id, invariant_id, self._lifetime_s, is_free=True)
 
     async def cause(self, key: str) -> LockCause | None:
@@ -75,7 +75,7 @@ def lock(state: State | None, now: float, error_id: str, invariant_id: str, ttl_
 
 
 def look(state: State | None, now: float) -> Changed:
-    """Answer the count, the error id and the invariant of a lock; nothing where there is none."""
+    """Answer the count, the error id and the invariant of a lock; an empty list without one."""
     if state is None or now >= state["until"]:
         return Changed(None, [], _GONE_S)
     answer = [str(int(state["count"])), state["error_id"], state["invariant_id"]]
@@ -83,7 +83,7 @@ def look(state: State | None, now: float) -> Changed:
 
 
 def unlock(state: State | None, now: float, count: int) -> Changed:
-    """Forget a lock of so many violations; answer 1 if there is none any more, and 0 if there have been more."""
+    """Remove a lock with this number of violations and answer 1; answer 0 if there have been more."""
     if state is not None and now < state["until"] and state["count"] != count:
         return Changed(state, 0, max(_KEPT_S, state["until"] - now))
     return Changed(None, 1, _GONE_S)

@@ -39,7 +39,7 @@ class Roles:
         """Return the roles that the settings name.
 
         Raises:
-            CONFIG_ERROR: There is none, or a principal or the process is given one that does not exist.
+            CONFIG_ERROR: There is none, or a principal or the process has a role that does not exist.
         """
         powers: dict[str, frozenset[str]] = {}
         for entry in settings.roles:
@@ -52,7 +52,7 @@ class Roles:
                 issue = "FAILSOFT_WORKSPACE_ROLES lets one role both write and approve"
                 raise ConfigurationError(issue=issue, resolution="give the two powers to two roles")
         if not powers:
-            issue = "FAILSOFT_WORKSPACE_ROLES names no role"
+            issue = "FAILSOFT_WORKSPACE_ROLES is empty"
             raise ConfigurationError(issue=issue, resolution="name at least one role")
         principals: dict[str, frozenset[str]] = {}
         for entry in settings.principals:
@@ -64,7 +64,7 @@ class Roles:
             known = principal_named(principal)
             principals[known] = principals.get(known, frozenset()) | roles
         if settings.role is not None and settings.role not in powers:
-            issue = f"FAILSOFT_WORKSPACE_ROLE (--role) names '{bounded(settings.role)}', which is no role"
+            issue = f"FAILSOFT_WORKSPACE_ROLE (--role) names '{bounded(settings.role)}', which is not a role"
             raise ConfigurationError(issue=issue, resolution=f"use one of {_listed(list(powers))}")
         return cls(powers, principals, settings.role)
 
@@ -90,7 +90,9 @@ class Roles:
         if power in self.powers.get(role, ()):
             return
         able = self.with_power(power)
-        needed = f"a role that may {power}: {_listed(able)}" if able else f"a role that may {power}, and there is none"
+        needed = (
+            f"a role that may {power}: {_listed(able)}" if able else f"a role that may {power}; this server has none"
+        )
         here = next((name for name in able if name in self.names), None)
         begin = f" Begin a session as {here} for it." if here is not None else ""
         message = f"`{operation}` needs {needed}.{begin}"

@@ -1,4 +1,4 @@
-"""Which folder a path leads to, as the operating system knows it: a folder put in its place is another one."""
+"""Identity of a folder by device and inode, which detects that it was replaced."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _ELSEWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 
 def root_identity(roots: Roots, folder: str) -> str:
-    """Return the identity of a folder: machine, device, number. Empty if no folder is at this path any more.
+    """Return the identity of a folder: machine, device, inode. Empty if the folder no longer exists.
 
     Args:
-        roots: What may be touched.
-        folder: Its absolute path; what is a link by now is not followed.
+        roots: The allowed folders.
+        folder: Its absolute path; links are not followed.
 
     Raises:
-        DiskFault: The operating system does not say.
+        DiskFault: The operating system reports an error.
     """
     try:
         with roots.place(folder, follow=False) as place:
@@ -37,7 +37,7 @@ def root_identity(roots: Roots, folder: str) -> str:
 def is_same_root(noted: str, now: str) -> bool:
     """Return whether two identities are of one folder.
 
-    Each machine numbers devices in its own way, so between two that share a disk only the folder's own number counts.
+    Machines number devices differently, so between two machines that share a disk only the inode is compared.
     """
     if noted == now:
         return bool(now)

@@ -11,6 +11,7 @@ from typing import NoReturn
 from failsoft.framework.answer.governance import Governance
 from failsoft.framework.call.call import LOCAL_PRINCIPAL, Call
 from failsoft.framework.errors import NextStep
+from failsoft.framework.services.name_lists import NAME_LIST
 from failsoft.framework.services.protected_files import shape_of
 from failsoft.framework.services.records import Records
 from failsoft.framework.text import quoted
@@ -22,7 +23,6 @@ from failsoft.tools.workspace.sessions.errors import (
 )
 from failsoft.tools.workspace.sessions.invariants import WORKSPACE_ROOT_UNCHANGED
 from failsoft.tools.workspace.sessions.locks import LockCause, SessionLocks
-from failsoft.tools.workspace.sessions.name_list import LIST
 from failsoft.tools.workspace.sessions.roles import Power, Roles
 
 __all__ = ["CURRENT", "Session", "Sessions", "report_step"]
@@ -63,7 +63,7 @@ class Sessions:
     """The sessions of a server, each for a fixed time.
 
     Args:
-        store: Where they are kept, under the hash of their id, so that the store reveals no usable id.
+        store: The records; keys are hashes of ids, so that the store reveals no usable id.
         lifetime_s: Seconds after which a session expires.
         roles: The roles of the server.
         root: The folder to name where a caller has no session.
@@ -87,7 +87,7 @@ class Sessions:
             role: A role that the caller may take.
             workspace_root: Its folder, absolute and without links.
             root_identity: Which folder that is.
-            is_bound: Whether the caller is held to the first role that it takes in a workspace.
+            is_bound: Whether the caller keeps the first role that it takes in a workspace.
 
         Raises:
             ROLE_MISMATCH: The caller has another role there.
@@ -255,13 +255,13 @@ class Sessions:
         """
         key = _key("roots", principal)
         known: list[str] = await self._store.change(
-            LIST, key, "", _ROOTS_AT_MOST, self._lifetime_s, principal=principal
+            NAME_LIST, key, "", "", _ROOTS_AT_MOST, self._lifetime_s, principal=principal
         )
         if workspace_root not in known and len(known) >= _ROOTS_AT_MOST:
             reason = f"you have begun sessions in {_ROOTS_AT_MOST} folders"
             raise InsufficientPermissions(reason=reason, effect="none")
         known = await self._store.change(
-            LIST, key, workspace_root, _ROOTS_AT_MOST, self._lifetime_s, principal=principal
+            NAME_LIST, key, workspace_root, "", _ROOTS_AT_MOST, self._lifetime_s, principal=principal
         )
         here = shape_of(workspace_root)
         return [root for root in known if _overlap(here, shape_of(root))]

@@ -15,7 +15,7 @@ pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
 
 from failsoft.tools.flux.question import Medium
 from failsoft.tools.flux.work.gapfilling.filling import Filled, GapfillProblem, Unfillable, fill
-from failsoft.tools.flux.work.gapfilling.starving import hunger_of
+from failsoft.tools.flux.work.gapfilling.lacking import lacking
 from failsoft.tools.flux.work.networks.linear import Column, LinearProblem, SolverGaveUpError
 from failsoft.tools.flux.work.networks.network import Network, NetworkMetabolite, NetworkReaction, network_of
 from failsoft.tools.flux.work.networks.rules import all_of, any_of, gene_ids
@@ -128,21 +128,21 @@ def test_what_food_would_help_is_told_apart_from_what_nothing_makes() -> None:
         burn=reaction(a=-1.0, adp=-1.0, atp=1.0),
     )
     problem = GapfillProblem(model.reactions, {}, "bio", 0.1)
-    hunger = hunger_of(problem, model, {"EX_a_e": "cpd00027", "EX_n_e": "cpd00013"})
-    assert [(item["metabolite"], item["missing"]) for item in hunger.precursors] == [("n", "nutrients")]
-    assert [(item["compound_id"], item["uptake"]) for item in hunger.nutrients] == [("cpd00013", 0.1)]
+    found = lacking(problem, model, {"EX_a_e": "cpd00027", "EX_n_e": "cpd00013"})
+    assert [(item["metabolite"], item["missing"]) for item in found.precursors] == [("n", "nutrients")]
+    assert [(item["compound_id"], item["uptake"]) for item in found.nutrients] == [("cpd00013", 0.1)]
     starved = network(**{name: item for name, item in model.reactions.items() if name != "n_in"})
-    hunger = hunger_of(GapfillProblem(starved.reactions, {}, "bio", 0.1), starved, {})
-    assert [(item["metabolite"], item["missing"]) for item in hunger.precursors] == [("n", "reactions")]
-    assert hunger.nutrients == ()
+    found = lacking(GapfillProblem(starved.reactions, {}, "bio", 0.1), starved, {})
+    assert [(item["metabolite"], item["missing"]) for item in found.precursors] == [("n", "reactions")]
+    assert found.nutrients == ()
 
 
 def test_upkeep_that_cannot_be_met_hides_nothing() -> None:
     model = network(
         EX_a_e=reaction(0.0, a_e=-1.0), a_in=reaction(a_e=-1.0, a=1.0), keep=reaction(5.0, a=-1.0), bio=reaction(a=-1.0)
     )
-    hunger = hunger_of(GapfillProblem(model.reactions, {}, "bio", 1.0), model, {"EX_a_e": "cpd00027"})
-    assert [item["uptake"] for item in hunger.nutrients] == [6.0]
+    found = lacking(GapfillProblem(model.reactions, {}, "bio", 1.0), model, {"EX_a_e": "cpd00027"})
+    assert [item["uptake"] for item in found.nutrients] == [6.0]
 
 
 def test_candidates_feed_nobody_behind_the_mediums_back() -> None:

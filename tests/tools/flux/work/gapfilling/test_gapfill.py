@@ -52,6 +52,12 @@ def test_gaps_are_filled_from_the_models_that_are_always_there(lab: Lab, tool: F
     assert lab.call(tool, "list_models")["models"][-1]["model_id"] == filled["model_id"]
 
 
+def test_one_added_reaction_is_counted_in_the_singular(lab: Lab, tool: Flux) -> None:
+    filled = fill(lab, tool, lab.modified(tool, lab.loaded(tool), remove_reactions=["ENO"]), lab.fed(tool))
+    assert filled["num_reactions_added"] == 1
+    assert "1 more reaction the model" in filled["interpretation"]
+
+
 def test_a_model_that_grows_gets_nothing_new(lab: Lab, tool: Flux) -> None:
     filled = fill(lab, tool, lab.loaded(tool), lab.fed(tool))
     assert (filled["num_reactions_added"], filled["reactions_added"], filled["num_reactions"]) == (0, [], 95)

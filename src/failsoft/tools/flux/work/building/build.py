@@ -19,7 +19,7 @@ _GROWS_AT = 1e-6
 
 
 def build(order: Mapping[str, Any], sequences: Mapping[str, str], functions: Mapping[str, str]) -> dict[str, Any]:
-    """Return the base of the model's recipe, its facts, its growth where nothing is short, and warnings: a task.
+    """Return the base of the model's recipe, its facts, its growth with all nutrients, and warnings: a task.
 
     Args:
         order: Route, template, name, the places of the data, and the seconds that a program may take.
@@ -48,7 +48,7 @@ def build(order: Mapping[str, Any], sequences: Mapping[str, str], functions: Map
     if recognized:
         warnings.append(f"{recognized}.")
     if not growth:
-        warnings.append("The draft does not grow even where every nutrient is there: fill its gaps with gapfill_model.")
+        warnings.append("The draft does not grow even with every nutrient available: fill its gaps with gapfill_model.")
     return {
         "base": built["base"],
         "facts": {**model_facts(model), "source": built["base"]["source"], "template": order["template"]},

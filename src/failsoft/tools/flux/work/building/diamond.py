@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import subprocess
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from failsoft.framework.errors import Timeout, UpstreamError
+from failsoft.tools.flux.workers.fork_server_process import ending_with_this_process
 
-__all__ = ["ProteinHit", "die_with_parent", "search"]
+__all__ = ["ProteinHit", "search"]
 
 _COLUMNS = ("qseqid", "sseqid", "pident", "qcovhsp", "scovhsp", "bitscore")
-_PR_SET_PDEATHSIG = 1
 
 
 class ProteinHit(NamedTuple):
-    """A known protein that a given one is like: percents of identity and of both lengths, and diamond's score."""
+    """An alignment with a known protein: percent of identity and of both lengths covered, and diamond's score."""
 
     query: str
     target: str
@@ -31,7 +28,7 @@ class ProteinHit(NamedTuple):
 
 
 def search(sequences: Mapping[str, str], database: Path, *, program: str, limit_s: float) -> list[ProteinHit]:
-    """Return the best hits of each protein. Nothing is written to a disk: proteins go in, and hits out, by pipe.
+    """Return the best hits of each protein. Proteins and hits go through pipes; nothing is written to the disk.
 
     Args:
         sequences: Proteins by id.
@@ -44,7 +41,7 @@ def search(sequences: Mapping[str, str], database: Path, *, program: str, limit_
         UPSTREAM_ERROR: It failed.
     """
     ids = list(sequences)
-    # Under numbers of our own, so that no id can be read as anything but one.
+    # Numbers instead of ids, which may contain anything.
     fasta = "".join(f">{place}\n{sequences[name]}\n" for place, name in enumerate(ids))
     command = [
         program,
@@ -67,7 +64,7 @@ def search(sequences: Mapping[str, str], database: Path, *, program: str, limit_
             capture_output=True,
             timeout=limit_s,
             check=False,
-            preexec_fn=die_with_parent(),
+            preexec_fn=ending_with_this_process(),
         )
     except subprocess.TimeoutExpired as error:
         raise Timeout(message=f"Comparing the proteins took longer than {limit_s:g} seconds.") from error
@@ -84,18 +81,3 @@ def search(sequences: Mapping[str, str], database: Path, *, program: str, limit_
 def _hit(line: str, ids: list[str]) -> ProteinHit:
     query, target, *numbers = line.split("\t")
     return ProteinHit(ids[int(query)], target, *map(float, numbers))
-
-
-def die_with_parent() -> Callable[[], None] | None:
-    """Return what makes the kernel end the program when the worker is killed, where the kernel can (Linux)."""
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    parent = os.getpid()
-
-    def ask() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before we asked
-            os._exit(1)
-
-    return ask

@@ -22,9 +22,9 @@ __all__ = ["build"]
 
 IDENTITY_AT_LEAST = 40.0
 COVERED_AT_LEAST = 70.0
-"""Percent of the amino acids, and of both proteins' lengths: below it two proteins rarely do the same."""
+"""Percent of the amino acids, and of both proteins' lengths: below it two proteins rarely have the same function."""
 _SPONTANEOUS = frozenset({"s0001", "S0001", "s_0001", "S_0001", "KPN_SPONT", "PP_s0001"})
-"""Genes that models name where a reaction needs none."""
+"""Placeholder genes of spontaneous reactions."""
 _MAINTENANCE = "ATPM"
 
 
@@ -51,7 +51,7 @@ def build(
     genes = gene_ids(sequences)
     progress(0, 4, "Comparing the proteins with known ones")
     hits = search(sequences, folder / "bigg_proteins.dmnd", program=program, limit_s=limit_s)
-    progress(2, 4, "Looking up what they do")
+    progress(2, 4, "Looking up their functions")
     like = _alike(hits)
     rules = _rules(_complexes(folder / "bigg_gprs.csv.gz"), like, genes)
     progress(3, 4, "Making the draft")
@@ -74,14 +74,14 @@ def _alike(hits: Iterable[ProteinHit]) -> dict[str, list[ProteinHit]]:
 
 
 def _best(hits: Sequence[ProteinHit]) -> list[ProteinHit]:
-    """Return the best hit and those as good; a far weaker one is a relative with another task."""
+    """Return the best hit and those nearly as good; far weaker ones have other functions."""
     top = max(hit.score for hit in hits)
     return [hit for hit in hits if hit.score >= 0.9 * top]
 
 
 @lru_cache(maxsize=1)
 def _complexes(file: Path) -> tuple[_Complex, ...]:
-    """Return which known proteins bring which reaction together; each complex once."""
+    """Return the protein complexes of reactions, each once."""
     members: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     with gzip.open(file, "rt", encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines):
@@ -96,7 +96,7 @@ def _complexes(file: Path) -> tuple[_Complex, ...]:
 def _rules(
     complexes: Iterable[_Complex], like: Mapping[str, Sequence[ProteinHit]], genes: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the reactions that are there, with their gene rules: every part of one complex has to be found."""
+    """Return the reactions with a complete complex, with their gene rules."""
     isozymes: dict[str, set[frozenset[str]]] = defaultdict(set)
     for item in complexes:
         if item.is_spontaneous:
@@ -107,7 +107,7 @@ def _rules(
 
 
 def _drafted(universe: Network, rules: Mapping[str, str]) -> Network:
-    """Return the reactions found, biomass and upkeep, and all that leads in or out of what they touch."""
+    """Return the reactions found, biomass and maintenance, and the boundary reactions of their metabolites."""
     names = [name for name in universe.reactions if name in rules]
     names += [name for name in (_MAINTENANCE, universe.objective) if name in universe.reactions and name not in rules]
     touched = {metabolite for name in names for metabolite in universe.reactions[name].coefficients}

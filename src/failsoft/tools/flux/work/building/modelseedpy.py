@@ -14,11 +14,11 @@ from typing import Any
 from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.text import bounded
 from failsoft.tools.flux.errors.building import ModelSeedPyError
-from failsoft.tools.flux.work.building.diamond import die_with_parent
 from failsoft.tools.flux.work.building.template import split_roles
 from failsoft.tools.flux.work.networks.drafts import draft
 from failsoft.tools.flux.work.networks.network import Network, NetworkMetabolite, NetworkReaction
 from failsoft.tools.flux.work.networks.rules import gene_ids
+from failsoft.tools.flux.workers.fork_server_process import ending_with_this_process
 from failsoft.tools.flux.workers.progress import progress
 
 __all__ = ["build"]
@@ -50,7 +50,7 @@ def build(
         limit_s: Seconds after which it is killed.
 
     Raises:
-        MODELSEEDPY_ERROR: It raised something, or ended without a word.
+        MODELSEEDPY_ERROR: It raised an exception, or ended without an answer.
     """
     progress(0, 2, "Building with ModelSEEDpy")
     genes = gene_ids(sequences)
@@ -79,13 +79,13 @@ def _redacted(text: str) -> str:
 
 def _run(order: Mapping[str, Any], python: str, limit_s: float) -> dict[str, Any]:
     try:
-        done = subprocess.run(  # noqa: S603 - the operator's own Python, and a program of ours
+        done = subprocess.run(  # noqa: S603 - the operator's Python and a fixed program
             [python, str(_PROGRAM)],
             input=json.dumps(order).encode(),
             capture_output=True,
             timeout=limit_s,
             check=False,
-            preexec_fn=die_with_parent(),
+            preexec_fn=ending_with_this_process(),
         )
         said: dict[str, Any] = json.loads(done.stdout)
     except subprocess.TimeoutExpired:

@@ -1,6 +1,6 @@
 """Script that builds a model with ModelSEEDpy and writes it to its original standard output.
 
-It is run by path, in whatever Python has ModelSEEDpy, and imports nothing of failsoft. ModelSEEDpy prints when it is
+It is run by path, in the Python that has ModelSEEDpy, and does not import failsoft. ModelSEEDpy prints when it is
 imported: that goes to standard error.
 """
 

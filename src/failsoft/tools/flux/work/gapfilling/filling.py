@@ -13,7 +13,7 @@ from failsoft.tools.flux.work.networks.network import NetworkReaction
 __all__ = ["Filled", "GapfillProblem", "Unfillable", "fill"]
 
 GROWS_AT = 1e-6
-"""Growth below it is none: it comes of the solver's tolerances."""
+"""Growth below it is due to the solver's tolerances and counts as 0."""
 _AIM_AT_LEAST = 0.1
 """Growth to aim at where less would do: at tiny fluxes, reactions for trace compounds vanish in the tolerances."""
 _CARRIES = 1e-8
@@ -35,7 +35,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Unfillable:
-    """Nothing helps: the growth that everything together allows at most."""
+    """The target cannot be reached; the largest growth with all candidates."""
 
     growth_at_most: float
 
@@ -87,14 +87,14 @@ def fill(problem: GapfillProblem, report: Callable[[int, int, str], None] = lamb
     """Return the reactions to add, few but not provably the fewest, or why there are none.
 
     Above some hundred candidates the fewest cannot be found in reasonable time, so the least total flux through
-    candidates is; what of it is superfluous is then left out one by one.
+    candidates is; superfluous ones are then removed one by one.
 
     Args:
         problem: What to fill.
         report: Called with steps done, steps in all, and a description of the next.
 
     Raises:
-        SolverGaveUpError: There is no verdict in time.
+        SolverGaveUpError: There is no result in time.
     """
     report(0, 4, "Solving with all reactions of the universe")
     with LinearProblem(problem.columns(), deadline=problem.deadline) as everything:
@@ -107,8 +107,8 @@ def fill(problem: GapfillProblem, report: Callable[[int, int, str], None] = lamb
         report(1, 4, "Searching for few reactions")
         found = _least_flux(problem, aim=min(most, max(problem.target, min(_AIM_AT_LEAST, most / 2))))
         if _growth_with(everything, problem, found) < problem.target - GROWS_AT:
-            found = list(problem.candidates)  # too small to be seen: prune from the whole, which is slow and right
-        report(2, 4, "Leaving out what is superfluous")
+            found = list(problem.candidates)  # below the tolerance: prune all, slow but correct
+        report(2, 4, "Removing superfluous reactions")
         found = _pruned(everything, problem, found)
         if len(found) > 1 and len(problem.candidates) <= _MILP_AT_MOST:
             found = _fewer(everything, problem, found)
@@ -149,7 +149,7 @@ def _least_flux(problem: GapfillProblem, *, aim: float) -> list[str]:
 
 
 def _pruned(linear: LinearProblem, problem: GapfillProblem, names: Sequence[str]) -> list[str]:
-    """Return what is left when every reaction that can go has gone."""
+    """Return the reactions that are left when every superfluous one is removed."""
     kept = list(names)
     _growth_with(linear, problem, kept)
     for name in names:
@@ -163,7 +163,7 @@ def _pruned(linear: LinearProblem, problem: GapfillProblem, names: Sequence[str]
 
 
 def _fewer(linear: LinearProblem, problem: GapfillProblem, found: list[str]) -> list[str]:
-    """Return the fewest reactions if they are found soon and hold what the solver says of them, else those found."""
+    """Return the fewest reactions if they are found in time and reach the target, else those found before."""
     columns = list(problem.columns(split=True))
     switches = [
         (column.name, min(column.high, _FLUX_AT_MOST)) for column in columns if column.name[-2:] in {"\n+", "\n-"}

@@ -12,12 +12,13 @@ from typing import Any
 import cobra
 
 from failsoft.framework.errors import Timeout
+from failsoft.framework.text import enumerated
 from failsoft.tools.flux.errors.gapfill import GapfillInfeasible, MaxComplexityExceeded
 from failsoft.tools.flux.errors.solving import CobrapySolverError, ObjectiveNotFound
 from failsoft.tools.flux.models.recipes import Recipe
 from failsoft.tools.flux.question import Medium
 from failsoft.tools.flux.work.gapfilling.filling import GROWS_AT, Filled, GapfillProblem, fill
-from failsoft.tools.flux.work.gapfilling.starving import Hunger, hunger_of
+from failsoft.tools.flux.work.gapfilling.lacking import Lacking, lacking
 from failsoft.tools.flux.work.networks.drafts import added
 from failsoft.tools.flux.work.networks.linear import SolverGaveUpError
 from failsoft.tools.flux.work.networks.network import Network, network_of
@@ -47,7 +48,7 @@ def gapfill(
     Args:
         recipe: The model.
         ids: `model_id` and `media_id`, for errors.
-        medium: What it is to grow on.
+        medium: The medium.
         target: Growth to reach, per hour.
         max_complexity: Reactions that may be added.
         universe: `{"source": "shipped"}`, or with the file or the folder of the other sources.
@@ -57,7 +58,7 @@ def gapfill(
         GAPFILL_INFEASIBLE: No reactions help.
         MAX_COMPLEXITY_EXCEEDED: Too many are needed.
         COBRAPY_SOLVER_ERROR: The solver met numerical trouble.
-        TIMEOUT: There was no verdict in time.
+        TIMEOUT: There was no result in time.
     """
     model = model_of(recipe)
     objective = _objective(model, ids["model_id"])
@@ -78,8 +79,8 @@ def gapfill(
         answer = fill(problem, lambda done, _total, message: progress(1 + done, 5, message))
         if not isinstance(answer, Filled):
             progress(2, 5, "Looking for what is missing")
-            hunger = _as_given(hunger_of(problem, _joined(network, known), names), given)
-            raise _infeasible(problem, hunger, ids, medium, answer.growth_at_most, max_complexity)
+            found = _as_given(lacking(problem, _joined(network, known), names), given)
+            raise _infeasible(problem, found, ids, medium, answer.growth_at_most, max_complexity)
     except SolverGaveUpError as error:
         raise _gave_up(error) from error
     if len(answer.reactions) > max_complexity:
@@ -111,28 +112,28 @@ def _joined(network: Network, universe: Network) -> Network:
     return Network({**universe.metabolites, **network.metabolites}, {**universe.reactions, **network.reactions})
 
 
-def _as_given(hunger: Hunger, given: Mapping[str, str]) -> Hunger:
+def _as_given(found: Lacking, given: Mapping[str, str]) -> Lacking:
     """Return the same with the ids that the medium has, so that no step adds a compound under a second id.
 
     Args:
-        hunger: What is missing.
+        found: What is missing.
         given: The medium's ids by exchange.
     """
-    named = ({**item, "compound_id": given[item["exchange"]]} for item in hunger.nutrients if item["exchange"] in given)
-    others = (item for item in hunger.nutrients if item["exchange"] not in given)
-    return replace(hunger, nutrients=(*named, *others))
+    named = ({**item, "compound_id": given[item["exchange"]]} for item in found.nutrients if item["exchange"] in given)
+    others = (item for item in found.nutrients if item["exchange"] not in given)
+    return replace(found, nutrients=(*named, *others))
 
 
 def _infeasible(
     problem: GapfillProblem,
-    hunger: Hunger,
+    found: Lacking,
     ids: Mapping[str, str],
     medium: Medium,
     growth: float,
     max_complexity: int,
 ) -> GapfillInfeasible:
     return GapfillInfeasible(
-        message=_sentence(hunger, ids, problem.target, growth),
+        message=_sentence(found, ids, problem.target, growth),
         model_id=ids["model_id"],
         media_id=ids["media_id"],
         target_growth=problem.target,
@@ -140,24 +141,22 @@ def _infeasible(
         max_complexity=max_complexity,
         media_compounds=len(medium.compounds),
         template_reactions_available=len(problem.candidates),
-        blocked_precursors=hunger.precursors or None,
-        missing_nutrients=hunger.nutrients or None,
+        blocked_precursors=found.precursors or None,
+        missing_nutrients=found.nutrients or None,
     )
 
 
-def _sentence(hunger: Hunger, ids: Mapping[str, str], target: float, growth: float) -> str:
-    """Return the sentence with the most useful cause: what can be fed, else what cannot be made."""
+def _sentence(found: Lacking, ids: Mapping[str, str], target: float, growth: float) -> str:
+    """Return the message with the most useful cause: missing nutrients, else precursors that cannot be made."""
     sentence = f"No reactions of the universe let '{ids['model_id']}' grow at {target:g} on '{ids['media_id']}'"
     grows = growth > GROWS_AT
-    if hunger.nutrients:
-        listed = ", ".join(f"{item['name']} ({item.get('compound_id', item['exchange'])})" for item in hunger.nutrients)
+    if found.nutrients:
+        listed = ", ".join(f"{item['name']} ({item.get('compound_id', item['exchange'])})" for item in found.nutrients)
         wanted = "needs more of" if grows else "lacks"
         return f"{sentence}{f': at most {growth:.4g} is possible' if grows else ''}; the medium {wanted} {listed}."
-    lacking = [item["name"] for item in hunger.precursors if item["missing"] == "reactions"]
-    if lacking:
-        more = len(lacking) - _NAMED_AT_MOST
-        shown = ", ".join(lacking[:_NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
-        return f"{sentence}: on no medium can these parts of biomass be made: {shown}."
+    blocked = [item["name"] for item in found.precursors if item["missing"] == "reactions"]
+    if blocked:
+        return f"{sentence}: on no medium can these parts of biomass be made: {enumerated(blocked, _NAMED_AT_MOST)}."
     return f"{sentence}: at most {growth:.4g} is possible." if grows else f"{sentence}."
 
 
@@ -172,7 +171,7 @@ def _gave_up(error: SolverGaveUpError) -> Timeout | CobrapySolverError:
 def _result(
     recipe: Recipe, network: Network, answer: Filled, medium: Medium, universe: Mapping[str, str], before: float
 ) -> dict[str, Any]:
-    """Return what was found, held against the model that the recipe makes of it."""
+    """Return the result, with the growth of the resulting model."""
     step = added(network, answer.reactions, source=universe["source"])
     grown = recipe.then(step) if answer.reactions else recipe
     model = model_of(grown)

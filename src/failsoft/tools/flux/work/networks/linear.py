@@ -25,7 +25,7 @@ _TIME_LIMITS = frozenset({glpk.GLP_ETMLIM, glpk.GLP_EITLIM})
 
 
 class SolverGaveUpError(PicklableError):
-    """GLPK stopped without a verdict: out of time (code 0), or in numerical trouble."""
+    """GLPK stopped without a result: out of time (code 0), or in numerical trouble."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"GLPK code {code}")
@@ -34,7 +34,7 @@ class SolverGaveUpError(PicklableError):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One flux: what it makes and uses up, in which bounds. An infinite bound is none."""
+    """One flux: its coefficients by metabolite, and its bounds, which may be infinite."""
 
     name: str
     coefficients: Mapping[str, float]
@@ -43,14 +43,14 @@ class Column:
 
 
 class LinearProblem:
-    """Fluxes at steady state: every metabolite is made as fast as it is used up.
+    """Fluxes at steady state: production and consumption of every metabolite are equal.
 
     Args:
         columns: The fluxes, each under a name of its own.
         deadline: When to stop trying, as `time.monotonic()`.
 
     Raises:
-        SolverGaveUpError: From every solve that ends without a verdict.
+        SolverGaveUpError: From every solve that ends without a result.
     """
 
     def __init__(self, columns: Iterable[Column], *, deadline: float = math.inf) -> None:
@@ -87,11 +87,11 @@ class LinearProblem:
         glpk.glp_set_col_bnds(self._problem, self._place[name], kind, _finite(low), _finite(high))
 
     def maximum(self, objective: Mapping[str, float]) -> tuple[Outcome, float]:
-        """Return the verdict, and the largest value of the objective where it is `optimal`."""
+        """Return the outcome, and the largest value of the objective where it is `optimal`."""
         return self._optimum(objective, glpk.GLP_MAX)
 
     def minimum(self, objective: Mapping[str, float]) -> tuple[Outcome, float]:
-        """Return the verdict, and the smallest value of the objective where it is `optimal`."""
+        """Return the outcome, and the smallest value of the objective where it is `optimal`."""
         return self._optimum(objective, glpk.GLP_MIN)
 
     def flux(self, name: str) -> float:
@@ -101,7 +101,7 @@ class LinearProblem:
     def fewest(self, switches: Sequence[tuple[str, float]], *, limit_s: float) -> list[str] | None:
         """Return the fewest of the named fluxes that have to be other than zero; None if that is not known in time.
 
-        Each flux is at least 0 and tied to a switch of its own, so this can be asked once: the problem is spent then.
+        Each flux must be at least 0. The problem cannot be used afterwards, since a switch is added for each flux.
 
         Args:
             switches: Names with the largest flux that each may have.
@@ -151,7 +151,7 @@ class LinearProblem:
             glpk.glp_adv_basis(self._problem, 0)
         code = glpk.glp_simplex(self._problem, options)
         if code not in {0, *_TIME_LIMITS}:
-            # The basis of the last solve may be no good for this one: begin anew, once.
+            # The basis of the last solve may be unsuitable: retry once with a new one.
             glpk.glp_adv_basis(self._problem, 0)
             code = glpk.glp_simplex(self._problem, options)
         if code in _TIME_LIMITS:

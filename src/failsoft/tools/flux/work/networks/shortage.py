@@ -1,7 +1,7 @@
 """Diagnosis of a model without growth: the cheapest uptakes that would allow it, and the parts that it cannot make.
 
 Every exchange gets a feed, a flux into the model at a price. The cheapest feeds that make the demand possible are
-what a medium lacks; parts that have no way of being made with all feeds open lack reactions.
+what a medium lacks; parts that cannot be made with all feeds open lack reactions.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from failsoft.tools.flux.models.predefined import PREDEFINED
 from failsoft.tools.flux.work.networks.linear import Column, LinearProblem
 from failsoft.tools.flux.work.networks.network import Network
 
@@ -20,19 +21,13 @@ FEED_AT_MOST: Final = 1_000.0
 _TRACE = 1e-3
 """Flux demanded of all parts at once; those that reach it can be produced."""
 _MADE_AT = 1e-7
-_EATEN_AT = 1e-8
+_USED_AT = 1e-8
 _PRUNED_AT_MOST = 40
-_USUAL = frozenset(
-    (
-        *("cpd00001", "cpd00007", "cpd00009", "cpd00013", "cpd00027", "cpd00030", "cpd00034", "cpd00048", "cpd00058"),
-        *("cpd00063", "cpd00067", "cpd00099", "cpd00149", "cpd00205", "cpd00244", "cpd00254", "cpd00971", "cpd10515"),
-        *("cpd10516", "cpd11574"),
-    )
-)
-"""What minimal media are made of, so what is most likely missing: glucose, oxygen, ammonium, phosphate, salts."""
+_USUAL = PREDEFINED["minimal_aerobic"].compounds
+"""Compounds of minimal media, which are the most likely ones to be missing."""
 _UNUSUAL = 10.0
 _NAMELESS = 1_000.0
-"""For what no medium can hold, since the model does not say which compound it is."""
+"""For metabolites without an id by which a medium could name them."""
 _CARBONS_OF_UNKNOWN = 50
 _CARRIER_CARBONS = 3
 _SAME_AMOUNT = 0.01
@@ -96,16 +91,16 @@ def cheapest(linear: LinearProblem, feeds: Sequence[Feed]) -> list[tuple[Feed, f
     set_feeds(linear, feeds, is_open=True)
     if linear.minimum(prices)[0] != "optimal":
         return []
-    eaten = sorted((feed for feed in feeds if linear.flux(feed.column.name) > _EATEN_AT), key=lambda feed: -feed.price)
-    set_feeds(linear, [feed for feed in feeds if feed not in eaten], is_open=False)
-    for feed in eaten[:_PRUNED_AT_MOST]:
+    used = sorted((feed for feed in feeds if linear.flux(feed.column.name) > _USED_AT), key=lambda feed: -feed.price)
+    set_feeds(linear, [feed for feed in feeds if feed not in used], is_open=False)
+    for feed in used[:_PRUNED_AT_MOST]:
         set_feeds(linear, [feed], is_open=False)
         if linear.minimum(prices)[0] == "optimal":
-            eaten = [other for other in eaten if other is not feed]
+            used = [other for other in used if other is not feed]
         else:
             set_feeds(linear, [feed], is_open=True)
     linear.minimum(prices)
-    return [(feed, linear.flux(feed.column.name)) for feed in reversed(eaten)]
+    return [(feed, linear.flux(feed.column.name)) for feed in reversed(used)]
 
 
 def relaxed(columns: Iterable[Column]) -> Iterable[Column]:
@@ -118,7 +113,7 @@ def drains_of(network: Network, coefficients: Mapping[str, float]) -> dict[str, 
     """Return a way out, closed, for each metabolite that a reaction uses up.
 
     Biomass gives some back in another form, in the same amount: ADP for ATP, CoA for acetyl-CoA. So does the way out:
-    else a model that charges a carrier but cannot produce it would be reported to lack both.
+    otherwise a model that charges a carrier but cannot produce it would be reported to lack both.
     """
     drains = {}
     for name, number in coefficients.items():

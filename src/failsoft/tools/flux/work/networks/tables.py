@@ -21,7 +21,7 @@ _DATABASE = "Biochemistry/ModelSEEDDatabase"
 _COMPARTMENTS = {"0": "c0", "1": "e0"}
 _DIRECTIONS = {">": (0.0, 1_000.0), "<": (-1_000.0, 0.0)}
 _BIOMASS_FUNCTION = {"Core": "standard_eqn"}
-"""Which of PyFBA's biomass equations suits a template; else that of gram-negative bacteria, which has no lipids."""
+"""PyFBA's biomass equation for a template; by default that of gram-negative bacteria, which has no lipids."""
 _BOOKKEEPING = frozenset({"Biomass", "Protein biosynthesis", "DNA replication", "RNA transcription"})
 """Terms of those equations that are not compounds; their components are listed separately."""
 _SYNONYMS = {"H": "H+"}
@@ -31,9 +31,9 @@ _NOT_A_WORD = re.compile(r"[^a-z0-9]+")
 
 @functools.lru_cache(maxsize=2)
 def template_universe(folder: Path, template: str) -> Network:
-    """Return all reactions of a template, with its biomass and an exchange for whatever is outside.
+    """Return all reactions of a template, with its biomass and an exchange for each extracellular compound.
 
-    Reactions whose equation is out of balance are left out: they would make mass of nothing.
+    Unbalanced reactions are left out: they would create mass.
 
     Args:
         folder: The folder `PyFBA`.
@@ -67,7 +67,7 @@ def reaction_complexes(folder: Path, template: str) -> dict[str, tuple[str, tupl
 
 @functools.lru_cache(maxsize=1)
 def complexes_of_roles(folder: Path) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-    """Return for each complex the roles that trigger it, each as the names that it goes by, made plain."""
+    """Return for each complex the roles that trigger it, each as its normalized names."""
     with (folder / _DATABASE / "Annotations/Roles.tsv").open(encoding="utf-8", newline="") as file:
         roles = {row["id"]: plain_role(row["name"]) for row in csv.DictReader(file, delimiter="\t")}
     found: dict[str, tuple[tuple[str, ...], ...]] = {}
@@ -80,7 +80,7 @@ def complexes_of_roles(folder: Path) -> Mapping[str, tuple[tuple[str, ...], ...]
 
 
 def plain_role(role: str) -> str:
-    """Return a functional role as it is compared: no numbers of enzymes, no case, no punctuation."""
+    """Return a normalized role: without EC numbers, case and punctuation."""
     return _NOT_A_WORD.sub(" ", _EC.sub("", role).lower()).strip()
 
 

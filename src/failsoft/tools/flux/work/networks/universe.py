@@ -36,7 +36,7 @@ def read_network(file: Path) -> Network:
     with gzip.open(file) as packed:
         model = ET.parse(packed).getroot().find(f"{_CORE}model")  # noqa: S314 - a file that the operator installed
     if model is None:
-        msg = f"{file.name} holds no model"
+        msg = f"{file.name} does not contain a model"
         raise ValueError(msg)
     bounds = {item.get("id", ""): float(item.get("value", "nan")) for item in model.iter(f"{_CORE}parameter")}
     metabolites = dict(_metabolite(item) for item in model.iter(f"{_CORE}species"))
@@ -62,7 +62,7 @@ def shipped_universe() -> Network:
 def candidates(
     network: Network, universe: Network, medium: Medium, unknown: Iterable[str]
 ) -> dict[str, NetworkReaction]:
-    """Return the reactions that a model may get: all that let nothing in but what the medium holds, and force nothing.
+    """Return the reactions that may be added: those that force no flux and let in only compounds of the medium.
 
     Args:
         network: The model.
@@ -84,7 +84,7 @@ def candidates(
 
 
 def _may_be_added(item: NetworkReaction) -> bool:
-    """Return whether a reaction is a choice: one that has to carry flux is a demand, and one that feeds is a medium."""
+    """Return whether a reaction may be added: it forces no flux and lets nothing in."""
     if item.low > 0 or item.high < 0 or not item.coefficients:
         return False
     if not item.is_boundary:

@@ -41,11 +41,11 @@ _SOME_FLOW: Final = 0.1
 _LISTED_AT_MOST = 20
 _TIME_KEPT_S = 2.0
 _SEARCHED_S = 10.0
-"""Seconds after which a cause is no longer searched for: the verdict itself is certain."""
+"""Seconds after which the search for causes ends; the result itself is certain."""
 _ORGANIC_UPTAKE: Final = 10.0
 """mmol/gDW/h, as in the predefined media."""
 _DEMAND: Final = "\ndemand"
-"""What the objective makes and a flux of the same name takes away: no model has such an id."""
+"""A pseudo-metabolite that the objective produces and a flux of the same name consumes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +55,19 @@ class _Causes:
     precursors: Sequence[Mapping[str, Any]] = ()
     shut: Sequence[str] = ()
     renamed: Sequence[str] = ()
-    """Compounds of the medium that are missing uptakes under another id: they are there, and cannot come in."""
+    """Compounds of the medium whose uptake is closed; `missing` has them under another id."""
     organic: Sequence[str] = ()
-    """Missing compounds with carbon: without a limit they would allow a growth that no cell has."""
+    """Missing compounds with carbon: without a limit they would allow unrealistic growth."""
 
 
 def infeasible(
     model: cobra.Model, question: Question, names: tuple[str, ...], verdict: Verdict, *, unusable: Sequence[str] = ()
 ) -> FbaInfeasible:
-    """Return the error for a model through whose objective nothing flows, with the causes; call inside `with model:`.
+    """Return the error for an objective without flux, with the causes; call inside `with model:`.
 
     Args:
-        model: With the medium and the objective in force.
-        question: What was asked.
+        model: With the medium and the objective applied.
+        question: The conditions.
         names: The reactions that are optimized.
         verdict: How the solver ended.
         unusable: Compounds of the medium that the model has no exchange for.
@@ -122,7 +122,7 @@ def _causes(model: cobra.Model, names: tuple[str, ...], *, is_feasible: bool) ->
     """Find the causes in order: missing uptakes, then unsatisfiable demands, then blocked precursors."""
     shut = [name for name in names if model.reactions.get_by_id(name).bounds == (0, 0)]
     if is_feasible and len(shut) == len(names):
-        return _Causes(shut=shut)  # no food and no other reaction opens those
+        return _Causes(shut=shut)  # neither nutrients nor other reactions open those
     around = surroundings_of(model).exchanges
     with model:
         for exchange in around:
@@ -192,7 +192,7 @@ def _contradictions(model: cobra.Model) -> list[Mapping[str, Any]]:
 
 
 def _precursors(model: cobra.Model, names: tuple[str, ...]) -> list[Mapping[str, Any]]:
-    """Return what the objective consumes and the model cannot make, even with every uptake open."""
+    """Return the metabolites that the objective consumes and the model cannot make even with every uptake open."""
     if len(names) != 1:
         return []
     network = network_of(model)
@@ -265,7 +265,7 @@ def _advice(question: Question, causes: _Causes) -> list[str]:
     if causes.contradictions:
         return ["Relax the demanded flows with modify_model, then call run_fba again"]
     if causes.shut:
-        return ["Give the objective other bounds with modify_model if it is meant to flow, or take another objective"]
+        return ["Give the objective other bounds with modify_model, or use another objective"]
     return ["Add the missing reactions with gapfill_model, or take another objective"]
 
 

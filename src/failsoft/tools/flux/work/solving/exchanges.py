@@ -74,7 +74,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of a medium.
+    """The result of applying a medium.
 
     Args:
         bounds: Of each exchange reaction.
@@ -89,14 +89,14 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """An exchange with the ids that it goes by, in groups of falling precedence over other exchanges (`_RANKS`)."""
+    """An exchange with its ids, in groups of falling precedence over other exchanges (`_RANKS`)."""
 
     reaction_id: str
     name: str
     is_reversed: bool
     groups: tuple[tuple[str, ...], ...]
     foreign: str
-    """The id of another metabolite that it is annotated with, and with none of its own."""
+    """The id of another metabolite, if it is annotated only with such ids."""
 
     def exchange(self, owner: Mapping[str, str]) -> Exchange:
         """Return the exchange, under the first id that is its own and that a medium may hold."""
@@ -112,7 +112,7 @@ _path = ""
 
 
 def use_database(path: str) -> None:
-    """Look ids up in this database file from now on; an empty path is none."""
+    """Look ids up in this database file from now on; with an empty path, in none."""
     global _identities, _path
     if path == _path:
         return

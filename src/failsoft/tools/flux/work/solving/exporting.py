@@ -87,13 +87,13 @@ def _text(digest: str, recipe: Recipe, form: str) -> str:
         buffer = io.StringIO()
         writer = cobra.io.save_json_model if form == "json" else cobra.io.write_sbml_model
         writer(model, buffer)
-        _texts.clear()  # one text of several megabytes is enough: its parts are asked for in a row
+        _texts.clear()  # one text of several megabytes is enough: its parts are requested in a row
         cached = _texts[digest, form] = buffer.getvalue()
     return cached
 
 
 def _fitting(lists: list[list[Any]], bytes_at_most: int | None) -> int:
-    """Return how many entries of each list fit together, at least one: a page that is empty leads nowhere."""
+    """Return how many entries of each list fit together, at least one, since an empty page would not advance."""
     longest = max(map(len, lists))
     if bytes_at_most is None:
         return longest
@@ -106,7 +106,7 @@ def _fitting(lists: list[list[Any]], bytes_at_most: int | None) -> int:
 
 
 def _clean(value: Any) -> Any:
-    """Return it as JSON can carry it: an infinite bound, which cobra writes as a text, is null."""
+    """Return the value as valid JSON: an infinite bound, which cobra writes as text, becomes null."""
     if isinstance(value, dict):
         return {
             str(name): None if name in _BOUNDS and isinstance(item, str) else _clean(item)

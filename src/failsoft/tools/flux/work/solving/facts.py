@@ -9,6 +9,7 @@ from typing import Any
 import cobra
 from cobra.util.solver import linear_reaction_coefficients
 
+from failsoft.framework.text import enumerated
 from failsoft.tools.flux.models.recipes import Recipe
 from failsoft.tools.flux.work.solving.exchanges import surroundings_of
 from failsoft.tools.flux.work.solving.models import model_of
@@ -26,7 +27,7 @@ _HYDROLYSIS = {
     "water": ("h2o", "cpd00001"),
     "proton": ("h", "cpd00067"),
 }
-"""BiGG and ModelSEED ids of what takes part in the hydrolysis of ATP."""
+"""BiGG and ModelSEED ids of the metabolites in the hydrolysis of ATP."""
 _COEFFICIENTS = {"atp": -1, "water": -1, "adp": 1, "pi": 1, "proton": 1}
 _FREE_AT_MOST = 1e-5
 _FREE_ENERGY = (
@@ -79,13 +80,8 @@ def _misannotated(model: cobra.Model) -> list[str]:
     named = [f"{reaction} ({compound})" for reaction, compound in surroundings_of(model).misannotated.items()]
     if not named:
         return []
-    more = f" and {len(named) - _NAMED_AT_MOST} more" if len(named) > _NAMED_AT_MOST else ""
-    return [
-        (
-            "The model annotates these exchanges with the ModelSEED id of another metabolite; their BiGG ids are used: "
-            f"{', '.join(named[:_NAMED_AT_MOST])}{more}."
-        )
-    ]
+    shown = enumerated(named, _NAMED_AT_MOST)
+    return [f"These exchanges are annotated with the ModelSEED id of another metabolite; BiGG ids are used: {shown}."]
 
 
 def model_facts(model: cobra.Model) -> dict[str, Any]:
@@ -108,7 +104,7 @@ def objective_of(model: cobra.Model) -> tuple[str, ...]:
 
 
 def biomass_reactions(model: cobra.Model) -> list[str]:
-    """Return the biomass reactions, recognized by their ids, as models have no other common mark."""
+    """Return the biomass reactions, recognized by their ids."""
     return [reaction.id for reaction in model.reactions if is_biomass(reaction.id)]
 
 
@@ -118,7 +114,7 @@ def is_biomass(reaction_id: str) -> bool:
 
 
 def oddities(model: cobra.Model) -> list[str]:
-    """Return sentences on what a usable model seldom lacks (seed 002, biological plausibility)."""
+    """Return warnings about parts that usable models rarely lack (seed 002, biological plausibility)."""
     found = []
     if not biomass_reactions(model):
         found.append("The model has no biomass reaction.")

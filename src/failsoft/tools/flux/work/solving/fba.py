@@ -9,6 +9,7 @@ from typing import Any
 
 import cobra
 
+from failsoft.framework.text import enumerated
 from failsoft.tools.flux.errors.solving import ObjectiveNotFound
 from failsoft.tools.flux.models.recipes import Recipe
 from failsoft.tools.flux.question import Question
@@ -81,7 +82,7 @@ def run_fba(recipe: Recipe, question: Question) -> dict[str, Any]:
 
 
 def optimum(model: cobra.Model, question: Question) -> Optimum:
-    """Return the optimum, with medium and objective left in force; call inside `with model:`.
+    """Apply medium and objective, and return the optimum; call inside `with model:`.
 
     Raises:
         OBJECTIVE_NOT_FOUND, FBA_INFEASIBLE, FBA_UNBOUNDED, COBRAPY_SOLVER_ERROR: As for `run_fba`.
@@ -162,7 +163,7 @@ def _objective(model: cobra.Model, question: Question) -> tuple[str, ...]:
         )
     if question.objective not in model.reactions:
         closest = similar(question.objective, model.reactions)
-        asks_for_growth = is_biomass(question.objective)  # every source of models has its own name for growth
+        asks_for_growth = is_biomass(question.objective)  # sources of models name their biomass reactions differently
         if asks_for_growth:
             growth = [*filter(is_biomass, closest), *biomass_reactions(model)]
             closest = list(dict.fromkeys([*growth, *closest]))[:_NAMED_AT_MOST]
@@ -209,13 +210,12 @@ def _size(exchange: Mapping[str, Any]) -> float:
 def _unused(compounds: Sequence[str]) -> list[str]:
     if not compounds:
         return []
-    more = len(compounds) - _LISTED_AT_MOST
-    named = ", ".join(compounds[:_LISTED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
+    named = enumerated(compounds, _LISTED_AT_MOST)
     return [f"The model has no exchange for these compounds of the medium, so it cannot use them: {named}."]
 
 
 def _implausible(model: cobra.Model, best: Optimum, fluxes: Mapping[str, float]) -> list[str]:
-    """Return sentences on a solution that no organism would show (seed 002, flux plausibility)."""
+    """Return warnings about an implausible solution (seed 002, flux plausibility)."""
     found = []
     if any(map(is_biomass, best.names)):
         low, high = _GROWTH_USUAL

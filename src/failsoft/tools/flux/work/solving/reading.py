@@ -33,7 +33,7 @@ def read_model(path: str, data: bytes) -> dict[str, Any]:
         data: Its content, unpacked.
 
     Raises:
-        INVALID_INPUT_FILE: It holds no model, with the faults.
+        INVALID_INPUT_FILE: It is not a valid model, with the faults.
     """
     ending = "." + path.casefold().removesuffix(".gz").rpartition(".")[2]
     kind = FORMATS.get(ending)
@@ -47,7 +47,7 @@ def read_model(path: str, data: bytes) -> dict[str, Any]:
     except FileFaultError as error:
         raise _invalid(path, kind or "model", error.faults) from None
     except Exception as error:
-        # cobra raises whatever its parsers stumble over: KeyError, AttributeError, CobraSBMLError and others.
+        # cobra raises KeyError, AttributeError, CobraSBMLError and others.
         fault = {"message": bounded(f"{type(error).__name__}: {error}", _TEXT_AT_MOST)}
         raise _invalid(path, kind or "model", [fault]) from error
     return {
@@ -148,7 +148,7 @@ def _from_content(content: Any) -> cobra.Model:
 
 
 def _model_faults(model: cobra.Model) -> list[Fault]:
-    """Return what no solver takes: no reactions, numbers that are none, bounds out of order."""
+    """Return faults that no solver accepts: no reactions, invalid numbers, bounds out of order."""
     if not model.reactions:
         return [{"element": "model", "message": "has no reactions"}]
     faults = []

@@ -36,14 +36,13 @@ _VERDICTS: Final[Mapping[str, Verdict]] = {
 
 
 def solve(model: cobra.Model, *, twice: bool = False) -> Verdict:
-    """Optimize a model as it is, and return the verdict.
+    """Optimize a model, and return the outcome.
 
-    What is neither is tried once more with the other way of presolving: most numerical trouble comes from the basis
-    that an earlier problem left behind.
+    Any other status is retried once with presolving: most numerical trouble comes from the basis of an earlier problem.
 
     Args:
         model: With its bounds and objective.
-        twice: Whether "no solution" is only believed if the other way of presolving says so too.
+        twice: Whether "no solution" is confirmed by a second solve with presolving.
 
     Raises:
         COBRAPY_SOLVER_ERROR: Numerical trouble twice, or no time left.
@@ -57,7 +56,7 @@ def solve(model: cobra.Model, *, twice: bool = False) -> Verdict:
     if verdict is None:
         raise failure(TROUBLE, f"the solver's status is '{status}' with and without presolving")
     if verdict == "optimal" and not math.isfinite(model.solver.objective.value):
-        raise failure(TROUBLE, "the optimum is no finite number")
+        raise failure(TROUBLE, "the optimum is not a finite number")
     configuration.presolve = "auto"
     return verdict
 

@@ -1,4 +1,4 @@
-"""Diagnosis of a model that cannot be gapfilled: blocked biomass precursors and nutrients that the medium lacks."""
+"""What a model that cannot be gapfilled lacks: biomass precursors, and nutrients in the medium."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from failsoft.tools.flux.work.networks.linear import LinearProblem
 from failsoft.tools.flux.work.networks.network import Network
 from failsoft.tools.flux.work.networks.shortage import cheapest, drains_of, feeds_of, relaxed, set_feeds, unmakable
 
-__all__ = ["Hunger", "hunger_of"]
+__all__ = ["Lacking", "lacking"]
 
 _LISTED_AT_MOST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Hunger:
+class Lacking:
     """What is missing.
 
     Args:
         precursors: Parts of biomass that cannot be made on the medium: id, name, and whether `nutrients` or
             `reactions` are missing for each.
-        nutrients: What the medium would have to hold, or hold more of; empty if no food helps.
+        nutrients: What the medium would have to hold, or hold more of; empty if no nutrients help.
     """
 
     precursors: tuple[dict[str, Any], ...]
     nutrients: tuple[dict[str, Any], ...]
 
 
-def hunger_of(problem: GapfillProblem, network: Network, names: Mapping[str, str]) -> Hunger:
+def lacking(problem: GapfillProblem, network: Network, names: Mapping[str, str]) -> Lacking:
     """Return what keeps the model from growing with all reactions of the universe.
 
     Args:
@@ -46,13 +46,13 @@ def hunger_of(problem: GapfillProblem, network: Network, names: Mapping[str, str
         blocked = unmakable(linear, drains)
         set_feeds(linear, feeds, is_open=True)
         hopeless = unmakable(linear, blocked) if blocked else {}
-        eaten = []
+        used = []
         if not hopeless:
             for name, item in problem.model.items():
                 linear.bound(name, item.low, item.high)
             linear.bound(problem.objective, problem.target, max(problem.target, biomass.high))
-            eaten = cheapest(linear, feeds)
-    return Hunger(
+            used = cheapest(linear, feeds)
+    return Lacking(
         tuple(
             {
                 "metabolite": metabolite,
@@ -68,6 +68,6 @@ def hunger_of(problem: GapfillProblem, network: Network, names: Mapping[str, str
                 "name": network.metabolites[feed.metabolite].name,
                 "uptake": round(flux, 6),
             }
-            for feed, flux in eaten[:_LISTED_AT_MOST]
+            for feed, flux in used[:_LISTED_AT_MOST]
         ),
     )

@@ -103,7 +103,7 @@ def collapsed(violations: Sequence[Violation]) -> tuple[Violation, ...]:
     >>> [(fault.path, fault.at) for fault in collapsed(faults)]
     [('edits.*.old', '0-2,7')]
     """
-    if len(violations) < 2 or not any("." in item.path for item in violations):  # noqa: PLR2004 - nothing to merge
+    if len(violations) < 2 or "." not in "".join([item.path for item in violations]):  # noqa: PLR2004 - nothing to merge
         return tuple(violations)
     groups: dict[Any, list[tuple[int, Violation]]] = {}
     for number, violation in enumerate(violations):

@@ -105,21 +105,16 @@ def _abandoned(call: Call) -> None:
     call.forget_errors()
 
 
-async def _heard(call: Call, failure: Failure) -> None:
-    """Call the toolset's failure hook; the response is sent even if the hook raises."""
-    try:
-        await call.toolset.on_failure(failure, call)
-    except BaseException as error:
-        if is_real_cancellation(error):
-            raise
-        call.logger.opt(exception=error).error("A toolset's on_failure failed")
-
-
 async def _failure(call: Call, error: ToolError) -> ToolResponse[Any]:
     duration_s = time.perf_counter() - call.started_at
     try:
         failure = await _explained(error, call)
-        await _heard(call, failure)
+        try:
+            await call.toolset.on_failure(failure, call)
+        except BaseException as broken:  # the response is sent even if the hook raises
+            if is_real_cancellation(broken):
+                raise
+            call.logger.opt(exception=broken).error("A toolset's on_failure failed")
         audit = call.bound.audit
         if audit is not None:
             failure = await recorded(call, failure, audit, duration_s)

@@ -67,7 +67,8 @@ def violations_from_pydantic(
     lines = [_locate(details, accepted, arguments) for details in error.errors(include_url=False)]
     if len(lines) > 1:
         causes = [line for line in lines if line.kind not in CONSEQUENCES] or lines
-        lines = (_collapse(causes, 0) if any(line.branches for line in causes) else causes)[:VIOLATIONS_AT_MOST]
+        is_union = [line for line in causes if line.branches]
+        lines = (_collapse(causes, 0) if is_union else causes)[:VIOLATIONS_AT_MOST]
     return [_violation(line) for line in lines]
 
 

@@ -128,9 +128,9 @@ def test_a_configuration_that_makes_breakers_of_one_dependency_differ_is_refused
     [
         (
             "dependencies.biling.circuit_breaker.min_calls = 3",
-            "no operation works on 'biling'; did you mean 'billing'?",
+            "no operation uses the dependency 'biling'; did you mean 'billing'?",
         ),
-        ("dependencies.weather.bulkhead.limit = 3", "no operation works on 'weather'"),
+        ("dependencies.weather.bulkhead.limit = 3", "no operation uses the dependency 'weather'"),
     ],
 )
 def test_a_section_about_a_dependency_that_nothing_works_on_is_refused_with_its_place(text: str, issue: str) -> None:

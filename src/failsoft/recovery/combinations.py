@@ -56,7 +56,7 @@ def check_retries(strategies: Iterable[Any], error: str, bound: CalledOperation)
     """
     if len([item for item in strategies if isinstance(item, Retry)]) > 1:
         raise ConfigurationError(
-            issue=f"'{bound.name}' has two Retry for {error}, and the second would go on where the first gives up",
+            issue=f"'{bound.name}' has two Retry for {error}, so their attempts would add up",
             resolution="keep one",
         )
 
@@ -68,7 +68,7 @@ def shared_by_dependency(strategies: Iterable[Any]) -> Mapping[tuple[str, str], 
 
 
 def check_shared(operations: Iterable[CalledOperation]) -> None:
-    """Refuse circuit breakers of one dependency with different options: they are one circuit.
+    """Reject circuit breakers of one dependency with different options: they share one circuit.
 
     Raises:
         CONFIG_ERROR: With both operations and the options in which they differ.

@@ -18,8 +18,8 @@ class StrategyFacts:
         place: Its place in the chain.
         use: When to use it, as the rest of a sentence, in Markdown.
         not_for: What it is not for, likewise.
-        example: The options of the example on its page.
-        single_for: What may have only one of it: an operation, or a dependency of an operation.
+        example: The options in the example of its page.
+        single_for: Whether an operation, or each of its dependencies, may have only one such strategy.
         is_made: Whether a recovery file can add it; otherwise it can only change one added in code.
     """
 

@@ -19,8 +19,6 @@ __all__ = ["InstantClock", "InstantLoop"]
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-_START_S = 1_000.0
-"""Start of the clock; not 0, which code may treat as false."""
 
 
 class InstantClock:
@@ -31,7 +29,7 @@ class InstantClock:
     connection is open, real time passes, since it is unknown when those will finish.
 
     Args:
-        start_s: The loop's time at the start, in seconds.
+        start_s: The loop's time at the start, in seconds; not 0, which code may treat as false.
 
     Examples:
         >>> clock = InstantClock()
@@ -41,7 +39,7 @@ class InstantClock:
         3600.0
     """
 
-    def __init__(self, start_s: float = _START_S) -> None:
+    def __init__(self, start_s: float = 1_000.0) -> None:
         self.start_s = start_s
         self.now_s = start_s
         """The loop's time, in seconds."""
@@ -117,14 +115,10 @@ class InstantLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, clock: InstantClock) -> None:
         self.clock = clock
-        self._jobs = 0
+        self._jobs, self._asking = 0, False
         self._limiter: Any = None
-        self._asking = False
-        selector = _JumpingSelector(clock, self._is_busy)
-        super().__init__(selector)
-        self._always_open = frozenset(
-            key.fd for key in selector.get_map().values()
-        )  # the self-pipe, by which threads wake the loop
+        super().__init__(selector := _JumpingSelector(clock, self._is_busy))
+        self._always_open = frozenset(key.fd for key in selector.get_map().values())  # the self-pipe, for threads
 
     def time(self) -> float:
         """Return the clock's time."""
@@ -190,11 +184,11 @@ class _JumpingSelector(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """Return the ready descriptors; `timeout` is the time until the loop's next timer, in seconds."""
-        ready = super().select(0)
-        if ready or (timeout is not None and timeout <= 0):
-            return ready
         if timeout is None:
             return super().select(None)
+        ready = super().select(0)
+        if ready or timeout <= 0:
+            return ready
         if self._is_busy(self):
             ready = self._wait(timeout)
             if ready or self._waited_s < timeout:

@@ -24,8 +24,8 @@ from failsoft import (
 )
 from failsoft.framework.services.events import CircuitEvent
 from failsoft.framework.services.state import LocalState
+from failsoft.recovery.configuration.source import line_of
 from failsoft.recovery.configuration.toml_file import read_configuration
-from failsoft.recovery.configuration.toml_places import line_of
 from failsoft.recovery.strategies.bulkhead import Bulkhead
 from failsoft.testing import CapturedEvents, FaultScript, InstantClock
 from tests.framework.recording import Recording
@@ -201,10 +201,10 @@ REFUSED = {
     "tools = []": ("tools", "table"),
     "tools.shop = 1": ("tools.shop", "table"),
     "tools.shop.operations.own = true": ("tools.shop.operations.own", "table"),
-    "defaults.timeout_s = 0": ("defaults.timeout_s", "above 0"),
-    "defaults.timeout_s = inf": ("defaults.timeout_s", "above 0"),
-    "tools.shop.dependency = 1": ("tools.shop.dependency", "name"),
-    "tools.shop.operations.own.dependency = 1": ("tools.shop.operations.own.dependency", "name"),
+    "defaults.timeout_s = 0": ("defaults.timeout_s", "greater than 0"),
+    "defaults.timeout_s = inf": ("defaults.timeout_s", "finite"),
+    "tools.shop.dependency = 1": ("tools.shop.dependency", "string"),
+    "tools.shop.operations.own.dependency = 1": ("tools.shop.operations.own.dependency", "string"),
     "dependencies.billing.retry.attempts = 3": ("dependencies.billing.retry", "does not belong to a dependency"),
     "dependencies.billing.circuit_breaker = false": ("dependencies.billing.circuit_breaker", "switch it off"),
     "tools.shop.operations.onw.retry = true": ("line 1: tools.shop.operations.onw", "own"),

@@ -74,7 +74,7 @@ def serve(  # noqa: PLR0913 - what an operator may set
     source = target.source()
     if reload:
         raise typer.Exit(_reload(transport, source.folder, workers))
-    from failsoft.server import serve as run  # noqa: PLC0415 - a second, which a misspelt toolset need not wait for
+    from failsoft.server import serve as run  # noqa: PLC0415 - a second, not spent on a misspelt toolset
 
     project = target.project
     served = [*(toolsets or ()), *(("--app", app) if app else ())]
@@ -109,7 +109,7 @@ def serving(ctx: typer.Context, transport: Transport, workers: int, command: str
     try:
         yield
     except ConfigurationError as error:
-        # The address is taken or is not ours: nothing is wrong with the configuration, and another one may do.
+        # The address is in use or does not belong to this machine; the configuration is valid otherwise.
         if isinstance(error, (BootstrapFailure, SelfAuditFailure)) or not isinstance(error.__cause__, OSError):
             raise
         is_taken = error.__cause__.errno in {errno.EADDRINUSE, errno.EACCES}

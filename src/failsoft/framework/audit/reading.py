@@ -125,10 +125,7 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
     """
     for file in [*segments(path), *([path] if path.exists() else [])]:
         with file.open("rb") as stream:
-            for line in stream:
-                entry = _parsed(line)
-                if entry is not None:
-                    yield entry
+            yield from (entry for line in stream if (entry := _parsed(line)) is not None)
 
 
 def tail(path: Path, limit: int) -> list[dict[str, Any]]:

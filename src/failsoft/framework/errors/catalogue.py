@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ToolError
@@ -76,49 +74,20 @@ def pages() -> dict[str, str]:
     return {"index.md": index_of(own), **{f"{entry.code}.md": page_of(entry) for entry in own}}
 
 
-def _load_toolsets() -> None:
-    """Import the toolsets that ship with failsoft: the pages contain their errors, but no third-party ones."""
+def _shipped_pages() -> dict[str, str]:
+    """Import the toolsets that ship with failsoft, and return all pages; third-party errors are left out."""
     from importlib.metadata import distribution  # noqa: PLC0415 - only the writing of pages needs it
 
     for point in distribution("failsoft").entry_points.select(group="failsoft.toolsets"):
         point.load()
-
-
-def _write(folder: Path) -> int:
-    folder.mkdir(parents=True, exist_ok=True)
-    wanted = pages()
-    for surplus in {path.name for path in folder.glob("*.md")} - wanted.keys():
-        (folder / surplus).unlink()
-    for name, text in wanted.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return 0
-
-
-def _check(folder: Path) -> int:
-    """Print pages that are missing, stale or surplus and return 1; return 0 if there are none."""
-    wanted = pages()
-    present = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
-    wrong = [f"missing: {name}" for name in wanted.keys() - present.keys()]
-    wrong += [f"surplus: {name}" for name in present.keys() - wanted.keys()]
-    wrong += [f"stale: {name}" for name in wanted.keys() & present.keys() if wanted[name] != present[name]]
-    for line in sorted(wrong):
-        sys.stderr.write(f"{line}\n")
-    return 1 if wrong else 0
+    return pages()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write or check the pages of the errors; the exit code is 1 if `--check` found a difference."""
-    import argparse  # noqa: PLC0415 - only the writing of pages needs it
+    from failsoft.framework.generated_files import write_or_check  # noqa: PLC0415 - only the writing of pages needs it
 
-    parser = argparse.ArgumentParser(prog="python -m failsoft.framework.errors.catalogue", description=main.__doc__)
-    way = parser.add_mutually_exclusive_group(required=True)
-    way.add_argument(
-        "--write", metavar="FOLDER", type=Path, help="write all pages, delete those of codes that are gone"
-    )
-    way.add_argument("--check", metavar="FOLDER", type=Path, help="name the pages that are missing, stale or surplus")
-    options = parser.parse_args(arguments)
-    _load_toolsets()
-    return _write(options.write) if options.write is not None else _check(options.check)
+    return write_or_check("failsoft.framework.errors.catalogue", "*.md", _shipped_pages, arguments)
 
 
 if __name__ == "__main__":

@@ -38,13 +38,7 @@ class Account(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record as it is listed.
-
-    Args:
-        key: Its key in its scope.
-        value: A JSON value.
-        expires_in_s: The remaining time to live, in seconds.
-    """
+    """One record: its key in its scope, its JSON value, and its remaining time to live in seconds."""
 
     key: str
     value: Any
@@ -74,7 +68,7 @@ class RecordBackend(Protocol):
     is_local: bool
     """Whether only this process sees the records, so that they end with it."""
     default_root: str
-    """What separates the records of toolsets without folders; empty where an operator separates stores by prefix."""
+    """Separates the records of toolsets without folders; empty if an operator separates stores by prefix."""
 
     def clock(self) -> float:
         """Return the time in seconds that is passed to steps as `now`."""
@@ -88,32 +82,32 @@ class RecordBackend(Protocol):
     async def put(
         self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False, account: Account | None = None
     ) -> bool:
-        """Keep a JSON value for so many seconds; return whether it was kept."""
+        """Store a JSON value with a time to live; return whether it was stored."""
 
     async def delete(self, key: str) -> bool:
         """Forget a key; return whether there was one."""
 
     async def find(self, prefix: str) -> Sequence[Record]:
-        """Return the records whose keys begin so, in the order of their keys."""
+        """Return the records whose keys have this prefix, sorted by key."""
 
     async def close(self) -> None:
-        """Release files and connections; the next operation opens them anew."""
+        """Release files and connections; the next operation reopens them."""
 
 
 class Records:
-    """The durable records of one toolset: they last as long as the store, and fail closed where it is lost.
+    """The durable records of one toolset: they last as long as the store, and fail closed if it is lost.
 
     Keys are `kind:name`. `change` works on states, `get` and `put` on JSON values; one key is either.
 
     Args:
-        backend: Where they are.
-        scope: Returns the prefix of their keys; asked for each operation, because a toolset learns late who serves it.
-        quota: What each principal may keep.
+        backend: The store.
+        scope: Returns the prefix of their keys; called for each operation, since a toolset is made before its server.
+        quota: The quota of each principal.
 
     Raises:
         STATE_UNAVAILABLE: By every method: the store does not answer; nothing was changed.
         STATE_UNUSABLE: By every method: the store cannot be used until an operator has repaired it.
-        QUOTA_EXHAUSTED: By `change` and `put`: the principal has no room for a new record.
+        QUOTA_EXHAUSTED: By `change` and `put`: the quota of the principal is used up.
     """
 
     def __init__(self, backend: RecordBackend, scope: Callable[[], str], quota: Quota) -> None:
@@ -127,7 +121,7 @@ class Records:
         return self.backend.is_local
 
     def clock(self) -> float:
-        """Return the store's time in seconds: what steps are given as `now`."""
+        """Return the store's time in seconds, which steps get as `now`."""
         return self.backend.clock()
 
     async def change(
@@ -136,11 +130,11 @@ class Records:
         """Run one atomic step over the state of a key and return its answer.
 
         Args:
-            transition: Which step.
-            key: Of which record.
-            arguments: Numbers and texts.
-            principal: Whose quota a new record counts in.
-            is_free: Whether it counts in no quota: the state of the toolset itself.
+            transition: The step.
+            key: The key of the record.
+            arguments: Numbers and strings.
+            principal: The principal whose quota a new record counts against.
+            is_free: Whether it counts against no quota: state of the toolset itself.
         """
         scope = self._scope()
         account = None if is_free else _account(scope, principal, self._quota)
@@ -159,14 +153,14 @@ class Records:
     async def put(
         self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False, principal: str | None = None
     ) -> bool:
-        """Keep a JSON value for so many seconds; return whether it was kept (`only_if_absent`: there was none).
+        """Store a JSON value; return whether it was stored.
 
         Args:
-            key: Under which key.
+            key: Its key.
             value: A JSON value, not None.
-            ttl_s: For how long, in seconds.
-            only_if_absent: Leave what is there as it is.
-            principal: Whose quota it counts in.
+            ttl_s: Its time to live, in seconds.
+            only_if_absent: Do not replace an existing value.
+            principal: The principal whose quota it counts against.
         """
         scope = self._scope()
         account = _account(scope, principal, self._quota)
@@ -183,7 +177,7 @@ class Records:
             raise self._typed(fault) from fault
 
     async def find(self, prefix: str) -> list[Record]:
-        """Return the records of this scope whose keys begin so, in the order of their keys."""
+        """Return the records of this scope whose keys have this prefix, sorted by key."""
         scope = self._scope()
         try:
             found = await self.backend.find(scope + prefix)
@@ -194,7 +188,7 @@ class Records:
     @staticmethod
     def _typed(fault: StoreLost | QuotaReached) -> QuotaExhausted | StateUnavailable | StateUnusable:
         if isinstance(fault, QuotaReached):
-            message = f"You keep as many {fault} as one caller may on this server; nothing was done."
+            message = f"You have as many {fault} as one caller may have on this server; nothing was done."
             return QuotaExhausted(message=message, effect="none")
         if fault.is_lasting:
             return StateUnusable(effect="none", operator_hint=str(fault))
@@ -208,7 +202,7 @@ def _account(scope: str, principal: str | None, quota: Quota) -> Account:
 
 
 def scope_of(server: str, toolset: str, roots: Sequence[Path], default_root: str) -> str:
-    """Return the prefix that keeps apart the records of different servers, toolsets and folders.
+    """Return the key prefix of the records of one server, toolset and set of folders.
 
     Args:
         server: The name of the server.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.wire.base import WireFormat, published_schema
@@ -68,12 +67,6 @@ def schema_files() -> dict[str, str]:
     return {
         f"{name}.schema.json": json.dumps(published_schema(wire), indent=2) + "\n" for name, wire in _formats.items()
     }
-
-
-def write_schemas(folder: Path) -> None:
-    """Write every format's schema into the folder."""
-    for name, text in schema_files().items():
-        (folder / name).write_text(text, encoding="utf-8")
 
 
 for _wire in (

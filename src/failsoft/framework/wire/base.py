@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Iterable
+from typing import Any, Protocol, get_args
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.response import Renderer
 from failsoft.framework.answer.stop_reason import STOP_REASONS
+from failsoft.framework.errors.violations import Reason
 from failsoft.framework.validation.schemas import inline_root
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "causes",
     "either",
     "extras",
+    "failing",
     "general_hint",
     "published_schema",
     "renamed",
@@ -75,21 +78,7 @@ VIOLATIONS: dict[str, Any] = {
         "properties": {
             "path": STRING,
             "at": {"type": "string", "description": "The positions of the list that `*` covers: `0-3,7`."},
-            "reason": {
-                "enum": [
-                    "missing",
-                    "unexpected",
-                    "type",
-                    "enum",
-                    "range",
-                    "length",
-                    "pattern",
-                    "format",
-                    "value",
-                    "reference",
-                    "unknown_tool",
-                ]
-            },
+            "reason": {"enum": list(get_args(Reason))},
             "message": STRING,
             "expected": STRING,
             "allowed": {"type": "array"},
@@ -179,6 +168,18 @@ def renamed(failure: Failure, wire_format: str) -> str:
     return failure.exception.code_in(wire_format)
 
 
+def failing(title: str, properties: dict[str, Any], required: Iterable[str]) -> dict[str, Any]:
+    """Return the schema of a failure with these properties; `effect` and `error_id` are always required."""
+    return {
+        "$schema": DIALECT,
+        "title": f"{title} failure",
+        "type": "object",
+        "properties": properties,
+        "required": [*required, "effect", "error_id"],
+        "additionalProperties": False,
+    }
+
+
 def succeeding(flag: str, *, value: bool) -> dict[str, Any]:
     """Return the schema of a success marked by a flag, with `data` and `metadata`."""
     return {
@@ -198,14 +199,14 @@ def published_schema(wire: WireFormat) -> dict[str, Any]:
 
 
 def either(
-    success: dict[str, Any], failure: dict[str, Any], *, told_by: tuple[str, str], data: dict[str, Any]
+    success: dict[str, Any], failure: dict[str, Any], *, decided_by: tuple[str, str], data: dict[str, Any]
 ) -> dict[str, Any]:
     """Return one object schema over the properties of both shapes, distinguished by the key that each requires."""
     _, definitions = inline_root(data)
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {**failure, **success},
-        "anyOf": [{"required": [told_by[0]]}, {"required": [told_by[1]]}],
+        "anyOf": [{"required": [decided_by[0]]}, {"required": [decided_by[1]]}],
     }
     if definitions:
         schema["$defs"] = definitions

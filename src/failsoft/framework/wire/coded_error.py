@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from failsoft.framework.answer.failure import Failure
-from failsoft.framework.answer.response import Metadata, ToolResponse
+from failsoft.framework.answer.response import Metadata
 from failsoft.framework.errors.base import ErrorType
-from failsoft.framework.wire.base import DIALECT, EXTRAS, STRING, STRINGS, causes, extras, general_hint, renamed
-from failsoft.framework.wire.flat import flat_output_schema, flat_success, flat_success_schema
+from failsoft.framework.wire.base import EXTRAS, STRING, STRINGS, causes, extras, failing, general_hint, renamed
+from failsoft.framework.wire.flat import FlatFormat
 
 __all__ = ["CodedErrorFormat"]
 
 _TO_THE_SECOND = len("2026-01-19T15:32:10")
 
 
-class CodedErrorFormat:
+class CodedErrorFormat(FlatFormat):
     """A flat failure: `error_type` and `jsonrpc_error_code` give its kind, `error_code` the exact error.
 
     `details` contains the error's public facts, in every environment. The numeric codes are used in the result only: a
@@ -23,10 +23,6 @@ class CodedErrorFormat:
     """
 
     name = "coded_error"
-
-    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
-        """Return `{"success": true}` and the fields of the data."""
-        return flat_success(response)
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
         """Return the keys of the seed, in its order, and the extras."""
@@ -45,28 +41,12 @@ class CodedErrorFormat:
         wire["timestamp"] = f"{failure.timestamp[:_TO_THE_SECOND]}Z"
         return {**wire, **causes(failure), **extras(failure)}
 
-    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the schema of an answer; see `WireFormat`."""
-        return flat_output_schema(data, _SHORT_FAILURE)
-
-    def success_schema(self) -> dict[str, Any]:
-        """Return the schema of a success, whatever its data."""
-        return flat_success_schema()
-
     def failure_schema(self) -> dict[str, Any]:
         """Return the schema of a failure."""
-        return {
-            "$schema": DIALECT,
-            "title": "coded_error failure",
-            "type": "object",
-            "properties": {"success": {"const": False}, **_FAILURE},
-            "required": ["success", *_ALWAYS, "effect", "error_id"],
-            "additionalProperties": False,
-        }
+        return failing(self.name, {"success": {"const": False}, **_FAILURE}, ("success", *_ALWAYS))
 
 
 _ALWAYS = ("error_type", "error_code", "jsonrpc_error_code", "message", "tool_name", "timestamp")
-_SHORT_FAILURE: dict[str, Any] = {"error_code": STRING, "message": STRING}
 _FAILURE: dict[str, Any] = {
     "error_type": {"enum": list(get_args(ErrorType)), "description": "The kind of failure."},
     "error_code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},

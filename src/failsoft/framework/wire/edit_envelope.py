@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from failsoft.framework.answer.failure import Failure
-from failsoft.framework.answer.response import Metadata, ToolResponse
-from failsoft.framework.wire.base import DIALECT, EXTRAS, STRING, STRINGS, causes, extras, general_hint, renamed
-from failsoft.framework.wire.flat import flat_output_schema, flat_success, flat_success_schema
+from failsoft.framework.answer.response import Metadata
+from failsoft.framework.wire.base import EXTRAS, STRING, STRINGS, causes, extras, failing, general_hint, renamed
+from failsoft.framework.wire.flat import FlatFormat
 
 __all__ = ["EditEnvelopeFormat"]
 
@@ -16,7 +16,7 @@ _PLACE: dict[str, type] = {"file_path": str, "file_index": int, "edit_index": in
 _LISTED: dict[str, type] = {"edit_status": list, "backup_path": str}
 
 
-class EditEnvelopeFormat:
+class EditEnvelopeFormat(FlatFormat):
     """A flat envelope: `error_code`, `retryable`, general `recovery_hints`, and the file and edit that failed.
 
     `context` contains the error's public facts, in every environment; for edits that did not match, an excerpt of the
@@ -24,10 +24,6 @@ class EditEnvelopeFormat:
     """
 
     name = "edit_envelope"
-
-    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
-        """Return `{"success": true}` and the fields of the data."""
-        return flat_success(response)
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
         """Return the envelope and the extras."""
@@ -51,24 +47,9 @@ class EditEnvelopeFormat:
             wire["details"] = failure.details
         return {**wire, **causes(failure), **extras(failure)}
 
-    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the schema of an answer; see `WireFormat`."""
-        return flat_output_schema(data, _SHORT_FAILURE)
-
-    def success_schema(self) -> dict[str, Any]:
-        """Return the schema of a success, whatever its data."""
-        return flat_success_schema()
-
     def failure_schema(self) -> dict[str, Any]:
         """Return the schema of a failure."""
-        return {
-            "$schema": DIALECT,
-            "title": "edit_envelope failure",
-            "type": "object",
-            "properties": {"success": {"const": False}, **_FAILURE},
-            "required": ["success", "error_code", "message", "retryable", "recovery_hints", "effect", "error_id"],
-            "additionalProperties": False,
-        }
+        return failing(self.name, {"success": {"const": False}, **_FAILURE}, _ALWAYS)
 
 
 def _taken(facts: dict[str, Any], names: dict[str, type]) -> dict[str, Any]:
@@ -115,7 +96,7 @@ _EDIT_STATUS: dict[str, Any] = {
         "required": ["edit_index", "status"],
     },
 }
-_SHORT_FAILURE: dict[str, Any] = {"error_code": STRING, "message": STRING}
+_ALWAYS = ("success", "error_code", "message", "retryable", "recovery_hints")
 _FAILURE: dict[str, Any] = {
     "error_code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
     "message": STRING,

@@ -12,7 +12,6 @@ from failsoft.framework.errors import InvalidParameter, ValidationFailed
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.validation.schemas import inline_root
 from failsoft.framework.wire.base import (
-    DIALECT,
     EXTRAS,
     OPEN,
     STRING,
@@ -20,6 +19,7 @@ from failsoft.framework.wire.base import (
     causes,
     either,
     extras,
+    failing,
     renamed,
     succeeding,
 )
@@ -63,7 +63,7 @@ class ErrorResponseFormat:
         """Return the schema of an answer; see `WireFormat`."""
         own, _ = inline_root(data)
         success = {"error": {"type": "boolean"}, "data": own, "metadata": OPEN}
-        return either(success, {"code": STRING, "message": STRING}, told_by=("data", "code"), data=data)
+        return either(success, {"code": STRING, "message": STRING}, decided_by=("data", "code"), data=data)
 
     def success_schema(self) -> dict[str, Any]:
         """Return the schema of a success, whatever its data."""
@@ -71,14 +71,7 @@ class ErrorResponseFormat:
 
     def failure_schema(self) -> dict[str, Any]:
         """Return the schema of a failure."""
-        return {
-            "$schema": DIALECT,
-            "title": "error_response failure",
-            "type": "object",
-            "properties": {"error": {"const": True}, **_FAILURE},
-            "required": ["error", "code", "message", "effect", "error_id"],
-            "additionalProperties": False,
-        }
+        return failing(self.name, {"error": {"const": True}, **_FAILURE}, ("error", "code", "message"))
 
 
 def _of_field(violation: Violation) -> tuple[str, str]:

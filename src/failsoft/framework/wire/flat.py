@@ -7,62 +7,61 @@ from typing import Any
 
 from failsoft.framework.answer.response import Metadata, ToolResponse
 from failsoft.framework.validation.schemas import inline_root
-from failsoft.framework.wire.base import METADATA, OPEN
+from failsoft.framework.wire.base import METADATA, OPEN, STRING
 
-__all__ = ["flat_output_schema", "flat_success", "flat_success_schema"]
+__all__ = ["FlatFormat"]
 
 _OWN = frozenset({"success", "metadata", "error_code"})
 """Reserved names. Data that uses one of them, or is not an object, goes under `data`."""
 
 
-def flat_success(response: ToolResponse[Any]) -> dict[str, Any]:
-    """Return `{"success": true}` and the fields of the data; `metadata` only if it says more than the time taken."""
-    data = response.data
-    fields = data if type(data) is dict else _fields_of(data)
-    is_flat = fields is not None and _OWN.isdisjoint(fields) and all(type(name) is str for name in fields)
-    wire: dict[str, Any] = {"success": True, **(fields if is_flat and fields is not None else {"data": data})}
-    if _is_telling(response.metadata):
-        wire["metadata"] = response.metadata.to_dict()
-    return wire
+_SHORT_FAILURE: dict[str, Any] = {"error_code": STRING, "message": STRING}
 
 
-def flat_success_schema() -> dict[str, Any]:
-    """Return the schema of a success, whatever its data."""
-    return {
-        "type": "object",
-        "properties": {"success": {"const": True}, "metadata": METADATA},
-        "required": ["success"],
-        "not": {"required": ["error_code"]},
-    }
+class FlatFormat:
+    """Base of the flat formats: the fields of the data are next to `success: true`."""
 
+    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
+        """Return `{"success": true}` and the fields of the data; `metadata` only if it says more than the time."""
+        data = response.data
+        fields = data if type(data) is dict else _fields_of(data)
+        is_flat = fields is not None and _OWN.isdisjoint(fields) and all(type(name) is str for name in fields)
+        wire: dict[str, Any] = {"success": True, **(fields if is_flat and fields is not None else {"data": data})}
+        if _is_telling(response.metadata):
+            wire["metadata"] = response.metadata.to_dict()
+        return wire
 
-def flat_output_schema(data: dict[str, Any], failure: dict[str, Any]) -> dict[str, Any]:
-    """Return one object schema for both shapes, distinguished by `error_code`.
+    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return one object schema for both shapes, distinguished by `error_code`; see `WireFormat`."""
+        own, definitions = inline_root(data)
+        fields: dict[str, Any] = {}
+        required: list[str] = []
+        if own.get("type") == "object" and "properties" in own and _OWN.isdisjoint(own["properties"]):
+            fields, required = own["properties"], own.get("required", [])
+        elif own.get("type") not in {None, "object"}:
+            fields, required = {"data": own}, ["data"]
+        merged = {**_SHORT_FAILURE, **fields}
+        for name in _SHORT_FAILURE.keys() & fields.keys():
+            if _SHORT_FAILURE[name] != fields[name]:
+                merged[name] = {"anyOf": [fields[name], _SHORT_FAILURE[name]]}
+        is_success = {"required": ["success", *required], "properties": {"success": {"const": True}}}
+        schema: dict[str, Any] = {
+            "type": "object",
+            "properties": {"success": {"type": "boolean"}, "metadata": OPEN, **merged},
+            "anyOf": [is_success, {"required": ["error_code"]}],
+        }
+        if definitions:
+            schema["$defs"] = definitions
+        return schema
 
-    Args:
-        data: The schema of the data.
-        failure: The properties of a failure.
-    """
-    own, definitions = inline_root(data)
-    fields: dict[str, Any] = {}
-    required: list[str] = []
-    if own.get("type") == "object" and "properties" in own and _OWN.isdisjoint(own["properties"]):
-        fields, required = own["properties"], own.get("required", [])
-    elif own.get("type") not in {None, "object"}:
-        fields, required = {"data": own}, ["data"]
-    merged = {**failure, **fields}
-    for name in failure.keys() & fields.keys():
-        if failure[name] != fields[name]:
-            merged[name] = {"anyOf": [fields[name], failure[name]]}
-    is_success = {"required": ["success", *required], "properties": {"success": {"const": True}}}
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {"success": {"type": "boolean"}, "metadata": OPEN, **merged},
-        "anyOf": [is_success, {"required": ["error_code"]}],
-    }
-    if definitions:
-        schema["$defs"] = definitions
-    return schema
+    def success_schema(self) -> dict[str, Any]:
+        """Return the schema of a success, whatever its data."""
+        return {
+            "type": "object",
+            "properties": {"success": {"const": True}, "metadata": METADATA},
+            "required": ["success"],
+            "not": {"required": ["error_code"]},
+        }
 
 
 def _fields_of(data: Any) -> Mapping[Any, Any] | None:

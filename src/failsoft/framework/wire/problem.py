@@ -9,7 +9,6 @@ from failsoft.framework.answer.response import Metadata, ToolResponse
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.validation.schemas import inline_root
 from failsoft.framework.wire.base import (
-    DIALECT,
     EXTRAS,
     OPEN,
     RETRY,
@@ -18,6 +17,7 @@ from failsoft.framework.wire.base import (
     causes,
     either,
     extras,
+    failing,
     succeeding,
 )
 
@@ -65,7 +65,7 @@ class ProblemFormat:
         """Return the schema of an answer; see `WireFormat`."""
         own, _ = inline_root(data)
         success = {"success": {"type": "boolean"}, "data": own, "metadata": OPEN}
-        return either(success, {"code": STRING, "detail": STRING}, told_by=("data", "code"), data=data)
+        return either(success, {"code": STRING, "detail": STRING}, decided_by=("data", "code"), data=data)
 
     def success_schema(self) -> dict[str, Any]:
         """Return the schema of a success, whatever its data."""
@@ -73,14 +73,8 @@ class ProblemFormat:
 
     def failure_schema(self) -> dict[str, Any]:
         """Return the schema of a failure."""
-        return {
-            "$schema": DIALECT,
-            "title": "problem failure",
-            "type": "object",
-            "properties": _FAILURE,
-            "required": ["type", "title", "status", "detail", "instance", "code", "retry", "effect", "error_id"],
-            "additionalProperties": False,
-        }
+        required = ("type", "title", "status", "detail", "instance", "code", "retry")
+        return failing(self.name, _FAILURE, required)
 
 
 def _title(documentation: str | None) -> str:

@@ -8,7 +8,7 @@ from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.response import Metadata, ToolResponse
 from failsoft.framework.normalize.cause import normalized_cause
 from failsoft.framework.validation.schemas import inline_root
-from failsoft.framework.wire.base import DIALECT, EXTRAS, OPEN, STRING, STRINGS, either, extras, renamed, succeeding
+from failsoft.framework.wire.base import EXTRAS, OPEN, STRING, STRINGS, either, extras, failing, renamed, succeeding
 
 __all__ = ["REQUIRED", "SystemErrorFormat"]
 
@@ -51,7 +51,7 @@ class SystemErrorFormat:
         own, _ = inline_root(data)
         success = {"success": {"type": "boolean"}, "data": own, "metadata": OPEN}
         return either(
-            success, {"error_code": STRING, "human_message": STRING}, told_by=("data", "error_code"), data=data
+            success, {"error_code": STRING, "human_message": STRING}, decided_by=("data", "error_code"), data=data
         )
 
     def success_schema(self) -> dict[str, Any]:
@@ -60,14 +60,7 @@ class SystemErrorFormat:
 
     def failure_schema(self) -> dict[str, Any]:
         """Return the schema of a failure."""
-        return {
-            "$schema": DIALECT,
-            "title": "system_error failure",
-            "type": "object",
-            "properties": _FAILURE,
-            "required": [*REQUIRED, "effect", "error_id"],
-            "additionalProperties": False,
-        }
+        return failing(self.name, _FAILURE, REQUIRED)
 
 
 _OR_NULL: dict[str, Any] = {"type": ["string", "null"]}

@@ -66,7 +66,7 @@ class ToolResponseFormat:
         """Return the schema of an answer; see `WireFormat`."""
         own, _ = inline_root(data)
         properties = {"success": {"type": "boolean"}, "metadata": OPEN}
-        return either({**properties, "data": own}, {"error": _SHORT_ERROR}, told_by=("data", "error"), data=data)
+        return either({**properties, "data": own}, {"error": _SHORT_ERROR}, decided_by=("data", "error"), data=data)
 
     def success_schema(self) -> dict[str, Any]:
         """Return the schema of a success, whatever its data."""

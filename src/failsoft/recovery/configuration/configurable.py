@@ -6,12 +6,9 @@ import copy
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, get_type_hints
-
-from pydantic import TypeAdapter, ValidationError
+from typing import Any
 
 import failsoft.recovery
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.recovery.facts import StrategyFacts, facts_of
 
 __all__ = ["CONFIGURABLE", "Configurable"]
@@ -49,26 +46,15 @@ class Configurable:
         """Whether it can be shared by several operations through a named dependency."""
         return "dependency" in self.fields
 
-    def faults(self, given: Mapping[str, Any]) -> dict[str, str]:
-        """Return the problems of options by option name; problems of the combination are under an empty name."""
-        hints = get_type_hints(self.options) if self.options is not None else {}
-        faults = {}
-        for name, value in given.items():
-            if name not in self.fields:
-                closest = closest_name(name, self.fields)
-                meant = f"; did you mean '{closest}'?" if closest else ""
-                faults[name] = f"there is no such option{meant}"
-                continue
-            try:
-                TypeAdapter(hints[name]).validate_python(value, strict=True)
-            except ValidationError as error:
-                faults[name] = error.errors(include_url=False, include_input=False)[0]["msg"]
-        if not faults and self.facts.is_made and self.missing(given) == []:
-            try:
-                self.make(given)
-            except ValueError as error:
-                faults[""] = str(error)
-        return faults
+    def check(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return valid options if they go together.
+
+        Raises:
+            ValueError: They do not; the message says why.
+        """
+        if self.facts.is_made and not self.missing(given):
+            self.make(given)
+        return given
 
     def missing(self, given: Mapping[str, Any]) -> list[str]:
         """Return the names of required options that are missing."""

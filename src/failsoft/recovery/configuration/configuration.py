@@ -84,7 +84,7 @@ class RecoveryConfiguration:
         if engine is None or not (self.dependencies or any(item.strategies or item.dependency for item in sections)):
             return engine
         if not isinstance(engine, RecoveryManager):
-            raise self._refused(tool, operation, "its means of recovery are no RecoveryManager")
+            raise self._refused(tool, operation, "its recovery engine is not a RecoveryManager")
         wanted: dict[str, dict[str, Any] | None] = {}
         for section in sections:
             for name, options in section.strategies.items():
@@ -125,23 +125,23 @@ class RecoveryConfiguration:
                 raise self.source.refused(("tools", tool), f"there is no toolset '{tool}'{_meant(tool, known)}")
 
     def check_dependencies(self, used: Iterable[str]) -> None:
-        """Refuse sections about dependencies that nothing works on.
+        """Reject sections for dependencies that no operation uses.
 
         Args:
             used: The dependencies of the strategies of the served operations.
 
         Raises:
-            CONFIG_ERROR: With the place, and the closest name.
+            CONFIG_ERROR: With the location and the closest name.
         """
         sections = (*self.tools.values(), *self.operations.values())
         known = dict.fromkeys((*used, *(section.dependency for section in sections if section.dependency is not None)))
         for name in self.dependencies:
             if name not in known:
                 path = ("dependencies", name)
-                raise self.source.refused(path, f"no operation works on '{name}'{_meant(name, known)}")
+                raise self.source.refused(path, f"no operation uses the dependency '{name}'{_meant(name, known)}")
 
     def check_shared(self, operations: Iterable[CalledOperation]) -> None:
-        """Refuse circuit breakers of one dependency with different options: they are one circuit.
+        """Reject circuit breakers of one dependency with different options: they share one circuit.
 
         Raises:
             CONFIG_ERROR: With both operations and the options in which they differ.

@@ -1,17 +1,21 @@
-"""Reads a `RecoveryConfiguration` from TOML and reports every problem with its location."""
+"""Reads a `RecoveryConfiguration` from TOML; pydantic validates it, and every problem is reported with its line."""
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import GenericAlias
+from typing import Annotated, Any, get_type_hints
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.services.regular_files import read_regular
-from failsoft.recovery.configuration.configurable import CONFIGURABLE
+from failsoft.recovery.configuration.configurable import CONFIGURABLE, Configurable
 from failsoft.recovery.configuration.configuration import RecoveryConfiguration, Section
 from failsoft.recovery.configuration.source import ConfigurationSource
 
@@ -19,6 +23,9 @@ __all__ = ["read_configuration"]
 
 _FILE_AT_MOST = 1_000_000
 _VARIABLE = "FAILSOFT_RECOVERY"
+_SECTIONS = ("defaults", "tools", "dependencies")
+_LIMIT = {"timeout_s": Annotated[float, Field(gt=0, allow_inf_nan=False)]}
+_BESIDES = {**_LIMIT, "dependency": Annotated[str, Field(min_length=1)]}
 
 
 def read_configuration(path: Path | None, text: str = "") -> RecoveryConfiguration | None:
@@ -39,11 +46,29 @@ def read_configuration(path: Path | None, text: str = "") -> RecoveryConfigurati
     tree: dict[str, Any] = {}
     for name, one in reversed(given):
         tree = _merged(tree, _parsed(name, one))
-    reader = _Reader(ConfigurationSource(tuple(given)))
-    configuration = reader.configuration(tree)
-    if reader.faults:
-        raise ConfigurationError(issue="; ".join(reader.faults), resolution="correct the recovery configuration there")
-    return configuration
+    source = ConfigurationSource(tuple(given))
+    try:
+        _file_type().validate_python(tree)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False)
+        raise ConfigurationError(
+            issue="; ".join(
+                f"{source.place([str(key) for key in fault['loc']])}: {_described(fault)}" for fault in faults
+            ),
+            resolution="correct the recovery configuration there",
+        ) from error
+    tools = tree.get("tools", {})
+    return RecoveryConfiguration(
+        source,
+        _section(tree.get("defaults", {})),
+        {tool: _section(table) for tool, table in tools.items()},
+        {
+            (tool, operation): _section(below)
+            for tool, table in tools.items()
+            for operation, below in table.get("operations", {}).items()
+        },
+        {name: _section(table) for name, table in tree.get("dependencies", {}).items()},
+    )
 
 
 def _contents(path: Path) -> str:
@@ -62,7 +87,7 @@ def _parsed(name: str, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigurationError(issue=f"{name} is no TOML: {error}") from error
+        raise ConfigurationError(issue=f"{name} is not valid TOML: {error}") from error
 
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,100 +99,75 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
     return merged
 
 
-class _Reader:
-    """Reads a parsed TOML tree and collects its problems."""
-
-    def __init__(self, source: ConfigurationSource) -> None:
-        self._source = source
-        self.faults: list[str] = []
-
-    def configuration(self, tree: Mapping[str, Any]) -> RecoveryConfiguration:
-        for name in tree.keys() - {"defaults", "tools", "dependencies"}:
-            self._fault((name,), "there is no such section; there are defaults, tools and dependencies")
-        tools, operations = {}, {}
-        for tool, about in self._tables(tree.get("tools", {}), ("tools",)).items():
-            path = ("tools", tool)
-            tools[tool] = self._section(about, path, besides=("timeout_s", "dependency", "operations"))
-            for operation, section in self._tables(about.get("operations", {}), (*path, "operations")).items():
-                place = (*path, "operations", operation)
-                operations[tool, operation] = self._section(section, place, besides=("timeout_s", "dependency"))
-        dependencies = self._tables(tree.get("dependencies", {}), ("dependencies",))
-        return RecoveryConfiguration(
-            self._source,
-            self._section(tree.get("defaults", {}), ("defaults",), besides=("timeout_s",)),
-            tools,
-            operations,
-            {name: self._dependency(about, name) for name, about in dependencies.items()},
-        )
-
-    def _dependency(self, about: Mapping[str, Any], name: str) -> Section:
-        path = ("dependencies", name)
-        shared = {key: value for key, value in about.items() if key not in CONFIGURABLE or _is_shared(key)}
-        for key in about.keys() - shared.keys():
-            self._fault(
-                (*path, key), "this strategy does not belong to a dependency; set it for a tool or an operation"
-            )
-        section = self._section(shared, path, besides=())
-        for key, value in shared.items():
-            if value is False:
-                self._fault((*path, key), "switch it off where it is used, for a tool or an operation")
-        return section
-
-    def _section(self, about: Any, path: tuple[str, ...], *, besides: tuple[str, ...]) -> Section:
-        if not isinstance(about, dict):
-            self._fault(path, "this has to be a table")
-            return Section()
-        strategies: dict[str, Mapping[str, Any] | None] = {}
-        for name, value in about.items():
-            if name in CONFIGURABLE:
-                strategies[name] = self._options(name, value, (*path, name))
-            elif name not in besides:
-                closest = closest_name(name, (*CONFIGURABLE, *besides))
-                meant = f"; did you mean '{closest}'?" if closest else ""
-                self._fault((*path, name), f"there is no such strategy{meant}")
-        return Section(strategies, self._seconds(about, path), self._named(about, path))
-
-    def _options(self, name: str, value: Any, path: tuple[str, ...]) -> Mapping[str, Any] | None:
-        if value is True or value is False:
-            return {} if value else None
-        if not isinstance(value, dict):
-            self._fault(path, "this has to be a table of options, true, or false")
-            return {}
-        for option, why in CONFIGURABLE[name].faults(value).items():
-            self._fault((*path, option) if option else path, why)
-        return value
-
-    def _seconds(self, about: Mapping[str, Any], path: tuple[str, ...]) -> float | None:
-        value = about.get("timeout_s")
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-            self._fault((*path, "timeout_s"), "this has to be a number of seconds above 0")
-            return None
-        return float(value)
-
-    def _named(self, about: Mapping[str, Any], path: tuple[str, ...]) -> str | None:
-        value = about.get("dependency")
-        if value is not None and (not isinstance(value, str) or not value):
-            self._fault((*path, "dependency"), "this has to be the name of a dependency")
-            return None
-        return value
-
-    def _tables(self, value: Any, path: tuple[str, ...]) -> dict[str, Mapping[str, Any]]:
-        if not isinstance(value, dict):
-            self._fault(path, "this has to be a table")
-            return {}
-        tables: dict[str, Mapping[str, Any]] = {}
-        for name, below in value.items():
-            if isinstance(below, dict):
-                tables[name] = below
-            else:
-                self._fault((*path, name), "this has to be a table")
-        return tables
-
-    def _fault(self, path: tuple[str, ...], why: str) -> None:
-        self.faults.append(f"{self._source.place(path)}: {why}")
+def _section(table: Mapping[str, Any]) -> Section:
+    """Return the section of a valid table: true stands for a strategy without options, false disables it."""
+    strategies = {
+        name: value if isinstance(value, dict) else {} if value else None
+        for name, value in table.items()
+        if name in CONFIGURABLE
+    }
+    return Section(strategies, table.get("timeout_s"), table.get("dependency"))
 
 
-def _is_shared(name: str) -> bool:
-    return CONFIGURABLE[name].has_dependency
+@cache
+def _file_type() -> TypeAdapter[Any]:
+    """Return the type of the whole file."""
+    strategies = {name: _strategy_type(known, can_disable=True) for name, known in CONFIGURABLE.items()}
+    shared = {
+        name: _strategy_type(known, can_disable=False) for name, known in CONFIGURABLE.items() if known.has_dependency
+    }
+    operation = _table_type(strategies | _BESIDES)
+    tool = _table_type(strategies | _BESIDES | {"operations": _by_name(operation)})
+    types = (_table_type(strategies | _LIMIT), _by_name(tool), _by_name(_table_type(shared)))
+    return TypeAdapter(_table_type(dict(zip(_SECTIONS, types, strict=True))))
+
+
+def _strategy_type(known: Configurable, *, can_disable: bool) -> Any:
+    """Return the type of one strategy in a section: a table of its options, true, or false."""
+    hints = get_type_hints(known.options) if known.options is not None else {}
+    options = _table_type({name: hints[name] for name in known.fields})
+
+    def switched(value: Any) -> Any:
+        if value is False and not can_disable:
+            msg = "switch it off where it is used, for a tool or an operation"
+            raise ValueError(msg)
+        return {} if isinstance(value, bool) else value
+
+    return Annotated[options, AfterValidator(known.check), BeforeValidator(switched)]
+
+
+def _table_type(keys: dict[str, Any]) -> Any:
+    """Return the type of a table with these keys, each of which may be missing."""
+    table = TypedDict("Table", keys, total=False)  # type: ignore[misc]  # made at run time
+    table.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)  # type: ignore[attr-defined]  # pydantic reads it from the class
+    return table
+
+
+def _by_name(table: Any) -> Any:
+    """Return the type of a table with such tables under any name."""
+    return GenericAlias(dict, (str, table))
+
+
+def _described(fault: Mapping[str, Any]) -> str:
+    """Return one problem as a clause."""
+    *above, name = fault["loc"]
+    if fault["type"] == "extra_forbidden":
+        return _unknown(name, above)
+    if fault["type"] == "dict_type":
+        return "this has to be a table" + (" of options, true, or false" if name in CONFIGURABLE else "")
+    return str(fault.get("ctx", {}).get("error", fault["msg"]))
+
+
+def _unknown(name: str, above: list[str]) -> str:
+    depth = {"defaults": 1, "tools": 4 if above[2:3] == ["operations"] else 2, "dependencies": 2}
+    if not above:
+        return f"there is no such section; there are {', '.join(_SECTIONS)}"
+    if len(above) > depth[above[0]]:
+        kind, names = "option", tuple(CONFIGURABLE[above[-1]].fields)
+    elif name in CONFIGURABLE:
+        return "this strategy does not belong to a dependency; set it for a tool or an operation"
+    else:
+        besides = {"defaults": tuple(_LIMIT), "dependencies": ()}.get(above[0], tuple(_BESIDES))
+        kind, names = "strategy", (*CONFIGURABLE, *besides)
+    closest = closest_name(name, names)
+    return f"there is no such {kind}" + (f"; did you mean '{closest}'?" if closest else "")

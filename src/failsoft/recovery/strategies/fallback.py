@@ -36,7 +36,7 @@ class FallbackOptions:
 
     Args:
         on: The error classes that it covers. None covers every error except those that the caller can fix or a person
-            has to decide: a missing page must not be replaced by another answer.
+            has to decide on: a missing page must not be replaced by another answer.
         reserve_s: The part of the deadline reserved for the function, in seconds: the inner call is stopped that much
             earlier. None is a tenth of the call's limit, at most 1 second.
     """
@@ -74,7 +74,7 @@ class Fallback:
     facts = StrategyFacts(
         options=FallbackOptions,
         place="fallback",
-        use="there is a substitute that needs nothing of what failed: a default, a list kept in memory.",
+        use="there is a substitute that does not depend on what failed: a default, a list in memory.",
         not_for=(
             "errors that the caller can fix, which should reach the caller; writes that may have happened; a "
             "second service that fails with the first."
@@ -97,13 +97,7 @@ class Fallback:
     def __init__(  # type: ignore[overload-cannot-match]  # functions with more parameters do
         self, function: Callable[..., Any], *, on: _Kinds = None, reserve_s: float | None = None
     ) -> None: ...
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        *,
-        on: _Kinds = None,
-        reserve_s: float | None = None,
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], *, on: _Kinds = None, reserve_s: float | None = None) -> None:
         given: object = function  # whatever the annotation says
         if not callable(given):
             msg = f"Fallback takes a function that returns the substitute, not {function!r}"
@@ -116,7 +110,7 @@ class Fallback:
         """Return the link.
 
         Raises:
-            CONFIG_ERROR: The function asks for what the operation does not have, or the reserve is the whole deadline.
+            CONFIG_ERROR: The function has a parameter that the operation does not have, or the reserve is all its time.
         """
         reserve_s = self._reserve(bound)
         return [
@@ -170,7 +164,7 @@ class _Substitute:
 
 
 def _meant(name: str) -> str:
-    """Return what a parameter asks for: `_error` and `_call` are how one writes those that are not used."""
+    """Return the name that a parameter refers to, without the underscore of unused ones (`_error`, `_call`)."""
     bare = name.removeprefix("_")
     return bare if bare in {_ASKS_FOR_ERROR, _ASKS_FOR_CALL} else name
 
@@ -183,7 +177,7 @@ def _fallback_step(options: FallbackOptions, reserve_s: float, substitute: _Subs
             if call.expired or is_real_cancellation(raised):
                 raise
             call.error = call.typed(raised)
-        # No local name for the error: its traceback holds this frame, and the two would wait for the garbage collector.
+        # No local name for the error: its traceback holds this frame, so it would be a reference cycle.
         return await _substitute_or_raise(options, substitute, call)
 
     return step

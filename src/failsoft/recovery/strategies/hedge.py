@@ -22,9 +22,9 @@ __all__ = ["Hedge", "HedgeOptions"]
 _SAMPLES = 200
 _LEAST_SAMPLES = 20
 _LATER = 1.05
-"""A run that takes as long as most is not late yet."""
+"""Factor on the percentile, so that a run of ordinary length is not hedged."""
 _PARTING_S = 0.01
-"""How long an answer waits for the runs that it has made superfluous, in seconds: most end at once."""
+"""How long to wait for cancelled runs, in seconds; most end at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class HedgeOptions:
     """The delay and the number of extra runs.
 
     Args:
-        delay_s: How long a run may take before another one starts beside it, in seconds; None: as long as `percentile`
-            says.
-        percentile: The share of the last runs that were over by then, above 0 and below 1: at 0.95 one call in twenty
-            is hedged. Before there were 20 runs, none is.
-        extra: Further runs at most, at least 1.
+        delay_s: How long a run may take before another one is started, in seconds; None: the `percentile` of recent
+            runs.
+        percentile: The percentile of the durations of recent runs, above 0 and below 1: at 0.95 one call in twenty is
+            hedged. With fewer than 20 runs none is.
+        extra: The largest number of extra runs, at least 1.
     """
 
     delay_s: float | None = None
@@ -88,7 +88,7 @@ class Hedge:
         if not (bound.read_only or bound.idempotent):
             raise ConfigurationError(
                 issue=f"'{bound.name}' is neither read-only nor idempotent, so Hedge could do its work twice",
-                resolution="declare read_only=True or idempotent=True if that is true, or take Hedge away",
+                resolution="declare read_only=True or idempotent=True if that is true, or remove Hedge",
             )
         delay_s = self.options.delay_s or 0.0
         if bound.timeout_s is not None and delay_s >= bound.timeout_s:
@@ -106,7 +106,7 @@ def _hedged(options: HedgeOptions, running: Gauge) -> Step:
         delay_s = options.delay_s if options.delay_s is not None else durations.delay_s
         loop = asyncio.get_running_loop()
         began = loop.time()
-        if delay_s is None:  # nothing is known yet: the run is measured, and no more
+        if delay_s is None:  # too few runs yet: only measure this one
             value = await proceed(call)
         else:
             value = await _Race(call, proceed, delay_s, options.extra, running).outcome()
@@ -118,7 +118,7 @@ def _hedged(options: HedgeOptions, running: Gauge) -> Step:
 
 
 class _Durations:
-    """How long the last runs took, and by when a share of them was over."""
+    """Durations of recent runs and their percentile."""
 
     def __init__(self, percentile: float) -> None:
         self._percentile = percentile
@@ -136,18 +136,18 @@ class _Durations:
 
 
 class _Run:
-    """One of the runs: its own context, its task, and what came of it."""
+    """One of the runs: its own context, its task and its outcome."""
 
     __slots__ = ("error", "fork", "task", "value")
 
     def __init__(self, fork: Call, proceed: Proceed) -> None:
         self.fork = fork
         self.value: Any = None
-        self.error: BaseException | None = asyncio.CancelledError()  # of a task that never got to run
+        self.error: BaseException | None = asyncio.CancelledError()  # of a task that was cancelled before it started
         self.task = asyncio.create_task(self._follow(proceed))
 
     async def _follow(self, proceed: Proceed) -> None:
-        """Run to the end. Nothing is raised: a `SystemExit` that leaves a task would end the event loop."""
+        """Run the handler and store its outcome; a `SystemExit` that escapes a task would stop the event loop."""
         try:
             self.value = await proceed(self.fork)
         except BaseException as raised:  # noqa: BLE001 - raised later by `outcome`
@@ -157,7 +157,7 @@ class _Run:
 
     @property
     def decides(self) -> bool:
-        """Whether the race is over: a value, or an error that another run would repeat."""
+        """Whether this outcome ends the hedging: a value, or an error that another run would repeat."""
         return self.error is None or self.fork.typed(self.error).retry != "after_delay"
 
 
@@ -175,7 +175,7 @@ class _Race:
         self._runs: list[_Run] = []
 
     async def outcome(self) -> Any:
-        """Return the first value; raise what the first run raised if there is none."""
+        """Return the first value; if there is none, raise the exception of the first run."""
         self._start()
         last = self._runs[0]
         is_decided = False
@@ -215,7 +215,7 @@ class _Race:
         return may_start
 
     async def _decision(self) -> _Run:
-        """Wait for the run that decides, and start further ones as the delay passes."""
+        """Wait for a decisive outcome, and start further runs whenever the delay has passed."""
         left = self._extra
         while under_way := [run.task for run in self._runs if not run.task.done()]:
             delay_s = self._delay_s if left else None
@@ -228,7 +228,7 @@ class _Race:
         return self._runs[0]
 
     async def _end(self, *, is_awaited: bool) -> None:
-        """Cancel the runs that are still under way; without an answer also wait until they are over."""
+        """Cancel the other runs; without an answer, wait for them as well."""
         under_way = [run for run in self._runs if not run.task.done()]
         for run in under_way:
             run.fork.expired = self._call.expired

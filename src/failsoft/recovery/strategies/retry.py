@@ -1,4 +1,4 @@
-"""`Retry`: runs the handler again with backoff and jitter, where that cannot do the work twice."""
+"""`Retry`: runs the handler again with backoff and jitter, where the work cannot be done twice."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Jitter: TypeAlias = Literal["full", "decorrelated"]
 Uniform: TypeAlias = Callable[[float, float], float]
 _SPREAD_S = 2.0
 _STRATA, _STRIDE = 32, 13
-_turns = itertools.count(random.randrange(_STRATA))  # noqa: S311 - where the replicas of a service begin
-"""Whose turn it is among the parts of a spread: successive callers of this process take distant ones in turn, because
-independent draws put more than a tenth of 200 callers into one 20th of the spread in one of seven cases."""
+_turns = itertools.count(random.randrange(_STRATA))  # noqa: S311 - a start for this replica, no secret
+"""Stratified jitter: successive callers draw from different parts of the spread. With independent draws, in one of
+seven cases a twentieth of the spread gets more than a tenth of 200 callers."""
 _USED_UP = 0.9
-"""The part of a deadline that pauses may take: the run behind them needs some, too."""
+"""The share of the remaining time that a pause may take; the rest is for the run after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class RetryOptions:
     """The number of attempts and their backoff.
 
     Args:
-        attempts: Runs of the handler at most, the first included; at least 2.
-        base_s: The widest first pause, in seconds; it doubles with every attempt.
-        cap_s: The widest pause of our own, in seconds. One that the service asks for (`Retry-After`) may be longer; it
-            is spread over [after, after + max(2 s, after / 2)].
-        jitter: `full`: a pause between 0 and the widest. `decorrelated`: between `base_s` and three times the pause
-            before, which spreads callers as well and rarely repeats at once.
-        patience_s: The longest pause that a service may ask for, in seconds; one beyond it, or beyond the call's
-            deadline, ends the retrying, and the error gives the wait.
+        attempts: The largest number of runs, the first included; at least 2.
+        base_s: The upper bound of the first pause, in seconds; it doubles with every attempt.
+        cap_s: The upper bound of every pause, in seconds. A pause that the service asks for (`Retry-After`) may be
+            longer; it is spread over [after, after + max(2 s, after / 2)].
+        jitter: `full`: between 0 and the upper bound. `decorrelated`: between `base_s` and three times the previous
+            pause, which spreads callers as well and rarely gives very short pauses.
+        patience_s: The longest pause that a service may ask for, in seconds. After a longer one, or one beyond the
+            deadline of the call, there is no retry, and the error states the wait.
     """
 
     attempts: int = 3
@@ -55,24 +55,23 @@ class RetryOptions:
     patience_s: float = 30.0
 
     def __post_init__(self) -> None:
-        if self.attempts < 2 or not 0 <= self.base_s <= self.cap_s:  # noqa: PLR2004 - one run is no retry
+        if self.attempts < 2 or not 0 <= self.base_s <= self.cap_s:  # noqa: PLR2004 - with one run there is no retry
             msg = f"Retry needs attempts >= 2 and 0 <= base_s <= cap_s, not {self}"
             raise ValueError(msg)
         if not self.patience_s >= 0:
             msg = f"Retry needs patience_s >= 0, not {self}"
             raise ValueError(msg)
         if self.jitter not in {"full", "decorrelated"}:
-            msg = f"Retry knows the jitter 'full' and 'decorrelated', not {self.jitter!r}"
+            msg = f"Retry takes the jitter 'full' or 'decorrelated', not {self.jitter!r}"
             raise ValueError(msg)
 
 
 class Retry:
-    """Runs the handler again on errors that waiting may cure, with growing pauses and jitter.
+    """Runs the handler again after a transient error, with exponential backoff and jitter.
 
-    It steps in only for errors whose `retry` is `after_delay`, only where the work cannot be done twice, only with a
-    token of the retry budget where there is one, and never waits past the call's deadline. A wait that the service
-    asked for is a minimum. tenacity drives the loop, which is built after the first failure: a call that succeeds pays
-    nothing.
+    It retries only errors whose `retry` is `after_delay`, only where the work cannot be done twice, only with a token
+    of the retry budget if there is one, and never waits past the deadline of the call. A wait that the service asks
+    for is a minimum. The loop is tenacity's, built after the first failure, so that it costs successful calls nothing.
 
     Args:
         attempts: See `RetryOptions`.
@@ -80,8 +79,8 @@ class Retry:
         cap_s: See `RetryOptions`.
         jitter: See `RetryOptions`.
         patience_s: See `RetryOptions`.
-        sleep: Waits that many seconds; replaced by tests.
-        uniform: Returns a random number between its two arguments; replaced by tests.
+        sleep: Waits for a number of seconds; tests replace it.
+        uniform: Returns a random number between its two arguments; tests replace it.
     """
 
     name = "retry"
@@ -111,7 +110,7 @@ class Retry:
         self._uniform = uniform
 
     async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:
-        """Return the value of a later run, or raise the error that ended the retrying."""
+        """Return the value of a later run, or raise the error after which there is no retry."""
         series = _Series(self.options, self._uniform, call)
         if await series.stops_at(error):
             return None
@@ -119,7 +118,7 @@ class Retry:
         return await self._loop(error, call, series)
 
     async def _loop(self, error: ToolError, call: Call, series: _Series) -> RecoveryResult:
-        import tenacity  # noqa: PLC0415 - 35 ms that only a failing call pays
+        import tenacity  # noqa: PLC0415 - 35 ms, only after a failure
 
         async def worth_another(state: RetryCallState) -> bool:
             raised = state.outcome.exception() if state.outcome is not None else None
@@ -128,8 +127,8 @@ class Retry:
             return not await series.stops_at(cast("ToolError", raised))
 
         driver = tenacity.AsyncRetrying(
-            stop=tenacity.stop_never,  # the series knows the end, and says why
-            wait=lambda _: series.wait_s,  # the very wait that was found to fit before the deadline
+            stop=tenacity.stop_never,  # `worth_another` decides
+            wait=lambda _: series.wait_s,  # the wait that was checked against the deadline
             retry=worth_another,
             sleep=self._sleep,
             reraise=True,
@@ -139,7 +138,7 @@ class Retry:
 
 
 class _Series:
-    """The further runs of one call: how many there were, and the pause before the next."""
+    """The retries of one call: how many are left, and the pause before the next."""
 
     __slots__ = ("_call", "_left", "_options", "_runs", "_uniform", "wait_s")
 
@@ -168,9 +167,9 @@ class _Series:
         return reason
 
     def _runs_left(self) -> int:
-        """Return how many further runs there may be: hedges, nested calls and the outer call count too."""
+        """Return how many retries are left; hedges, nested calls and the outer call count too."""
         call = self._call
-        if call.is_retried_below:  # the failure was retried where it came from
+        if call.is_retried_below:  # a nested call has been retried already
             return 0
         runs = call.attempt + call.runs_below
         left = min(self._left, self._options.attempts - runs)
@@ -188,9 +187,9 @@ class _Series:
         return max(pause, asked + self._spread(asked))
 
     def _spread(self, asked: float) -> float:
-        """Return what is added to a wait that a service asks for, so that its callers do not all come back at once.
+        """Return the seconds to add to a wait that a service asks for, so that callers do not all return at once.
 
-        It spends no patience and no deadline that the wait itself leaves.
+        The sum stays within the patience and the deadline.
         """
         patience_s = max(self._options.cap_s, self._options.patience_s)
         remaining_s = self._call.remaining_s()
@@ -203,7 +202,7 @@ class _Series:
 
 
 async def _run_again(call: Call) -> Any:
-    """Run the handler again; whatever it raises becomes typed, and the guard judges the newest error."""
+    """Run the handler again; an exception becomes typed and replaces the error of the call."""
     try:
         return await call.retry()
     except BaseException as raised:

@@ -15,20 +15,20 @@ from failsoft.recovery.facts import StrategyFacts
 __all__ = ["WITHDRAW", "Ledger", "RetryBudget", "RetryBudgetOptions", "withdraw"]
 
 REFILL_S = 300.0
-"""How long an empty budget takes to come back to its floor without any calls, in seconds."""
+"""Time in which an empty budget refills to its floor without any calls, in seconds."""
 _SPARE = 10.0
 _ALMOST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class RetryBudgetOptions:
-    """How much may be run again.
+    """The size of a retry budget.
 
     Args:
-        ratio: Further runs for every run that succeeds: 0.2 allows one for five successes.
-        floor: What a budget starts with, and comes back to within five minutes without calls.
-        dependency: What the runs are a burden on; budgets of one name are one budget. By default every operation of a
-            toolset has its own, under `<toolset>.<operation>`, so that one that is down takes nothing from the others.
+        ratio: Retries per successful run: 0.2 allows one for five successes.
+        floor: The initial number of tokens, to which an empty budget refills within five minutes.
+        dependency: The dependency that the retries load; budgets with the same name are one budget. By default every
+            operation of a toolset has its own, under `<toolset>.<operation>`.
     """
 
     ratio: float = 0.2
@@ -47,9 +47,9 @@ class RetryBudgetOptions:
 
 
 class RetryBudget:
-    """Bounds what `Retry` and `Hedge` add to the load of a dependency, over all its calls.
+    """Bounds the load that `Retry` and `Hedge` add to a dependency, over all its calls.
 
-    A bucket of tokens: every success puts in `ratio`, every further run takes out one. So an outage earns nothing: a
+    A token bucket: every success adds `ratio` tokens, every retry takes one. During an outage nothing is added: a
     thousand calls with up to three attempts each cause at most 1.02 times as many runs, instead of three times.
 
     Args:
@@ -58,7 +58,7 @@ class RetryBudget:
         dependency: See `RetryBudgetOptions`.
 
     Raises:
-        ValueError: The options make no budget.
+        ValueError: The options are invalid.
 
     Source: Twitter Finagle, `RetryBudget`; M. Brooker, "Fixing retries with token buckets and circuit breakers", 2022.
     """
@@ -76,18 +76,18 @@ class RetryBudget:
         self.options = RetryBudgetOptions(ratio, floor, dependency)
 
     def links(self, bound: CalledOperation) -> Sequence[Link]:
-        """Give the operation its ledger (`bound.budget`), which counts successes. There is nothing to link."""
+        """Set the ledger of the operation (`bound.budget`); there is no link."""
         bound.budget = self.ledger(bound)
         return []
 
     def ledger(self, bound: CalledOperation) -> Ledger:
-        """Return the account that this operation shares with others of its dependency, else its own."""
+        """Return the ledger that this operation shares with others of its dependency."""
         named = self.options.dependency
         store = bound.state if named else bound.state.private_to(bound.tool)
         dependency = named or f"{bound.tool_name}.{bound.name}"
         key = f"budget:{dependency}"
         ledger = store.companion(key, lambda: Ledger(store, key, dependency, self.options, bound.events))
-        ledger.options = self.options  # those that were given last hold: a reload changes them
+        ledger.options = self.options  # a reload may have changed them
         return ledger
 
 
@@ -110,14 +110,14 @@ class Ledger:
         self._publish()
 
     def count(self) -> None:
-        """Count a run that succeeded."""
+        """Count a successful run."""
         self._deposits += 1
         if self._deposits == self._report_after:
             self._report_after += self._deposits_until_report()
             self._publish()
 
     async def withdraw(self) -> bool:
-        """Take one token for a further run; return whether there was one."""
+        """Take one token for a retry; return whether there was one."""
         deposits, self._deposits = self._deposits, 0
         options = self.options
         arguments = (deposits, options.ratio, options.floor, options.ceiling, REFILL_S)
@@ -132,11 +132,11 @@ class Ledger:
 
     @property
     def tokens(self) -> float:
-        """What the budget holds, as far as is known here."""
+        """The number of tokens, as far as this process knows."""
         return min(self.options.ceiling, self._tokens + self.options.ratio * self._deposits)
 
     def _deposits_until_report(self) -> int:
-        """Return after how many deposits the gauge has moved by a token: only then is it worth a record."""
+        """Return after how many deposits the gauge is reported again: when it has grown by a token."""
         ratio = self.options.ratio
         is_full = self.tokens >= self.options.ceiling
         return 1 << 62 if is_full or not ratio else math.ceil(1 / ratio)
@@ -149,7 +149,7 @@ class Ledger:
 def withdraw(
     state: State | None, now: float, deposits: int, ratio: float, floor: float, ceiling: float, refill_s: float
 ) -> Changed:
-    """Bring in deposits and the slow refill, then take one token; the answer is whether there was one, and the rest."""
+    """Add deposits and the refill, then take a token; the answer is whether there was one, and how many are left."""
     tokens = floor if state is None else state["tokens"]
     if state is not None and tokens < floor:
         tokens = min(floor, tokens + max(0.0, now - state["at"]) * floor / refill_s)

@@ -34,13 +34,13 @@ _SHARED = (str, bytes, int, float, bool, type(None))
 
 @dataclass(frozen=True, slots=True)
 class StaleCacheOptions:
-    """How long, how old, and how many.
+    """Lifetimes and bounds of a cache.
 
     Args:
-        ttl_s: How long an answer is as good as a new one, in seconds.
-        stale_s: How long after that it may still be served in place of an error, in seconds.
-        max_entries: Answers that are kept for each operation; the ones used longest ago go first.
-        max_bytes: The size of all of them together, as JSON, in bytes; a larger answer is not kept.
+        ttl_s: How long an answer is fresh, in seconds.
+        stale_s: How long after that it may replace an error, in seconds.
+        max_entries: The largest number of answers per operation; the least recently used one is evicted.
+        max_bytes: Their largest total size as JSON, in bytes; a larger answer is not cached.
     """
 
     ttl_s: float
@@ -55,14 +55,13 @@ class StaleCacheOptions:
 
 
 class StaleCache:
-    """Keeps answers of a read-only operation; an old one is served, as `degraded`, when a new one cannot be had.
+    """Caches answers of a read-only operation; a stale one is served, as `degraded`, when the call fails.
 
-    Equal calls at one time are one: the others wait for the first and get its answer or its error; if the first is
-    cancelled, or takes half of the time that another one has left, that one takes over. Calls are equal if their
-    operation, their caller, their session and their arguments are. Failures and second-best answers are never kept, nor
-    are answers to changed arguments. An old answer replaces only transient errors: documents that are gone or forbidden
-    now are not served.
-    A call with its own handler (`execute_with_error_handling(..., handler)`) bypasses the cache.
+    Concurrent equal calls share one run: the others wait for the first and get its answer or its error. If the first
+    is cancelled, or takes half of the time that a waiting call has left, that call runs itself. Calls are equal if
+    operation, caller, session and arguments are. Failures, degraded answers and answers to repaired arguments are not
+    cached. A stale answer replaces only transient errors, so documents that were deleted or forbidden since are not
+    served. A call with its own handler (`execute_with_error_handling(..., handler)`) bypasses the cache.
 
     Args:
         ttl_s: See `StaleCacheOptions`.
@@ -87,15 +86,15 @@ class StaleCache:
         self.options = StaleCacheOptions(ttl_s, stale_s, max_entries, max_bytes)
 
     def links(self, bound: CalledOperation) -> Sequence[Link]:
-        """Return the link, with the cache of this operation of this toolset, which a reload does not empty.
+        """Return the link, with the cache of this operation, which survives a reload.
 
         Raises:
-            CONFIG_ERROR: The operation is not read-only, so an answer from a cache would leave its work undone.
+            CONFIG_ERROR: The operation is not read-only, so with a cached answer its work would not be done.
         """
         if not bound.read_only:
             raise ConfigurationError(
-                issue=f"'{bound.name}' is not read-only: an answer from StaleCache would leave its work undone",
-                resolution="declare read_only=True if that is true, or take StaleCache away",
+                issue=f"'{bound.name}' is not read-only: with an answer from StaleCache its work would not be done",
+                resolution="declare read_only=True if that is true, or remove StaleCache",
             )
         cache = _caches.setdefault(bound, _Cache(self.options))
         cache.options = self.options
@@ -107,21 +106,21 @@ Key: TypeAlias = tuple[str | None, str | None, str]
 
 @dataclass(slots=True)
 class _CachedAnswer:
-    """One answer with its facts. `at` is when it came, on the event loop's clock in seconds."""
+    """One answer with its facts. `at` is its time on the event loop's clock, in seconds."""
 
     value: Any
     at: float
     documents_processed: int | None
     warnings: tuple[str, ...]
     size: int
-    """As JSON, in bytes."""
+    """Its size as JSON, in bytes."""
     receipt: RecoveryReceipt | None = None
-    """Of an answer that is second best, or to other arguments: it goes to those who waited, and is not kept."""
+    """Of a degraded answer, or one to repaired arguments: waiting calls get it, and it is not cached."""
 
 
 @dataclass(slots=True)
 class _Flight:
-    """One call under way that equal ones wait for. If it lands with neither entry nor error, it was given up."""
+    """A running call that equal ones wait for. If it ends with neither entry nor error, it was cancelled."""
 
     landed: asyncio.Event = field(default_factory=asyncio.Event)
     entry: _CachedAnswer | None = None
@@ -138,7 +137,7 @@ class _Cache:
         self._flights: dict[Key, _Flight] = {}
 
     async def step(self, call: Call, proceed: Proceed) -> Any:
-        """Answer from the cache, from an equal call under way, or from the rest of the chain."""
+        """Answer from the cache, from an equal running call, or from the rest of the chain."""
         key = _key(call)
         if key is None:
             return await proceed(call)
@@ -151,14 +150,14 @@ class _Cache:
                 return await self._lead(key, entry, call, proceed)
             await _landed(flight, call)
             if not flight.landed.is_set() and self._flights.get(key) is flight:
-                return await self._lead(key, entry, call, proceed)  # the first one hangs
+                return await self._lead(key, entry, call, proceed)  # the first one is slow
             if flight.entry is not None:
                 return _served(flight.entry, call)
             if flight.error is not None:
                 return _instead(copy.copy(flight.error), entry, call)
 
     async def _lead(self, key: Key, old: _CachedAnswer | None, call: Call, proceed: Proceed) -> Any:
-        """Run the call for all that wait; whatever becomes of it, they are woken."""
+        """Run the call and wake the waiting calls, however it ends."""
         flight = self._flights[key] = _Flight()
         receipt, warnings_before = call.receipt, len(call.warnings or ())
         try:
@@ -178,7 +177,7 @@ class _Cache:
             if self._flights.get(key) is flight:
                 del self._flights[key]
             flight.landed.set()
-        # No local name for the error: its traceback holds this frame, and the two would wait for the garbage collector.
+        # No local name for the error: its traceback holds this frame, so it would be a reference cycle.
         return _instead(call.error, old, call)
 
     def _keep(self, key: Key, entry: _CachedAnswer) -> None:
@@ -196,7 +195,7 @@ class _Cache:
             self._bytes -= entry.size
 
     def _entry(self, key: Key) -> _CachedAnswer | None:
-        """Return what is kept under a key and not too old to be of any use, as the one used last."""
+        """Return the entry of a key, unless it is too old, and mark it as recently used."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -208,11 +207,11 @@ class _Cache:
 
 
 _caches: WeakKeyDictionary[CalledOperation, _Cache] = WeakKeyDictionary()
-"""By operation, so that a reload of the recovery configuration keeps what is cached."""
+"""By operation, so that a reload of the recovery configuration keeps the entries."""
 
 
 async def _landed(flight: _Flight, call: Call) -> None:
-    """Wait for the first call, for half of the time that is left."""
+    """Wait for the first call, for at most half of the remaining time."""
     remaining_s = call.remaining_s()
     with suppress(TimeoutError):
         async with asyncio.timeout(None if remaining_s is None else remaining_s / 2):
@@ -220,7 +219,7 @@ async def _landed(flight: _Flight, call: Call) -> None:
 
 
 def _entry_of(value: Any, call: Call, receipt: RecoveryReceipt | None, warnings_before: int) -> _CachedAnswer:
-    """Return an answer with its facts; `receipt` and `warnings_before` are those from before the run."""
+    """Return the entry of an answer; `receipt` and `warnings_before` are those from before the run."""
     inner = call.receipt if call.receipt is not receipt else None
     is_other = inner is not None and (inner.degraded or bool(inner.changed))
     warnings = tuple((call.warnings or [])[warnings_before:])
@@ -229,7 +228,7 @@ def _entry_of(value: Any, call: Call, receipt: RecoveryReceipt | None, warnings_
 
 
 def _instead(error: ToolError, old: _CachedAnswer | None, call: Call) -> Any:
-    """Return the old answer in the error's place, or raise the error."""
+    """Return the stale answer, or raise the error."""
     if old is None or error.retry != "after_delay":
         note_recovery(call, StaleCache.name, "skipped", error)
         try:
@@ -243,12 +242,12 @@ def _instead(error: ToolError, old: _CachedAnswer | None, call: Call) -> Any:
 
 
 def _reserve(call: Call) -> float:
-    """Return what it takes to serve an old answer, in seconds: hardly anything, though a busy loop is late."""
+    """Return the time reserved for serving a stale answer, in seconds; a busy event loop needs some."""
     return min(_RESERVE_AT_MOST_S, (call.bound.timeout_s or 0.0) * _RESERVE_RATIO)
 
 
 def _key(call: Call) -> Key | None:
-    """Return what equal calls have in common; None for a call that cannot be compared."""
+    """Return the key of a call; None if it cannot be compared."""
     if call.handler is not None:
         return None
     tree, _, is_faithful = encode_and_tell(call.arguments)
@@ -265,7 +264,7 @@ def _age(entry: _CachedAnswer) -> float:
 
 
 def _served(entry: _CachedAnswer, call: Call) -> Any:
-    """Return an entry's value as the answer of a call, with the facts that go with it."""
+    """Return an entry's value as the answer of a call, and set the facts of the entry on the call."""
     call.cache_hit = True
     call.documents_processed = entry.documents_processed
     if entry.receipt is not None:
@@ -276,10 +275,10 @@ def _served(entry: _CachedAnswer, call: Call) -> Any:
 
 
 def _own(value: Any) -> Any:
-    """Return a value that may be changed without changing the one in the cache."""
+    """Return a copy, so that a caller cannot change the cached value."""
     if isinstance(value, _SHARED):
         return value
     try:
         return copy.deepcopy(value)
-    except Exception:  # noqa: BLE001 - what cannot be copied (a stream, a lock) is shared rather than lost
+    except Exception:  # noqa: BLE001 - a value that cannot be copied (a stream, a lock) is shared
         return value

@@ -14,7 +14,7 @@ from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
 __all__ = ["AdmissionMiddleware"]
 
 _ONCE = (b"host", b"authorization", b"origin")
-"""Headers that decide about access; a request with two of one is refused."""
+"""Headers that decide about access; a request that repeats one is refused."""
 _HOST_NAMES = frozenset({b"host", b"origin"})
 
 _CLOSING_S = 5.0
@@ -44,7 +44,7 @@ class AdmissionMiddleware:
             await self._app(scope, receive, send)
             return
         names = [name for name, _ in scope["headers"]]
-        if any(names.count(name) > 1 for name in _ONCE):  # a proxy may have checked another one than is checked here
+        if any(names.count(name) > 1 for name in _ONCE):  # a proxy may have checked the other one
             await JSONResponse({"error": "a header is repeated"}, 400)(scope, receive, send)
             return
         scope["headers"] = [_with_lower_case_host(*header) for header in scope["headers"]]
@@ -101,7 +101,7 @@ class _Outgoing:
         self._is_begun = self._is_complete = False
 
     async def complete(self) -> None:
-        """End the response of a server that ends: the SDK leaves idle streams without their end."""
+        """Terminate the response when the server stops; the SDK leaves idle streams open."""
         if self._is_begun and not self._is_complete and self._lifecycle.is_ending:
             await self({"type": "http.response.body", "body": b"", "more_body": False})
 

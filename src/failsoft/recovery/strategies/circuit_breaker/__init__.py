@@ -1,1 +1,1 @@
-"""`CircuitBreaker`: stop calling what keeps failing."""
+"""`CircuitBreaker`: stops calling a dependency that keeps failing."""

@@ -93,8 +93,8 @@ def admit(
     """Decide on one call; the answer is a verdict (`go`, `probe`, `wait`), the name, the era, and the wait in seconds.
 
     Args:
-        state: Of the circuit.
-        now: Seconds.
+        state: The state of the circuit.
+        now: The time in seconds.
         token: Identifies the call if it becomes the probe.
         lease_s: The time after which a probe counts as lost, in seconds.
         calls: Fast successes not reported yet.
@@ -143,8 +143,8 @@ def report(  # noqa: PLR0913, PLR0917 - as above
     """Record outcomes of calls; the answer is the name, the era, the wait, and the window's sums if it opened.
 
     Args:
-        state: Of the circuit.
-        now: Seconds.
+        state: The state of the circuit.
+        now: The time in seconds.
         token: The probe's token, or empty.
         era: The era in which the calls were admitted.
         at: When they ended; 0 is now.

@@ -1,1 +1,1 @@
-"""`Idempotency`: replay the outcome of a call that was made before."""
+"""`Idempotency`: replays the outcome of an earlier call with the same key."""

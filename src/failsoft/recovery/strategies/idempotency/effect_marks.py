@@ -17,7 +17,7 @@ _MARK = "effect"
 def marks_effects(bound: CalledOperation) -> bool:
     """Return whether the handler, or a method of its toolset that it names, uses `effect` of its call context.
 
-    Where this cannot be seen the handler counts as one that marks nothing: after a crash its work is not done again.
+    If this cannot be detected, the handler counts as one that marks nothing: its work is not repeated after a crash.
     """
     if getattr(bound, "context_parameter", None) is None:
         return False
@@ -37,7 +37,7 @@ def marks_effects(bound: CalledOperation) -> bool:
 
 
 def _names(code: types.CodeType | None) -> tuple[set[str], set[str]]:
-    """Return the names that code uses, and those that it calls as methods: `error.effect` is no call of `effect`."""
+    """Return the names that code uses, and those that it calls as methods (`error.effect` is not a call)."""
     if code is None:
         return set(), set()
     names = set(code.co_names)

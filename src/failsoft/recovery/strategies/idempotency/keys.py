@@ -1,4 +1,4 @@
-"""Idempotency keys, given by the caller or derived, and the hashes that are stored instead of them."""
+"""Idempotency keys, given by the caller or derived from arguments, and the hashes that are stored for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def checked_key(key: Any) -> str:
     """Return the key of a caller.
 
     Raises:
-        IDEMPOTENCY_KEY_INVALID: It is no text of 1 to 255 visible ASCII characters.
+        IDEMPOTENCY_KEY_INVALID: It is not a string of 1 to 255 visible ASCII characters.
     """
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise IdempotencyKeyInvalid
@@ -33,12 +33,12 @@ def checked_key(key: Any) -> str:
 
 
 def derived_key(derive: Derive, call: Call) -> tuple[str | None, tuple[str, ...]]:
-    """Return the key that a call's arguments make, and the names of those arguments; None for no key.
+    """Return the key that is derived from a call, or None, and the names of the arguments that were used.
 
-    Any JSON value makes a key: it is hashed.
+    Any JSON value can be a key, since it is hashed.
 
     Raises:
-        SYSTEM_ERROR: The author's function failed, or returned what is no JSON value.
+        SYSTEM_ERROR: The author's function failed, or did not return a JSON value.
     """
     given = call.arguments
     watched = call.arguments = _Watched({**_defaults(call), **given})
@@ -53,7 +53,7 @@ def derived_key(derive: Derive, call: Call) -> tuple[str | None, tuple[str, ...]
 
 
 class _Watched(dict[str, Any]):
-    """Arguments that note which of them are read."""
+    """Arguments that record which of them are read."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         super().__init__(given)
@@ -74,10 +74,7 @@ class _Watched(dict[str, Any]):
 
 
 def record_key(call: Call, key: str) -> str:
-    """Return the name under which a key of this caller for this operation is kept, apart from all others.
-
-    Where the call has a session, the key is the session's: another one, or none, has no part in what it did.
-    """
+    """Return the record key for an idempotency key, scoped to the caller, the operation and the session, if any."""
     session = [] if call.governance is None else [call.governance.session_id]
     try:
         whole = to_json([call.principal, key, *session])
@@ -87,13 +84,13 @@ def record_key(call: Call, key: str) -> str:
 
 
 def argument_hashes(call: Call) -> str:
-    """Return a hash of each argument after validation, as JSON; a default that was left out is a default."""
+    """Return a hash of each validated argument, as JSON; an omitted argument counts as its default."""
     given = {**_defaults(call), **json_safe(call.arguments)}
     return to_json({name: _hash(given[name]) for name in sorted(given)}).decode()
 
 
 def changed_names(one: str, other: str) -> tuple[str, ...]:
-    """Return the names of the arguments in which two such texts differ."""
+    """Return the names of the arguments whose hashes differ."""
     before, after = json.loads(one), json.loads(other)
     return tuple(name for name in {**after, **before} if before.get(name) != after.get(name))
 

@@ -24,16 +24,16 @@ __all__ = ["Outcome", "error_text", "read_outcome", "value_text"]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a call, read back from its text.
+    """The outcome of a call, read from its JSON text.
 
     Args:
-        value: What it returned, if it returned.
-        error: What it raised, if it raised.
-        attempts: How often its handler ran.
-        effect: What a failed one left behind.
+        value: Its return value, if it succeeded.
+        error: Its error, if it failed.
+        attempts: The number of runs of its handler.
+        effect: The effect of a failed call.
         warnings: Its warnings.
         documents_processed: As in its metadata.
-        receipt: What was done in place of failing.
+        receipt: Its recovery receipt.
     """
 
     value: Any = None
@@ -46,7 +46,7 @@ class Outcome:
 
 
 def value_text(value: Any, call: Call) -> str:
-    """Return a value, and what belongs to it, as JSON text."""
+    """Return a value with the facts of its call as JSON text."""
     receipt = None if call.receipt is None else call.receipt.to_dict()
     facts = {"attempts": call.attempt, "warnings": call.warnings or [], "documents_processed": call.documents_processed}
     others = dumps({"receipt": receipt, **facts})
@@ -54,7 +54,7 @@ def value_text(value: Any, call: Call) -> str:
 
 
 def error_text(error: ToolError, effect: Effect, call: Call) -> str:
-    """Return an error with all its facts, what it left behind, and what belongs to it, as JSON text."""
+    """Return an error with its effect and the facts of its call as JSON text."""
     step = error.next_step
     facts = {
         "code": error.code,
@@ -73,7 +73,7 @@ def error_text(error: ToolError, effect: Effect, call: Call) -> str:
 
 
 def read_outcome(text: str, result: Result) -> Outcome:
-    """Return the outcome that a text holds."""
+    """Return the outcome in a JSON text."""
     kept: Mapping[str, Any] = from_json(text)
     warnings, attempts = tuple(kept["warnings"]), int(kept["attempts"])
     if "error" in kept:
@@ -111,17 +111,17 @@ def _unpacked(packed: Mapping[str, Any], result: Result) -> Any:
     try:
         return result.conform(packed["data"])
     except BadOutput:
-        return packed["data"]  # a type that does not read its own JSON: the answer on the wire is the same
+        return packed["data"]  # the type cannot be parsed from its own JSON; the answer on the wire is the same
 
 
 def _block(dumped: Any) -> Any:
-    """Return a content block. It can only have been made with the SDK's types, so those are at hand."""
+    """Return a content block; the SDK is installed, since the block was made with its types."""
     union: Any = importlib.import_module("mcp_types").ContentBlock
     return TypeAdapter[Any](union).validate_python(dumped)
 
 
 def _error(facts: Mapping[str, Any], effect: Effect) -> ToolError:
-    """Return the error of a code, or SYSTEM_ERROR with its message where the code is not known here."""
+    """Return the error of a code, or SYSTEM_ERROR with its message if the code is unknown here."""
     kind = registry.get(facts["code"], ToolSystemError)
     given = {name: value for name, value in facts["fields"].items() if name in kind.fields}
     error = kind(

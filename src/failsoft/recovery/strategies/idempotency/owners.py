@@ -10,14 +10,14 @@ __all__ = ["is_dead", "new_owner"]
 
 
 def new_owner() -> str:
-    """Return a token of a new call: random, with the process that it runs in."""
+    """Return a random token for a new call, with its process."""
     return f"{os.urandom(8).hex()}@{_process(os.getpid())}"
 
 
 def is_dead(owner: str) -> bool:
-    """Return whether the process of an owner ran on this machine and has ended; False if nothing is known of it.
+    """Return whether the process of an owner ran on this machine and has ended; False if that is unknown.
 
-    On a machine that crashed or killed a process, its calls need not wait for the end of its lease.
+    Repetitions on the same machine then need not wait until the lease of a killed process expires.
     """
     place, _, process = owner.partition("@")[2].rpartition("/")
     pid, _, started = process.partition("-")
@@ -34,20 +34,20 @@ def _process(pid: int) -> str:
 
 @functools.cache
 def _machine() -> str:
-    """Return what a boot of this machine and this namespace of processes have for a name; empty where unknown."""
+    """Return an id of the current boot and process namespace; empty where unknown."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         namespace = str(Path("/proc/self/ns/pid").readlink())
-    except OSError:  # another system than Linux: the lease alone tells
+    except OSError:  # not Linux: only the lease counts
         return ""
     return f"{boot}:{namespace}".replace("/", "").replace("@", "")
 
 
 def _started(pid: int) -> str:
-    """Return when a process was started, so that another one of the same number is not taken for it."""
+    """Return the start time of a process, since process ids are reused."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except OSError:  # there is no such process
+    except OSError:  # no such process
         return ""
     fields = stat.rpartition(")")[2].split()
     return "" if fields[0] in {"Z", "X"} else fields[19]

@@ -22,16 +22,16 @@ _PAUSE_AT_MOST_S = 10.0
 
 
 class KeyRecord:
-    """See `CallRecord`.
+    """Implements `CallRecord`.
 
     Args:
-        records: Where it is.
-        key: Under which key.
+        records: The store.
+        key: The key of the record.
         owner: The token of the call.
         arguments: The hashes of its arguments.
-        lease_s: How long the call may be silent, in seconds.
-        ttl_s: How long the outcome is kept, in seconds.
-        effects: What an earlier call with the same key has marked, as JSON; empty for nothing.
+        lease_s: The length of the lease, in seconds.
+        ttl_s: How long the outcome is stored, in seconds.
+        effects: The effects marked by an earlier call with the same key, as JSON; empty if there are none.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class KeyRecord:
         self.effects: dict[str, Any] = json.loads(effects) if effects else {}
 
     async def settle(self, phase: str, text: str = "") -> bool:
-        """Report a phase; return whether the record is still this call's.
+        """Report a phase; return whether this call still owns the record.
 
         Raises:
             STATE_UNAVAILABLE: The store does not answer.
@@ -62,7 +62,7 @@ class KeyRecord:
         except ToolError:
             if not is_done:
                 raise
-            logger.warning("The value of the effect '{}' was not kept; after a crash its probe would look", name)
+            logger.warning("The value of the effect '{}' was not stored; after a crash its probe is asked", name)
             is_ours = True
         if not is_ours and not is_done:
             raise IdempotencyInProgress(effect="none")
@@ -76,7 +76,7 @@ class KeyRecord:
             else:
                 await see_through(self.settle(phase, text))
         except ToolError as lost:
-            logger.error("The outcome of a keyed call could not be kept yet ({}): trying again", lost.operator_hint)
+            logger.error("The outcome of a keyed call could not be stored ({}): trying again", lost.operator_hint)
             begin(self._keep_trying(phase, text))
 
     def keep_later(self, phase: str, text: str) -> None:
@@ -93,7 +93,7 @@ class KeyRecord:
             except ToolError:  # still lost
                 continue
             return
-        logger.error("The outcome of a keyed call was not kept: its repetitions will not know it")
+        logger.error("The outcome of a keyed call was not stored: repetitions cannot replay it")
 
 
 class Lease:
@@ -122,5 +122,5 @@ class Lease:
     async def _once(self) -> None:
         try:
             await self._renew()
-        except ToolError:  # the next one may get through before the lease ends
+        except ToolError:  # the next renewal may succeed before the lease ends
             return

@@ -1,14 +1,14 @@
 """State transitions of a keyed call as two pure functions, each with an equivalent Lua script.
 
-A record holds `phase`, `owner` (the token of the call that does the work), `arguments` (a hash of each), `until` (when
-an owner that says nothing counts as dead), `end` (when the record is forgotten), `effects` (JSON: what `call.effect`
-has marked) and `outcome` (JSON). The phases:
+A record holds `phase`, `owner` (the token of the call that does the work), `arguments` (a hash of each), `until` (the
+end of the lease), `end` (when the record expires), `effects` (JSON: what `call.effect` has marked) and `outcome`
+(JSON). The phases:
 
-- `accepted`: claimed, and the handler has begun no effect that it marks;
-- `running`: a handler that marks none is at work, so that anything may have happened;
+- `accepted`: claimed, and the handler has not begun any effect that it marks;
+- `running`: claimed for a handler that does not mark its effects, so anything may have happened;
 - `effect`: `call.effect` has marked one;
-- `done`, `failed`, `unknown`: settled. No step leads out of these but the end of the record; only where a repeat is
-  harmless a later call takes over from `unknown`.
+- `done`, `failed`, `unknown`: settled, until the record expires. From `unknown` a later call takes over if a repetition
+  is harmless.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["CLAIM", "SETTLE", "SETTLED", "claim", "settle"]
 
 SETTLED: Final = ("done", "failed", "unknown")
 _LEAST_S: Final = 0.001
-"""A record that is read at its very end is kept for a moment: no store takes a time to live of 0."""
+"""The shortest time to live, since no store accepts 0."""
 
 
 def _kept(state: State, now: float, *answer: str | float) -> Changed:
@@ -41,20 +41,20 @@ def claim(  # noqa: PLR0913, PLR0917 - the arguments of a script are a list
 ) -> Changed:
     """Decide on a call with a key; the answer is a verdict, a text, the seconds of the lease, and the owner.
 
-    The verdict is `run` (do the work; the text is what was marked before), `settled` (the text is the outcome), `wait`
+    The verdict is `run` (do the work; the text has the marked effects), `settled` (the text is the outcome), `wait`
     (another call does it), `unknown` (another call began it, and its outcome is lost), or `conflict` (the key belongs
     to other arguments; the text is their hashes).
 
     Args:
-        state: Of the key.
-        now: Seconds.
-        owner: A token of this call.
+        state: The state of the key.
+        now: The time in seconds.
+        owner: The token of this call.
         arguments: The hashes of its arguments.
-        phase: In which this call begins: `accepted` or `running`.
-        may_repeat: 1 if work that may have been done can be done again without harm.
-        dead: An owner that is known to have died; empty: only its lease tells.
-        lease_s: How long an owner may say nothing before it counts as dead.
-        ttl_s: How long the key is remembered.
+        phase: The phase in which this call begins: `accepted` or `running`.
+        may_repeat: 1 if repeating the work is harmless.
+        dead: An owner whose process is known to have died; empty if none is.
+        lease_s: The length of the lease.
+        ttl_s: The time to live of the record.
     """
     if state is not None and state["arguments"] != arguments:
         return _kept(state, now, "conflict", state["arguments"], 0.0, "")
@@ -82,18 +82,18 @@ def settle(
     lease_s: float,
     ttl_s: float,
 ) -> Changed:
-    """Take note of what the owner reports; the answer is 1, or 0 if the key is another call's, or settled, by now.
+    """Record a report of the owner; the answer is 1, or 0 if the key has another owner or is settled.
 
     Args:
-        state: Of the key.
-        now: Seconds.
-        owner: As claimed.
-        arguments: As claimed.
-        phase: `accepted` or `running` renew the lease and change nothing else, `released` ends it, `effect` keeps what
-            was marked, `done`, `failed` and `unknown` the outcome, `free` forgets the key.
-        text: JSON: the outcome, or everything that was marked.
-        lease_s: As claimed.
-        ttl_s: As claimed; it begins anew.
+        state: The state of the key.
+        now: The time in seconds.
+        owner: As in the claim.
+        arguments: As in the claim.
+        phase: `accepted` and `running` only renew the lease, `released` ends it, `effect` stores the marked effects,
+            `done`, `failed` and `unknown` store the outcome, `free` deletes the record.
+        text: The outcome, or all marked effects, as JSON.
+        lease_s: As in the claim.
+        ttl_s: As in the claim; it starts again.
     """
     if state is not None and (state["owner"] != owner or state["phase"] in SETTLED):
         return Changed(state, 0, max(_LEAST_S, state["end"] - now))

@@ -57,10 +57,10 @@ class IdempotencyOptions:
     """How long outcomes are kept, and where keys come from.
 
     Args:
-        ttl_s: How long an outcome is replayed, in seconds; a day.
-        lease_s: How long the process that does the work may be silent before it counts as dead, in seconds. It renews
-            its lease three times in that time.
-        derive: Returns the key of a call that brings none, any JSON value, or None for no key;
+        ttl_s: How long an outcome is replayed, in seconds; by default a day.
+        lease_s: The lease of the process that does the work, in seconds; it is renewed three times in that time. When
+            it expires, the process counts as dead.
+        derive: Returns a key for a call without one: any JSON value, or None for no key. An example is
             `lambda call: call.arguments["invoice"]`.
     """
 
@@ -101,7 +101,7 @@ class Idempotency:
             "callers may send the same work twice. Every operation that changes something has it by default; list"
             " it to keep outcomes for another time, or to derive keys from arguments."
         ),
-        not_for="saving time on answers: use `StaleCache`. It is no lock: two keys for one piece of work are two.",
+        not_for="caching: use `StaleCache`. It is not a lock: with two keys the same work is done twice.",
         single_for="operation",
     )
 
@@ -121,14 +121,14 @@ class Idempotency:
 
 @dataclass(frozen=True, slots=True)
 class _KeyedWork:
-    """A call with a key. `owner` tells this call from all others with the same key.
+    """A call with a key.
 
     Args:
-        key: Of its record.
-        arguments: Their hashes.
-        owner: A token of this call.
-        phase: In which it begins.
-        made_of: The arguments that make a derived key.
+        key: The key of its record.
+        arguments: The hashes of its arguments.
+        owner: A token that distinguishes this call from others with the same key.
+        phase: The phase in which it begins.
+        made_of: The names of the arguments from which the key was derived.
     """
 
     key: str
@@ -146,10 +146,10 @@ class _KeyedCalls:
         self._leases = leases
         self._records = records
         self._under_way: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
-        """By key, what wakes the calls of this process that wait for another call of this process."""
+        """Events that wake calls of this process when the call with their key has ended, by key."""
 
     def step(self, call: Call, proceed: Proceed) -> Awaitable[Any]:
-        """Run the call under its key, if it has one. No coroutine: without a key it costs none."""
+        """Run the call under its key, if it has one; not a coroutine, so that a call without a key costs nothing."""
         if META_KEY in call.scope.meta or self._options.derive is not None:
             return self._keyed(call, proceed)
         return proceed(call)
@@ -199,7 +199,7 @@ class _KeyedCalls:
             try:
                 answer = await asyncio.shield(asked)
             except asyncio.CancelledError:
-                begin(self._withdraw(work, asked))  # or it would look like a call that died at work
+                begin(self._withdraw(work, asked))  # otherwise it would look like a call that crashed
                 raise
         verdict, text, lease_s, owner = answer
         return str(verdict), str(text), float(lease_s), str(owner)
@@ -215,10 +215,10 @@ class _KeyedCalls:
         return KeyRecord(self._records, *facts, lease_s=options.lease_s, ttl_s=options.ttl_s, effects=effects)
 
     async def _wait(self, work: _KeyedWork, call: Call, pause_s: float) -> None:
-        """Wait for news of the first call: for its end, if it runs here, else for a while.
+        """Wait for the end of the first call if it runs in this process, else for the length of a pause.
 
         Raises:
-            IDEMPOTENCY_IN_PROGRESS: The time of this call is nearly up.
+            IDEMPOTENCY_IN_PROGRESS: The deadline of this call is near.
         """
         left_s = _left_s(call)
         if left_s is not None and left_s <= 0:
@@ -252,13 +252,13 @@ class _KeyedCalls:
             lease.end()
             self._leases.add(-1)
             call.record = None
-            if self._under_way.get(work.key) == (loop, ended):  # else a call that took this one for dead has followed
+            if self._under_way.get(work.key) == (loop, ended):  # otherwise a call that took over has replaced it
                 del self._under_way[work.key]
             ended.set()
 
     @staticmethod
     async def _failed(record: KeyRecord, call: Call, raised: BaseException) -> None:
-        """Keep a failure, free the key if a repetition can do no harm, or leave it to the next call."""
+        """Store a failure, or free the key if a repetition is harmless, or release it to the next call."""
         is_over = call.expired > 0
         is_cancelled = not is_over and is_real_cancellation(raised)
         error = DeadlineExceeded(limit_s=call.bound.timeout_s or 0.0) if is_over else call.typed(raised)
@@ -267,7 +267,7 @@ class _KeyedCalls:
         if (effect == "none" and not record.effects) or call.idempotent:
             phase = "free"
         elif record.effects and (is_cancelled or effect == "none" or issubclass(type(error), _UNDECIDED)):
-            phase = "released"  # what was marked tells the next call where to look
+            phase = "released"  # the marks tell the next call which effects to check
         elif is_cancelled:
             phase = "unknown"
         else:
@@ -282,7 +282,7 @@ _UNDECIDED = (IdempotencyOutcomeUnknown, IdempotencyInProgress)
 
 
 def _kept_value(value: Any, call: Call) -> str:
-    """Return the outcome to keep: the value, or an error for its repetitions if it is too large to keep."""
+    """Return the outcome to store: the value, or an error for repetitions if the value is too large."""
     text, limit = value_text(value, call), call.bound.settings.max_response_bytes
     if len(text) <= limit:
         return text
@@ -293,12 +293,12 @@ def _replay(text: str, call: Call) -> Any:
     """Answer with the outcome of the first call.
 
     Raises:
-        ToolError: What the first call ended with.
+        ToolError: The error of the first call.
     """
     outcome = read_outcome(text, call.bound.result)
     for warning in outcome.warnings:
         call.warn(warning)
-    call.attempt, call.left_behind = outcome.attempts, outcome.effect  # the first call's, of which this is an answer
+    call.attempt, call.left_behind = outcome.attempts, outcome.effect  # those of the first call
     call.is_replayed = True
     call.audit(replayed=True)
     _announce(call, "replayed")
@@ -320,7 +320,7 @@ def _replay(text: str, call: Call) -> Any:
 
 
 def _left_s(call: Call) -> float | None:
-    """Return how long a call may wait, in seconds, and still give an answer that says more than a time-out."""
+    """Return how long a call may wait, in seconds, so that it ends before its deadline."""
     remaining_s = call.remaining_s()
     if remaining_s is None:
         return None
@@ -328,7 +328,7 @@ def _left_s(call: Call) -> float | None:
 
 
 def _conflict(work: _KeyedWork, before: str) -> IdempotencyConflict:
-    """Return the conflict in terms of the arguments: of a derived key the caller knows nothing."""
+    """Return the conflict; for a derived key, which the caller does not know, in terms of the arguments."""
     names = changed_names(work.arguments, before)
     changed = ", ".join(f"`{name}`" for name in names) or "arguments"
     if not work.made_of:
@@ -345,7 +345,7 @@ def _conflict(work: _KeyedWork, before: str) -> IdempotencyConflict:
 
 
 def _unknown(call: Call) -> IdempotencyOutcomeUnknown:
-    """Return the error of an outcome that was lost, with the operation that shows whether the work was done."""
+    """Return the error for a lost outcome, with a call that shows whether the work was done."""
     name = getattr(call.bound, "verify_with", None)
     verifier = call.toolbox.find(name) if name else None
     if verifier is None:
@@ -356,7 +356,7 @@ def _unknown(call: Call) -> IdempotencyOutcomeUnknown:
 
 
 def _refused(call: Call, verdict: IdempotencyVerdict, error: ToolError) -> ToolError:
-    """Return the error of a call that gets no outcome; what the first one may have done counts as its effect."""
+    """Return the error of a call without an outcome; an unknown effect of the first call counts as its own."""
     _announce(call, verdict)
     if error.effect == "unknown":
         call.left_behind, call.attempt = "unknown", max(1, call.attempt)

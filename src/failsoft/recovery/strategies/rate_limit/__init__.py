@@ -1,1 +1,1 @@
-"""`RateLimit`: so many calls in so much time."""
+"""`RateLimit`: limits the number of calls in a period."""

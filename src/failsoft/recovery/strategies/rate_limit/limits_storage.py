@@ -1,4 +1,4 @@
-"""A storage of the `limits` library over the state store, for its moving window."""
+"""A storage backend of the `limits` library in the state store, for its moving window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["StateStorage", "TooMany", "limiter"]
 
 
 class TooMany(PicklableError):
-    """A limit is used up. The library says only that; this says also for how long."""
+    """A limit is exceeded; unlike the library's answer, this has the wait."""
 
     def __init__(self, wait_s: float) -> None:
         super().__init__(wait_s)
@@ -21,16 +21,12 @@ class TooMany(PicklableError):
 
 
 def limiter(store: StateStore) -> MovingWindowRateLimiter:
-    """Return the library's strategy over a state store."""
+    """Return the library's moving-window strategy over a state store."""
     return MovingWindowRateLimiter(StateStorage(store))
 
 
 class StateStorage(Storage, MovingWindowSupport):
-    """Keeps the library's moving windows in a state store; the other strategies of the library are not offered.
-
-    Args:
-        store: Where the windows are.
-    """
+    """Stores the library's moving windows in a state store; its other strategies are not supported."""
 
     STORAGE_SCHEME = None
 
@@ -40,14 +36,14 @@ class StateStorage(Storage, MovingWindowSupport):
 
     @property
     def base_exceptions(self) -> tuple[type[Exception], ...]:
-        """Nothing: a state store never raises because it is out of order."""
+        """None: a state store handles its own outages."""
         return ()
 
     async def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
         """Count calls and return True.
 
         Raises:
-            TooMany: They do not fit in.
+            TooMany: They exceed the limit.
         """
         store, name = self._store, f"rate:{key}"
         if store.is_local:
@@ -59,7 +55,7 @@ class StateStorage(Storage, MovingWindowSupport):
         return True
 
     async def check(self) -> bool:
-        """Return True: where a shared store is lost, local state takes its place."""
+        """Return True: during an outage the state store uses local state."""
         return True
 
     async def clear(self, key: str) -> None:
@@ -67,21 +63,21 @@ class StateStorage(Storage, MovingWindowSupport):
         await self._store.delete(f"rate:{key}")
 
     async def reset(self) -> int | None:
-        """Refuse: a store is not ours alone."""
+        """Not supported: the store is shared."""
         raise NotImplementedError
 
     async def get(self, key: str) -> int:
-        """Refuse: fixed windows are not offered."""
+        """Not supported: fixed windows."""
         raise NotImplementedError
 
     async def incr(self, key: str, expiry: int, amount: int = 1) -> int:
-        """Refuse: fixed windows are not offered."""
+        """Not supported: fixed windows."""
         raise NotImplementedError
 
     async def get_expiry(self, key: str) -> float:
-        """Refuse: fixed windows are not offered."""
+        """Not supported: fixed windows."""
         raise NotImplementedError
 
     async def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:
-        """Refuse: looking without counting is not offered."""
+        """Not supported: calls are always counted."""
         raise NotImplementedError

@@ -10,20 +10,20 @@ from failsoft.framework.services.state import Changed, State, Transition
 __all__ = ["PARTS", "TAKE", "take"]
 
 PARTS: Final = 200
-"""Calls within one part of the window, a 200th, are remembered together; so far an early one may count too long."""
+"""Parts of the window. Calls in one part are stored as one entry, so some count for up to a part too long."""
 
 
 def take(state: State | None, now: float, limit: int, period_s: float, cost: int) -> Changed:
-    """Count calls if they fit in; the answer is whether they did (1), and else the seconds until they would.
+    """Count calls if they are within the limit; the answer is 1 or 0, and the seconds until they would be.
 
     The state's `taken` holds the time and number of calls, the oldest first.
 
     Args:
-        state: Of one limit.
-        now: Seconds.
-        limit: Calls in a period.
-        period_s: Its length.
-        cost: Calls to count.
+        state: The state of one limit.
+        now: The time in seconds.
+        limit: The number of calls in a period.
+        period_s: The length of a period, in seconds.
+        cost: The number of calls to count.
     """
     taken: list[Any] = []
     for place in range(0, len(state["taken"]) if state else 0, 2):

@@ -25,13 +25,13 @@ Per: TypeAlias = Literal["dependency", "principal", "server"]
 
 @dataclass(frozen=True, slots=True)
 class RateLimitOptions:
-    """How many calls, and whose.
+    """The rate, and which calls count towards it.
 
     Args:
-        limit: In words that the `limits` library reads: `100/minute`, `5 per 2 seconds`, `1000/day`.
-        per: Who shares the limit. `dependency`: all calls to `dependency`, or to the operation if none is named.
-            `principal`: the same, for each caller on its own. `server`: all operations that have this limit, together.
-        dependency: What is protected. By default every operation of a toolset has its own, under
+        limit: In the syntax of the `limits` library: `100/minute`, `5 per 2 seconds`, `1000/day`.
+        per: Which calls share the limit. `dependency`: all calls to `dependency`, or to the operation if none is named.
+            `principal`: the same, separately for each caller. `server`: all operations with this limit.
+        dependency: The dependency to protect. By default every operation of a toolset has its own, under
             `<toolset>.<operation>`.
     """
 
@@ -46,10 +46,10 @@ class RateLimitOptions:
 
 
 class RateLimit:
-    """Ends calls beyond a rate with RATE_LIMITED and the exact wait, before anything is done for them.
+    """Rejects calls beyond a rate with RATE_LIMITED and the exact wait, before any work is done for them.
 
-    The window moves: at no time were there more than the limit's calls in the span before. The `limits` library reads
-    the rate and keeps the strategy; the counts are in the state store, so that they are shared where that is.
+    It is a sliding window, so no period of that length contains more calls than the limit. The `limits` library parses
+    the rate and implements the strategy; the counts are in the state store, which replicas can share.
 
     Args:
         limit: See `RateLimitOptions`.
@@ -57,7 +57,7 @@ class RateLimit:
         dependency: See `RateLimitOptions`.
 
     Raises:
-        ValueError: The rate cannot be read, or lets no call through.
+        ValueError: The rate cannot be parsed, or allows no call.
         CONFIG_ERROR: The `limits` library is not installed: `pip install 'failsoft[limits]'`.
     """
 
@@ -65,7 +65,7 @@ class RateLimit:
     facts = StrategyFacts(
         options=RateLimitOptions,
         place="admit",
-        use="a service allows so many calls a minute, or one caller must not use up what all callers share.",
+        use="a service has a quota of calls per minute, or one caller must not use up what all callers share.",
         not_for="protection from overload: calls within the rate may still be too many at once; use a `Bulkhead`.",
         example={"limit": "100/minute"},
     )
@@ -75,8 +75,8 @@ class RateLimit:
         _parsed(limit)
 
     def links(self, bound: CalledOperation) -> Sequence[Link]:
-        """Return the link that counts calls and turns away those that are too many."""
-        from failsoft.recovery.strategies.rate_limit.limits_storage import limiter  # noqa: PLC0415 - the library is an extra, and 50 ms
+        """Return the link that counts calls and rejects those beyond the rate."""
+        from failsoft.recovery.strategies.rate_limit.limits_storage import limiter  # noqa: PLC0415 - an extra, and 50 ms
 
         is_own = self.options.dependency is None and self.options.per != "server"
         store = bound.state.private_to(bound.tool) if is_own else bound.state
@@ -112,7 +112,7 @@ def _parsed(limit: str) -> RateLimitItem:
         from limits import parse_many  # noqa: PLC0415 - as above
     except ImportError as error:
         raise ConfigurationError(
-            issue="RateLimit needs the limits library, which is not installed: it comes with failsoft[limits]",
+            issue="RateLimit needs the limits library, which is not installed; it is in failsoft[limits]",
             resolution="pip install 'failsoft[limits]'",
         ) from error
     try:
@@ -126,5 +126,5 @@ def _parsed(limit: str) -> RateLimitItem:
 
 
 def _fingerprint(principal: str | None) -> str:
-    """Return the hash of a caller for a key: names of people do not belong in a shared store."""
+    """Return the hash of a caller, so that a shared store contains no names of people."""
     return "" if principal is None else hashlib.sha256(principal.encode("utf-8", "replace")).hexdigest()[:20]

@@ -24,13 +24,13 @@ _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.\d{1,18})?([eE][+-]?\d{1,2})?")
 _TRUTH = {"true": True, "false": False, "True": True, "False": False}
 _EXACT = 2**53
-"""Beyond it a float skips integers."""
+"""Above this, not every integer is a float."""
 _SEVERAL = re.compile(r"[,;|\n]")
 _SHORT_NAME = 4
-"""Letters below which one slip makes another word: `to`, `top`."""
+"""Shorter names are not corrected: one typo makes another word (`to`, `top`)."""
 _WEIGHTLESS = str.maketrans("", "", " _-.")
 _TEXT_AT_MOST = 200_000
-"""Characters of JSON in a text that are parsed."""
+"""The longest text that is parsed as JSON."""
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ def repaired_arguments(
 
 @dataclass(slots=True)
 class _Place:
-    """One value among the arguments: what holds it, under which name, and what is accepted around and in it."""
+    """One value among the arguments: its container, its name or position, and the schemas of both."""
 
     path: str
     holder: Any
@@ -88,7 +88,7 @@ class _Place:
 
     @classmethod
     def find(cls, arguments: dict[str, Any], path: str, root: Schema) -> _Place | None:
-        """Follow a violation's path; None if it cannot be followed for certain (a name with a dot in it)."""
+        """Return the place that a path leads to; None if that is ambiguous (a name with a dot in it)."""
         holder: Any = arguments
         around = alternatives([root], root)
         steps = path.split(".")
@@ -196,7 +196,7 @@ def _holds_content(tree: Any) -> bool:
 
 
 def _is_lone_item(value: Any, schemas: Sequence[Schema], root: Schema, *, read_only: bool) -> bool:
-    """Return whether a value is the only item of a list that was meant. Text that may hold several is not."""
+    """Return whether a value is the only item of the intended list; text that may contain several is not."""
     kind = json_type(value)
     if kinds_of(schemas) - {"null"} != {"array"} or kind in {"null", "array", "value"}:
         return False
@@ -210,9 +210,9 @@ def _is_lone_item(value: Any, schemas: Sequence[Schema], root: Schema, *, read_o
 
 
 def one_slip_away(name: str, options: Iterable[str]) -> str | None:
-    """Return the only option that is the name in other spelling, or one slip away from it; else None.
+    """Return the only option that differs from the name by its spelling or by one typo; else None.
 
-    Case, `_`, `-`, `.` and spaces weigh nothing. A slip is one letter too many, too few, another one, or two swapped.
+    Case, `_`, `-`, `.` and spaces are ignored. A typo is one letter added, missing or replaced, or two swapped.
 
     >>> one_slip_away("limitt", ["limit", "offset"]), one_slip_away("maxResults", ["max_results"])
     ('limit', 'max_results')

@@ -20,7 +20,7 @@ from failsoft.recovery.strategies.repair_arguments.repairs import Repair, repair
 __all__ = ["RepairArguments"]
 
 _ROUNDS = 3
-"""A misspelt name hides the problems of its value, and a wrapped item those inside: repaired in rounds."""
+"""Rounds of repair: the problems of a value appear once its name is corrected or its list unwrapped."""
 
 
 class RepairArguments:
@@ -42,10 +42,10 @@ class RepairArguments:
         options=None,
         place="repair",
         use=(
-            "callers are weak models that send numbers as text or misspell a parameter, and do not learn from a "
-            "rejection."
+            "callers are weak models that send numbers as text or misspell a parameter, and do not correct a "
+            "rejected call."
         ),
-        not_for="callers that read error messages: they never learn if every mistake is corrected.",
+        not_for="callers that act on error messages: silent corrections hide their mistakes.",
         single_for="operation",
     )
 
@@ -59,7 +59,7 @@ def _repairing(bound: CalledOperation) -> Step:
         try:
             return await proceed(call)
         except InvalidArgument as refused:
-            # Nothing was started yet, so this is a refusal of the arguments, or of a check that looked further.
+            # The handler has not run yet, so the arguments were rejected, by validation or by a check.
             repair = _valid_repair(call.params, bound) if call.attempt == 0 else None
             if repair is None:
                 raise
@@ -100,7 +100,7 @@ def _valid_repair(params: Any, bound: CalledOperation) -> Repair | None:
 
 
 def _refused(arguments: Mapping[str, Any], bound: CalledOperation) -> tuple[Violation, ...] | None:
-    """Return the violations that stage 1 finds; None if they are unknown."""
+    """Return the violations of stage 1; None if they are unknown."""
     try:
         bound.arguments.validate(arguments)
     except InvalidArgument as refused:

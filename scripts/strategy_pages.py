@@ -26,7 +26,7 @@ def _index() -> Iterator[str]:
         yield f"| [`{known.strategy.__name__}`]({name}.md) | {known.facts.place} | {first} |"
     yield from (
         "",
-        "The places are those of the [chain](../../explanation/recovery.md#where-it-stands-in-the-call).",
+        "The places are those of the [chain](../../explanation/recovery.md#place-in-the-call).",
         "",
     )
 

@@ -164,7 +164,7 @@ class FailSoftMiddleware(Middleware):
         return self._tools
 
     def _operation(self, toolset: ForeignTools, tool: Tool) -> BoundOperation[..., Any]:
-        """Return the operation of a tool; bound anew when its declaration has changed."""
+        """Return the operation of a tool; bound again when its declaration has changed."""
         facts = (tool.parameters, tool.annotations, tool.timeout)
         known = self._known.get(tool.name)
         if known is None or not _same(known[0], facts):

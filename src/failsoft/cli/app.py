@@ -138,7 +138,7 @@ def _ended(left: SystemExit) -> ExitCode:
     if isinstance(left.__context__, BrokenPipeError):
         return ExitCode.READER_LEFT
     if _COMPLETION in os.environ:
-        return ExitCode(int(left.code or 0))  # a shell asked, and got its answer
+        return ExitCode(int(left.code or 0))  # shell completion has been answered
     return report(
         ConfigurationError(message=f"Something that was loaded has ended the program (exit code {left.code}).")
     )

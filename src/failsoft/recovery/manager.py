@@ -93,7 +93,7 @@ class RecoveryManager:
         """
         for strategy in strategies:
             if isinstance(strategy, type) or not isinstance(strategy, RecoveryStrategy):
-                msg = f"{bounded(repr(strategy))} is no recovery strategy: {_what_is_missing(strategy)}"
+                msg = f"{bounded(repr(strategy))} is not a recovery strategy: {_what_is_missing(strategy)}"
                 raise TypeError(msg)
         self._table.setdefault(error, []).extend(strategies)
         self._found.clear()

@@ -57,7 +57,7 @@ class Gauge:
 
     @classmethod
     def of(cls, name: LoadGauge, bound: CalledOperation) -> Gauge:
-        """Return the gauge of an operation, the same one after its strategies were linked anew."""
+        """Return the gauge of an operation, the same one even after a reload of its strategies."""
         operation = f"{bound.tool_name}.{bound.name}"
         store = bound.state.private_to(bound.tool)
         return store.companion(f"{name}:{operation}", lambda: cls(name, operation, bound.events))

@@ -219,7 +219,7 @@ def test_a_file_that_is_used_again_while_it_is_being_closed_is_closed_and_used(t
     asyncio.run(main())
 
 
-@pytest.mark.parametrize(("damage", "reason"), [("corrupt", "no SQLite database"), ("newer", "newer version")])
+@pytest.mark.parametrize(("damage", "reason"), [("corrupt", "not an SQLite database"), ("newer", "newer version")])
 def test_a_damaged_or_newer_file_is_refused_at_the_start_with_the_reason(
     tmp_path: Path, damage: str, reason: str
 ) -> None:

@@ -174,7 +174,7 @@ def _log(path: Path | None, settings: Settings) -> Path:
 
     Raises:
         CONFIG_ERROR: None was named, and no setting names one.
-        NOT_FOUND: There is nothing at the path, and never was.
+        NOT_FOUND: There is no log at the path, nor a head of one.
     """
     from failsoft.framework.audit.places import default_head  # noqa: PLC0415 - the same
     from failsoft.framework.audit.segments import segments  # noqa: PLC0415 - with these commands only

@@ -1,4 +1,4 @@
-"""`failsoft demo`: the main job, shown on real documents in a few seconds."""
+"""`failsoft demo`: a demonstration on real documents that takes a few seconds."""
 
 from __future__ import annotations
 

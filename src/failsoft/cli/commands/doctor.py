@@ -1,4 +1,4 @@
-"""`failsoft doctor`: what this installation is made of, and what is wrong with it."""
+"""`failsoft doctor`: facts about this installation, and its problems."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def doctor(
     app: App = None,
     root: Root = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
-    security: Annotated[bool, typer.Option("--security", help="List only what is left open to attacks.")] = False,
+    security: Annotated[bool, typer.Option("--security", help="List security risks only.")] = False,
 ) -> None:
     """Show settings, versions and toolsets, and any problems with them.
 
     With a target, also show the steps of a call for each of its operations. The exit code is 1 if there are problems
-    other than warnings. With --security it is 1 if anything is left open: no tokens, no key for the audit chain, files
+    other than warnings. With --security it is 1 if there is any risk: no tokens, no key for the audit chain, files
     that other users may read, roots that contain the server's own files.
 
     Examples:
@@ -73,7 +73,7 @@ def _show_open(app: str | None, root: Sequence[Path] | None, *, as_json: bool) -
         screen.json({"closed": not found, "findings": [dataclasses.asdict(one) for one in found]})
     else:
         screen.rows(("about", "what is open", "what closes it"), [dataclasses.astuple(one) for one in found])
-        screen.text("Nothing was found open." if not found else f"Open: {len(found)}.")
+        screen.text("No security risks found." if not found else f"Open: {len(found)}.")
     if found:
         raise typer.Exit(ExitCode.FAILED)
 

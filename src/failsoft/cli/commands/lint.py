@@ -58,7 +58,7 @@ def lint(
         screen.rows(("operation", "code", "rule", "finding"), rows)
         screen.text(f"Findings: {len(findings)}.")
     else:
-        screen.text(f"Nothing found. Every failure of these says what to do next: {', '.join(names)}.")
+        screen.text(f"No findings. Checked: {', '.join(names)}.")
     if findings:
         raise typer.Exit(ExitCode.FAILED)
 

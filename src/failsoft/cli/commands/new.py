@@ -46,7 +46,7 @@ def _names(folder: Path) -> dict[str, str]:
     module = re.sub(r"[-.]", "_", project).lower()
     if not _NAME.fullmatch(project) or keyword.iskeyword(module) or module in _TAKEN:
         raise usage(
-            message=f"'{bounded(project)}' is no name for a project and its module: letters, digits, '-' and '_'.",
+            message=f"'{bounded(project)}' is not a valid name for a project: use letters, digits, '-' and '_'.",
             hint="failsoft new weather-tools",
         )
     toolset = "".join(part[:1].upper() + part[1:] for part in module.split("_"))

@@ -1,4 +1,4 @@
-"""`failsoft tools`: what a model is shown of the tools, and what that costs it."""
+"""`failsoft tools`: the tools as a model sees them, with their size in tokens."""
 
 from __future__ import annotations
 

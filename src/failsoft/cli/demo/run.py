@@ -70,9 +70,9 @@ async def _answer(client: Client, tool: str, arguments: dict[str, Any]) -> tuple
     answer = result.structured_content or {}
     block = result.content[0]
     text = json.loads(block.text) if isinstance(block, TextContent) else None
-    faults = [] if text == answer else ["text and structure say different things"]
+    faults = [] if text == answer else ["text and structured content differ"]
     if result.is_error != ("error" in answer):
-        faults.append("isError does not say what the answer says")
+        faults.append("isError contradicts the structured content")
     return answer, faults
 
 

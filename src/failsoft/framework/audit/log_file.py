@@ -30,7 +30,7 @@ __all__ = ["LogFile", "reason_of"]
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _to_disk: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 _RESTLESS = "its file is replaced again and again"
-_NO_FILE = "there is something else than a file in its place"
+_NO_FILE = "it is not a regular file"
 _REASONS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the quota of disk space is used up",
@@ -40,8 +40,8 @@ _REASONS = {
     errno.EPERM: "access is denied",
     errno.ENOENT: "its folder does not exist",
     errno.ENOTDIR: "its folder does not exist",
-    errno.EISDIR: "there is a folder in its place",
-    errno.ELOOP: "there is a link in its place",
+    errno.EISDIR: "it is a folder",
+    errno.ELOOP: "it is a link",
     errno.EIO: "the disk has failed",
 }
 
@@ -248,7 +248,7 @@ class LogFile:
         try:
             return HeadFile(beside, UNKEYED).read()
         except BadLine as bad:
-            raise NotWritten(_damaged(f"the head file beside it is of no use: {bad}")) from None
+            raise NotWritten(_damaged(f"its earlier head file cannot be used: {bad}")) from None
 
     def _end_of_last_segment(self) -> tuple[Head | None, bool]:
         aside = segments(self.path)

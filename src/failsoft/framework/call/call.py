@@ -288,7 +288,7 @@ class Call(CallContext):
         return self.worst_effect(error) == "none"
 
     async def retry(self, **changed: Any) -> Any:
-        """Run the handler again with changed arguments, validated anew, and return its value.
+        """Run the handler again with changed arguments, validated again, and return its value.
 
         Raises:
             ToolError: The error of the new run, or the current error if another run could do the work twice.

@@ -23,7 +23,7 @@ class DetachedCalls:
     async def run(self, call: Call, calling: Awaitable[Any]) -> Any:
         """Run a call in a separate task and return its answer.
 
-        If the caller is cancelled the call goes on, unless that was asked for (`CallScope.cancels`) and no effect has
+        If the caller is cancelled the call continues, unless that was requested (`CallScope.cancels`) and no effect has
         begun.
         """
         task = asyncio.get_running_loop().create_task(_awaited(calling))

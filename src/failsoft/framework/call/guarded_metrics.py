@@ -61,4 +61,4 @@ class GuardedMetrics:
     def _report(self, error: Exception) -> None:
         if not self._is_broken:
             self._is_broken = True
-            logger.opt(exception=error).error("A metrics recorder broke; calls go on without it")
+            logger.opt(exception=error).error("A metrics recorder failed; calls continue without it")

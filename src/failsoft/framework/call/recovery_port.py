@@ -63,7 +63,7 @@ class RecoveryStrategy(Protocol):
     async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:
         """Return a result in place of the error, or None if this strategy does not apply.
 
-        It may raise a `ToolError`, which takes the place of the error from then on (better suggestions, for example).
+        It may raise a `ToolError`, which then replaces the error, for example with better suggestions.
         """
 
 
@@ -88,10 +88,10 @@ class RecoveryConfigurationPort(Protocol):
     """Protocol of an operator's recovery options; implemented in `failsoft.recovery.configuration.configuration`."""
 
     def timeout_s(self, tool: str, operation: str) -> float | None:
-        """Return the limit of a call in seconds, where one is set for its operation or its tool."""
+        """Return the time limit of a call in seconds, if its operation or its tool sets one."""
 
     def default_timeout_s(self) -> float | None:
-        """Return the limit of calls whose operation names none, where one is set."""
+        """Return the default time limit of a call in seconds, if set."""
 
     def engine(
         self, engine: RecoveryEngine | None, tool: str, operation: str, *, is_default: bool
@@ -123,7 +123,7 @@ class RecoveryConfigurationPort(Protocol):
         """Reject options for dependencies that no operation uses.
 
         Raises:
-            CONFIG_ERROR: With the place, and the closest name.
+            CONFIG_ERROR: With the location and the closest name.
         """
 
     def check_tools(self, tools: Iterable[str]) -> None:

@@ -256,7 +256,7 @@ class Timeout(ToolError, TimeoutError, category="timeout"):
 
     Raised when: a time-out of the handler itself, of the operating system or of a client library fires.
     Caller: call again after the wait that the answer gives, if it says so.
-    Operator: look why the dependency is slow.
+    Operator: find out why the dependency is slow.
     Example:
         >>> code_of(TimeoutError())
         'TIMEOUT'
@@ -277,7 +277,7 @@ class DeadlineExceeded(ToolError, TimeoutError, category="deadline_exceeded"):
 
     Raised when: the operation's time-out passes before the handler answers.
     Caller: call again after the wait that the answer gives, if it says so.
-    Operator: raise the operation's time-out, or look why it is slow.
+    Operator: raise the operation's time-out, or find out why it is slow.
     Example:
         >>> code_of(lambda: time.sleep(1), timeout=0.01)
         'DEADLINE_EXCEEDED'
@@ -299,7 +299,7 @@ class Unavailable(ToolError, ConnectionError, category="unavailable"):
 
     Raised when: a connection is refused, reset or lost.
     Caller: call again after the wait that the answer gives, if it says so.
-    Operator: look whether the service runs.
+    Operator: check whether the service runs.
     Example:
         >>> code_of(ConnectionRefusedError(errno.ECONNREFUSED, "refused"))
         'UNAVAILABLE'
@@ -396,7 +396,7 @@ class DatabaseError(ToolError, category="database_error"):
 
     Raised when: a database driver reports a fault that is not the caller's.
     Caller: call again after the wait that the answer gives, if it says so.
-    Operator: look at the database's log and connections.
+    Operator: check the database's log and connections.
     Example:
         >>> code_of(sqlite3.OperationalError("disk I/O error"))
         'DATABASE_ERROR'

@@ -39,7 +39,7 @@ __all__ = [
 class DocumentNotFound(NotFound, FileNotFoundError):
     """There is no document at the path.
 
-    Raised when: the path names no document, and no other place holds the same one for certain.
+    Raised when: the path names no document, and no other path certainly leads to the same one.
     Caller: use one of the suggested paths, or search for the document.
     Operator: nothing to do, unless the document should be there.
     Example:

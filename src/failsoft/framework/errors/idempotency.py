@@ -11,9 +11,9 @@ __all__ = ["IdempotencyConflict", "IdempotencyInProgress", "IdempotencyKeyInvali
 
 
 class IdempotencyKeyInvalid(InvalidArgument):
-    """The idempotency key of the call is no usable key.
+    """The idempotency key of the call is not usable.
 
-    Raised when: `_meta["dev.failsoft/idempotency-key"]` is no text of 1 to 255 visible ASCII characters.
+    Raised when: `_meta["dev.failsoft/idempotency-key"]` is not a string of 1 to 255 visible ASCII characters.
     Caller: send a key such as a UUID, or none.
     Operator: nothing to do.
     Example:

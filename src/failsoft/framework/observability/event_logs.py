@@ -33,4 +33,4 @@ def _log(event: Event) -> None:
         logger.bind(event="state_store").info("The shared state store was found again")
     elif isinstance(event, StateStoreEvent):
         lost = logger.bind(event="state_store", reason=event.reason)
-        lost.warning("The shared state store is out of reach; calls go on with local state")
+        lost.warning("The shared state store is unreachable; calls continue with local state")

@@ -19,7 +19,7 @@ __all__ = ["PREFIX", "EnvironmentSettings", "unknown_variables"]
 PREFIX = "FAILSOFT_"
 """The prefix of all variables."""
 _OF_CLIENTS = frozenset({"FAILSOFT_TOKEN"})
-"""Variables of commands that are clients, which are no settings of a server."""
+"""Variables of commands that are clients, not settings of a server."""
 
 
 class EnvironmentSettings(BaseSettings):

@@ -193,4 +193,4 @@ class Events:
             except Exception as error:  # noqa: BLE001 - a listener is not worth a call
                 if id(listener) not in self._broken:
                     self._broken.add(id(listener))
-                    logger.opt(exception=error).error("A listener to events broke; calls go on without it")
+                    logger.opt(exception=error).error("An event listener failed; calls continue without it")

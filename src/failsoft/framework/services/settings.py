@@ -163,7 +163,7 @@ class Settings(EnvironmentSettings):
     )
     recovery_file: Path | None = Field(
         default=None,
-        description="TOML file on the recovery of tools, operations and dependencies; read anew when it changes.",
+        description="TOML file with the recovery of tools, operations and dependencies; reread when it changes.",
     )
     recovery: str = Field(default="", description="The same as TOML text; what it says comes before the file.")
     state_url: StateAddress | None = Field(
@@ -178,7 +178,7 @@ class Settings(EnvironmentSettings):
         default=0.25,
         gt=0,
         le=10,
-        description="Seconds that connecting to that server may take, and an answer, before calls go on without it.",
+        description="Time limit in seconds for connecting to that server, and for each answer.",
     )
     state_without_store: Literal["warn", "refuse"] = Field(
         default="warn",
@@ -191,7 +191,7 @@ class Settings(EnvironmentSettings):
         default=256 * 1024 * 1024, ge=1_000, description="Bytes of durable records that one caller may keep."
     )
     tool_failure_draft: bool = Field(
-        default=False, description="Send the draft of the protocol's own failure record beside failsoft's."
+        default=False, description="Send the draft of the protocol's own failure record as well."
     )
     error_docs_url: WebAddress | None = Field(
         default=None, description="Address of the published catalogue pages, for the problem format's type."

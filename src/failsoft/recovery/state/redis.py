@@ -250,7 +250,7 @@ def _fault(url: str) -> str:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
-        return "it is no address"
+        return "it is not a URL"
     if not parts.scheme:
         return "it must begin with redis://, rediss:// or unix://"
     if not (parts.path.strip("/") if parts.scheme == "unix" else parts.hostname):

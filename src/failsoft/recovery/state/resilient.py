@@ -106,7 +106,7 @@ class ResilientState(Companions):
 
     def change_now(self, transition: Transition, key: str, *arguments: Any) -> Any:
         """Raise NotImplementedError: a shared store needs I/O."""
-        msg = "a shared store cannot be asked without waiting"
+        msg = "a shared store cannot be queried synchronously"
         raise NotImplementedError(msg)
 
     async def get(self, key: str) -> Any:
@@ -170,7 +170,7 @@ class ResilientState(Companions):
         if self.is_available:
             self.is_available = False
             self._announce(reason=reason)
-            logger.warning("The shared state store is lost ({}): calls go on with local state", reason)
+            logger.warning("The shared state store is unreachable ({}): calls continue with local state", reason)
 
     def _announce(self, *, reason: str) -> None:
         self._is_known = True
@@ -200,7 +200,7 @@ class ResilientState(Companions):
             self._states.clear()
             self._values.clear()
             self._announce(reason="found again")
-            logger.info("The shared state store is there again")
+            logger.info("The shared state store is reachable again")
 
     async def _carry_over(self, carried: dict[str, Any]) -> dict[str, Any]:
         """Copy local states and values to the shared store where it has none, and return them."""

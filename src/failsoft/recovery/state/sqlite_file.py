@@ -263,7 +263,7 @@ def _is_busy(error: sqlite3.Error) -> bool:
 
 
 _LASTING = {
-    sqlite3.SQLITE_NOTADB: "it is no SQLite database, or damaged",
+    sqlite3.SQLITE_NOTADB: "it is not an SQLite database, or it is damaged",
     sqlite3.SQLITE_CORRUPT: "it is damaged",
     sqlite3.SQLITE_READONLY: "it is not writable",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: it, or its folder, is not readable or not writable",

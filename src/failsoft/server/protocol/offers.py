@@ -197,7 +197,7 @@ def _check(
             case Completion() as item:
                 key = (f"the completion of '{item.argument}'", item.of)
                 if item.of not in resources and item.of not in prompts:
-                    issue = f"'{bound.name}' completes an argument of '{item.of}', which is no prompt and no resource"
+                    issue = f"'{bound.name}' completes an argument of '{item.of}', neither a prompt nor a resource"
                     raise ConfigurationError(issue=issue)
             case _:
                 continue

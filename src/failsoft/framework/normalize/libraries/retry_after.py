@@ -35,7 +35,7 @@ def retry_after(headers: Any, *, now: float | None = None) -> float | None:
 
 
 def reset_wait(headers: Any, *, now: float | None = None) -> float | None:
-    """Return the seconds until a rate limit starts anew, or None.
+    """Return the seconds until a rate limit is reset, or None.
 
     Ask only where the limit is reached: some services send these headers with every response.
     """

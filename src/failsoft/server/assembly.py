@@ -43,17 +43,7 @@ class Assembly:
 def assemble(
     tools: Tools, *, name: str | None = None, version: str | None = None, instructions: str | None = None
 ) -> Assembly:
-    """Return a server for these tools.
-
-    Args:
-        tools: Toolsets, or what makes them.
-        name: What the server calls itself; by default the name of its only toolset, else `failsoft`.
-        version: The version that it reports; by default that of the package that the tools are from.
-        instructions: What it tells clients about itself; by default the `introduction` of each toolset.
-
-    Raises:
-        CONFIG_ERROR: Two tools have one name, or something given is no toolset.
-    """
+    """Return a server for these tools; the arguments and errors are those of `mcp_server`."""
     made = tuple(as_tools(tools))
     toolbox = Toolbox(made)
     settings = made[0].runtime.settings

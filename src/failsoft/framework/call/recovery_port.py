@@ -96,10 +96,16 @@ class RecoveryConfigurationPort(Protocol):
     def engine(
         self, engine: RecoveryEngine | None, tool: str, operation: str, *, is_default: bool
     ) -> RecoveryEngine | None:
-        """Return the configured engine of one operation.
+        """Return the recovery engine of one operation with the configuration applied.
+
+        Args:
+            engine: The engine set in code.
+            tool: The toolset.
+            operation: The MCP tool name.
+            is_default: Whether the engine is the runtime's own, so that `defaults` applies.
 
         Raises:
-            CONFIG_ERROR: The configuration is not possible; the message says why, with file and line.
+            CONFIG_ERROR: The configuration cannot be applied; the message gives the reason and the location.
         """
 
     def explain(self, error: ConfigurationError, tool: str, operation: str) -> ConfigurationError:
@@ -109,14 +115,14 @@ class RecoveryConfigurationPort(Protocol):
         """Reject options for operations that the toolset does not have.
 
         Raises:
-            CONFIG_ERROR: With the place.
+            CONFIG_ERROR: With the location and the closest name.
         """
 
     def check_shared(self, operations: Iterable[CalledOperation]) -> None:
-        """Reject circuit breakers of one dependency with different options.
+        """Reject circuit breakers of one dependency with different options: they share one circuit.
 
         Raises:
-            CONFIG_ERROR: With both operations.
+            CONFIG_ERROR: With both operations and the options in which they differ.
         """
 
     def check_dependencies(self, used: Iterable[str]) -> None:
@@ -130,7 +136,7 @@ class RecoveryConfigurationPort(Protocol):
         """Reject options for toolsets that are not served.
 
         Raises:
-            CONFIG_ERROR: With the place.
+            CONFIG_ERROR: With the location and the closest name.
         """
 
 

@@ -38,7 +38,7 @@ _NOTHING = Section()
 
 @dataclass(frozen=True, slots=True)
 class RecoveryConfiguration:
-    """Configuration sections; a more specific section takes precedence over a general one.
+    """Implements `RecoveryConfigurationPort`; a more specific section takes precedence over a general one.
 
     Read one with `failsoft.recovery.configuration.toml_file.read_configuration`.
 
@@ -57,28 +57,18 @@ class RecoveryConfiguration:
     dependencies: Mapping[str, Section] = field(default_factory=dict)
 
     def timeout_s(self, tool: str, operation: str) -> float | None:
-        """Return the time limit of a call in seconds if its operation or tool sets one."""
+        """See `RecoveryConfigurationPort`."""
         particular = self.operations.get((tool, operation), _NOTHING).timeout_s
         return particular if particular is not None else self.tools.get(tool, _NOTHING).timeout_s
 
     def default_timeout_s(self) -> float | None:
-        """Return the default time limit in seconds, if set."""
+        """See `RecoveryConfigurationPort`."""
         return self.defaults.timeout_s
 
     def engine(
         self, engine: RecoveryEngine | None, tool: str, operation: str, *, is_default: bool
     ) -> RecoveryEngine | None:
-        """Return the recovery engine of one operation with the configuration applied.
-
-        Args:
-            engine: The engine set in code.
-            tool: The toolset.
-            operation: The MCP tool name.
-            is_default: Whether the engine is the runtime's own, so that `defaults` applies.
-
-        Raises:
-            CONFIG_ERROR: The configuration cannot be applied; the message gives the reason and the location.
-        """
+        """See `RecoveryConfigurationPort`."""
         sections = [self.defaults] if is_default else []
         sections += [self.tools.get(tool, _NOTHING), self.operations.get((tool, operation), _NOTHING)]
         if engine is None or not (self.dependencies or any(item.strategies or item.dependency for item in sections)):
@@ -95,18 +85,14 @@ class RecoveryConfiguration:
             raise self._refused(tool, operation, str(error)) from error
 
     def explain(self, error: ConfigurationError, tool: str, operation: str) -> ConfigurationError:
-        """Return the error of a chain that could not be linked, with the location of the responsible section."""
+        """See `RecoveryConfigurationPort`."""
         is_meant = tool in self.tools or (tool, operation) in self.operations or self.defaults != _NOTHING
         if not is_meant:
             return ConfigurationError(issue=error.issue, resolution=error.resolution)
         return ConfigurationError(issue=f"{error.issue} ({self._place(tool, operation)})", resolution=error.resolution)
 
     def check_operations(self, tool: str, operations: Iterable[str]) -> None:
-        """Reject sections for operations that the toolset does not have.
-
-        Raises:
-            CONFIG_ERROR: With the location and the closest name.
-        """
+        """See `RecoveryConfigurationPort`."""
         known = tuple(operations)
         for place_tool, operation in self.operations:
             if place_tool == tool and operation not in known:
@@ -114,25 +100,14 @@ class RecoveryConfiguration:
                 raise self.source.refused(path, f"'{tool}' has no operation '{operation}'{_meant(operation, known)}")
 
     def check_tools(self, tools: Iterable[str]) -> None:
-        """Reject sections for toolsets that are not served.
-
-        Raises:
-            CONFIG_ERROR: With the location and the closest name.
-        """
+        """See `RecoveryConfigurationPort`."""
         known = tuple(tools)
         for tool in (*self.tools, *(tool for tool, _ in self.operations)):
             if tool not in known:
                 raise self.source.refused(("tools", tool), f"there is no toolset '{tool}'{_meant(tool, known)}")
 
     def check_dependencies(self, used: Iterable[str]) -> None:
-        """Reject sections for dependencies that no operation uses.
-
-        Args:
-            used: The dependencies of the strategies of the served operations.
-
-        Raises:
-            CONFIG_ERROR: With the location and the closest name.
-        """
+        """See `RecoveryConfigurationPort`."""
         sections = (*self.tools.values(), *self.operations.values())
         known = dict.fromkeys((*used, *(section.dependency for section in sections if section.dependency is not None)))
         for name in self.dependencies:
@@ -141,11 +116,7 @@ class RecoveryConfiguration:
                 raise self.source.refused(path, f"no operation uses the dependency '{name}'{_meant(name, known)}")
 
     def check_shared(self, operations: Iterable[CalledOperation]) -> None:
-        """Reject circuit breakers of one dependency with different options: they share one circuit.
-
-        Raises:
-            CONFIG_ERROR: With both operations and the options in which they differ.
-        """
+        """See `RecoveryConfigurationPort`."""
         check_shared(operations)
 
     def _refused(self, tool: str, operation: str, why: str) -> ConfigurationError:

@@ -100,7 +100,7 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
 
 
 def _section(table: Mapping[str, Any]) -> Section:
-    """Return the section of a valid table: true stands for a strategy without options, false disables it."""
+    """Return the section of a valid table: true adds a strategy with its defaults, false disables it."""
     strategies = {
         name: value if isinstance(value, dict) else {} if value else None
         for name, value in table.items()

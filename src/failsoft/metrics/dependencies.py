@@ -43,7 +43,7 @@ class DependencySlots:
         self._loads[LOADS[gauge]] = value
 
     def rows(self, item: MetricDefinition) -> Iterator[Row]:
-        """Yield the samples of one metric; of what was never noted there are none."""
+        """Yield the samples of one metric; none if nothing was recorded."""
         with self._lock:
             now, transitions, tokens = self._state, self._transitions.copy(), self._tokens
         if item is RETRY_BUDGET and tokens is not None:

@@ -25,7 +25,7 @@ _ANSWERED_BY_THE_CLIENT = frozenset({_URL_ELICITATION_REQUIRED, types.MISSING_RE
 def anticipated(text: str, cause: BaseException | None) -> ToolError:
     """Return the typed error for an error that an author raised with a text for the caller.
 
-    The text stays. The class is that of the exception it was raised from, if there is one that is known (an HTTP 429
+    The text is kept. The class is that of the exception it was raised from, if there is one that is known (an HTTP 429
     gives RATE_LIMITED with its wait), else REPORTED_FAILURE.
     """
     text = bounded(text.strip(), _TEXT_AT_MOST) or "The tool reported a failure without a reason."
@@ -44,7 +44,7 @@ def anticipated(text: str, cause: BaseException | None) -> ToolError:
 
 
 def is_protocol_error(error: Any) -> bool:
-    """Return whether an exception is one that the protocol wants as a JSON-RPC error: the client acts on its code."""
+    """Return whether the protocol requires a JSON-RPC error for this exception, since clients act on its code."""
     return isinstance(error, MCPError) and error.error.code in _ANSWERED_BY_THE_CLIENT
 
 

@@ -15,7 +15,7 @@ from failsoft.server.protocol.encoding import call_tool_result
 __all__ = ["METADATA_KEY", "failure_result", "recovery_meta", "safe_result"]
 
 METADATA_KEY = "dev.failsoft/metadata"
-"""Where a success says that it was recovered, or what to know about it; plain successes are left unchanged."""
+"""Key of recovery and warnings in the `_meta` of a success; other successes are unchanged."""
 
 R = TypeVar("R")
 
@@ -26,7 +26,7 @@ def failure_result(response: ToolResponse[Any]) -> types.CallToolResult:
 
 
 def recovery_meta(response: ToolResponse[Any]) -> dict[str, Any] | None:
-    """Return what a success has to say about its recovery and its warnings, or None."""
+    """Return the recovery and the warnings of a success, or None if there are none."""
     metadata = response.metadata
     if metadata.recovery is None and not metadata.warnings:
         return None
@@ -60,7 +60,7 @@ def safe_result(result: R, *, limit_bytes: int | None = None) -> R:
 
 
 def _repaired(result: Any) -> Any:
-    """Return the result with what JSON cannot say replaced."""
+    """Return the result with values that JSON cannot represent replaced."""
     content = [_block(block) for block in result.content]
     structured = None if result.structured_content is None else json_safe(result.structured_content)
     meta = None if result.meta is None else json_safe(result.meta)

@@ -32,11 +32,11 @@ class ForeignTools(BaseTool):
 
     Args:
         name: The label in metrics, logs and failures, usually the server's name.
-        runtime: The surroundings of its calls; the process-wide default if left out.
+        runtime: The runtime of its calls; by default the process-wide one.
     """
 
     _adds_operations: ClassVar[bool] = True
-    roots = (Path("/"),)  # what a foreign tool reports is written for its callers: the paths in it stay
+    roots = (Path("/"),)  # reports of foreign tools keep their paths: they are written for callers
 
     def __init__(self, name: str, *, runtime: Runtime | None = None) -> None:
         super().__init__(runtime=runtime)
@@ -45,7 +45,7 @@ class ForeignTools(BaseTool):
     def put(self, tool: ForeignTool) -> BoundOperation[..., Any]:
         """Add a tool, or replace the one of its name, and return it as an operation.
 
-        A schema that is no usable JSON Schema is logged, and the tool's arguments then go unchecked.
+        A schema that is not a valid JSON Schema is logged, and the arguments of the tool are not checked.
         """
         bound = bind(_ForeignDeclaration(tool, self.name), self)
         self._operations[tool.name] = bound
@@ -53,14 +53,14 @@ class ForeignTools(BaseTool):
         return bound
 
     def keep_only(self, names: set[str]) -> None:
-        """Forget the tools that are not among these names."""
+        """Remove all tools except those with these names."""
         for name in self._operations.keys() - names:
             del self._operations[name]
         self._toolbox = Toolbox([self])
 
 
 class _RawResult(Result):
-    """A foreign result, passed on as it is: it has content, structured content and metadata of its own."""
+    """A foreign result, passed on unchanged: it has its own content, structured content and metadata."""
 
     __slots__ = ()
 
@@ -110,7 +110,7 @@ class _ForeignDeclaration(Declaration):
         self._tool, self._server = tool, server
 
     def interface(self, owner: str) -> Interface:  # noqa: ARG002 - a foreign tool is named by its server
-        """Return the arguments that the foreign server lists; its results pass as they are."""
+        """Return the arguments that the foreign server lists; its results are passed on unchanged."""
         _, context, _ = read_parameters(self.function, self.hints())
         return Interface(_arguments(self._server, self._tool), _RawResult(), context_parameter=context)
 

@@ -125,7 +125,7 @@ class _FaultSequence:
 
     def __init__(self, options: ChaosOptions, seed: str) -> None:
         self._options = options
-        self._random = random.Random(seed)  # noqa: S311 - repeatable is what it is for
+        self._random = random.Random(seed)  # noqa: S311 - repeatable on purpose
 
     def next(self) -> _InjectedFault:
         options = self._options

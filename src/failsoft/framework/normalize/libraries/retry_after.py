@@ -24,7 +24,7 @@ def retry_after(headers: Any, *, now: float | None = None) -> float | None:
 
     Args:
         headers: The response's headers, of any mapping type and case.
-        now: Seconds since the epoch; the clock's if left out.
+        now: Seconds since the epoch; by default the current time.
     """
     found = _lowered(headers)
     for name in _MILLISECONDS:
@@ -45,13 +45,13 @@ def reset_wait(headers: Any, *, now: float | None = None) -> float | None:
 
 
 def is_used_up(headers: Any) -> bool:
-    """Return whether the headers say that nothing is left of a rate limit."""
+    """Return whether the headers say that a rate limit is used up."""
     found = _lowered(headers)
     return "0" in {found.get("x-ratelimit-remaining"), found.get("ratelimit-remaining")}
 
 
 def parse_wait(value: Any, *, now: float | None = None) -> float | None:
-    """Return a wait in seconds, never negative, or None if the value is none.
+    """Return a wait in seconds, never negative, or None if the value is not a wait.
 
     It may be a number of seconds, a point in time in seconds or milliseconds since the epoch, a duration (`6m0s`) or
     an HTTP date.

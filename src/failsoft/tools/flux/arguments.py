@@ -179,7 +179,6 @@ SearchLimit = Annotated[
 ]
 MediaCompounds = Annotated[
     list[str],
-    _IDENTIFIER,
     Field(
         max_length=1_000,
         description="ModelSEED or BiGG ids of the compounds in the medium",

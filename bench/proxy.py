@@ -162,6 +162,10 @@ async def measure(*, rounds: int, times: int, http_times: int) -> list[Figure]:
 def main() -> None:
     """Measure and print."""
     given: Any = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
+    if missing := [path for path in (SERVER[1], RELAY[0]) if not Path(path).exists()]:
+        print(f"The proxy: skipped, for there is no {' and no '.join(missing)}; run scripts/foreign_servers.sh")
+        report(given, "The proxy", [])
+        return
     sizes = {"times": QUICK_CALLS, "http_times": QUICK_HTTP_CALLS} if given.quick else {}
     sizes = sizes or {"times": CALLS, "http_times": HTTP_CALLS}
     report(given, "The proxy", asyncio.run(measure(rounds=given.rounds, **sizes)))

@@ -5,7 +5,8 @@
     python bench/run.py call_path scrape  these two
 
 FastMCP is the peer in two of them, and seven libraries for resilience are in one: `pip install -r
-bench/requirements.txt`, or they are left out.
+bench/requirements.txt`, or they are left out. The server and the relay of `proxy` are installed by
+`scripts/foreign_servers.sh`, or it is skipped.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from pathlib import Path
 
 from measure import Figure, show
 
-BENCHMARKS = ("call_path", "recovery_success", "through_mcp", "import_time", "scrape", "docs_search", "edit", "audit")
+BENCHMARKS = (
+    *("call_path", "recovery_success", "through_mcp", "proxy", "import_time", "scrape", "docs_search", "edit", "audit"),
+)
 
 
 def run(name: str, flags: list[str]) -> list[Figure]:

@@ -22,6 +22,8 @@ TOOLS = [
     ("is_error", {}),
     ("is_error_json", {}),
     ("status_429", {}),
+    ("draft_record", {}),
+    ("grow", {}),
     ("envelope", {}),
     ("bare_error", {}),
     ("bare_refusal", {}),
@@ -60,7 +62,9 @@ def described(name: str, annotations: dict[str, Any]) -> dict[str, Any]:
     return {**tool, "outputSchema": OUTPUT} if name == "bad_structured" else tool
 
 
+DRAFT = {"class": "rate_limited", "code": "SHOP_BUSY", "retryable": True, "correlationId": "c-1"}
 ANSWERS: dict[str, Any] = {
+    "draft_record": {"result": text("busy", isError=True, _meta={"io.modelcontextprotocol/toolFailure": DRAFT})},
     "error": {"error": {"code": -32603, "message": "boom"}},
     "invalid_params": {"error": {"code": -32602, "message": "no such colour"}},
     "is_error": {"result": text("Access denied: /etc/passwd is not in /srv/data", isError=True)},
@@ -75,6 +79,22 @@ ANSWERS: dict[str, Any] = {
     "bad_structured": {"result": text("{}", structuredContent={"ok": "yes"})},
 }
 RANDOM = ["echo", "error", "is_error", "malformed", "wrong_types", "no_result", "duplicate", "late_and_strange"]
+
+
+GROWN: dict[str, Any] = {
+    "resources/list": {"resources": []},
+    "resources/templates/list": {"resourceTemplates": []},
+    "prompts/list": {"prompts": []},
+}
+"""What this server offers besides tools; `grow` adds to it."""
+
+
+def grow(request_id: Any) -> None:
+    GROWN["resources/list"]["resources"].append({"uri": "shop://stock", "name": "stock"})
+    GROWN["prompts/list"]["prompts"].append({"name": "sell"})
+    for kind in ("resources", "prompts"):
+        send({"jsonrpc": "2.0", "method": f"notifications/{kind}/list_changed"})
+    answer(request_id, text("grown"))
 
 
 def die_once(request_id: Any) -> None:
@@ -97,6 +117,8 @@ def call(request_id: Any, name: str, arguments: dict[str, Any]) -> None:
         answer(request_id, text(str(arguments.get("text", ""))))
     elif name == "die_once":
         die_once(request_id)
+    elif name == "grow":
+        grow(request_id)
     else:
         strange(request_id, name)
 
@@ -130,8 +152,11 @@ def main() -> None:
         if method == "initialize":
             version = message["params"]["protocolVersion"]
             info = {"name": "hostile", "version": "1"}
-            capabilities = {"tools": {"listChanged": True}, "logging": {}}
+            changing = {"listChanged": True}
+            capabilities = {"tools": changing, "resources": changing, "prompts": changing, "logging": {}}
             answer(request_id, {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info})
+        elif method in GROWN:
+            answer(request_id, GROWN[method])
         elif method == "tools/list":
             answer(request_id, {"tools": [described(name, hints) for name, hints in TOOLS]})
         elif method == "tools/call":

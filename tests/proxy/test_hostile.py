@@ -35,6 +35,7 @@ async def test_every_shape_of_failure_has_its_code(mode):
         "is_error": "REPORTED_FAILURE",
         "is_error_json": "NOT_FOUND",
         "status_429": "RATE_LIMITED",
+        "draft_record": "SHOP_BUSY",
         "envelope": "UNAVAILABLE",
         "bare_error": "NOT_FOUND",
         "bare_refusal": "REPORTED_FAILURE",
@@ -54,6 +55,17 @@ async def test_every_shape_of_failure_has_its_code(mode):
         assert not (await client.call_tool("error_as_data", {})).is_error
         assert (await client.call_tool("duplicate", {})).content[0].text == "first"
         assert (await client.call_tool("late_and_strange", {})).content[0].text == "after all"
+
+
+async def test_the_drafts_failure_record_is_read_and_sent_by_setting():
+    key = "io.modelcontextprotocol/toolFailure"
+    async with proxied(upstream=UPSTREAM, env={"FAILSOFT_TOOL_FAILURE_DRAFT": "true"}) as client:
+        result = await client.call_tool("draft_record", {})
+    error = error_of(result)
+    assert (error["category"], error["code"]) == ("rate_limited", "SHOP_BUSY")
+    assert result.meta[key]["code"] == "SHOP_BUSY"
+    async with proxied(upstream=UPSTREAM) as client:
+        assert key not in (await client.call_tool("draft_record", {})).meta
 
 
 async def test_arguments_are_checked_before_anything_is_sent():

@@ -19,31 +19,72 @@ from tests.proxy.conftest import HOSTILE, proxied, proxy_parameters
 pytestmark = pytest.mark.anyio
 
 
-def test_a_server_that_cannot_be_started_is_in_the_log_with_the_reason():
-    command = [sys.executable, "-m", "failsoft", "proxy", "--", "/nonexistent/server"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as proxy:
-        assert proxy.stderr is not None
-        line = json.loads(proxy.stderr.readline())
-        proxy.communicate(timeout=60)
-    assert (line["level"], line["upstream"]) == ("WARNING", "server")
+def run_proxy(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "failsoft", "proxy", *words]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_program_that_does_not_exist_is_a_configuration_error() -> None:
+    done = run_proxy("--", "no-such-program-of-failsoft", "--root", "/")
+    assert done.returncode == 3
+    assert "CONFIG_ERROR" in done.stderr
+    assert "no-such-program-of-failsoft" in done.stderr
+
+
+def test_an_upstream_that_cannot_be_started_beside_one_that_can_is_in_the_log_with_the_reason(tmp_path):
+    servers = {"here": {"command": sys.executable, "args": [str(HOSTILE)]}, "gone": {"command": "/nonexistent/server"}}
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": servers}))
+    done = run_proxy("--config", str(file))
+    line = next(line for line in map(json.loads, done.stderr.splitlines()) if line.get("upstream") == "gone")
+    assert line["level"] == "WARNING"
     assert line["reason"].startswith("FileNotFoundError")
-    assert proxy.returncode == 0
+    assert done.returncode == 0
+
+
+LISTS = (
+    types.ToolListChangedNotification,
+    types.ResourceListChangedNotification,
+    types.PromptListChangedNotification,
+)
+
+
+class Announced:
+    """Which lists a client was told have changed."""
+
+    def __init__(self) -> None:
+        self.events = {kind: anyio.Event() for kind in LISTS}
+
+    async def __call__(self, message: Any) -> None:
+        if type(message) in self.events:
+            self.events[type(message)].set()
+
+    async def wait(self, *kinds: type) -> None:
+        with anyio.fail_after(60):
+            for kind in kinds:
+                await self.events[kind].wait()
 
 
 async def test_a_server_that_comes_late_is_offered_and_announced(tmp_path):
-    announced = anyio.Event()
-
-    async def seen(message: Any) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
-            announced.set()
-
+    announced = Announced()
     upstream = [sys.executable, str(HOSTILE)]
     environment = {"HOSTILE_FIRST_START": str(tmp_path / "started")}
-    async with proxied(upstream=upstream, env=environment, mode="legacy", message_handler=seen) as client:
-        with anyio.fail_after(60):
-            if not (await client.list_tools()).tools:
-                await announced.wait()
+    async with proxied(upstream=upstream, env=environment, mode="legacy", message_handler=announced) as client:
+        if not (await client.list_tools()).tools:
+            await announced.wait(*LISTS)
         assert (await client.call_tool("echo", {"text": "late"})).content[0].text == "late"
+        assert (await client.list_resources()).resources == (await client.list_prompts()).prompts == []
+
+
+async def test_resources_and_prompts_that_appear_later_are_announced_and_listed():
+    announced = Announced()
+    upstream = [sys.executable, str(HOSTILE)]
+    async with proxied(upstream=upstream, mode="legacy", message_handler=announced) as client:
+        assert (await client.list_resources()).resources == []
+        await client.call_tool("grow", {})
+        await announced.wait(*LISTS[1:])
+        assert [resource.name for resource in (await client.list_resources()).resources] == ["stock"]
+        assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["sell"]
 
 
 async def test_a_stale_answer_stands_in_for_a_failed_read_only_tool(tmp_path):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.proxy.overrides import read_overrides
-from failsoft.proxy.targets import from_command, from_file, from_url
+from failsoft.proxy.targets import UpstreamTarget, check_programs, from_command, from_file, from_url
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -71,9 +73,42 @@ def test_a_command_is_named_after_what_it_starts():
         from_command([])
 
 
-def test_a_misspelt_override_is_named_with_the_closest_one(tmp_path):
+def test_faults_of_an_overrides_file_have_their_line_and_the_closest_key(tmp_path):
     file = tmp_path / "tools.toml"
-    file.write_text("[tools.read]\nreadonly = true\ntimeout_s = -1\n[default]\n")
+    file.write_text('[tools.read]\nreadonly = true\ntimeout_s = -1\nattempts = "3"\n[default]\n')
     with pytest.raises(ConfigurationError) as raised:
         read_overrides(file)
-    assert all(part in raised.value.message for part in ("read_only", "timeout_s", "defaults"))
+    lines = re.findall(r"line (\d): ([\w.]+)", raised.value.message)
+    assert lines == [
+        ("2", "tools.read.readonly"),
+        ("3", "tools.read.timeout_s"),
+        ("4", "tools.read.attempts"),
+        ("5", "default"),
+    ]
+    assert all(f"did you mean '{key}'" in raised.value.message for key in ("read_only", "defaults"))
+    assert "pydantic" not in raised.value.message
+
+
+def test_commands_whose_programs_are_missing_are_refused_only_if_nothing_else_can_be_started(tmp_path):
+    gone, here = from_command(["no-such-program"]), from_command([sys.executable])
+    with pytest.raises(ConfigurationError) as raised:
+        check_programs([gone, from_command([str(tmp_path / "x")], name="other")])
+    assert all(part in raised.value.message for part in ("no-such-program", "other"))
+    check_programs([gone, here])
+    check_programs([gone, from_url("http://127.0.0.1:1/mcp")])
+
+
+def test_a_program_is_looked_for_where_the_server_will_be_started(tmp_path):
+    program = tmp_path / "bin" / "server"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    check_programs([UpstreamTarget(name="a", command=("bin/server",), folder=str(tmp_path))])
+    check_programs([UpstreamTarget(name="a", command=("server",), environment={"PATH": str(program.parent)})])
+    for wrong in (
+        UpstreamTarget(name="a", command=("bin/server",)),
+        UpstreamTarget(name="a", command=("server",)),
+        UpstreamTarget(name="a", command=("server",), folder=str(tmp_path / "none")),
+    ):
+        with pytest.raises(ConfigurationError):
+            check_programs([wrong])

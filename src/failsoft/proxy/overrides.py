@@ -6,13 +6,14 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
+from failsoft.framework.validation.pydantic_faults import violations_from_pydantic
+from failsoft.recovery.configuration.toml_places import line_of
 
 __all__ = ["Overrides", "ToolOverride", "read_overrides"]
 
@@ -76,12 +77,14 @@ def read_overrides(path: Path | None) -> Overrides:
     """Return the overrides of a file.
 
     Raises:
-        CONFIG_ERROR: It cannot be read, is no TOML, or says something that means nothing; every fault is named.
+        CONFIG_ERROR: It cannot be read, is no TOML, or says something that means nothing; lists all faults with their
+            lines.
     """
     if path is None:
         return Overrides()
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        tree = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(issue=f"{path.name} cannot be read: {type(error).__name__}") from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -89,20 +92,16 @@ def read_overrides(path: Path | None) -> Overrides:
     try:
         file = _File.model_validate(tree)
     except ValidationError as error:
-        faults = "; ".join(_fault(fault) for fault in error.errors(include_url=False)[:10])
-        raise ConfigurationError(issue=f"{path.name}: {faults}") from error
+        violations = violations_from_pydantic(error, _File.model_json_schema(), tree)
+        lines = [(line_of(text, violation.path.split(".")) or 0, _fault(violation)) for violation in violations]
+        faults = "; ".join(f"line {line}: {fault}" for line, fault in sorted(lines))
+        raise ConfigurationError(issue=f"{path.name}, {faults}", resolution="correct the file") from None
     return Overrides(file.defaults, file.tools)
 
 
-def _fault(fault: Any) -> str:
-    place = ".".join(str(part) for part in fault["loc"])
-    if fault["type"] == "extra_forbidden":
-        known = _known_names(fault["loc"])
-        close = closest_name(str(fault["loc"][-1]), known)
-        return f"{place} is not known" + (f"; did you mean `{close}`?" if close else f"; known: {', '.join(known)}")
-    return f"{place}: {fault['msg']}"
-
-
-def _known_names(loc: tuple[Any, ...]) -> list[str]:
-    below: dict[str, type[BaseModel]] = {"tools": ToolOverride, "defaults": Defaults}
-    return list((below.get(str(loc[0]), _File) if len(loc) > 1 else _File).model_fields)
+def _fault(violation: Violation) -> str:
+    if violation.reason != "unexpected":
+        return f"{violation.path}: {violation.message}"
+    if violation.suggestion:
+        return f"{violation.path}: no such key; did you mean '{violation.suggestion}'?"
+    return f"{violation.path}: no such key; there are {', '.join(violation.allowed)}"

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mcp.client.stdio import get_default_environment
+
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.text import bounded
 
-__all__ = ["UpstreamTarget", "from_command", "from_file", "from_url"]
+__all__ = ["UpstreamTarget", "check_programs", "from_command", "from_file", "from_url"]
 
 _FILE_AT_MOST = 1_000_000
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
@@ -88,6 +91,35 @@ def from_file(path: Path) -> list[UpstreamTarget]:
     if not targets:
         raise ConfigurationError(issue=f"every server of {path.name} is disabled")
     return targets
+
+
+def check_programs(targets: Sequence[UpstreamTarget]) -> None:
+    """Refuse to start if none of these upstreams can: each is a command whose program is missing.
+
+    Where at least one can be started, the others are logged and tried again, as an upstream is that dies later.
+
+    Raises:
+        CONFIG_ERROR: No program of these commands can be found; names each.
+    """
+    missing = [_missing(target) for target in targets]
+    if all(missing):
+        raise ConfigurationError(
+            issue="; ".join(missing), resolution="install it, or give its full path; PATH is that of this process"
+        )
+
+
+def _missing(target: UpstreamTarget) -> str:
+    """Return which part of a command does not exist; empty if it can be started, or is a URL."""
+    if target.url:
+        return ""
+    if target.folder is not None and not Path(target.folder).is_dir():
+        return f"the folder '{bounded(target.folder)}' of the server '{target.name}' does not exist"
+    program = target.command[0]
+    where = str(Path(target.folder or ".", program).absolute()) if Path(program).parent != Path() else program
+    environment = get_default_environment() | dict(target.environment)
+    if shutil.which(where, path=environment.get("PATH", os.defpath)):
+        return ""
+    return f"the program '{bounded(program)}' of the server '{target.name}' cannot be found or executed"
 
 
 def _is_disabled(entry: Any) -> bool:

@@ -178,8 +178,16 @@ class Upstream:
             self._client = client
             self._ready.set()
             if self.restarts:
-                await self._front.notify(types.ToolListChangedNotification())
+                await self._announce()
             await self._closed.wait()
+
+    async def _announce(self) -> None:
+        """Notify clients that the lists of this server may have changed while it was away."""
+        await self._front.notify(types.ToolListChangedNotification())
+        if self.capabilities.resources is not None:
+            await self._front.notify(types.ResourceListChangedNotification())
+        if self.capabilities.prompts is not None:
+            await self._front.notify(types.PromptListChangedNotification())
 
     @asynccontextmanager
     async def _transport(self, closed: anyio.Event) -> AsyncIterator[tuple[Any, Any]]:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import httpx
 import pytest
 
-from failsoft import ToolError
+from failsoft import BaseTool, ToolError, operation
 from failsoft.framework.normalize import normalize
 
 pytestmark = pytest.mark.anyio
@@ -74,6 +74,24 @@ def test_the_end_of_stderr_is_quoted() -> None:
     error = normalize(caught.value)
     assert error.message == 'A program that this tool runs exited with status 3. It said: "menu.txt:1: no price".'
     assert error.retry == "after_fix"  # the same input fails again
+
+
+class Programs(BaseTool):
+    """Runs a program that may change something."""
+
+    @operation()
+    async def deploy(self, status: int) -> None:
+        """Fail with this status."""
+        raise subprocess.CalledProcessError(status, "deploy", stderr="no such branch")
+
+
+@pytest.mark.parametrize(("status", "when"), [(1, "after_fix"), (75, "never"), (-9, "never")])
+async def test_only_a_corrected_call_is_advised_after_a_program_that_may_have_changed_something(
+    status: int, when: str
+) -> None:
+    error = (await Programs().execute_with_error_handling("deploy", {"status": status})).error
+    assert error is not None
+    assert (error.code, error.effect, error.retry.when) == ("UPSTREAM_ERROR", "unknown", when)
 
 
 @pytest.mark.parametrize("status", [75, -9])

@@ -56,7 +56,7 @@ def proxy(  # noqa: PLR0913 - what an operator may set
     from failsoft.cli.targets.toolsets import LoggedSource  # noqa: PLC0415 - `failsoft --help` needs none of it
     from failsoft.proxy.overrides import read_overrides  # noqa: PLC0415 - as above
     from failsoft.proxy.serve import ProxySource, run_proxy  # noqa: PLC0415 - as above
-    from failsoft.proxy.targets import from_command, from_file, from_url  # noqa: PLC0415 - as above
+    from failsoft.proxy.targets import check_programs, from_command, from_file, from_url  # noqa: PLC0415 - as above
 
     if config is not None:
         targets = from_file(config)
@@ -64,6 +64,7 @@ def proxy(  # noqa: PLR0913 - what an operator may set
         targets = [from_url(url, name=name, headers=_headers(header or []))]
     else:
         targets = [from_command(command or [], name=name)]
+    check_programs(targets)
     source = ProxySource(tuple(targets), read_overrides(overrides), asks=transport is Transport.stdio)
     with serving(ctx, transport, workers, "failsoft proxy ... --transport http"):
         run_proxy(

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from failsoft.server.assembly import Assembly, assemble
 from failsoft.server.http.access import authentication, chosen_verifier, transport_security
 from failsoft.server.http.gate import AdmissionMiddleware
+from failsoft.server.http.legacy import LegacyRequests
 from failsoft.server.http.metrics_route import MetricsEndpoint
 from failsoft.server.http.probes import probe_routes
 from failsoft.server.http.status import status_routes
@@ -83,6 +84,8 @@ def build_app(
             *status_routes(assembly, mcp_path=MCP_PATH, has_token=verifier is not None),
         ],
     )
+    limited = assembly.server.session_manager.asgi_app  # refuses large bodies, then passes them on
+    limited.app = LegacyRequests(limited.app, server=assembly.server, lifecycle=assembly.lifecycle, security=security)
     # The SDK reads tokens only with OAuth settings; for plain tokens its middleware is added here.
     app.user_middleware[:0] = [
         Middleware(AdmissionMiddleware, security=security, lifecycle=assembly.lifecycle, mcp_path=MCP_PATH),

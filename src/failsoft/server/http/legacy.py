@@ -1,0 +1,199 @@
+"""Requests of the protocol's handshake versions, each served within its own POST.
+
+When the SDK runs stateless, it builds a transport, streams and several tasks for each such request. Here the handler
+runs in the task of the request. The response is a stream of events, as the SDK sends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import pydantic_core
+from loguru import logger
+from mcp.server import Server
+from mcp.server.connection import Connection
+from mcp.server.runner import serve_one
+from mcp.server.streamable_http import check_accept_headers
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.jsonrpc_dispatcher import handler_exception_to_error_data, progress_token_from_params
+from mcp.shared.message import ServerMessageMetadata
+from mcp.shared.transport_context import TransportContext
+from mcp_types import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, ErrorData, JSONRPCRequest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from failsoft.server.lifecycle.lifecycle import Lifecycle
+
+__all__ = ["LegacyRequests"]
+
+_VERSION_HEADER = "mcp-protocol-version"
+_TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
+_PING_S = 15.0
+"""Silence after which a comment keeps the connection open, in seconds."""
+_WATCHED_AFTER_S = 0.02
+"""A request that takes longer than this is cancelled when its client disconnects, in seconds."""
+_HEADERS = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+
+
+class LegacyRequests:
+    """ASGI app that serves well-formed requests of handshake versions; everything else goes to the SDK.
+
+    Args:
+        app: The SDK's app, below its limit for bodies.
+        server: The SDK's server.
+        lifecycle: The state that handlers are given.
+        security: The Host and Origin headers that are accepted.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, server: Server[Any], lifecycle: Lifecycle, security: TransportSecuritySettings
+    ) -> None:
+        self._app = app
+        self._server = server
+        self._lifecycle = lifecycle
+        self._security = TransportSecurityMiddleware(security)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        request = Request(scope)
+        version = request.headers.get(_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
+        if version not in HANDSHAKE_PROTOCOL_VERSIONS or not await self._is_acceptable(request):
+            await self._app(scope, receive, send)
+            return
+        first = await receive()
+        call = _request_in(first)
+        if call is None:
+            await self._app(scope, _replayed(first, receive), send)
+            return
+        exchange = _Exchange(call, request, send)
+        await exchange.run(self._server, Connection.from_envelope(version, None, None), self._lifecycle, receive)
+
+    async def _is_acceptable(self, request: Request) -> bool:
+        """Return whether the SDK would read the body; a server that has not started is the SDK's to refuse, too."""
+        return (
+            request.method == "POST"
+            and self._lifecycle.phase != "starting"
+            and all(check_accept_headers(request))
+            and await self._security.validate_request(request, is_post=True) is None
+        )
+
+
+def _request_in(message: Message) -> JSONRPCRequest | None:
+    """Return the JSON-RPC request of a complete body, or None."""
+    if message["type"] != "http.request" or message.get("more_body", False):
+        return None
+    try:
+        tree = pydantic_core.from_json(message.get("body", b""))
+        return JSONRPCRequest.model_validate(tree, by_name=False)
+    except ValueError:  # ValidationError, too
+        return None
+
+
+def _replayed(first: Message, receive: Receive) -> Receive:
+    pending = [first]
+
+    async def replay() -> Message:
+        return pending.pop() if pending else await receive()
+
+    return replay
+
+
+class _Exchange:
+    """One request and its response: the SDK's `DispatchContext`."""
+
+    can_send_request = False
+    """The answer to a question of the server would come in another POST, perhaps to another process."""
+    transport = _TRANSPORT
+
+    def __init__(self, call: JSONRPCRequest, request: Request, send: Send) -> None:
+        self._call = call
+        self._send = send
+        self._progress_token = progress_token_from_params(call.params)
+        self._is_over = False
+        self.request_id = call.id
+        self.message_metadata = ServerMessageMetadata(request_context=request, can_send_request=False)
+        self.cancel_requested = anyio.Event()
+
+    async def run(self, server: Server[Any], connection: Connection, lifecycle: Lifecycle, receive: Receive) -> None:
+        """Run the handler and send its response; a client that disconnects cancels it."""
+        await self._send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
+        watchers: list[asyncio.Task[None]] = []
+        with anyio.CancelScope() as scope:
+            timer = asyncio.get_running_loop().call_later(
+                _WATCHED_AFTER_S, lambda: watchers.append(asyncio.create_task(self._watch(receive, scope)))
+            )
+            try:
+                outcome = await self._outcome(server, connection, lifecycle)
+            finally:
+                self._is_over = True
+                timer.cancel()
+                for watcher in watchers:
+                    watcher.cancel()
+        if not scope.cancelled_caught:
+            body = b'{"jsonrpc":"2.0","id":%b,%b}' % (pydantic_core.to_json(self._call.id), outcome)
+            await self._send({"type": "http.response.body", "body": _event(body), "more_body": False})
+
+    async def _outcome(self, server: Server[Any], connection: Connection, lifecycle: Lifecycle) -> bytes:
+        """Return the member `result` or `error` of the response."""
+        try:
+            result = await serve_one(
+                server, self, self._call.method, self._call.params, connection=connection, lifespan_state=lifecycle
+            )
+            return b'"result":%b' % pydantic_core.to_json(result, inf_nan_mode="null")
+        except Exception as exception:  # noqa: BLE001 - what it says stays in the log
+            error = handler_exception_to_error_data(exception)
+            if error is None:
+                logger.opt(exception=exception).error("The handler of '{}' failed", self._call.method)
+                error = ErrorData(code=INTERNAL_ERROR, message="Internal server error")
+            return b'"error":%b' % error.model_dump_json(by_alias=True, exclude_unset=True).encode()
+
+    async def _watch(self, receive: Receive, scope: anyio.CancelScope) -> None:
+        """Cancel the handler when the client disconnects; until then, send pings."""
+        while True:
+            try:
+                async with asyncio.timeout(_PING_S):
+                    message = await receive()
+            except TimeoutError:
+                await self._stream(b": ping\r\n\r\n")
+                continue
+            if message["type"] == "http.disconnect":
+                scope.cancel()
+                return
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:  # noqa: ARG002 - the SDK's signature
+        """Send a notification in the response's stream."""
+        tree = {"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})}
+        await self._stream(_event(pydantic_core.to_json(tree)))
+
+    async def _stream(self, chunk: bytes) -> None:
+        if not self._is_over:
+            await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Send progress, if the client asked for it."""
+        if self._progress_token is None:
+            return
+        facts = {"progress": progress, "total": total, "message": message}
+        given = {name: value for name, value in facts.items() if value is not None}
+        await self.notify("notifications/progress", {"progressToken": self._progress_token, **given})
+
+    async def send_raw_request(self, method: str, params: Any, opts: Any = None) -> dict[str, Any]:  # noqa: ARG002 - the SDK's signature
+        """Refuse to ask the client something.
+
+        Raises:
+            NoBackChannelError: Always.
+        """
+        raise NoBackChannelError(method)
+
+
+def _event(body: bytes) -> bytes:
+    return b"event: message\r\ndata: %b\r\n\r\n" % body

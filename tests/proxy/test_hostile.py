@@ -16,6 +16,7 @@ from tests.proxy.conftest import HOSTILE, proxied
 
 pytestmark = pytest.mark.anyio
 UPSTREAM = [sys.executable, str(HOSTILE)]
+PATIENT = {"FAILSOFT_DEFAULT_TIMEOUT_S": "60"}
 TYPED = frozenset({"REPORTED_FAILURE", "UPSTREAM_ERROR", "UNAVAILABLE", "BAD_OUTPUT", "CIRCUIT_OPEN", "TIMEOUT"})
 
 
@@ -28,7 +29,7 @@ def error_of(result: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_every_shape_of_failure_has_its_code(mode):
+async def test_every_shape_of_failure_has_its_code(mode, tmp_path):
     expected = {
         "error": "UPSTREAM_ERROR",
         "invalid_params": "UPSTREAM_ERROR",
@@ -47,8 +48,9 @@ async def test_every_shape_of_failure_has_its_code(mode):
         "hang": "DEADLINE_EXCEEDED",
         "die": "UNAVAILABLE",
     }
-    environment = {"FAILSOFT_DEFAULT_TIMEOUT_S": "2"}
-    async with proxied(upstream=UPSTREAM, mode=mode, env=environment) as client:
+    file = tmp_path / "overrides.toml"
+    file.write_text("[tools.hang]\ntimeout_s = 0.5\n")
+    async with proxied("--overrides", str(file), upstream=UPSTREAM, mode=mode, env=PATIENT) as client:
         found = {name: error_of(await client.call_tool(name, {}))["code"] for name in expected}
         assert found == expected
         assert (await client.call_tool("echo", {"text": "still here"})).content[0].text == "still here"
@@ -59,12 +61,12 @@ async def test_every_shape_of_failure_has_its_code(mode):
 
 async def test_the_drafts_failure_record_is_read_and_sent_by_setting():
     key = "io.modelcontextprotocol/toolFailure"
-    async with proxied(upstream=UPSTREAM, env={"FAILSOFT_TOOL_FAILURE_DRAFT": "true"}) as client:
+    async with proxied(upstream=UPSTREAM, env={"FAILSOFT_TOOL_FAILURE_DRAFT": "true", **PATIENT}) as client:
         result = await client.call_tool("draft_record", {})
     error = error_of(result)
     assert (error["category"], error["code"]) == ("rate_limited", "SHOP_BUSY")
     assert result.meta[key]["code"] == "SHOP_BUSY"
-    async with proxied(upstream=UPSTREAM) as client:
+    async with proxied(upstream=UPSTREAM, env=PATIENT) as client:
         assert key not in (await client.call_tool("draft_record", {})).meta
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 def run_proxy(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "failsoft", "proxy", *words]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_a_program_that_does_not_exist_is_a_configuration_error() -> None:
@@ -36,7 +36,8 @@ def test_an_upstream_that_cannot_be_started_beside_one_that_can_is_in_the_log_wi
     file = tmp_path / "mcp.json"
     file.write_text(json.dumps({"mcpServers": servers}))
     done = run_proxy("--config", str(file))
-    line = next(line for line in map(json.loads, done.stderr.splitlines()) if line.get("upstream") == "gone")
+    lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    line = next(line for line in lines if line.get("upstream") == "gone")
     assert line["level"] == "WARNING"
     assert line["reason"].startswith("FileNotFoundError")
     assert done.returncode == 0

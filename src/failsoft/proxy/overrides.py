@@ -13,7 +13,7 @@ from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
 from failsoft.framework.validation.pydantic_faults import violations_from_pydantic
-from failsoft.recovery.configuration.toml_places import line_of
+from failsoft.recovery.configuration.source import line_of
 
 __all__ = ["Overrides", "ToolOverride", "read_overrides"]
 

@@ -21,8 +21,9 @@ EFFECTS: dict[Effect, str] = {
     "applied": "Something was changed",
     "unknown": "It is unknown whether anything was changed",
 }
-_SPELLED_OUT = 80
-"""Characters of arguments as JSON that a sentence holds."""
+_SPELLED_OUT = 40
+"""Characters of arguments as JSON that a sentence holds; `next_step` has them in any case."""
+_CANDIDATE_AT_MOST = 80
 _CANDIDATES_AT_MOST = 3
 _NAMED_AT_MOST = 3
 _WHO = {
@@ -56,7 +57,7 @@ def closest(candidates: Sequence[str], said: str) -> str:
     """Return the candidates that the first part does not name yet: `Closest: "guide/intro.mdx".`."""
     if not candidates:
         return ""
-    shown = [quoted(item, _SPELLED_OUT) for item in candidates[:_CANDIDATES_AT_MOST] if item not in said]
+    shown = [quoted(item, _CANDIDATE_AT_MOST) for item in candidates[:_CANDIDATES_AT_MOST] if item not in said]
     return f"Closest: {', '.join(shown)}." if shown else ""
 
 
@@ -109,7 +110,7 @@ def _call(step: NextStep) -> str:
         return f"`{step.tool}`"
     arguments = to_json(step.arguments).decode()
     if len(arguments) > _SPELLED_OUT or "`" in arguments:
-        return f"`{step.tool}` with the arguments in `next_step`"
+        return f"`{step.tool}` as in `next_step`"
     return f"`{step.tool}` with {arguments}"
 
 

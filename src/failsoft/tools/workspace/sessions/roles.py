@@ -114,6 +114,7 @@ class Roles:
                         expected="a role of this server",
                         allowed=self.names[:20],
                         suggestion=closest_name(role, self.names),
+                        is_standard=True,
                     )
                 ]
             )

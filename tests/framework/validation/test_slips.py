@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -116,6 +117,15 @@ async def test_what_is_not_certain_is_no_next_step(name: str, given: Any) -> Non
     response = await Shop(runtime=quiet_runtime()).execute_with_error_handling(name, given)
     assert response.error is not None
     assert response.error.next_step is None
+
+
+async def test_many_equal_faults_are_short() -> None:
+    given = {"changes": [{"oldText": "a", "newText": "b"} for _ in range(40)]}
+    response = await Shop(runtime=quiet_runtime()).execute_with_error_handling("order", given)
+    assert response.error is not None
+    assert response.error.faults == 160
+    assert {item.suggestion for item in response.error.violations} == {None, "old", "new"}
+    assert len(json.dumps(response.to_dict())) <= 1_200
 
 
 async def test_a_near_identifier_is_a_candidate_and_no_order() -> None:

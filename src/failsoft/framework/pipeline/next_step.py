@@ -26,6 +26,9 @@ __all__ = ["Proposal", "propose", "settle"]
 
 _ARGUMENTS_AT_MOST = 2_000
 """Maximum length of a next step's arguments as JSON; a longer call is only described in the message."""
+_MANY_FAULTS = 20
+_ARGUMENTS_OF_MANY_AT_MOST = 500
+"""The same where faults are many: merged, they say it in fewer characters than the corrected arguments."""
 _LIMITS = frozenset({"count", "limit", "max_items", "max_results", "page_size", "per_page", "top_k"})
 """Parameters that limit the size of a result."""
 _MARGIN = 0.8
@@ -149,6 +152,8 @@ def _corrected(error: ToolError, call: Call, retry: RetryAdvice) -> NextStep | N
         return None
     arguments = _accepted(error.violations, call) if error.violations else _respelled(error, call)
     if arguments is None or arguments == call.params:
+        return None
+    if len(error.violations) > _MANY_FAULTS and len(encode(arguments)[1]) > _ARGUMENTS_OF_MANY_AT_MOST:
         return None
     return _checked(call.operation, arguments, call, accepted=arguments if error.violations else None)[0]
 

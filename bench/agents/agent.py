@@ -84,13 +84,15 @@ class Agent:
         if self._waits > _WAITS_AT_MOST:
             return False
         step = advice.step
-        if step is not None and (advice.wait or (step != (self.tool, self.arguments) and step not in self._taken)):
+        if step is not None and (
+            advice.wait or (_differ(step, (self.tool, self.arguments)) and step not in self._taken)
+        ):
             self._taken.append(step)
             self.tool, self.arguments = step[0], self._completed(step)
             self.follows = True
             return True
         fixed = self._corrected(advice)
-        if fixed != self.arguments:
+        if _differ(fixed, self.arguments):
             self.arguments = fixed
             return True
         if "begin_session" not in self._repeated and re.search("begin_session|Begin a session", advice.remark):
@@ -118,16 +120,16 @@ class Agent:
             return meant
         kept = {name: value for name, value in self.arguments.items() if name not in advice.faults}
         fixed = {**kept, **{name: value for name, value in meant.items() if name in advice.faults}}
-        if fixed == self.arguments and advice.faults:
+        if not _differ(fixed, self.arguments) and advice.faults:
             fixed = {name: value for name, value in fixed.items() if name in meant}
-        if fixed == self.arguments and not advice.stop:
+        if not _differ(fixed, self.arguments) and not advice.stop:
             fixed = {**fixed, **{name: meant[name] for name in self._recognized(advice.whole)}}
         return fixed
 
     def _recognized(self, whole: str) -> Iterator[str]:
         """Yield the parameters that are not as meant, and whose name or meant value is in the answer."""
         for name, value in self._meant[1].items():
-            if self.arguments.get(name) == value:
+            if not _differ(self.arguments.get(name), value):
                 continue
             words = [name, *_names_within(value), *_texts_within(value)]
             if any(re.search(rf"(?<![\w/]){re.escape(word)}(?!\w)", whole) for word in words if word):
@@ -142,6 +144,11 @@ class Agent:
             if not all(text in whole for text in ([value] if isinstance(value, str) else value)):
                 return False
         return True
+
+
+def _differ(one: Any, other: Any) -> bool:
+    """Return whether two values differ as JSON: 45 and 45.0 do, and 1 and true."""
+    return json.dumps(one) != json.dumps(other)
 
 
 def _all_text(value: Any) -> bool:

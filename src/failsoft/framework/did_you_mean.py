@@ -137,6 +137,8 @@ def coerced(value: Any, kinds: frozenset[str], items: frozenset[str] = frozenset
     same: Any = None
     if isinstance(value, str):
         same = _from_text(value.strip(), kinds)
+    elif isinstance(value, int) and not isinstance(value, bool) and "boolean" in kinds and value in {0, 1}:
+        same = bool(value)
     elif isinstance(value, float) and "integer" in kinds and value.is_integer() and abs(value) < 2**53:
         same = int(value)
     if same is None and "array" in kinds and value is not None and not isinstance(value, (list, tuple)):

@@ -42,6 +42,11 @@ class Shop(BaseTool):
         """Search."""
         return f"{query}{limit}{mode}{min_score}"
 
+    @operation(read_only=True)
+    async def switch(self, *, is_on: bool) -> bool:
+        """Return a flag."""
+        return is_on
+
     @operation(verify_with="find_order")
     async def order(self, changes: list[Change], timeout_ms: int = 5, tags: list[str] | None = None) -> int:
         """Order something."""
@@ -78,6 +83,8 @@ CURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("search", {"query": "x", "minScore": "0.5"}, {"query": "x", "min_score": 0.5}),
     ("search", {"query": "x", "min-score": "10 mM", "limit": None}, {"query": "x", "min_score": 10.0}),
     ("search", {"q": "x"}, {"query": "x"}),
+    ("search", {"query": "x", "limit": 5.0}, {"query": "x", "limit": 5}),
+    ("switch", {"is_on": 1}, {"is_on": True}),
     ("search", {"text": "x"}, {"query": "x"}),
     ("search", {"query": "x", "mode": "Hybrid"}, {"query": "x", "mode": "hybrid"}),
     ("find_title", {"name": "The Road"}, {"title": "The Road"}),
@@ -141,6 +148,7 @@ async def test_a_near_identifier_is_a_candidate_and_no_order() -> None:
         ("Search", "search", True),
         ("find-order", "find_order", True),
         ("find_ordre", "find_order", True),
+        ("search_order", "find_order", True),
         ("orders", "order", False),  # it may change something
         ("delete_order", None, False),
         ("get_ordr", None, False),  # a read never leads to a change

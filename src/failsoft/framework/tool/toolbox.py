@@ -75,17 +75,21 @@ class Toolbox:
         """Return the MCP name that an unknown name means, or None if that is not certain.
 
         A tool with effects is returned only for a difference in case or separators, or of one edit, and never for a
-        name of a read-only tool.
+        name of a read-only tool. Verbs of reading are equal: `search_rooms` is the only `find_rooms`.
         """
         same = [own for own in self._operations if same_name(name, own)]
         if same:
             return same[0]
         near = [own for own in self._operations if is_one_edit_away(name, own)]
-        wanted_to_read = _READING.match(name) is not None
-        near = [own for own in near if self._operations[own].read_only or not wanted_to_read]
+        verb = _READING.match(name)
+        near = [own for own in near if self._operations[own].read_only or verb is None]
         if len(near) == 1:
             return near[0]
         readable = [own for own, bound in self._operations.items() if bound.read_only]
+        rest = name[verb.end() :] if verb is not None else ""
+        of_the_same = [own for own in readable if rest and same_name(rest, _READING.sub("", own, count=1))]
+        if len(of_the_same) == 1:
+            return of_the_same[0]
         stems = [own for own in readable if min(len(name), len(own)) >= _STEM and len(name) <= _LENGTH_AT_MOST]
         same_start = [own for own in stems if own.startswith(name) or name.startswith(own)]
         return same_start[0] if len(same_start) == 1 else certain_name(name, readable, at_least=_NEAR_ENOUGH)

@@ -149,6 +149,7 @@ async def test_a_near_identifier_is_a_candidate_and_no_order() -> None:
         ("find-order", "find_order", True),
         ("find_ordre", "find_order", True),
         ("search_order", "find_order", True),
+        ("find_ord", "find_order", True),
         ("orders", "order", False),  # it may change something
         ("delete_order", None, False),
         ("get_ordr", None, False),  # a read never leads to a change

@@ -38,10 +38,7 @@ _WHO = {
 def advice(
     error: ToolError, call: Call, effect: Effect, retry: RetryAdvice, step: NextStep | None, error_id: str
 ) -> str:
-    """Return the effect, if there may be one, and what to do; empty if there is nothing to add.
-
-    Text in parentheses belongs to the sentence before it.
-    """
+    """Return the effect, if there may be one, and what to do; empty if there is nothing to add."""
     left = "" if effect == "none" else EFFECTS[effect]
     if retry.when == "after_delay":
         again = f"call `{call.operation}` again in {_duration(retry.after_seconds)}."
@@ -70,7 +67,7 @@ def _never(error: ToolError, call: Call, step: NextStep | None, error_id: str) -
     if error.actor == "caller" and error.category == "permission_denied":
         return ""  # what is allowed is in the message
     if error.actor == "person" and "person has to" in error.message.lower():
-        return f"(error id {error_id})."
+        return f"The error id is {error_id}."
     return f"{_WHO.get(error.actor, _WHO['author'])} (error id {error_id})."
 
 

@@ -71,8 +71,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, propos
     fault_texts = [text for item in violations for text in (str(item.message), str(item.path))]
     given = [f"{headline} {near}" if near else headline, *shown, *hints, *fault_texts]
     texts = _without_paths(given, call) if detail == "minimal" else given
-    said = texts[0].removesuffix(".") if rest.startswith("(") else texts[0]
-    message = f"{said} {rest}".rstrip()
+    message = f"{texts[0]} {rest}".rstrip()
     if not _is_clean(texts, message):
         message, *texts = map(_cleaned, [message, *texts])
     headline, suggestions = texts[0], shown

@@ -18,6 +18,8 @@ _READING = re.compile(r"(?i)(get|list|read|find|search|show|look|fetch|describe|
 _NEAR_ENOUGH = 80
 """Minimum similarity of a suggested read-only tool; `read_file` is not `delete_file`."""
 _LENGTH_AT_MOST = 128
+_WORD = 3
+"""Minimum length of a shortened word."""
 _STEM = 8
 """Minimum length of a common prefix for which the only matching read-only tool is suggested."""
 
@@ -86,6 +88,9 @@ class Toolbox:
         if len(near) == 1:
             return near[0]
         readable = [own for own, bound in self._operations.items() if bound.read_only]
+        abbreviated = [own for own in readable if _is_abbreviated(name, own)]
+        if len(abbreviated) == 1:
+            return abbreviated[0]
         rest = name[verb.end() :] if verb is not None else ""
         of_the_same = [own for own in readable if rest and same_name(rest, _READING.sub("", own, count=1))]
         if len(of_the_same) == 1:
@@ -96,3 +101,12 @@ class Toolbox:
 
     def __iter__(self) -> Iterator[BoundOperation[..., Any]]:
         return iter(self._operations.values())
+
+
+def _is_abbreviated(name: str, own: str) -> bool:
+    """Return whether two names have the same words, some of them shortened: `list_document_types`, `list_doc_types`."""
+    pairs = [name[:_LENGTH_AT_MOST].casefold().split("_"), own.casefold().split("_")]
+    return len(pairs[0]) == len(pairs[1]) and all(
+        long.startswith(short) and (long == short or len(short) >= _WORD)
+        for short, long in (sorted(pair, key=len) for pair in zip(*pairs, strict=True))
+    )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pydantic_core import to_json
 
@@ -22,11 +23,12 @@ EFFECTS: dict[Effect, str] = {
 }
 _FAULTS_AT_MOST = 20
 _CANDIDATES_AT_MOST = 5
+_EXCERPTS_AT_MOST = 4
 _BY_PERSON = frozenset({"operator", "author", "person", "framework"})
 
 
 def lean_text(failure: Failure, code: str) -> str:
-    """Return the failure as lines: what failed, its effect, each fault, candidates, and the next call.
+    """Return the failure as lines: what failed, its effect, each fault, excerpts, candidates, and the next call.
 
     Args:
         failure: The failure; its texts are sanitized and bounded.
@@ -44,8 +46,9 @@ def _lines(failure: Failure, code: str) -> Iterator[str]:
         yield "Do not repeat the call."
     yield from _faults(failure.violations)
     step = failure.next_step
+    yield from _excerpts(failure.public.get("context"))
     candidates = [
-        *failure.suggestions,
+        *(item for item in failure.suggestions if item not in failure.hints),
         *(item.suggestion for item in failure.violations if item.reason == "unknown_tool"),
     ]
     if step is None and any(candidates):
@@ -56,6 +59,16 @@ def _lines(failure: Failure, code: str) -> Iterator[str]:
         yield f"Wait: {failure.retry.after_seconds:g} s"
     if step is None and failure.retry.when == "never" and failure.exception.actor in _BY_PERSON:
         yield f"Error id: {failure.error_id}"
+
+
+def _excerpts(context: Any) -> Iterator[str]:
+    """Yield the parts of a file that the message speaks of, each as JSON text on one line."""
+    if not isinstance(context, Mapping):
+        return
+    for item in [context, *(context.get("match_locations") or ())][:_EXCERPTS_AT_MOST]:
+        if isinstance(item, Mapping) and isinstance(item.get("snippet"), str):
+            place = f" (line {item['line']})" if "line" in item else ""
+            yield f"Excerpt{place}: {to_json(item['snippet']).decode()}"
 
 
 def _headline(failure: Failure) -> str:

@@ -11,7 +11,7 @@ from failsoft.framework.errors import NextStep, ToolError
 from failsoft.framework.text import bounded, quoted
 from failsoft.tools.edit.engine import TextEdit
 
-__all__ = ["EditRequest", "FileRequest", "look_step", "place_of"]
+__all__ = ["EditRequest", "FileRequest", "look_step", "place_of", "respelled_step"]
 
 _PLACE = re.compile(r"(?:files\.(?P<file>\d{1,9}))?\.?(?:edits\.(?P<edit>\d{1,9}))?")
 _PATH_AT_MOST = 4096
@@ -96,3 +96,15 @@ def look_step(operation: str, params: Mapping[str, Any]) -> NextStep:
     if "files" in look:
         look["files"] = [{k: value for k, value in file.items() if k != "expected_hash"} for file in look["files"]]
     return NextStep(operation, {**look, "dry_run": True})
+
+
+def respelled_step(operation: str, params: Mapping[str, Any], path: str, meant: str) -> NextStep:
+    """Return the same call with another path for a file."""
+    respelled = {**params, "file_path": meant}
+    if "files" in params:
+        files = params["files"]
+        respelled = {
+            **params,
+            "files": [{**one, "file_path": meant} if one["file_path"] == path else one for one in files],
+        }
+    return NextStep(operation, respelled)

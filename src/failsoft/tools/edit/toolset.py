@@ -23,12 +23,12 @@ from failsoft.tools.edit.arguments import (
     IncludeContent,
     text_edits,
 )
-from failsoft.tools.edit.request import EditRequest, FileRequest, look_step, place_of
+from failsoft.tools.edit.request import EditRequest, FileRequest, look_step, place_of, respelled_step
 from failsoft.tools.edit.results import FilesResult, SingleResult, message_of_all
 from failsoft.tools.edit.settings import EditSettings
 from failsoft.tools.edit.work import Work
 from failsoft.tools.files import CLOSED_FOLDER, Files as FilesOnDisk, Roots, name_roots, open_roots
-from failsoft.tools.files.errors import HashMismatch
+from failsoft.tools.files.errors import FileNotFound, HashMismatch
 
 __all__ = ["Edit"]
 
@@ -162,4 +162,10 @@ class Edit(BaseTool):
             ).run()
         except HashMismatch as error:
             error.next_step = look_step(call.operation, call.params)
+            raise
+        except FileNotFound as error:
+            is_alone = "failures" not in error.details
+            if is_alone and error.file_path is not None and len(error.suggestions) == 1:
+                (meant,) = error.suggestions
+                error.next_step = respelled_step(call.operation, call.params, error.file_path, meant)
             raise

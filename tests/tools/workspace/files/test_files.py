@@ -163,6 +163,15 @@ def test_every_condition_has_its_code_and_changes_nothing(
     assert sorted(path.name for path in site.root.rglob("*") if not path.name.startswith("audit-log")) == before
 
 
+def test_a_misspelt_folder_leads_to_the_only_similar_one(site: Site, working: Workspace) -> None:
+    (site.project / "source").mkdir()
+    answer = site.call(working, "list_files", {"path": "sources"})
+    assert answer["suggestions"] == ["source"]
+    step = answer["next_step"]
+    assert step["arguments"]["path"] == "source"
+    assert site.call(working, step["tool"], step["arguments"])["data"]["entries"] == []
+
+
 def test_a_neighbor_of_the_workspace_is_outside_whether_or_not_it_exists(site: Site, working: Workspace) -> None:
     (site.root / "other").mkdir()
     (site.root / "other/a.md").write_text("x")

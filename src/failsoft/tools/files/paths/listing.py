@@ -63,7 +63,7 @@ def listed(roots: Roots, path: str, *, at_most: int) -> tuple[list[FolderEntry],
             raise DiskFault(path, errno=error.errno or 0, step="read") from error
 
 
-def similar_files(roots: Roots, path: str) -> list[str]:
+def similar_files(roots: Roots, path: str, *, kind: EntryKind = "file") -> list[str]:
     """Return up to three files in the folder of a missing one whose names are spelled alike, the closest first.
 
     They are written as the path is. Empty where the folder cannot be listed.
@@ -71,13 +71,14 @@ def similar_files(roots: Roots, path: str) -> list[str]:
     Args:
         roots: The allowed folders.
         path: The missing file, as the caller wrote it.
+        kind: `folder` for folders instead; links count as both.
     """
     folder, slash, name = path.rpartition("/")
     try:
         found, _ = listed(roots, folder or slash or ".", at_most=_COMPARED_AT_MOST)
     except FileFault:
         return []
-    by_plain = {one.name.casefold(): one.name for one in found if one.kind in {"file", "link"}}
+    by_plain = {one.name.casefold(): one.name for one in found if one.kind in {kind, "link"}}
     plain = difflib.get_close_matches(name.casefold(), by_plain, _SIMILAR_AT_MOST, _SIMILARITY)
     return [f"{folder}{slash}{by_plain[one]}" for one in plain]
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from failsoft.framework.errors import NextStep, ToolError
 from failsoft.framework.services.threads import is_given_up
+from failsoft.framework.text import quoted
 from failsoft.tools.files import (
     FileFault,
     Files,
@@ -21,6 +22,7 @@ from failsoft.tools.files import (
 )
 from failsoft.tools.files.errors import FileNotFound, FileTooLarge, InvalidEncoding
 from failsoft.tools.workspace.files.fault_mapping import Action, changed, to_error
+from failsoft.tools.workspace.files.path_errors import PathNotFound
 from failsoft.tools.workspace.files.read_back import require_on_disk
 from failsoft.tools.workspace.patches.errors import PatchInvalid
 from failsoft.tools.workspace.patches.reading import read_patch
@@ -200,6 +202,8 @@ class SessionFiles:
             error = to_error(fault, action, root=self._folder)
             if isinstance(error, FileNotFound):
                 error = self._not_found(path, action)
+            elif isinstance(error, PathNotFound):
+                error = self._no_folder(path)
             raise error from fault
         except ToolError as error:
             error.effect = error.effect or "none"
@@ -215,6 +219,19 @@ class SessionFiles:
         else:
             error.next_step = NextStep("list_files", self._folder_argument(path))
         return error
+
+    def _no_folder(self, path: str) -> PathNotFound:
+        """Return the error for a missing folder, with similar names and the call that lists one of them."""
+        closest = similar_files(self._files.roots, path, kind="folder")
+        near = f"; closest: {', '.join(map(quoted, closest))}" if closest else ""
+        argument = {"path": closest[0]} if len(closest) == 1 else self._folder_argument(path)
+        return PathNotFound(
+            path=path,
+            message=f"There is nothing at {quoted(path)}{near}.",
+            suggestions=closest,
+            next_step=NextStep("list_files", argument),
+            effect="none",
+        )
 
     def _folder_argument(self, path: str) -> dict[str, str]:
         """Return the arguments that list the nearest folder of a path that exists; none for the workspace itself."""

@@ -225,11 +225,12 @@ class SessionFiles:
         closest = similar_files(self._files.roots, path, kind="folder")
         near = f"; closest: {', '.join(map(quoted, closest))}" if closest else ""
         argument = {"path": closest[0]} if len(closest) == 1 else self._folder_argument(path)
+        is_workspace = path in {"", ".", self._folder}
         return PathNotFound(
             path=path,
             message=f"There is nothing at {quoted(path)}{near}.",
             suggestions=closest,
-            next_step=NextStep("list_files", argument),
+            next_step=None if is_workspace else NextStep("list_files", argument),
             effect="none",
         )
 

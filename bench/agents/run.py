@@ -136,9 +136,15 @@ async def _flux_with_model(**settings: Any) -> tuple[Any, str]:
     from failsoft.framework.services.settings import Settings  # noqa: PLC0415 - the same
     from failsoft.tools.flux import Flux  # noqa: PLC0415 - the same
 
+    class Kept(Flux):
+        """A toolset whose workers stay when a connection ends: to start them takes longer than all tasks."""
+
+        async def shutdown(self) -> None:
+            """Keep the workers, which end with this process."""
+
     key = str(settings)
     if key not in _FLUX:
-        flux = Flux(Path(tempfile.gettempdir()), runtime=Runtime(settings=Settings(**settings)))
+        flux = Kept(Path(tempfile.gettempdir()), runtime=Runtime(settings=Settings(**settings)))
         loaded = await flux.execute_with_error_handling("load_model", {"name": "textbook"})
         _FLUX[key] = flux, loaded.unwrap()["model_id"]
     return _FLUX[key]

@@ -1,6 +1,6 @@
 """Failures drawn at random, each answered by one call: the one that an agent makes who reads the text alone.
 
-    python bench/agents/play.py [--seed N] [--count N] [--lean] [--verbose]
+    python bench/agents/play.py [--seed N] [--count N] [--of TOOLSET]... [--lean] [--verbose]
 
 Equal parts are drawn from the tasks on docs, edit, workspace, flux and wrapped libraries whose first call fails. For
 each, the agent of `agent.py` reads the text of the answer and decides; its next call is executed. That call may
@@ -16,6 +16,7 @@ import json
 import logging
 import random
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -65,8 +66,8 @@ def source_of(chosen: str, task: Task) -> str:
     return "edit" if tool.startswith("multi_edit") else "docs" if tool in _DOCS else "workspace"
 
 
-async def play(seed: int, count: int, contender: str) -> list[Drawn]:
-    """Draw failures and answer each."""
+async def play(seed: int, count: int, contender: str, sources: Sequence[str]) -> list[Drawn]:
+    """Draw failures and answer each; `count` is for all sources, whether they are drawn from or not."""
     pools: dict[str, list[tuple[str, Task]]] = {name: [] for name in FROM}
     for chosen, made in SETS.items():
         for task in made():
@@ -75,6 +76,8 @@ async def play(seed: int, count: int, contender: str) -> list[Drawn]:
     benches = {chosen: Bench(chosen) for chosen in SETS}
     found: list[Drawn] = []
     for number, source in enumerate(FROM):
+        if source not in sources:
+            continue
         random.Random(seed + number).shuffle(pools[source])  # noqa: S311 - drawn for a benchmark
         before = len(found)
         for chosen, task in pools[source]:
@@ -114,12 +117,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--of", action="append", choices=FROM, help="by default all")
     parser.add_argument("--lean", action="store_true", help="read the lean text and not the JSON")
     parser.add_argument("--verbose", action="store_true", help="print every answer and the call that followed")
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
     contender = "failsoft, lean text" if options.lean else "failsoft, json text"
-    found = asyncio.run(play(options.seed, options.count, contender))
+    found = asyncio.run(play(options.seed, options.count, contender, options.of or FROM))
     outcomes = ("succeeded", "stopped", "failed", "misled")
     print(f"{'':<12}{''.join(f'{outcome:>12}' for outcome in outcomes)}")
     for source in (*FROM, ""):

@@ -151,11 +151,9 @@ def _corrected(error: ToolError, call: Call, retry: RetryAdvice) -> NextStep | N
     if retry.when != "after_fix" or is_about_a_file:
         return None
     arguments = _accepted(error.violations, call) if error.violations else _respelled(error, call)
-    if arguments is None:
-        return None
-    _, text = encode(arguments)
-    is_long = len(error.violations) > _MANY_FAULTS and len(text) > _ARGUMENTS_OF_MANY_AT_MOST
-    if is_long or text == encode(dict(call.params))[1]:  # as JSON: 45.0 and 45 are equal, and so are 1 and true
+    if arguments is None or (arguments == call.params and encode(arguments)[1] == encode(dict(call.params))[1]):
+        return None  # compared as JSON where Python sees no difference: 45.0 and 45, 1 and true
+    if len(error.violations) > _MANY_FAULTS and len(encode(arguments)[1]) > _ARGUMENTS_OF_MANY_AT_MOST:
         return None
     return _checked(call.operation, arguments, call, accepted=arguments if error.violations else None)[0]
 

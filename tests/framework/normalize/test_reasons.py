@@ -36,6 +36,7 @@ def http(status: int, **body: Any) -> ToolError:
         {"title": "name is taken", "status": 409},
         {"errors": [{"message": "name is taken"}]},
         {"detail": [{"loc": ["body"], "message": "name is taken"}]},
+        {"detail": [{"loc": ["body", "name"], "msg": "name is taken", "type": "value_error"}]},
     ],
     ids=str,
 )

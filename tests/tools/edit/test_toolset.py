@@ -15,7 +15,6 @@ import pytest
 from loguru import logger
 
 from failsoft import ConfigurationError, configure_logging
-from failsoft.framework.wire.lean import lean_text
 from failsoft.tools.edit import Edit
 from tests.tools.edit.desk import Desk, change
 
@@ -275,28 +274,6 @@ def test_after_a_mismatch_the_next_step_shows_the_state_and_can_be_taken_as_it_s
     look = desk.call(step["tool"], step["arguments"])
     assert (look["success"], look["sha256_before"]) == (True, digest(TEXT.encode()))
     assert file.read_text() == TEXT
-
-
-@pytest.mark.parametrize("is_several", [False, True])
-def test_a_misspelt_file_leads_to_the_only_similar_one(desk: Desk, *, is_several: bool) -> None:
-    file = desk.file("calendar.txt")
-    meant = {"file_path": str(file), "edits": [change("two", "2")]}
-    wrong = {**meant, "file_path": str(file.with_name("calender.txt"))}
-    operation = "multi_edit_files" if is_several else "multi_edit"
-    wire = desk.call(operation, {"files": [wrong]} if is_several else wrong)
-    assert wire["next_step"] == {"tool": operation, "arguments": {"files": [meant]} if is_several else meant}
-
-
-@pytest.mark.parametrize("old", ["four", "e"])
-def test_lean_text_shows_the_excerpts_that_the_message_speaks_of(desk: Desk, old: str) -> None:
-    arguments = {"file_path": str(desk.file()), "edits": [change(old, "x")]}
-    error = asyncio.run(desk.tool().execute_with_error_handling("multi_edit", arguments)).error
-    assert error is not None
-    lines = lean_text(error, error.code).splitlines()
-    shown = [json.loads(line.partition(": ")[2]) for line in lines if line.startswith("Excerpt")]
-    assert shown
-    assert all("two" in text for text in shown)
-    assert not any(line.startswith("Candidates") for line in lines)
 
 
 def test_one_mismatch_among_several_files_stops_all_of_them(desk: Desk) -> None:

@@ -22,7 +22,7 @@ _ABOUT_THE_REQUEST = frozenset(
 """Categories whose cause is shown to the caller; text from a failing service goes to the log only."""
 _BODY_AT_MOST = 65_536
 _LINES_AT_MOST = 3
-_KEYS = ("message", "error_description", "detail", "error", "title", "reason", "errors", "Message")
+_KEYS = ("message", "msg", "error_description", "detail", "error", "title", "reason", "errors", "Message")
 _DEPTH_AT_MOST = 4
 _CLIENT_ERRORS = range(400, 500)
 _SQLITE_ERROR = 1

@@ -103,6 +103,7 @@ NOT_GUESSED: list[tuple[str, dict[str, Any]]] = [
     ("open_session", {"session": "A-124"}),
     ("search", {"search": {"query": "x", "color": "red"}}),
     ("search", {"query": 27}),
+    ("search", {"query": "x", "min_score": "90%"}),
     ("search", {"query": "x", "sort_order": "up"}),
     ("search", {"query": "x", "limit": "5", "mode": "fuzzy"}),  # one fault has a correction, the other has none
 ]

@@ -175,6 +175,8 @@ def _is_of_one_unit(place: Location) -> bool:
     if not measured:
         return True
     unit = _UNIT_IN_NAME.search(str(place.path[-1]) if place.path else "")
+    if measured[1] == "%":  # of a fraction it would be a hundredth
+        return bool(unit and unit[1] == "percent")
     return not unit or unit[1].rstrip("s") == measured[1].casefold().rstrip("s")
 
 

@@ -183,12 +183,21 @@ async def main(folder: Path, modes: list[str]) -> None:
             print(f"{label}, {mode}: {await share(folder, questions, mode)}")
 
 
+async def embed_all(docs: Docs, mode: str) -> None:
+    """Search until no warning says that documents are still to be embedded."""
+    is_complete = mode == "lexical"
+    while not is_complete:
+        response = await docs.search_documents(query="a page", mode=mode)
+        is_complete = not any("embedded" in warning for warning in response.metadata.warnings)
+
+
 async def share(folder: Path, questions: dict[str, list[tuple[str, tuple[str, ...]]]], mode: str) -> str:
     """Return how many questions find one of their pages in the first five."""
     hits = total = 0
     for name, inner in ROOTS.items():
         with tempfile.TemporaryDirectory() as cache:
             docs = Docs(folder / name / inner, cache_dir=Path(cache))
+            await embed_all(docs, mode)
             for question, pages in questions[name]:
                 response = await docs.search_documents(query=question, mode=mode, limit=5)
                 found = [hit["path"] for hit in response.data["results"]] if response.data else []

@@ -19,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from docs_questions import embed_all
+
 from failsoft.tools.docs import Docs
 from failsoft.tools.docs.documents import lookup
 from failsoft.tools.docs.search.query import parse_query
@@ -119,6 +121,8 @@ async def quality(folder: Path, cache: Path, settings: DocsSettings, modes: list
             response = await docs.get_documentation(path=document["path"])
             read += response.success
             total += 1
+        for mode in modes:
+            await embed_all(docs, mode)
         for document in listed[::TITLES_EVERY]:
             asked += 1
             for mode in modes:

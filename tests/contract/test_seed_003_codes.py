@@ -241,7 +241,8 @@ async def test_a_configuration_that_cannot_be_used(desk: Callable[..., Desk]) ->
     (server.base / "book/config.json").write_text(json.dumps({**CONFIG, "docs_rot": "docs"}))
     error = await server.failure("activate_project", config_path="book/config.json")
     assert error["code"] == "CONFIG_ERROR"
-    assert "docs_root" in error["message"]
+    assert "\\" not in error["message"]
+    assert "`docs_rot`" in error["message"]
 
 
 async def test_an_argument_of_another_type(desk: Callable[..., Desk]) -> None:

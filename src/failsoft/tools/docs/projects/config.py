@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.errors import ConfigurationError, InvalidArgument
 from failsoft.framework.errors.violations import Violation, clause
+from failsoft.framework.text import quoted
 
-__all__ = ["CONFIG_SCHEMA", "LANGUAGES", "DocTypeConfig", "ProjectConfig", "SearchMode", "parse_config"]
+__all__ = [
+    "CONFIG_SCHEMA",
+    "LANGUAGES",
+    "DocTypeConfig",
+    "ProjectConfig",
+    "SearchMode",
+    "misconfigured",
+    "parse_config",
+]
 
 SearchMode: TypeAlias = Literal["lexical", "semantic", "hybrid"]
 LANGUAGES = ("english", "none")
@@ -138,9 +147,9 @@ def parse_config(path: str, data: bytes) -> ProjectConfig:
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         where = f" (line {line})" if line else ""
-        raise ConfigurationError(issue=f'"{path}" is not JSON{where}') from error
+        raise ConfigurationError(issue=f"{quoted(path)} is not JSON{where}") from error
     if not isinstance(given, Mapping):
-        raise ConfigurationError(issue=f'"{path}" does not hold a JSON object')
+        raise ConfigurationError(issue=f"{quoted(path)} does not hold a JSON object")
     try:
         JsonSchemaArguments(path, CONFIG_SCHEMA).validate(given)
     except InvalidArgument as error:
@@ -183,4 +192,10 @@ def _require_distinct(path: str, given: Mapping[str, Any]) -> None:
 
 def _refused(path: str, violations: tuple[Violation, ...]) -> ConfigurationError:
     said = "; ".join(clause(item) for item in violations[:5])
-    return ConfigurationError(issue=f'"{path}" is not a valid project configuration: {said}', violations=violations)
+    return misconfigured(f"{quoted(path)} is not a valid project configuration: {said}", violations)
+
+
+def misconfigured(issue: str, violations: Sequence[Violation] = ()) -> ConfigurationError:
+    """Return the error for an issue that names keys in backticks; foreign text in it has to be quoted already."""
+    end = "" if issue.endswith("?") else "."
+    return ConfigurationError(message=f"Configuration error: {issue}{end}", issue=issue, violations=violations)

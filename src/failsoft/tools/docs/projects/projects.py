@@ -27,7 +27,7 @@ from failsoft.framework.text import quoted
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.errors import ProjectNotActivated
 from failsoft.tools.docs.postgres.database import PostgresDatabase
-from failsoft.tools.docs.projects.config import ProjectConfig, parse_config
+from failsoft.tools.docs.projects.config import ProjectConfig, misconfigured, parse_config
 from failsoft.tools.docs.projects.doc_types import DocTypes
 from failsoft.tools.docs.projects.project import ExternalFolder, Project, index_options
 from failsoft.tools.docs.search.index import DocumentIndex, IndexOptions
@@ -224,7 +224,8 @@ class Projects:
         if real != base and not real.startswith(base.rstrip("/") + "/"):
             raise PermissionDenied(message=f"{quoted(path)} (`{key}`) lies outside the folder that this server serves.")
         if not Path(real).is_dir():
-            raise ConfigurationError(issue=f"`{key}` names {quoted(path)}, which is no folder")
+            issue = f"`{key}` names {quoted(path)}, which is no folder"
+            raise misconfigured(issue)
         return DocumentRoot(
             Path(real),
             document_bytes_at_most=self._document_bytes_at_most,

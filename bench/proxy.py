@@ -33,7 +33,7 @@ SERVER = ["node", str(FOLDER / "node_modules" / "@modelcontextprotocol" / "serve
 PROXY = [sys.executable, "-m", "failsoft", "proxy"]
 RELAY = [str(FOLDER / "relay" / "bin" / "mcp-proxy"), "--pass-environment", "--log-level", "ERROR"]
 ECHO = {"name": "echo", "arguments": {"message": "hello"}}
-LISTENING_S = 30.0
+LISTENING_S, ENDING_S = 120.0, 5.0
 
 
 async def over_stdio(*, rounds: int, times: int) -> list[Figure]:
@@ -76,20 +76,20 @@ async def over_http(*, rounds: int, times: int) -> list[Figure]:
             "mcp-proxy": [*RELAY, "--port", "PORT", "--", *SERVER],
         }.items():
             port = await stack.enter_async_context(_listening(command))
-            clients = []
-            for _ in range(CLIENTS):  # the ids of requests are those of a session
-                sent = _request(port, ECHO, await asyncio.to_thread(_session, port))
-                clients.append(await stack.enter_async_context(Clients(port, 1, sent)))
-            contenders[name] = _together(clients)
+            # The ids of requests are those of a session.
+            sessions = [await asyncio.to_thread(_session, port) for _ in range(CLIENTS)]
+            contenders[name] = _together(port, [_request(port, ECHO, session) for session in sessions])
         seconds = await interleave(contenders, rounds=rounds, times=times)
     ratios = [relay / own for own, relay in zip(seconds["failsoft proxy"], seconds["mcp-proxy"], strict=True)]
     found = [figure(f"HTTP, {name}", [1 / value for value in taken], "calls/s") for name, taken in seconds.items()]
     return [*found, figure(f"HTTP throughput, {CLIENTS} clients", ratios, "of mcp-proxy", goal=">= 0.9")]
 
 
-def _together(clients: Sequence[Clients]) -> Contender:
+def _together(port: int, requests: Sequence[bytes]) -> Contender:
     async def call(times: int) -> None:
-        await asyncio.gather(*(one.calls(times // len(clients)) for one in clients))
+        async with AsyncExitStack() as stack:  # a server closes connections that are idle while others have their turn
+            clients = [await stack.enter_async_context(Clients(port, 1, sent)) for sent in requests]
+            await asyncio.gather(*(one.calls(times // len(clients)) for one in clients))
 
     return call
 
@@ -116,7 +116,7 @@ async def _listening(command: list[str]) -> AsyncIterator[int]:
     finally:
         process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), LISTENING_S / 6)
+            await asyncio.wait_for(process.wait(), ENDING_S)
         except TimeoutError:  # the relay waits for its clients
             process.kill()
             await process.wait()

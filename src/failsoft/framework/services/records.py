@@ -8,13 +8,26 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from failsoft.framework.errors import QuotaExhausted, StateUnavailable, StateUnusable
 from failsoft.framework.picklable import PicklableError
 from failsoft.framework.services.transitions import Transition
 
-__all__ = ["Account", "Quota", "QuotaReached", "Record", "RecordBackend", "Records", "StoreLost", "scope_of"]
+__all__ = [
+    "Account",
+    "Quota",
+    "QuotaReached",
+    "Record",
+    "RecordBackend",
+    "Records",
+    "StoreLost",
+    "UnreadableValue",
+    "scope_of",
+]
+
+T = TypeVar("T")
+_WRONG_SHAPE = (LookupError, TypeError, ValueError, AttributeError)
 
 
 class Quota(NamedTuple):
@@ -58,6 +71,10 @@ class StoreLost(PicklableError):
         self.is_lasting = is_lasting
 
 
+class UnreadableValue(StoreLost):
+    """A value in a store that otherwise works is damaged, or not from failsoft."""
+
+
 class QuotaReached(Exception):
     """A record was not stored because its quota is used up; the text names the limit."""
 
@@ -74,10 +91,14 @@ class RecordBackend(Protocol):
         """Return the time in seconds that is passed to steps as `now`."""
 
     async def change(self, transition: Transition, key: str, *arguments: Any, account: Account | None = None) -> Any:
-        """Run one step atomically and return its answer. A new record needs space in its quota."""
+        """Run one step atomically and return its answer. A new record needs space in its quota.
+
+        Raises:
+            UnreadableValue: What is there is no state of this step; it was left as it is.
+        """
 
     async def get(self, key: str) -> Any:
-        """Return the JSON value or state of a key, or None."""
+        """Return the JSON value or state of a key, or None; raise `UnreadableValue` for anything else."""
 
     async def put(
         self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False, account: Account | None = None
@@ -143,12 +164,20 @@ class Records:
         except (StoreLost, QuotaReached) as fault:
             raise self._typed(fault) from fault
 
-    async def get(self, key: str) -> Any:
-        """Return the JSON value that was put under a key, or None."""
+    async def get(self, key: str, read: Callable[[Any], T] | None = None) -> T | None:
+        """Return the JSON value that was put under a key, or None.
+
+        Args:
+            key: Under which key.
+            read: Makes an object of the value; what it raises for another shape counts as an unreadable value.
+        """
         try:
-            return await self.backend.get(self._scope() + key)
+            value = await self.backend.get(self._scope() + key)
+            return value if value is None or read is None else read(value)
         except StoreLost as fault:
             raise self._typed(fault) from fault
+        except _WRONG_SHAPE as fault:
+            raise self._typed(UnreadableValue(key)) from fault
 
     async def put(
         self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False, principal: str | None = None
@@ -190,6 +219,9 @@ class Records:
         if isinstance(fault, QuotaReached):
             message = f"You have as many {fault} as one caller may have on this server; nothing was done."
             return QuotaExhausted(message=message, effect="none")
+        if isinstance(fault, UnreadableValue):
+            hint = f"the record {fault} is damaged: repair it, or remove it with `failsoft state forget`"
+            return StateUnusable(effect="none", operator_hint=hint)
         if fault.is_lasting:
             return StateUnusable(effect="none", operator_hint=str(fault))
         return StateUnavailable(effect="none", retry_after_seconds=1.0, operator_hint=str(fault))

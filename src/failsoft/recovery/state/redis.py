@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from loguru import logger
 from redis import exceptions
 from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.retry import Retry
@@ -21,7 +20,7 @@ from redis.backoff import NoBackoff
 
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.services.records import Account, Record, StoreLost
+from failsoft.framework.services.records import Account, Record, StoreLost, UnreadableValue
 from failsoft.framework.services.transitions import State, Transition
 from failsoft.recovery.state.lua import DELETE, DUMP, PUT, SEED, BadValue, argument, as_answer, parsed, script
 
@@ -86,8 +85,7 @@ class RedisState:
             dumped = await self._evaluate(DUMP, [self._prefix + ":" + key])
             return None if dumped is None else parsed(dumped[0])
         except BadValue as bad:
-            _report(key, bad)
-            return None
+            raise UnreadableValue(key) from bad
 
     async def put(
         self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False, account: Account | None = None
@@ -114,25 +112,20 @@ class RedisState:
                 dumped = await self._evaluate(DUMP, [name])
                 if dumped is not None:
                     found.append(Record(name.removeprefix(start), parsed(dumped[0]), int(dumped[1]) / 1_000))
-            except BadValue as bad:
-                _report(name.removeprefix(start), bad)
+            except BadValue:  # one damaged value does not hide the others
+                continue
         return found
 
     async def _answered(self, key: str, source: str, keys: list[str], *arguments: str) -> Any:
-        """Return the answer of a script; a value that cannot be decoded is deleted and the script is run again.
+        """Return the answer of a script.
 
         Raises:
-            StoreLost: The script fails without that value, too.
+            UnreadableValue: The value under the key cannot be decoded.
         """
         try:
             return as_answer(await self._evaluate(source, keys, *arguments))
         except BadValue as bad:
-            _report(key, bad)
-        try:
-            await self._evaluate(DELETE, keys)
-            return as_answer(await self._evaluate(source, keys, *arguments))
-        except BadValue as bad:
-            raise StoreLost(str(bad)) from bad
+            raise UnreadableValue(key) from bad
 
     def _keys(self, key: str, account: Account | None) -> list[str]:
         """Return the `KEYS` of a script, see `failsoft.recovery.state.lua`."""
@@ -215,11 +208,6 @@ def _is_of_value(error: exceptions.ResponseError) -> bool:
     """Return whether the server rejected a command because of the value stored under its key."""
     text = str(error)
     return "WRONGTYPE" in text or "user_script" in text or "running script" in text
-
-
-def _report(key: str, bad: BadValue) -> None:
-    digest = hashlib.sha256(key.encode(errors="replace")).hexdigest()[:12]
-    logger.bind(key=digest, reason=str(bad)).warning("A value in the state store cannot be read: it counts as missing")
 
 
 def _pool(url: str, limit_s: float) -> ConnectionPool:

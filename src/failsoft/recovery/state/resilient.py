@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import random
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
@@ -11,7 +12,7 @@ from loguru import logger
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.services.events import Events, StateStoreEvent
-from failsoft.framework.services.records import Quota, RecordBackend, Records, StoreLost
+from failsoft.framework.services.records import Quota, RecordBackend, Records, StoreLost, UnreadableValue
 from failsoft.framework.services.state import Companions, LocalState, RecordsOf, State, Transition
 
 __all__ = ["ResilientState", "SharedState"]
@@ -100,6 +101,7 @@ class ResilientState(Companions):
         """See `StateStore`."""
         key = self._prefix + key
         return await self._either(
+            key,
             lambda: self._shared.change(transition, key, *arguments),
             lambda: self._states.change(transition, key, *arguments),
         )
@@ -112,12 +114,13 @@ class ResilientState(Companions):
     async def get(self, key: str) -> Any:
         """See `StateStore`."""
         key = self._prefix + key
-        return await self._either(lambda: self._shared.get(key), lambda: self._values.get(key))
+        return await self._either(key, lambda: self._shared.get(key), lambda: self._values.get(key))
 
     async def put(self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False) -> bool:
         """See `StateStore`."""
         key = self._prefix + key
         return await self._either(
+            key,
             lambda: self._shared.put(key, value, ttl_s, only_if_absent=only_if_absent),
             lambda: self._values.put(key, value, ttl_s, only_if_absent=only_if_absent),
         )
@@ -125,7 +128,7 @@ class ResilientState(Companions):
     async def delete(self, key: str) -> None:
         """See `StateStore`."""
         key = self._prefix + key
-        await self._either(lambda: self._shared.delete(key), lambda: self._forget(key))
+        await self._either(key, lambda: self._shared.delete(key), lambda: self._forget(key))
 
     def private_to(self, owner: Any) -> ResilientState:  # noqa: ARG002 - replicas share by name
         """See `StateStore`."""
@@ -139,10 +142,10 @@ class ResilientState(Companions):
             await asyncio.wait([probe])
         await self._shared.close()
 
-    async def _either(self, shared: Callable[[], Awaitable[T]], local: Callable[[], Awaitable[T]]) -> T:
+    async def _either(self, key: str, shared: Callable[[], Awaitable[T]], local: Callable[[], Awaitable[T]]) -> T:
         if self.is_available:
             try:
-                value = await self._in_time(shared())
+                value = await self._readable(key, shared)
             except StoreLost as lost:
                 self._lose(str(lost))
             else:
@@ -151,6 +154,16 @@ class ResilientState(Companions):
                 return value
         self._keep_probing()
         return await local()
+
+    async def _readable(self, key: str, asked: Callable[[], Awaitable[T]]) -> T:
+        """Return the answer of the store; a value that cannot be read is deleted, since shared state can be rebuilt."""
+        try:
+            return await self._in_time(asked())
+        except UnreadableValue:
+            digest = hashlib.sha256(key.encode(errors="replace")).hexdigest()[:12]
+            logger.bind(key=digest).warning("A value in the state store cannot be read: it counts as missing")
+            await self._in_time(self._shared.delete(key))
+            return await self._in_time(asked())
 
     async def _in_time(self, asked: Awaitable[T]) -> T:
         if self._limit_s is None:  # the store enforces its own limit

@@ -6,16 +6,18 @@ import json
 import os
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.services.records import Account, QuotaReached, Record
+from failsoft.framework.services.records import Account, QuotaReached, Record, UnreadableValue
 from failsoft.framework.services.transitions import State, Transition
 from failsoft.recovery.state.sqlite_file import SqliteFile
 
 __all__ = ["SqliteState"]
 
-_GET = "SELECT value FROM record WHERE key = ? AND until > ?"
+_GET = "SELECT CAST(value AS BLOB) FROM record WHERE key = ? AND until > ?"
+_FIND = "SELECT key, CAST(value AS BLOB), until FROM record WHERE substr(key, 1, ?) = ? AND until > ? ORDER BY key"
 _PUT = """
 INSERT INTO record (key, owner, value, until) VALUES (?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value, until = excluded.until
@@ -54,7 +56,10 @@ class SqliteState:
         def work(connection: sqlite3.Connection) -> Any:
             now = time.time()
             state = _read(connection, key, now)
-            changed = transition.step(state, now, *arguments)
+            try:
+                changed = transition.step(state, now, *arguments)
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                raise UnreadableValue(key) if state is not None else error from error
             if changed.state is None:
                 connection.execute("DELETE FROM record WHERE key = ?", (key,))
             else:
@@ -92,13 +97,16 @@ class SqliteState:
         """See `RecordBackend`."""
         rows = await self.file.run(
             lambda connection: connection.execute(
-                "SELECT key, value, until FROM record WHERE substr(key, 1, ?) = ? AND until > ? ORDER BY key",
+                _FIND,
                 (len(prefix), prefix, time.time()),
             ).fetchall(),
             writes=False,
         )
-        now = time.time()
-        return [Record(key, json.loads(value), max(0.0, until - now)) for key, value, until in rows]
+        now, found = time.time(), []
+        for key, value, until in rows:
+            with suppress(ValueError, RecursionError):  # one damaged record does not hide the others
+                found.append(Record(key, json.loads(value), max(0.0, until - now)))
+        return found
 
     async def close(self) -> None:
         """See `RecordBackend`."""
@@ -107,7 +115,10 @@ class SqliteState:
 
 def _read(connection: sqlite3.Connection, key: str, now: float) -> Any:
     row = connection.execute(_GET, (key, now)).fetchone()
-    return None if row is None else json.loads(row[0])
+    try:
+        return None if row is None else json.loads(row[0])
+    except (ValueError, RecursionError) as error:
+        raise UnreadableValue(key) from error
 
 
 def _write(

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 from loguru import logger
 
 from failsoft.framework.services.protected_files import protected_files
-from failsoft.framework.services.records import StoreLost
+from failsoft.framework.services.records import StoreLost, UnreadableValue
 
 __all__ = ["SqliteFile", "what_is_wrong"]
 
@@ -230,6 +230,8 @@ class SqliteFile:
 
     def _translated(self, error: BaseException) -> BaseException:
         """Return the error for the caller; a failure of the file is logged once until it works again."""
+        if isinstance(error, UnreadableValue):
+            return error
         if isinstance(error, (OSError, sqlite3.Error)):
             lost = what_is_wrong(error)
         elif isinstance(error, StoreLost):

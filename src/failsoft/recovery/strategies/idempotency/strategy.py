@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -162,6 +163,9 @@ class _KeyedCalls:
         pause_s, dead = _FIRST_PAUSE_S, ""
         while True:
             verdict, text, lease_s, owner = await self._claim(work, call, dead)
+            if verdict == "run" and not _is_readable(text):
+                await self._record(work).settle("unknown")
+                verdict = "unknown"
             if verdict == "run":
                 return await self._run(work, call, proceed, text)
             if verdict == "settled":
@@ -281,6 +285,14 @@ class _KeyedCalls:
 _UNDECIDED = (IdempotencyOutcomeUnknown, IdempotencyInProgress)
 
 
+def _is_readable(effects: str) -> bool:
+    """Return whether the effects that an earlier call marked can be read; an empty text is none."""
+    try:
+        return not effects or isinstance(json.loads(effects), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 def _kept_value(value: Any, call: Call) -> str:
     """Return the outcome to store: the value, or an error for repetitions if the value is too large."""
     text, limit = value_text(value, call), call.bound.settings.max_response_bytes
@@ -295,7 +307,10 @@ def _replay(text: str, call: Call) -> Any:
     Raises:
         ToolError: The error of the first call.
     """
-    outcome = read_outcome(text, call.bound.result)
+    try:
+        outcome = read_outcome(text, call.bound.result)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:  # the record is damaged
+        raise _refused(call, "lost", _unknown(call)) from error
     for warning in outcome.warnings:
         call.warn(warning)
     call.attempt, call.left_behind = outcome.attempts, outcome.effect  # those of the first call

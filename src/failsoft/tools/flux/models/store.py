@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from failsoft.framework.call.call import LOCAL_PRINCIPAL, NO_SCOPE, Call
 from failsoft.framework.errors import NextStep
@@ -17,6 +17,8 @@ from failsoft.tools.flux.errors.models import MediaNotFound, ModelNotFound
 from failsoft.tools.flux.models.predefined import PREDEFINED
 from failsoft.tools.flux.models.recipes import Recipe
 from failsoft.tools.flux.question import Medium
+
+T = TypeVar("T")
 
 __all__ = ["MediaRecord", "ModelRecord", "ModelStore"]
 
@@ -90,8 +92,8 @@ class ModelStore:
         Raises:
             MODEL_NOT_FOUND: With the ids that the caller has.
         """
-        kept = await self._store.get(_key("model", model_id))
-        if kept is None:
+        record = await self._stored("model", model_id, _model)
+        if record is None:
             known = [record.model_id for record in await self.models(call)]
             raise ModelNotFound(
                 requested_id=model_id,
@@ -100,12 +102,12 @@ class ModelStore:
                 effect="none",
                 next_step=NextStep("list_models") if known or call.operation == "delete_model" else _FIRST_MODEL,
             )
-        return _model(model_id, kept)
+        return record
 
     async def models(self, call: Call) -> list[ModelRecord]:
         """Return the caller's models, oldest first."""
-        found = [(item, await self._store.get(_key("model", item))) for item in await self._list(call, "model")]
-        return [_model(model_id, kept) for model_id, kept in found if kept is not None]
+        found = [await self._stored("model", item, _model) for item in await self._list(call, "model")]
+        return [record for record in found if record is not None]
 
     async def delete_model(self, call: Call, model_id: str) -> ModelRecord:
         """Delete a model for all callers that have its id, and return what it was.
@@ -130,9 +132,9 @@ class ModelStore:
         """
         if media_id in PREDEFINED:
             return MediaRecord(media_id, PREDEFINED[media_id])
-        kept = await self._store.get(_key("media", media_id))
-        if kept is not None:
-            return _media(media_id, kept)
+        record = await self._stored("media", media_id, _media)
+        if record is not None:
+            return record
         known = [record.media_id for record in await self.media_of(call)]
         is_first = not known and media_id.startswith("media_")  # another name may be a misspelt predefined one
         raise MediaNotFound(
@@ -145,8 +147,11 @@ class ModelStore:
 
     async def media_of(self, call: Call) -> list[MediaRecord]:
         """Return the caller's media, oldest first, without the predefined ones."""
-        found = [(item, await self._store.get(_key("media", item))) for item in await self._list(call, "media")]
-        return [_media(media_id, kept) for media_id, kept in found if kept is not None]
+        found = [await self._stored("media", item, _media) for item in await self._list(call, "media")]
+        return [record for record in found if record is not None]
+
+    async def _stored(self, kind: str, name: str, read: Callable[[str, Any], T]) -> T | None:
+        return await self._store.get(_key(kind, name), lambda kept: read(name, kept))
 
     async def delete_media(self, call: Call, media_id: str) -> MediaRecord:
         """Delete a medium for all callers that have its id, and return what it was.

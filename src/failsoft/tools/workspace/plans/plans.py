@@ -215,10 +215,10 @@ class Plans:
         return hashes
 
     async def _kept(self, workspace_root: str, plan_hash: str) -> Plan | None:
-        kept = await self._store.get(_plan_key(workspace_root, plan_hash))
-        if kept is None:
+        key = _plan_key(workspace_root, plan_hash)
+        plan = await self._store.get(key, lambda kept: read_plan(kept, workspace_root, plan_hash))
+        if plan is None:
             return None
-        plan = read_plan(kept, workspace_root, plan_hash)
         return _approved(plan, await self._store.get(_approval_key(plan)))
 
     async def _put(self, session: Session, key: str, value: Mapping[str, Any]) -> None:

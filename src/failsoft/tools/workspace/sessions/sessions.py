@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from failsoft.framework.answer.governance import Governance
 from failsoft.framework.call.call import LOCAL_PRINCIPAL, Call
@@ -193,12 +193,13 @@ class Sessions:
 
     async def _kept(self, session_id: str) -> tuple[Session | None, float]:
         """Return a session that is known, ended or not, and when it ends on the store's clock."""
-        kept = await self._store.get(_key("session", session_id))
-        if kept is None:
-            return None, 0.0
-        facts = dict(kept)
-        until = facts.pop("until")
-        return Session(session_id=session_id, **facts), until
+
+        def read(kept: Mapping[str, Any]) -> tuple[Session, float]:
+            facts = dict(kept)
+            until = float(facts.pop("until"))
+            return Session(session_id=session_id, **facts), until
+
+        return await self._store.get(_key("session", session_id), read) or (None, 0.0)
 
     async def lock(self, session_id: str, *, error_id: str, invariant_id: str) -> None:
         """Lock a session on all replicas until a report on the failure is written."""

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from loguru import logger
 
 from failsoft.framework.did_you_mean import is_one_edit_away
 from failsoft.framework.services.environment import PREFIX, EnvironmentSettings, unknown_variables
 from failsoft.framework.services.settings import Settings
+from failsoft.framework.text import bounded
 from failsoft.framework.tool.base import BaseTool
 from failsoft.recovery.combinations import check_shared, shared_by_dependency
 from failsoft.server.registry import find_toolsets
 
-__all__ = ["check_dependencies", "warn_of_misspelt_variables"]
+__all__ = ["check_dependencies", "misspelt_variables", "warn_of_misspelt_variables"]
 
 _SHORT = 4
 """Minimum length of names to compare: `eu` and `us` are two dependencies."""
 
 
-def warn_of_misspelt_variables(tools: Sequence[BaseTool]) -> None:
-    """Log each `FAILSOFT_` variable that is not a setting of this server, with the closest setting.
+def misspelt_variables(tools: Sequence[BaseTool]) -> Iterator[str]:
+    """Yield a sentence for each `FAILSOFT_` variable that is not a setting of these tools, with the closest setting.
 
     Variables with the prefix of an installed toolset that is not served are ignored: they may be for another server.
     """
@@ -33,7 +34,13 @@ def warn_of_misspelt_variables(tools: Sequence[BaseTool]) -> None:
     for name, closest in unknown_variables(models).items():
         if not name.upper().startswith(elsewhere):
             meant = f"; did you mean {closest}?" if closest else ""
-            logger.warning("No setting is named {}{}", name, meant)
+            yield f"No setting is named {bounded(name)}{meant}"
+
+
+def warn_of_misspelt_variables(tools: Sequence[BaseTool]) -> None:
+    """Log what `misspelt_variables` finds."""
+    for sentence in misspelt_variables(tools):
+        logger.warning("{}", sentence)
 
 
 def check_dependencies(tools: Sequence[BaseTool]) -> None:

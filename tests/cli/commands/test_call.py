@@ -146,3 +146,27 @@ def test_what_a_handler_prints_does_not_mix_with_the_answer(run):
     assert ran.json["data"] == 2
     assert "looking for Dune" in ran.err
     assert "a child process prints as well" in ran.err
+
+
+NOTES = """
+from failsoft import BaseTool, operation
+from failsoft.framework.services.toolset_settings import ToolsetSettings
+
+class NotesSettings(ToolsetSettings):
+    path: str = "notes.txt"
+
+class Notes(BaseTool):
+    Settings = NotesSettings
+
+    @operation(read_only=True)
+    async def place(self) -> str:
+        return self.settings.path
+"""
+
+
+def test_a_misspelt_setting_of_the_toolset_is_named(run, folder):
+    (folder / "notes.py").write_text(NOTES)
+    ran = run("call", "place", "--app", "notes:Notes", env={"FAILSOFT_NOTES_PAHT": "other.txt"})
+    assert (ran.code, ran.json["data"]) == (0, "notes.txt")
+    assert ran.err == "warning: No setting is named FAILSOFT_NOTES_PAHT; did you mean FAILSOFT_NOTES_PATH?\n"
+    assert run("call", "place", "--app", "notes:Notes", env={"FAILSOFT_NOTES_PATH": "other.txt"}).err == ""

@@ -75,6 +75,29 @@ def test_a_mistake_in_raising_is_found_with_its_line(
 
 
 @pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("{'tool': 'find', 'arguments': {'number': 'three'}}", ["number"]),
+        ("{'tool': 'find', 'arguments': {}}", ["number"]),
+        ("{'tool': 'find'}", ["number"]),
+        ("{'tool': 'find', 'arguments': {'numbr': number}}", ["number", "numbr"]),
+        ("NextStep('find', {'number': 'three'})", ["number"]),
+        ("NextStep(tool='find', arguments={'number': 3, 'shelf': path})", ["shelf"]),
+        ("NextStep('find', {'number': number})", []),
+        ("NextStep('find', {'number': 3})", []),
+        ("NextStep('find', more)", []),
+        ("{'tool': 'find', 'arguments': {**more}}", []),
+    ],
+)
+def test_arguments_of_a_next_step_that_its_tool_refuses_are_found(
+    loaded: Callable[[str], ModuleType], step: str, said: list[str]
+) -> None:
+    module = loaded(f"NotFound('No shelf.', next_step={step})")
+    found = [one.text for one in lint_toolbox(Toolbox([module.Shelves()])) if one.rule == "raising"]
+    assert sorted(text.split("refuses: ")[1].split()[0] for text in found) == said
+
+
+@pytest.mark.parametrize(
     "raised",
     [
         "DocumentNotFound(path=path, suggestions=[path], next_step={'tool': 'find', 'arguments': {'number': number}})",

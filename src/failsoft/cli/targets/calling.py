@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import typer
+
 from failsoft.cli.screen.waiting import Waiting
 from failsoft.cli.targets.toolsets import CommandTarget, tools_for
 from failsoft.cli.targets.typed_arguments import from_words
@@ -15,6 +17,7 @@ from failsoft.framework.call.principals import LOCAL_PRINCIPAL
 from failsoft.framework.tool.base import BaseTool
 from failsoft.framework.tool.toolbox import Toolbox
 from failsoft.server.lifecycle.lifecycle import Lifecycle
+from failsoft.server.start_checks import misspelt_variables
 
 __all__ = ["answer"]
 
@@ -38,6 +41,8 @@ def answer(
         INVALID_PARAM: A word is not of the form KEY=VALUE.
     """
     tools = tools_for(operation, target)
+    for sentence in misspelt_variables(tools):
+        typer.echo(f"warning: {sentence}", err=True)
     bound = Toolbox(tools).find(operation)
     given = {**arguments, **from_words(words, {} if bound is None else bound.input_schema)}
     with Waiting(operation) as waiting:

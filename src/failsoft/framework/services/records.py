@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from failsoft.framework.errors import QuotaExhausted, StateUnavailable, StateUnusable
 from failsoft.framework.picklable import PicklableError
@@ -26,7 +26,6 @@ __all__ = [
     "scope_of",
 ]
 
-T = TypeVar("T")
 _WRONG_SHAPE = (LookupError, TypeError, ValueError, AttributeError)
 
 
@@ -164,7 +163,7 @@ class Records:
         except (StoreLost, QuotaReached) as fault:
             raise self._typed(fault) from fault
 
-    async def get(self, key: str, read: Callable[[Any], T] | None = None) -> T | None:
+    async def get(self, key: str, read: Callable[[Any], Any] | None = None) -> Any:
         """Return the JSON value that was put under a key, or None.
 
         Args:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ from failsoft.framework.call.call import Call, CallScope
 from failsoft.framework.errors import InvalidArgument, ToolError
 from failsoft.framework.errors.catalogue import entries
 from failsoft.framework.errors.raise_sites import raise_site_faults
+from failsoft.framework.errors.violations import Violation
 from failsoft.framework.pipeline.guidance import explain
 from failsoft.framework.text import quoted
 from failsoft.framework.tool.bound_operation import BoundOperation
@@ -89,8 +91,19 @@ def lint_sources(toolbox: Toolbox) -> list[LintFinding]:
     return [
         LintFinding("", kind.code, "raising", f"{Path(module.__file__ or '').name}:{line}: {kind.__name__} {fault}")
         for _, module in sorted(modules.items())
-        for line, kind, fault in raise_site_faults(module, names)
+        for line, kind, fault in raise_site_faults(module, names, partial(_refused, toolbox))
     ]
+
+
+def _refused(toolbox: Toolbox, name: str, arguments: Mapping[str, Any]) -> Sequence[Violation]:
+    """Return the violations of a tool's arguments; none for a tool that is not served here."""
+    bound = toolbox.find(name)
+    try:
+        if bound is not None:
+            bound.arguments.validate(arguments)
+    except InvalidArgument as error:
+        return error.violations
+    return ()
 
 
 def _modules_beside(cls: type[Any]) -> Iterator[ModuleType]:

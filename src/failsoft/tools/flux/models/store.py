@@ -18,9 +18,9 @@ from failsoft.tools.flux.models.predefined import PREDEFINED
 from failsoft.tools.flux.models.recipes import Recipe
 from failsoft.tools.flux.question import Medium
 
-T = TypeVar("T")
-
 __all__ = ["MediaRecord", "ModelRecord", "ModelStore"]
+
+T = TypeVar("T")
 
 _FIRST_MODEL = NextStep("load_model", {"name": "textbook"})
 _FIRST_MEDIUM = NextStep("build_media", {"compounds": list(PREDEFINED["minimal_aerobic"].compounds)})
@@ -151,7 +151,8 @@ class ModelStore:
         return [record for record in found if record is not None]
 
     async def _stored(self, kind: str, name: str, read: Callable[[str, Any], T]) -> T | None:
-        return await self._store.get(_key(kind, name), lambda kept: read(name, kept))
+        record: T | None = await self._store.get(_key(kind, name), lambda kept: read(name, kept))
+        return record
 
     async def delete_media(self, call: Call, media_id: str) -> MediaRecord:
         """Delete a medium for all callers that have its id, and return what it was.

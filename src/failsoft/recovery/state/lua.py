@@ -80,7 +80,9 @@ for place, given in ipairs(ARGV) do
     local text = string.sub(given, 2)
     arguments[place] = string.sub(given, 1, 1) == 'n' and tonumber(text) or text
 end
-local state, answer, ttl_s = step(packed and cmsgpack.unpack(packed) or nil, {now}, arguments)
+local before = packed and cmsgpack.unpack(packed) or nil
+if packed and type(before) ~= 'table' then error('no state') end
+local state, answer, ttl_s = step(before, {now}, arguments)
 if state then
     local text, ttl_ms = cmsgpack.pack(state), math.max(1, math.ceil(ttl_s * 1000))
     local fault = charge(#KEYS[1] + #text, ttl_ms, true, not packed)

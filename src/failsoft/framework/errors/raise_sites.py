@@ -108,6 +108,8 @@ def _argument_faults(value: ast.expr, module: ModuleType, tools: Collection[str]
         parts = dict(zip(("tool", "arguments"), value.args, strict=False))
         parts |= {keyword.arg: keyword.value for keyword in value.keywords}
     tool: Any = _literal(parts["tool"]) if "tool" in parts else _UNKNOWN
+    if not parts.keys() <= {"tool", "arguments"}:  # which is a finding of its own
+        return
     given = parts.get("arguments", ast.Dict(keys=[], values=[]))
     if not isinstance(tool, str) or tool not in tools or not isinstance(given, ast.Dict) or None in given.keys:
         return

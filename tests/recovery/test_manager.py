@@ -475,7 +475,7 @@ def test_breakers_for_several_dependencies_may_stand_in_one_chain() -> None:
 
 @pytest.mark.parametrize("odd", [object(), Retry, "retry", Placed])
 def test_what_is_neither_kind_of_strategy_is_refused(odd: Any) -> None:
-    with pytest.raises(TypeError, match="no recovery strategy"):
+    with pytest.raises(TypeError, match="is not a recovery strategy"):
         RecoveryManager().add(odd)
 
 

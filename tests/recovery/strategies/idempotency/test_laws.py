@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import redis
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from failsoft import BaseTool, NotFound, ToolResponse, operation
@@ -238,7 +238,13 @@ def client() -> Iterator[redis.Redis]:
 
 @pytest.mark.redis
 def test_python_and_lua_answer_alike(client: redis.Redis) -> None:
+    released = (SETTLE, "o2", "h1", "released", "", 0.5, 1000.0)
+    renewed = (SETTLE, "o2", "h1", "accepted", "", 0.5, 1000.0)
+    claimed = (CLAIM, "o2", "h1", "accepted", 0, "", 0.5, 1000.0)
+
     @settings(max_examples=60)
+    @example([(0.0, released), (0.0, renewed), (0.0, claimed)])
+    @example([(0.0, released), (0.0, claimed), (0.0, (*claimed[:1], "o1", *claimed[2:]))])
     @given(st.lists(st.tuples(pauses, st.one_of(claims, settlements)), max_size=12))
     def check(history: list[tuple[float, tuple[Any, ...]]]) -> None:
         client.flushall()

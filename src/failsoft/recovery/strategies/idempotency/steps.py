@@ -121,7 +121,8 @@ CLAIM = Transition(
     if state and (state.phase == 'done' or state.phase == 'failed') then
         return kept('settled', state.outcome, 0, '')
     end
-    if state and state.owner == owner and state.phase ~= 'unknown' then return kept('run', state.effects, 0, owner) end
+    local is_begun = state and (state.phase == 'accepted' or state.phase == 'running' or state.phase == 'effect')
+    if is_begun and state.owner == owner then return kept('run', state.effects, 0, owner) end
     if state and state.phase ~= 'unknown' and now < state['until'] and state.owner ~= dead then
         return kept('wait', '', state['until'] - now, state.owner)
     end

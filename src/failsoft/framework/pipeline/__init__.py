@@ -1,1 +1,1 @@
-"""The built-in links of the call chain, outermost first: observe, deadline, validate, check, recover, invoke."""
+"""The built-in links of the call chain, outermost first: observe, validate, deadline, recover, check, invoke."""

@@ -1,16 +1,18 @@
-"""The circuit breaker on calls: when it opens, who may probe, what counts, and what callers are told."""
+"""The circuit breaker on calls: when it opens, which call probes, what counts, and what callers get."""
 
 from __future__ import annotations
 
 import asyncio
 import random
+import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from failsoft import Retry, Timeout, ToolError, Unavailable
+from failsoft import ReportedFailure, Retry, Timeout, ToolError, Unavailable
 from failsoft.framework.errors.base import registry
 from failsoft.framework.services.events import CircuitEvent
 from failsoft.recovery import Bulkhead, CircuitBreaker, CircuitOptions
@@ -240,6 +242,20 @@ def test_failures_of_the_dependency_open_it_however_they_are_raised(error: Any) 
     async def main() -> None:
         tool = protected(CircuitBreaker(min_calls=3), work=fails(error))
         assert [await tool.code() for _ in range(4)][-1] == "CIRCUIT_OPEN"
+
+    on_instant_clock(main())
+
+
+def refused_statement() -> None:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("SELEC 1")
+
+
+@pytest.mark.parametrize("work", [refused_statement, fails(ReportedFailure(report="no such customer"))])
+def test_failures_that_the_caller_has_to_fix_never_open_it(work: Any) -> None:
+    async def main() -> None:
+        tool = protected(CircuitBreaker(min_calls=2), work=work)
+        assert "CIRCUIT_OPEN" not in [await tool.code() for _ in range(20)]
 
     on_instant_clock(main())
 

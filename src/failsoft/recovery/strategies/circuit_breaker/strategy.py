@@ -52,7 +52,7 @@ class CircuitBreaker:
     the circuit, or reopens it for twice as long, up to `max_open_s`. A cancelled probe is released; one whose process
     dies expires.
 
-    Runs that never started, cancelled runs, and errors in `UNCOUNTED` do not count.
+    Runs that never started, cancelled runs, errors in `UNCOUNTED`, and errors that the caller has to fix do not count.
 
     Args:
         dependency: See `CircuitOptions`.
@@ -186,7 +186,7 @@ async def _admitted(circuit: Circuit, lease_s: float, call: Call) -> CircuitAdmi
     return admission
 
 
-def _is_verdict(error: ToolError) -> bool:
+def _is_counted(error: ToolError) -> bool:
     """Return whether an error counts as a failure of the dependency; one that the caller has to fix does not."""
     return error.category not in UNCOUNTED and error.actor != "caller"
 
@@ -205,7 +205,7 @@ async def _failed(
     if is_real_cancellation(raised):
         # A deadline that passes during a run counts against the dependency; any other cancellation is the caller's.
         circuit.gave_up(admission, failed=has_run and bool(call.expired), slow=slow)
-    elif has_run and call.typed(raised).category not in UNCOUNTED:
+    elif has_run and _is_counted(call.typed(raised)):
         await circuit.ended(admission, failed=True, slow=slow)
     elif slow:
         await circuit.ended(admission, failed=False, slow=True)

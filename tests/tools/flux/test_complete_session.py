@@ -1,4 +1,4 @@
-"""A modeller's afternoon: an own model from SBML, a medium from a table, and every result the same as cobra's own."""
+"""A complete session: a model from SBML, a medium from a table, and every result compared with that of cobra."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXCHANGES |= {"h2o": "EX_h2o_e", "h": "EX_h_e"}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with an own model, which is a published one with two reactions less, and a table."""
+    """A folder with a changed copy of a published model, and a table of a medium."""
     model = read_sbml_model(str(files("cobra.data") / "textbook.xml.gz"))
     model.id = "own"
     model.reactions.get_by_id("PFK").bounds = (0, 500)

@@ -22,7 +22,7 @@ from sample_tool import ARGUMENTS, Documents
 ROUNDS, QUICK_ROUNDS = 60, 3
 TIMES, QUICK_TIMES = 200, 20
 BAD_ARGUMENTS = "<= 10"
-GOALS = {"success": "<= 2.5", "typed error": "<= 8", "typed error, recovery tried": ""}
+GOALS = {"success": "<= 2.0", "typed error": "<= 8", "recovered": "<= 10", "typed error, recovery tried": ""}
 PEERED = ("success", "typed error", "wrong type", "misspelt name")
 
 

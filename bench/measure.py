@@ -44,6 +44,11 @@ class Figure:
     note: str = ""
 
     @property
+    def is_ratio(self) -> bool:
+        """Whether it compares two contenders, and so says something on another machine too."""
+        return self.unit in {"yardsticks", "times"} or self.unit.startswith("of ")
+
+    @property
     def verdict(self) -> str:
         """`met` or `missed`, by the median; nothing without a goal."""
         if not self.goal:

@@ -3,6 +3,7 @@
     python bench/run.py                   all of them, ten to fifteen minutes
     python bench/run.py --quick           shows that they work, a minute
     python bench/run.py call_path scrape  these two
+    python bench/run.py --keep            writes the ratios to bench/baseline.json too
 
 FastMCP is the peer in two of them, and seven libraries for resilience are in one: `pip install -r
 bench/requirements.txt`, or they are left out. The server and the relay of `proxy` are installed by
@@ -19,6 +20,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from baseline import keep
 from measure import Figure, show
 
 BENCHMARKS = (
@@ -45,11 +47,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; without one, all")
     parser.add_argument("--quick", action="store_true", help="a few short turns: shows that they run, not how fast")
     parser.add_argument("--rounds", help="turns of each contender, in place of each benchmark's own number")
+    parser.add_argument("--keep", action="store_true", help="write the ratios to bench/baseline.json")
     given = parser.parse_args()
     if unknown := set(given.names) - set(BENCHMARKS):
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     flags = [*(["--quick"] if given.quick else []), *(["--rounds", given.rounds] if given.rounds else [])]
     figures = [one for name in given.names or BENCHMARKS for one in run(name, flags)]
+    if given.keep:
+        keep("ratios", {f"{one.name}, {one.unit}": round(one.value, 3) for one in figures if one.is_ratio})
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     show(f"Python {platform.python_version()}, {os.cpu_count()} cores, load {load}", figures)
 

@@ -13,6 +13,7 @@ __all__ = ["ARGUMENTS", "Document", "Documents", "find"]
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "success": {"path": "guide/intro.md", "limit": 5},
     "typed error": {"path": "changed.md"},
+    "recovered": {"path": "guide/intro.mdx"},
     "typed error, recovery tried": {"path": "gone.rst"},
     "wrong type": {"path": "guide/intro.md", "limit": "five"},
     "wrong type, correctable": {"path": "guide/intro.md", "limit": "5"},
@@ -34,7 +35,7 @@ def find(path: str, limit: int = 10) -> Document:
     """Return the document, or raise what its path says."""
     if path == "changed.md":
         raise Conflict(message="The document was changed meanwhile.")
-    if path.startswith("gone"):
+    if path.startswith("gone") or path.endswith(".mdx"):
         raise DocumentNotFound(path=path, suggestions=["guide/intro.md"])
     return Document(path=path, lines=limit)
 

@@ -42,7 +42,7 @@ def _figures(name: str) -> dict[str, dict[str, Any]]:
 def test_the_call_path_is_counted_in_yardsticks() -> None:
     figures = _figures("call_path")
     goals = {name: one["goal"] for name, one in figures.items() if name.endswith(" yardsticks")}
-    assert goals["over the bare: success yardsticks"] == "<= 2.5"
+    assert goals["over the bare: success yardsticks"] == "<= 2.0"
     assert goals["over the bare: typed error yardsticks"] == "<= 8"
     assert goals["over the bare: wrong type yardsticks"] == "<= 10"
     assert all(one["value"] > 0 for one in figures.values())

@@ -25,7 +25,7 @@ _FACE = {
         "failsoft.framework.errors.violations": "Violation",
         "failsoft.framework.services.toolset_settings": "ToolsetSettings",
         "failsoft.framework.tool.base": "BaseTool",
-        "failsoft.framework.tool.offers": "completion prompt resource",
+        "failsoft.framework.tool.resources": "completion prompt resource",
         "failsoft.framework.tool.operation": "operation",
     },
     "fail": {

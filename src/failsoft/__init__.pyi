@@ -113,13 +113,13 @@ from failsoft.framework.standalone.system_error import (
 from failsoft.framework.tool.base import (
     BaseTool as BaseTool,
 )
-from failsoft.framework.tool.offers import (
+from failsoft.framework.tool.operation import (
+    operation as operation,
+)
+from failsoft.framework.tool.resources import (
     completion as completion,
     prompt as prompt,
     resource as resource,
-)
-from failsoft.framework.tool.operation import (
-    operation as operation,
 )
 from failsoft.framework.tool.runtime import (
     Runtime as Runtime,

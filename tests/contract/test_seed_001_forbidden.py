@@ -141,7 +141,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("tools/files/paths/roots.py", "_Walk._step"): _WALK,
         ("tools/files/paths/roots.py", "_Walk._target"): _WALK,
         ("tools/edit/arguments.py", "_without_parents"): "a validator of pydantic: the caller gets a violation",
-        ("tools/workspace/policies/judging.py", "_findings"): "caught below, with every other mistake of a policy",
+        ("tools/workspace/policies/enforcement.py", "_findings"): "caught below, with every other mistake of a policy",
         ("tools/flux/database/modelseed.py", "_require"): _INPUT,
         ("tools/flux/workers/messages.py", "_exactly"): _GONE,
         ("tools/flux/workers/fork_server.py", "ForkServer._fork"): _GONE,
@@ -156,7 +156,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
             "framework/pipeline/audit_entries.py",
             "note_cancelled",
         ): "the cancellation goes on; nobody waits for an answer",
-        ("proxy/front.py", "Front.notify"): "a notification is a courtesy; the client asks again when it needs to",
+        ("proxy/clients.py", "Front.notify"): "a notification is a courtesy; the client asks again when it needs to",
         ("server/lifecycle/audit_start.py", "open_audit_logs"): _START,
         ("server/http/gate.py", "AdmissionMiddleware._serve"): "the client has disconnected",
         (

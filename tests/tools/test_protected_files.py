@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from failsoft import AuditLog, BaseTool, Runtime, Settings, operation
-from failsoft.framework.audit.places import default_head, default_key_file
+from failsoft.framework.audit.locations import default_head, default_key_file
 from failsoft.framework.services.protected_files import protected_files
 from failsoft.tools.docs import Docs
 from failsoft.tools.docs.settings import DocsSettings

@@ -16,7 +16,7 @@ from failsoft.adapters.foreign.tool import ForeignScope
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call.call import Call, CallScope
 from failsoft.framework.tool.toolbox import Toolbox
-from failsoft.proxy.passing import Passing
+from failsoft.proxy.pass_through import Passing
 from failsoft.proxy.toolset import ProxyRequest, ProxyTools
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.protocol.encoding import call_tool_result

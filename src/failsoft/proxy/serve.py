@@ -10,7 +10,7 @@ from typing import Literal
 from failsoft._version import __version__
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.normalize import load_rules
-from failsoft.proxy.front import Front
+from failsoft.proxy.clients import Front
 from failsoft.proxy.overrides import Overrides
 from failsoft.proxy.protocol import LiveToolbox, ProxyProtocol
 from failsoft.proxy.targets import UpstreamTarget

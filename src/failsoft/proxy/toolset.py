@@ -22,7 +22,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import BadOutput, ResultTooLarge, Unsupported
 from failsoft.framework.tool.runtime import Runtime
-from failsoft.proxy.front import Front
+from failsoft.proxy.clients import Front
 from failsoft.proxy.overrides import Overrides, ToolOverride
 from failsoft.proxy.targets import UpstreamTarget
 from failsoft.proxy.upstream import ProgressReporter, Upstream

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from failsoft.client.faults import LOST_SESSION, not_connected
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.text import bounded
-from failsoft.proxy.front import Front
+from failsoft.proxy.clients import Front
 from failsoft.proxy.http import connected
 from failsoft.proxy.process import started
 from failsoft.proxy.targets import UpstreamTarget

@@ -35,7 +35,7 @@ from failsoft.framework.errors import (
 from failsoft.framework.text import bounded
 from failsoft.recovery.classification import situation_of, verdict
 from failsoft.recovery.combinations import check_combination, check_retries
-from failsoft.recovery.noting import note_recovery
+from failsoft.recovery.reporting import note_recovery
 from failsoft.recovery.strategies.alternate_paths.strategy import AlternatePaths
 from failsoft.recovery.strategies.idempotency.strategy import Idempotency
 from failsoft.recovery.strategies.retry import Retry

@@ -11,7 +11,7 @@ from failsoft.testing.client import connected
 from failsoft.testing.clock import InstantClock, InstantLoop
 from failsoft.testing.failures import fails_with, http_error
 from failsoft.testing.faults import Delay, FaultScript, Hang
-from failsoft.testing.surroundings import fresh_runtime
+from failsoft.testing.runtime import fresh_runtime
 
 __all__ = [
     "CapturedEvents",

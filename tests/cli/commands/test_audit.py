@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from failsoft.cli.exits import ExitCode
-from failsoft.framework.audit.places import default_head
+from failsoft.framework.audit.locations import default_head
 from failsoft.framework.audit.reading import entries
 from tests.framework.audit.parts import fact, log_file, on_disk, seconds, write
 

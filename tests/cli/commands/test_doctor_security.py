@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from failsoft import AuditLog, Settings
+from failsoft.cli.checks.security import findings
 from failsoft.cli.exits import ExitCode
-from failsoft.cli.targets.security import findings
-from failsoft.framework.audit.places import default_key_file, made_key
+from failsoft.framework.audit.locations import default_key_file, made_key
 
 TOKENS = "alice:long-enough-1,bob:long-enough-2"
 

@@ -20,7 +20,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from failsoft.cli.targets.reloading import fixed_port
+from failsoft.cli.reload.supervisor import fixed_port
 from tests.cli.serving import serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from failsoft.framework.audit.head_file import HeadFile
+from failsoft.framework.audit.locations import default_head, key_from
 from failsoft.framework.audit.log_file import LogFile
-from failsoft.framework.audit.places import default_head, key_from
 from failsoft.framework.audit.sealing import Seal
 
 __all__ = ["fact", "log_file", "on_disk", "seconds", "write"]

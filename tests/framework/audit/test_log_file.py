@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from failsoft.framework.audit.locations import default_head
 from failsoft.framework.audit.locking import NotWritten
-from failsoft.framework.audit.places import default_head
 from failsoft.framework.audit.reading import entries, find, tail
 from failsoft.framework.audit.segments import segments
 from failsoft.framework.audit.verify import verify

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from failsoft import AuditLockFailed, AuditLog, AuditLogFailed, Settings
-from failsoft.framework.audit.places import default_head
+from failsoft.framework.audit.locations import default_head
 from failsoft.framework.audit.reading import entries
 from failsoft.framework.audit.verify import verify
 from tests.framework.audit.parts import fact

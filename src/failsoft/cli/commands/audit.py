@@ -138,7 +138,7 @@ def _verdict(log: Path, settings: Settings, head: Head | None) -> Verification:
     """Verify a log with the key and the head that the settings name."""
     from functools import partial  # noqa: PLC0415 - with these commands only
 
-    from failsoft.framework.audit.places import STATE, key_from  # noqa: PLC0415 - the same
+    from failsoft.framework.audit.locations import STATE, key_from  # noqa: PLC0415 - the same
     from failsoft.framework.audit.verify import verify as look_through  # noqa: PLC0415 - the same
 
     kept = settings.audit_head_path if _is_own(log, settings) else None
@@ -176,7 +176,7 @@ def _log(path: Path | None, settings: Settings) -> Path:
         CONFIG_ERROR: None was named, and no setting names one.
         NOT_FOUND: There is no log at the path, nor a head of one.
     """
-    from failsoft.framework.audit.places import default_head  # noqa: PLC0415 - the same
+    from failsoft.framework.audit.locations import default_head  # noqa: PLC0415 - the same
     from failsoft.framework.audit.segments import segments  # noqa: PLC0415 - with these commands only
 
     log = path or settings.audit_path

@@ -17,7 +17,7 @@ from failsoft.cli.screen.screen import Screen
 from failsoft.cli.screen.terminal import open_screen
 
 if TYPE_CHECKING:
-    from failsoft.cli.targets.checkup import Checkup
+    from failsoft.cli.checks.installation import Checkup
 
 __all__ = ["doctor"]
 
@@ -44,7 +44,7 @@ def doctor(
     if security:
         _show_open(app, root, as_json=as_json)
         return
-    from failsoft.cli.targets.checkup import check_up  # noqa: PLC0415 - `failsoft --help` needs none of this
+    from failsoft.cli.checks.installation import check_up  # noqa: PLC0415 - `failsoft --help` needs none of this
     from failsoft.cli.targets.toolsets import CommandTarget  # noqa: PLC0415 - the same
 
     with divert_output():
@@ -60,7 +60,7 @@ def doctor(
 
 
 def _show_open(app: str | None, root: Sequence[Path] | None, *, as_json: bool) -> None:
-    from failsoft.cli.targets.security import findings, made_toolsets  # noqa: PLC0415 - `failsoft --help` needs no tools
+    from failsoft.cli.checks.security import findings, made_toolsets  # noqa: PLC0415 - `failsoft --help` needs no tools
     from failsoft.framework.services.settings import Settings  # noqa: PLC0415 - the same
 
     tools = made_toolsets(app, root)

@@ -81,6 +81,6 @@ def _local(
 
 
 def _remote(url: str, token: str | None, *, strict: bool) -> tuple[Sequence[str], list[LintFinding]]:
-    from failsoft.cli.targets.remote_lint import lint_remote  # noqa: PLC0415 - the same
+    from failsoft.cli.checks.remote_lint import lint_remote  # noqa: PLC0415 - the same
 
     return lint_remote(url, token, strict=strict)

@@ -123,10 +123,10 @@ def _reload(transport: Transport, folder: Path | None, workers: int) -> int:
     arguments = [word for word in sys.argv[1:] if word != "--reload"]
     watched = folder or Path.cwd()
     if transport is Transport.stdio:
-        from failsoft.cli.targets.relay import relay_and_reload  # noqa: PLC0415 - for development only
+        from failsoft.cli.reload.stdio_relay import relay_and_reload  # noqa: PLC0415 - for development only
 
         return relay_and_reload(arguments, watched)
-    from failsoft.cli.targets.reloading import serve_and_reload  # noqa: PLC0415 - the same
+    from failsoft.cli.reload.supervisor import serve_and_reload  # noqa: PLC0415 - the same
 
     return serve_and_reload(arguments, watched)
 

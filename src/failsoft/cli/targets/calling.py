@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from failsoft.cli.screen.waiting import Waiting
+from failsoft.cli.screen.progress_line import Waiting
 from failsoft.cli.targets.toolsets import CommandTarget, tools_for
 from failsoft.cli.targets.typed_arguments import from_words
 from failsoft.framework.answer.response import ToolResponse

@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, Tool
 
 from failsoft.cli.faults import missing, usage
-from failsoft.cli.screen.waiting import Waiting
+from failsoft.cli.screen.progress_line import Waiting
 from failsoft.cli.targets.typed_arguments import from_words
 from failsoft.framework.errors import ToolError, Unauthenticated, Unavailable
 from failsoft.framework.text import bounded

@@ -12,8 +12,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from failsoft.framework.audit.locations import make_private
 from failsoft.framework.audit.locking import lock
-from failsoft.framework.audit.places import make_private
 from failsoft.framework.audit.sealing import BadLine, Head, Seal
 from failsoft.framework.services.regular_files import opened_regular
 

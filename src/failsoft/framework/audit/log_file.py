@@ -19,8 +19,8 @@ from loguru import logger
 
 from failsoft.framework.audit.checkpoints import HEAD_MISSING, Reason, checkpoint, noted
 from failsoft.framework.audit.head_file import HeadFile
+from failsoft.framework.audit.locations import head_beside
 from failsoft.framework.audit.locking import NotWritten, lock, unlock
-from failsoft.framework.audit.places import head_beside
 from failsoft.framework.audit.reading import Scan, end_of, lines_of
 from failsoft.framework.audit.sealing import BEGINNING, UNKEYED, BadLine, Head, KeyUnusable, Seal
 from failsoft.framework.audit.segments import segment_name, segments

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Self
 from loguru import logger
 
 from failsoft.framework.audit.head_file import HeadFile
+from failsoft.framework.audit.locations import STATE, default_head, default_key_file, key_from
 from failsoft.framework.audit.locking import NotWritten
 from failsoft.framework.audit.log_file import LogFile
-from failsoft.framework.audit.places import STATE, default_head, default_key_file, key_from
 from failsoft.framework.audit.reading import newest, tail
 from failsoft.framework.audit.sealing import Head, Seal
 from failsoft.framework.audit.segments import segments

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from failsoft.framework.audit.head_file import HeadFile
+from failsoft.framework.audit.locations import default_head, key_from
 from failsoft.framework.audit.locking import NotWritten, lock, unlock
-from failsoft.framework.audit.places import default_head, key_from
 from failsoft.framework.audit.reading import Scan, lines_of
 from failsoft.framework.audit.sealing import BEGINNING, BadLine, Head, KeyUnusable, Seal
 from failsoft.framework.audit.segments import segments

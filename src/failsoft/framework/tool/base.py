@@ -24,8 +24,8 @@ from failsoft.framework.text import bounded, prose, quoted, snake_case
 from failsoft.framework.tool.binding import bind
 from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.framework.tool.declaration import Declaration
-from failsoft.framework.tool.offers import Offer
 from failsoft.framework.tool.operation import Operation
+from failsoft.framework.tool.resources import Offer
 from failsoft.framework.tool.runtime import Runtime, default_runtime
 from failsoft.framework.tool.starting import Start
 from failsoft.framework.tool.toolbox import Toolbox

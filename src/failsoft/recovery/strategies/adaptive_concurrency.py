@@ -12,8 +12,8 @@ from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import Overloaded
 from failsoft.recovery.facts import StrategyFacts
-from failsoft.recovery.noting import Gauge
 from failsoft.recovery.refusal import effect_so_far, shown_wait_s
+from failsoft.recovery.reporting import Gauge
 
 __all__ = ["AdaptiveConcurrency", "AdaptiveConcurrencyOptions", "ConcurrencyLimiter", "next_limit"]
 

@@ -14,8 +14,8 @@ from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.errors import Overloaded
 from failsoft.recovery.facts import StrategyFacts
-from failsoft.recovery.noting import Gauge
 from failsoft.recovery.refusal import effect_so_far
+from failsoft.recovery.reporting import Gauge
 
 __all__ = ["Bulkhead", "BulkheadOptions", "Compartment"]
 

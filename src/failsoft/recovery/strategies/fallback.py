@@ -19,7 +19,7 @@ from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import ConfigurationError, InternalError, ToolError
 from failsoft.recovery.classification import phase_of
 from failsoft.recovery.facts import StrategyFacts
-from failsoft.recovery.noting import note_recovery
+from failsoft.recovery.reporting import note_recovery
 
 __all__ = ["Fallback", "FallbackOptions"]
 

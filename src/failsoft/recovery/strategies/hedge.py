@@ -14,7 +14,7 @@ from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.errors import ConfigurationError
 from failsoft.recovery.facts import StrategyFacts
-from failsoft.recovery.noting import Gauge, note_recovery
+from failsoft.recovery.reporting import Gauge, note_recovery
 from failsoft.recovery.shielded import keep
 
 __all__ = ["Hedge", "HedgeOptions"]

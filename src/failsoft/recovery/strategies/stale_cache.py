@@ -20,7 +20,7 @@ from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.safe.json_safe import dumps, encode_and_tell
 from failsoft.recovery.facts import StrategyFacts
-from failsoft.recovery.noting import note_recovery
+from failsoft.recovery.reporting import note_recovery
 
 __all__ = ["StaleCache", "StaleCacheOptions"]
 

@@ -25,8 +25,8 @@ from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
 from failsoft.server.protocol import telemetry
 from failsoft.server.protocol.caller import principal_of
 from failsoft.server.protocol.encoding import call_tool_result
-from failsoft.server.protocol.offers import OfferProtocol
 from failsoft.server.protocol.progress import Progress
+from failsoft.server.protocol.resources import OfferProtocol
 
 __all__ = ["ToolProtocol", "describe_tool"]
 

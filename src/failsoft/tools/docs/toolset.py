@@ -17,6 +17,7 @@ from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs import arguments as take
 from failsoft.tools.docs.documents import lookup
 from failsoft.tools.docs.documents.pages import ListCursor, Position
+from failsoft.tools.docs.documents.path_syntax import names_of
 from failsoft.tools.docs.documents.reading import read_page, split_anchor
 from failsoft.tools.docs.documents.root import DOCUMENT_BYTES_AT_MOST
 from failsoft.tools.docs.postgres.database import PostgresDatabase
@@ -47,7 +48,6 @@ from failsoft.tools.docs.semantic.lexical_instead import LexicalInstead
 from failsoft.tools.docs.semantic.meaning import Meaning
 from failsoft.tools.docs.settings import DocsSettings
 from failsoft.tools.docs.suggestions.alternates import alternate_paths
-from failsoft.tools.docs.suggestions.spelling import names_of
 from failsoft.tools.files import name_roots
 
 __all__ = ["Docs"]

@@ -20,9 +20,9 @@ from failsoft.tools.files.faults import (
     TooLarge,
     UnfinishedTransaction,
 )
+from failsoft.tools.files.paths.destination import destination, name_within
 from failsoft.tools.files.paths.listing import EntryKind, FolderEntry, listed, similar_files
 from failsoft.tools.files.paths.roots import CLOSED_FOLDER, Roots
-from failsoft.tools.files.paths.whereabouts import destination, name_within
 from failsoft.tools.files.served import name_roots, open_roots
 from failsoft.tools.files.transactions.commit import Written
 from failsoft.tools.files.transactions.recovering import Recovered

@@ -60,7 +60,7 @@ from failsoft.tools.flux.media.media import described_media, listed_media, mediu
 from failsoft.tools.flux.models.predefined import PREDEFINED
 from failsoft.tools.flux.models.recipes import SHIPPED_MODELS, Recipe
 from failsoft.tools.flux.models.store import MediaRecord, ModelRecord, ModelStore
-from failsoft.tools.flux.offers import Offers
+from failsoft.tools.flux.resources import Offers
 from failsoft.tools.flux.results import (
     BuiltModel,
     CompoundHits,

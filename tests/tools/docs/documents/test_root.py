@@ -20,8 +20,8 @@ from failsoft.framework.errors import (
     PermissionDenied,
     ToolError,
 )
+from failsoft.tools.docs.documents.path_syntax import is_visible, names_of
 from failsoft.tools.docs.documents.root import DocumentRoot
-from failsoft.tools.docs.suggestions.spelling import is_visible, names_of
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
 from tests.tools.docs.parts import Write
 

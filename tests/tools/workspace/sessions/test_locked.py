@@ -271,7 +271,7 @@ def test_a_report_that_cannot_be_written_leaves_the_session_locked(
         raise OSError(number, os.strerror(number))
 
     with monkeypatch.context() as patched:
-        patched.setattr("failsoft.tools.files.paths.slot.Slot._write", full)
+        patched.setattr("failsoft.tools.files.transactions.staged_file.StagedFile._write", full)
         answer = site.call(tool, "write_failure_report", REPORT)
     assert (code_of(answer), answer["effect"]) == ("FILE_WRITE_FAILED", "none")
     assert code_of(site.call(tool, "list_files")) == "SESSION_LOCKED"

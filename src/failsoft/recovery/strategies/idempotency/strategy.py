@@ -28,7 +28,7 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.services.events import IdempotencyEvent, IdempotencyVerdict
 from failsoft.framework.services.records import Records
 from failsoft.recovery.facts import StrategyFacts
-from failsoft.recovery.noting import Gauge, note_recovery
+from failsoft.recovery.reporting import Gauge, note_recovery
 from failsoft.recovery.shielded import begin
 from failsoft.recovery.strategies.idempotency.effect_marks import marks_effects
 from failsoft.recovery.strategies.idempotency.keys import (

@@ -14,7 +14,7 @@ from failsoft.framework.errors import InvalidArgument
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
 from failsoft.recovery.facts import StrategyFacts
-from failsoft.recovery.noting import note_recovery
+from failsoft.recovery.reporting import note_recovery
 from failsoft.recovery.strategies.repair_arguments.repairs import Repair, repaired_arguments
 
 __all__ = ["RepairArguments"]

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from failsoft.framework.errors import DocumentLoadError
 from failsoft.tools.docs.documents.front_matter import FrontMatter, read_front_matter
+from failsoft.tools.docs.documents.path_syntax import folded, without_ending
 from failsoft.tools.docs.documents.sections import heading_lines, plain_text
-from failsoft.tools.docs.suggestions.spelling import folded, without_ending
 
 __all__ = ["Document", "address", "decoded", "parse_document"]
 

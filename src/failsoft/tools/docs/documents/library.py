@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from failsoft.tools.docs.documents.documents import Document, parse_document
-from failsoft.tools.docs.documents.root import DocumentRoot
-from failsoft.tools.docs.suggestions.spelling import (
+from failsoft.tools.docs.documents.path_syntax import (
     DEPTH_AT_MOST,
     PATH_CHARACTERS_AT_MOST,
     is_document,
     is_visible,
 )
+from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.files import FileFault
-from failsoft.tools.files.paths.place import LIST_FLAGS
+from failsoft.tools.files.paths.resolved_path import LIST_FLAGS
 
 __all__ = ["LibraryEntry", "entry_of", "load_document", "walk"]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from urllib.parse import unquote
 
-from failsoft.tools.docs.suggestions.spelling import DOCUMENT_ENDINGS, is_document
+from failsoft.tools.docs.documents.path_syntax import DOCUMENT_ENDINGS, is_document
 
 __all__ = ["links"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from failsoft.tools.docs.documents.documents import address
+from failsoft.tools.docs.documents.path_syntax import folded
 from failsoft.tools.docs.results import ListedDocument
 from failsoft.tools.docs.search.connection import LAST_CHARACTER, IndexConnection
-from failsoft.tools.docs.suggestions.spelling import folded
 
 __all__ = [
     "all_paths",

@@ -11,10 +11,10 @@ from failsoft.tools.docs.documents.documents import Document
 from failsoft.tools.docs.documents.library import load_document
 from failsoft.tools.docs.documents.links import links
 from failsoft.tools.docs.documents.pages import Position, page_end, refused_cursor
+from failsoft.tools.docs.documents.path_syntax import names_of
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.documents.sections import anchors, section
 from failsoft.tools.docs.results import DocumentText
-from failsoft.tools.docs.suggestions.spelling import names_of
 
 __all__ = ["Asked", "asked", "read_asked", "read_page", "split_anchor"]
 

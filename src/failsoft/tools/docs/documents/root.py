@@ -18,7 +18,7 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.normalize import normalize
 from failsoft.framework.text import bounded
-from failsoft.tools.docs.suggestions.spelling import is_document, is_visible
+from failsoft.tools.docs.documents.path_syntax import is_document, is_visible
 from failsoft.tools.files import (
     BadSpelling,
     ChangedOnDisk,
@@ -31,7 +31,7 @@ from failsoft.tools.files import (
     TooLarge,
 )
 from failsoft.tools.files.content import read
-from failsoft.tools.files.paths.place import LIST_FLAGS
+from failsoft.tools.files.paths.resolved_path import LIST_FLAGS
 
 __all__ = ["DOCUMENT_BYTES_AT_MOST", "DocumentRoot"]
 

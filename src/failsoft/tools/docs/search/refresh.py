@@ -12,9 +12,9 @@ from failsoft.framework.errors import ToolError
 from failsoft.tools.docs.documents.documents import Document, address
 from failsoft.tools.docs.documents.front_matter import FrontMatter
 from failsoft.tools.docs.documents.library import LibraryEntry, entry_of, load_document
+from failsoft.tools.docs.documents.path_syntax import folded
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.search.connection import IndexConnection
-from failsoft.tools.docs.suggestions.spelling import folded
 
 __all__ = ["IndexChanges", "apply_changes", "find_changes", "find_stale", "is_built"]
 

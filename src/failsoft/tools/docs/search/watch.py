@@ -12,7 +12,7 @@ from typing import Protocol
 from loguru import logger
 
 from failsoft.framework.errors import ToolError
-from failsoft.tools.docs.suggestions.spelling import is_document, is_visible
+from failsoft.tools.docs.documents.path_syntax import is_document, is_visible
 
 __all__ = ["Watcher"]
 

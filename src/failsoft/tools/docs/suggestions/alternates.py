@@ -7,10 +7,10 @@ from loguru import logger
 from failsoft.framework.errors import InvalidParameter, ToolError
 from failsoft.recovery.strategies.alternate_paths.rules import Alternate, Rule, spelled_alternates
 from failsoft.tools.docs.documents.lookup import claimants, paths_in_any_case
+from failsoft.tools.docs.documents.path_syntax import folded, names_of
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.suggestions.git_history import GitHistory
-from failsoft.tools.docs.suggestions.spelling import folded, names_of
 
 __all__ = ["alternate_paths", "spelled_on_disk"]
 

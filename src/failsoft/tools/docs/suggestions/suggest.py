@@ -10,10 +10,10 @@ from rapidfuzz import fuzz, process
 from failsoft.framework.errors import NextStep
 from failsoft.tools.docs.documents.documents import address
 from failsoft.tools.docs.documents.lookup import all_paths, list_documents, paths_at, paths_named
+from failsoft.tools.docs.documents.path_syntax import folded, without_ending
 from failsoft.tools.docs.search.connection import IndexConnection
 from failsoft.tools.docs.search.query import parse_query, plain_words
 from failsoft.tools.docs.search.search import Scope, search
-from failsoft.tools.docs.suggestions.spelling import folded, without_ending
 
 __all__ = ["Advice", "advise", "only_likely", "search_step", "suggest_paths"]
 

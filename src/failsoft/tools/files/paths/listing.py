@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from failsoft.tools.files.faults import DiskFault, FileFault
-from failsoft.tools.files.paths.place import LIST_FLAGS
+from failsoft.tools.files.paths.resolved_path import LIST_FLAGS
 from failsoft.tools.files.paths.roots import Roots
 
 __all__ = ["EntryKind", "FolderEntry", "listed", "similar_files"]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from failsoft.framework.errors import Effect
 from failsoft.tools.files.content import Content, Identity
 from failsoft.tools.files.faults import DiskFault, FileFault, GivenUp
-from failsoft.tools.files.paths.place import ResolvedPath, sync_folder
-from failsoft.tools.files.paths.slot import Slot
+from failsoft.tools.files.paths.resolved_path import ResolvedPath, sync_folder
 from failsoft.tools.files.transactions.journal import Journal, JournalEntry, Journals, journal_faults
 from failsoft.tools.files.transactions.locks import GiveUp
+from failsoft.tools.files.transactions.staged_file import StagedFile
 
 __all__ = ["FileChange", "Written", "commit", "sync_folders", "take_back"]
 
@@ -61,7 +61,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class _StagedChange:
-    slot: Slot
+    file: StagedFile
     change: FileChange
 
 
@@ -81,9 +81,9 @@ def commit(changes: Sequence[FileChange], journals: Journals, give_up: GiveUp) -
     is_changed = [change.before is None or change.before.data != change.data for change in changes]
     jobs = _jobs([pair for pair, is_one in zip(zip(changes, hashes, strict=True), is_changed, strict=True) if is_one])
     is_durable = _carry_out(jobs, journals, give_up) if jobs else True
-    slots = {id(job.change): job.slot for job in jobs}
+    files = {id(job.change): job.file for job in jobs}
     return [
-        _written(change, sha256, slots.get(id(change)), is_durable)
+        _written(change, sha256, files.get(id(change)), is_durable)
         for change, sha256 in zip(changes, hashes, strict=True)
     ]
 
@@ -103,7 +103,7 @@ def sync_folders(places: Iterable[ResolvedPath]) -> bool:
     return is_durable
 
 
-def take_back(slots: Sequence[Slot]) -> set[Slot]:
+def take_back(files: Sequence[StagedFile]) -> set[StagedFile]:
     """Restore the replaced contents, remove temporary files, and return the files that cannot be restored.
 
     The staged contents are removed first, durably, so that recovery after a crash can only roll back, too.
@@ -111,17 +111,17 @@ def take_back(slots: Sequence[Slot]) -> set[Slot]:
     Raises:
         DiskFault: The operating system refused a step.
     """
-    replaced = [slot for slot in slots if slot.state() == "done"]
-    for slot in slots:
-        slot.drop_staged()
-    sync_folders(slot.place for slot in slots)
-    stuck = {slot for slot in replaced if not slot.take_back()}
-    for slot in slots:
-        if slot not in stuck:  # its backup is all that is left of the old content
-            slot.drop_backup()
-    sync_folders(slot.place for slot in slots)
-    for slot in slots:
-        slot.sweep()
+    replaced = [file for file in files if file.state() == "done"]
+    for file in files:
+        file.drop_staged()
+    sync_folders(file.place for file in files)
+    stuck = {file for file in replaced if not file.take_back()}
+    for file in files:
+        if file not in stuck:  # its backup is all that is left of the old content
+            file.drop_backup()
+    sync_folders(file.place for file in files)
+    for file in files:
+        file.sweep()
     return stuck
 
 
@@ -129,7 +129,7 @@ def _jobs(changed: Sequence[tuple[FileChange, str]]) -> list[_StagedChange]:
     token = secrets.token_hex(8)
     return [
         _StagedChange(
-            Slot(
+            StagedFile(
                 change.place,
                 JournalEntry(
                     path=change.place.real_path,
@@ -149,22 +149,22 @@ def _jobs(changed: Sequence[tuple[FileChange, str]]) -> list[_StagedChange]:
 
 def _carry_out(jobs: Sequence[_StagedChange], journals: Journals, give_up: GiveUp) -> bool:
     """Write all files or none; return whether the renames are durable."""
-    slots = [job.slot for job in jobs]
+    files = [job.file for job in jobs]
     with journal_faults():
         # A single rename is atomic: its journal only lists temporary files to remove, so it need not be durable.
-        journal = journals.begin([slot.entry for slot in slots], durable=len(jobs) > 1)
+        journal = journals.begin([file.entry for file in files], durable=len(jobs) > 1)
     try:
-        with _undone_on_failure(slots, lambda: _abandon(slots, journal)):
+        with _undone_on_failure(files, lambda: _abandon(files, journal)):
             _stage(jobs, give_up)
-        with _undone_on_failure(slots, lambda: _roll_back(slots, journal)):
+        with _undone_on_failure(files, lambda: _roll_back(files, journal)):
             _place(jobs, journal)
-        return _finish(slots, journal)
+        return _finish(files, journal)
     finally:
         journal.close()
 
 
 @contextmanager
-def _undone_on_failure(slots: Sequence[Slot], way_back: Callable[[], Effect]) -> Iterator[None]:
+def _undone_on_failure(files: Sequence[StagedFile], way_back: Callable[[], Effect]) -> Iterator[None]:
     """Undo the changes if the block fails, and set `effect` and `backups` of the fault."""
     try:
         yield
@@ -172,21 +172,21 @@ def _undone_on_failure(slots: Sequence[Slot], way_back: Callable[[], Effect]) ->
         effect = way_back()
         if isinstance(error, FileFault):
             error.effect = effect
-            error.backups = {} if effect == "none" else _backups(slots)
+            error.backups = {} if effect == "none" else _backups(files)
         raise
 
 
 def _stage(jobs: Sequence[_StagedChange], give_up: GiveUp) -> None:
-    for slot, change in ((job.slot, job.change) for job in jobs):
-        _require_wanted(slot, give_up)
-        slot.stage(change.data, change.before)
-        slot.keep(change.before)
-        slot.back_up(change.before)
+    for file, change in ((job.file, job.change) for job in jobs):
+        _require_wanted(file, give_up)
+        file.stage(change.data, change.before)
+        file.keep(change.before)
+        file.back_up(change.before)
     if len(jobs) > 1:
-        sync_folders(job.slot.place for job in jobs)
+        sync_folders(job.file.place for job in jobs)
     for job in jobs:
-        job.slot.require_unchanged(job.change.before, thoroughly=True)
-    _require_wanted(jobs[0].slot, give_up)
+        job.file.require_unchanged(job.change.before, thoroughly=True)
+    _require_wanted(jobs[0].file, give_up)
 
 
 def _place(jobs: Sequence[_StagedChange], journal: Journal) -> None:
@@ -194,69 +194,69 @@ def _place(jobs: Sequence[_StagedChange], journal: Journal) -> None:
         with journal_faults():
             journal.write("commit", durable=True)
     for job in jobs:
-        job.slot.require_unchanged(job.change.before, thoroughly=False)
-        job.slot.put()
+        job.file.require_unchanged(job.change.before, thoroughly=False)
+        job.file.put()
 
 
-def _finish(slots: Sequence[Slot], journal: Journal) -> bool:
+def _finish(files: Sequence[StagedFile], journal: Journal) -> bool:
     """Fsync the renames and remove temporary files; the journal keeps what cannot be removed, for the next call."""
     try:
-        is_durable = sync_folders(slot.place for slot in slots)
+        is_durable = sync_folders(file.place for file in files)
     except FileFault as fault:
         fault.effect = "applied"
-        fault.backups = _backups(slots)
+        fault.backups = _backups(files)
         raise
     with suppress(FileFault, OSError):
-        if len(slots) > 1:
+        if len(files) > 1:
             journal.write("done", durable=True)
-        for slot in slots:
-            slot.sweep()
+        for file in files:
+            file.sweep()
         journal.remove()
     return is_durable
 
 
-def _abandon(slots: Sequence[Slot], journal: Journal) -> Effect:
+def _abandon(files: Sequence[StagedFile], journal: Journal) -> Effect:
     """Remove the staged files; the journal keeps what cannot be removed, for the next call."""
     try:
-        for slot in slots:
-            slot.drop_backup()
-            slot.sweep()
+        for file in files:
+            file.drop_backup()
+            file.sweep()
         journal.remove()
     except (FileFault, OSError):
         return "unknown"
     return "none"
 
 
-def _roll_back(slots: Sequence[Slot], journal: Journal) -> Effect:
+def _roll_back(files: Sequence[StagedFile], journal: Journal) -> Effect:
     """Restore the old contents and return the remaining effect; the next call retries what fails."""
     try:
-        if slots[0].entry.is_alone and slots[0].state() == "done":  # the system reported an error, but did it
+        if files[0].entry.is_alone and files[0].state() == "done":  # the system reported an error, but did it
             return "applied"
-        stuck = take_back(slots)
+        stuck = take_back(files)
         journal.remove()
     except (FileFault, OSError):
         return "unknown"
     return "unknown" if stuck else "none"
 
 
-def _require_wanted(slot: Slot, give_up: GiveUp) -> None:
+def _require_wanted(file: StagedFile, give_up: GiveUp) -> None:
     if give_up():
-        raise GivenUp(slot.place.path)
+        raise GivenUp(file.place.path)
 
 
-def _backups(slots: Iterable[Slot]) -> dict[str, str]:
-    paths = ((slot.place.path, slot.backup_path) for slot in slots)
+def _backups(files: Iterable[StagedFile]) -> dict[str, str]:
+    paths = ((file.place.path, file.backup_path) for file in files)
     return {path: backup for path, backup in paths if backup is not None}
 
 
-def _written(change: FileChange, sha256: str, slot: Slot | None, is_durable: bool) -> Written:  # noqa: FBT001 - private
+def _written(change: FileChange, sha256: str, file: StagedFile | None, is_durable: bool) -> Written:  # noqa: FBT001 - private
     kept = change.before.identity if change.before is not None else None
     return Written(
         path=change.place.path,
-        changed=slot is not None,
+        changed=file is not None,
         sha256=sha256,
         bytes=len(change.data),
-        backup_path=None if slot is None else slot.backup_path,
+        backup_path=None if file is None else file.backup_path,
         durable=is_durable,
-        identity=kept if slot is None else slot.staged,
+        identity=kept if file is None else file.staged,
     )

@@ -19,9 +19,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.audit.places import make_private
+from failsoft.framework.audit.locations import make_private
 from failsoft.tools.files.faults import DiskFault
-from failsoft.tools.files.paths.place import sync_folder
+from failsoft.tools.files.paths.resolved_path import sync_folder
 
 __all__ = ["Journal", "JournalEntry", "JournalRecord", "Journals", "journal_faults"]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from failsoft.framework.audit.places import make_private
+from failsoft.framework.audit.locations import make_private
 from failsoft.tools.files.faults import DiskFault, GivenUp, LockWaitExceeded
 
 __all__ = ["GiveUp", "Locks", "never"]

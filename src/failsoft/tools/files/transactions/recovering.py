@@ -16,10 +16,10 @@ from loguru import logger
 
 from failsoft.tools.files.faults import DiskFault, OutsideRoots
 from failsoft.tools.files.paths.roots import Roots
-from failsoft.tools.files.paths.slot import Slot, State
 from failsoft.tools.files.transactions.commit import sync_folders, take_back
 from failsoft.tools.files.transactions.journal import Journal, JournalEntry, JournalRecord, Journals
 from failsoft.tools.files.transactions.locks import GiveUp, Locks, never
+from failsoft.tools.files.transactions.staged_file import StagedFile, State
 
 __all__ = ["Outcome", "Recovered", "recover"]
 
@@ -83,23 +83,23 @@ def _recovered(
 ) -> Recovered:
     paths = tuple(entry.path for entry in record.entries)
     try:
-        with _opened(record.entries, roots) as slots:
-            keys = {slot.place.key: slot.entry.path for slot in slots}
+        with _opened(record.entries, roots) as files:
+            keys = {file.place.key: file.entry.path for file in files}
             with locks.hold(keys, wait_s=wait_s, give_up=give_up):
-                outcome, conflicts = _finish(journal, record, slots)
+                outcome, conflicts = _finish(journal, record, files)
     except OutsideRoots:
         return Recovered(outcome="elsewhere", paths=paths)
     except (DiskFault, OSError):
         return Recovered(outcome="waiting", paths=paths)
-    reachable = {slot.entry.path for slot in slots}
+    reachable = {file.entry.path for file in files}
     return Recovered(outcome=outcome, paths=paths, conflicts=tuple(sorted({*conflicts, *(set(paths) - reachable)})))
 
 
 @contextmanager
-def _opened(entries: Sequence[JournalEntry], roots: Roots) -> Iterator[list[Slot]]:
+def _opened(entries: Sequence[JournalEntry], roots: Roots) -> Iterator[list[StagedFile]]:
     """Open the resolved paths of all files whose folders still exist."""
     with ExitStack() as stack:
-        slots = []
+        files = []
         for entry in entries:
             try:
                 place = stack.enter_context(roots.place(entry.path, follow=False))
@@ -107,28 +107,28 @@ def _opened(entries: Sequence[JournalEntry], roots: Roots) -> Iterator[list[Slot
                 if fault.errno not in _GONE:
                     raise
             else:
-                slots.append(Slot(place, entry))
-        yield slots
+                files.append(StagedFile(place, entry))
+        yield files
 
 
-def _finish(journal: Journal, record: JournalRecord, slots: Sequence[Slot]) -> tuple[Outcome, set[str]]:
+def _finish(journal: Journal, record: JournalRecord, files: Sequence[StagedFile]) -> tuple[Outcome, set[str]]:
     """Roll forward or back, and return which, with the files that were changed after the crash."""
     if record.is_done:
-        _sweep(journal, slots)
+        _sweep(journal, files)
         return "forward", set()
-    states = {slot: slot.state() for slot in slots}
-    conflicts = {slot.entry.path for slot, state in states.items() if state == "foreign"}
+    states = {file: file.state() for file in files}
+    conflicts = {file.entry.path for file, state in states.items() if state == "foreign"}
     if _is_forward(record, list(states.values())):
-        for slot, state in states.items():
+        for file, state in states.items():
             if state == "todo":
-                slot.put()
-        sync_folders(slot.place for slot in slots)
+                file.put()
+        sync_folders(file.place for file in files)
         journal.write("done", durable=True)
-        _sweep(journal, slots)
+        _sweep(journal, files)
         return "forward", conflicts
-    stuck = take_back(slots)
+    stuck = take_back(files)
     journal.remove()
-    return "back", conflicts | {slot.entry.path for slot in stuck}
+    return "back", conflicts | {file.entry.path for file in stuck}
 
 
 def _is_forward(record: JournalRecord, states: Sequence[State]) -> bool:
@@ -142,7 +142,7 @@ def _is_forward(record: JournalRecord, states: Sequence[State]) -> bool:
     return "lost" not in states and not ("foreign" in states and "done" not in states)
 
 
-def _sweep(journal: Journal, slots: Sequence[Slot]) -> None:
-    for slot in slots:
-        slot.sweep()
+def _sweep(journal: Journal, files: Sequence[StagedFile]) -> None:
+    for file in files:
+        file.sweep()
     journal.remove()

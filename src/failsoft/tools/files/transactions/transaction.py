@@ -15,7 +15,7 @@ from failsoft.framework.services.protected_files import protected_files
 from failsoft.framework.services.state_folder import state_folder as user_state_folder
 from failsoft.tools.files.content import Content, read
 from failsoft.tools.files.faults import GivenUp, LockWaitExceeded, SameFileTwice, SeveralNames, UnfinishedTransaction
-from failsoft.tools.files.paths.place import ResolvedPath
+from failsoft.tools.files.paths.resolved_path import ResolvedPath
 from failsoft.tools.files.paths.roots import Roots
 from failsoft.tools.files.transactions.commit import FileChange, Written, commit
 from failsoft.tools.files.transactions.journal import Journals, journal_faults

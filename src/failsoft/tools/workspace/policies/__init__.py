@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failsoft.tools.workspace.policies.judging import judge
+from failsoft.tools.workspace.policies.enforcement import judge
 from failsoft.tools.workspace.policies.loading import load_policies, rules_of
 from failsoft.tools.workspace.policies.port import Finding, Policy
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from failsoft.framework.safe.redaction import TOKENS
-from failsoft.tools.workspace.policies.places import LineNumbers
+from failsoft.tools.workspace.policies.line_numbers import LineNumbers
 from failsoft.tools.workspace.policies.port import Finding
 from failsoft.tools.workspace.policies.stubs import stubs, todo_comments
 

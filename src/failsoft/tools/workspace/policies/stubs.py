@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from failsoft.tools.workspace.policies.places import LineNumbers
+from failsoft.tools.workspace.policies.line_numbers import LineNumbers
 from failsoft.tools.workspace.policies.rust_source import code_of
 
 __all__ = ["stubs", "todo_comments"]

@@ -18,7 +18,7 @@ from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.text import bounded
 from failsoft.framework.tool.base import BaseTool
 from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.framework.tool.offers import Completion, Prompt, Resource
+from failsoft.framework.tool.resources import Completion, Prompt, Resource
 
 __all__ = ["OfferProtocol"]
 

@@ -6,8 +6,8 @@ import errno
 from pathlib import PurePosixPath
 
 from failsoft.tools.files.faults import BadSpelling, DiskFault
+from failsoft.tools.files.paths.path_syntax import names_of
 from failsoft.tools.files.paths.roots import Roots
-from failsoft.tools.files.paths.spelling import names_of
 
 __all__ = ["destination", "name_within"]
 

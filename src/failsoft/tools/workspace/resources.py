@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from failsoft.framework.arguments.uri_template import UriTemplate
 from failsoft.framework.call.call import Call
-from failsoft.framework.tool.offers import ListedResource, ResourceContent, ResourcePage, completion, prompt, resource
+from failsoft.framework.tool.resources import (
+    ListedResource,
+    ResourceContent,
+    ResourcePage,
+    completion,
+    prompt,
+    resource,
+)
 from failsoft.tools.files import Files
 from failsoft.tools.workspace.arguments import FilePath, ListCursor, PlanHash, Task
 from failsoft.tools.workspace.files.excerpt import excerpt

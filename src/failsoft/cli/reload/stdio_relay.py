@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 import typer
 
-from failsoft.cli.targets.reloading import FileWatcher, end_process
+from failsoft.cli.reload.supervisor import FileWatcher, end_process
 
 __all__ = ["relay_and_reload"]
 

@@ -1,4 +1,4 @@
-"""The steps of a transaction for one file: staging, backup, rename, rollback and clean-up.
+"""`StagedFile`: one file of a transaction: staging, backup, rename, rollback and clean-up.
 
 Temporary files are in the same folder, since only a rename within one file system is atomic. Each step is idempotent,
 so that recovery can repeat it: it inspects the disk to see whether it was done before.
@@ -19,10 +19,10 @@ from typing import Literal, TypeAlias
 from failsoft.tools.files.content import Content, Identity, identity_of
 from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, Step
 from failsoft.tools.files.metadata import copy_metadata
-from failsoft.tools.files.paths.place import ResolvedPath
+from failsoft.tools.files.paths.resolved_path import ResolvedPath
 from failsoft.tools.files.transactions.journal import JournalEntry
 
-__all__ = ["Slot", "State"]
+__all__ = ["StagedFile", "State"]
 
 State: TypeAlias = Literal["todo", "done", "foreign", "lost"]
 """Not replaced yet; replaced; changed by another program; not replaced, and the staged content is missing or torn."""
@@ -35,7 +35,7 @@ _CHUNK_BYTES = 1 << 16
 """Small enough for the allocator to reuse; larger chunks are mapped anew each time."""
 
 
-class Slot:
+class StagedFile:
     """One file of a transaction.
 
     Args:

@@ -6,7 +6,7 @@ import pytest
 
 from failsoft.framework.services.protected_files import folded
 from failsoft.tools.files import BadSpelling
-from failsoft.tools.files.paths.spelling import PATH_BYTES_AT_MOST, names_of
+from failsoft.tools.files.paths.path_syntax import PATH_BYTES_AT_MOST, names_of
 
 REFUSED = {
     "": "empty",

@@ -1,0 +1,1 @@
+"""Checks of installations and running servers."""

@@ -1,0 +1,1 @@
+"""`serve --reload`: restart the server when a file changes."""

@@ -38,6 +38,8 @@ class Assembly:
     lifecycle: Lifecycle
     settings: Settings
     server: Server[Any]
+    asks_clients: bool = True
+    """Whether a call may ask its client something, or tell it more than its progress."""
 
 
 def assemble(
@@ -61,7 +63,7 @@ def assemble(
         tool.server_name = name
     version = version or _version_of(made)
     server = protocol.server(name, version=version, instructions=instructions or _introduced(made))
-    return Assembly(name, version, made, toolbox, lifecycle, settings, server)
+    return Assembly(name, version, made, toolbox, lifecycle, settings, server, asks_clients=False)
 
 
 def mcp_server(

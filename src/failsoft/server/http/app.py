@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
@@ -11,9 +12,12 @@ from mcp.server.auth.settings import AuthSettings
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from failsoft.server.assembly import Assembly, assemble
+from failsoft.server.http.acceptance import Acceptance
 from failsoft.server.http.access import authentication, chosen_verifier, transport_security
+from failsoft.server.http.fast_lane import FastLane, is_proven
 from failsoft.server.http.gate import AdmissionMiddleware
 from failsoft.server.http.legacy import LegacyRequests
 from failsoft.server.http.metrics_route import MetricsEndpoint
@@ -84,16 +88,36 @@ def build_app(
             *status_routes(assembly, mcp_path=MCP_PATH, has_token=verifier is not None),
         ],
     )
+    acceptance = Acceptance(security)
+    has_lane = settings.fast_lane == "on" and not assembly.asks_clients and is_proven()
+    lane = _fast_lane(assembly, acceptance) if has_lane else None
     limited = assembly.server.session_manager.asgi_app  # refuses large bodies, then passes them on
-    limited.app = LegacyRequests(limited.app, server=assembly.server, lifecycle=assembly.lifecycle, security=security)
+    limited.app = LegacyRequests(
+        limited.app, server=assembly.server, lifecycle=assembly.lifecycle, acceptance=acceptance
+    )
+    if lane is not None and verifier is not None:
+        limited.app = lane(limited.app)
     # The SDK reads tokens only with OAuth settings; for plain tokens its middleware is added here.
     app.user_middleware[:0] = [
         Middleware(AdmissionMiddleware, security=security, lifecycle=assembly.lifecycle, mcp_path=MCP_PATH),
         *(authentication(verifier) if verifier is not None and auth is None else ()),
+        *([Middleware(lane)] if lane is not None and verifier is None else ()),
     ]
     app.state.assembly = assembly
     app.state.has_token = verifier is not None
     return app
+
+
+def _fast_lane(assembly: Assembly, acceptance: Acceptance) -> Callable[[ASGIApp], FastLane]:
+    return partial(
+        FastLane,
+        server=assembly.server,
+        toolbox=assembly.toolbox,
+        lifecycle=assembly.lifecycle,
+        acceptance=acceptance,
+        path=MCP_PATH,
+        max_body_bytes=assembly.settings.max_request_bytes,
+    )
 
 
 def _guarded(endpoint: Any, verifier: TokenVerifier | None, auth: AuthSettings | None) -> Any:

@@ -6,7 +6,6 @@ runs in the task of the request. The response is a stream of events, as the SDK 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,8 +15,6 @@ from loguru import logger
 from mcp.server import Server
 from mcp.server.connection import Connection
 from mcp.server.runner import serve_one
-from mcp.server.streamable_http import check_accept_headers
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.jsonrpc_dispatcher import handler_exception_to_error_data, progress_token_from_params
 from mcp.shared.message import ServerMessageMetadata
@@ -27,16 +24,14 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from failsoft.server.http.acceptance import Acceptance
+from failsoft.server.http.exchange import event, replayed, until_disconnect
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 
 __all__ = ["LegacyRequests"]
 
-_VERSION_HEADER = "mcp-protocol-version"
+_VERSION_HEADER = b"mcp-protocol-version"
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
-_PING_S = 15.0
-"""Silence after which a comment keeps the connection open, in seconds."""
-_WATCHED_AFTER_S = 0.02
-"""A request that takes longer than this is cancelled when its client disconnects, in seconds."""
 _HEADERS = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -51,39 +46,36 @@ class LegacyRequests:
         app: The SDK's app, below its limit for bodies.
         server: The SDK's server.
         lifecycle: The state that handlers are given.
-        security: The Host and Origin headers that are accepted.
+        acceptance: Checks the headers.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, server: Server[Any], lifecycle: Lifecycle, security: TransportSecuritySettings
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, server: Server[Any], lifecycle: Lifecycle, acceptance: Acceptance) -> None:
         self._app = app
         self._server = server
         self._lifecycle = lifecycle
-        self._security = TransportSecurityMiddleware(security)
+        self._acceptance = acceptance
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        request = Request(scope)
-        version = request.headers.get(_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION)
-        if version not in HANDSHAKE_PROTOCOL_VERSIONS or not await self._is_acceptable(request):
+        headers = dict(reversed(scope["headers"]))  # of a repeated one the first counts
+        version = headers.get(_VERSION_HEADER, DEFAULT_NEGOTIATED_VERSION.encode()).decode("latin-1")
+        if version not in HANDSHAKE_PROTOCOL_VERSIONS or not await self._is_acceptable(scope, headers):
             await self._app(scope, receive, send)
             return
         first = await receive()
         call = _request_in(first)
         if call is None:
-            await self._app(scope, _replayed(first, receive), send)
+            await self._app(scope, replayed([first], receive), send)
             return
-        exchange = _Exchange(call, request, send)
+        exchange = _Exchange(call, Request(scope), send)
         await exchange.run(self._server, Connection.from_envelope(version, None, None), self._lifecycle, receive)
 
-    async def _is_acceptable(self, request: Request) -> bool:
+    async def _is_acceptable(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
         """Return whether the SDK would read the body; a server that has not started is the SDK's to refuse, too."""
         return (
-            request.method == "POST"
+            scope["method"] == "POST"
             and self._lifecycle.phase != "starting"
-            and all(check_accept_headers(request))
-            and await self._security.validate_request(request, is_post=True) is None
+            and await self._acceptance.accepts(scope, headers)
         )
 
 
@@ -96,15 +88,6 @@ def _request_in(message: Message) -> JSONRPCRequest | None:
         return JSONRPCRequest.model_validate(tree, by_name=False)
     except ValueError:  # ValidationError, too
         return None
-
-
-def _replayed(first: Message, receive: Receive) -> Receive:
-    pending = [first]
-
-    async def replay() -> Message:
-        return pending.pop() if pending else await receive()
-
-    return replay
 
 
 class _Exchange:
@@ -126,21 +109,10 @@ class _Exchange:
     async def run(self, server: Server[Any], connection: Connection, lifecycle: Lifecycle, receive: Receive) -> None:
         """Run the handler and send its response; a client that disconnects cancels it."""
         await self._send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
-        watchers: list[asyncio.Task[None]] = []
-        with anyio.CancelScope() as scope:
-            timer = asyncio.get_running_loop().call_later(
-                _WATCHED_AFTER_S, lambda: watchers.append(asyncio.create_task(self._watch(receive, scope)))
-            )
-            try:
-                outcome = await self._outcome(server, connection, lifecycle)
-            finally:
-                self._is_over = True
-                timer.cancel()
-                for watcher in watchers:
-                    watcher.cancel()
-        if not scope.cancelled_caught:
+        outcome = await until_disconnect(self._outcome(server, connection, lifecycle), receive, self._ping)
+        if outcome is not None:
             body = b'{"jsonrpc":"2.0","id":%b,%b}' % (pydantic_core.to_json(self._call.id), outcome)
-            await self._send({"type": "http.response.body", "body": _event(body), "more_body": False})
+            await self._send({"type": "http.response.body", "body": event(body), "more_body": False})
 
     async def _outcome(self, server: Server[Any], connection: Connection, lifecycle: Lifecycle) -> bytes:
         """Return the member `result` or `error` of the response."""
@@ -155,24 +127,16 @@ class _Exchange:
                 logger.opt(exception=exception).error("The handler of '{}' failed", self._call.method)
                 error = ErrorData(code=INTERNAL_ERROR, message="Internal server error")
             return b'"error":%b' % error.model_dump_json(by_alias=True, exclude_unset=True).encode()
+        finally:
+            self._is_over = True
 
-    async def _watch(self, receive: Receive, scope: anyio.CancelScope) -> None:
-        """Cancel the handler when the client disconnects; until then, send pings."""
-        while True:
-            try:
-                async with asyncio.timeout(_PING_S):
-                    message = await receive()
-            except TimeoutError:
-                await self._stream(b": ping\r\n\r\n")
-                continue
-            if message["type"] == "http.disconnect":
-                scope.cancel()
-                return
+    async def _ping(self) -> None:
+        await self._stream(b": ping\r\n\r\n")
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:  # noqa: ARG002 - the SDK's signature
         """Send a notification in the response's stream."""
         tree = {"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})}
-        await self._stream(_event(pydantic_core.to_json(tree)))
+        await self._stream(event(pydantic_core.to_json(tree)))
 
     async def _stream(self, chunk: bytes) -> None:
         if not self._is_over:
@@ -193,7 +157,3 @@ class _Exchange:
             NoBackChannelError: Always.
         """
         raise NoBackChannelError(method)
-
-
-def _event(body: bytes) -> bytes:
-    return b"event: message\r\ndata: %b\r\n\r\n" % body

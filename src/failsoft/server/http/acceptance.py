@@ -1,0 +1,46 @@
+"""The SDK's checks of a request's headers, remembered for the header values that passed them."""
+
+from __future__ import annotations
+
+from mcp.server.streamable_http import check_accept_headers
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.requests import Request
+from starlette.types import Scope
+
+__all__ = ["Acceptance"]
+
+_NAMES = (b"content-type", b"accept", b"host", b"origin")
+"""The headers that the checks read."""
+_REMEMBERED_AT_MOST = 256
+
+
+class Acceptance:
+    """Whether the SDK would read the body of a POST.
+
+    Args:
+        security: The Host and Origin headers that are accepted.
+    """
+
+    def __init__(self, security: TransportSecuritySettings) -> None:
+        self._security = TransportSecurityMiddleware(security)
+        self._passed: set[tuple[bytes | None, ...]] = set()
+
+    async def accepts(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
+        """Return whether the headers pass.
+
+        Args:
+            scope: The ASGI scope of the POST.
+            headers: Its headers; a request that repeats one of them is not to be checked here.
+        """
+        values = tuple(map(headers.get, _NAMES))
+        if values in self._passed:
+            return True
+        request = Request(scope)
+        if not all(check_accept_headers(request)):
+            return False
+        if await self._security.validate_request(request, is_post=True) is not None:
+            return False
+        if len(self._passed) >= _REMEMBERED_AT_MOST:
+            self._passed.clear()
+        self._passed.add(values)
+        return True

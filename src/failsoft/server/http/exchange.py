@@ -1,0 +1,105 @@
+"""What both kinds of requests that bypass the SDK's transport share: cancellation by disconnect, pings, replay."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeVar
+
+import anyio
+from starlette.types import Message, Receive
+
+__all__ = ["PING_S", "event", "received", "replayed", "until_disconnect"]
+
+T = TypeVar("T")
+
+PING_S = 15.0
+"""Silence after which a comment keeps the connection open, in seconds; the SDK's interval."""
+_WATCHED_AFTER_S = 0.02
+"""A request that takes longer than this is cancelled when its client disconnects, in seconds."""
+
+
+async def until_disconnect(work: Awaitable[T], receive: Receive, ping: Callable[[], Awaitable[None]]) -> T | None:
+    """Return the result of the work, or None if the client disconnected, which cancels it.
+
+    Args:
+        work: The work, which never returns None.
+        receive: Tells of the disconnect, once the body has been read.
+        ping: Called after each ping interval; the work's result is returned when no ping is being sent.
+    """
+    result: T | None = None
+    with anyio.CancelScope() as scope:
+        watch = _Watch(receive, ping, scope)
+        timer = asyncio.get_running_loop().call_later(_WATCHED_AFTER_S, watch.begin)
+        try:
+            result = await work
+        finally:
+            timer.cancel()
+            await watch.end()
+    return None if scope.cancelled_caught else result
+
+
+class _Watch:
+    """A task that reads the connection while the work takes long."""
+
+    __slots__ = ("_ping", "_receive", "_scope", "_task", "_writing")
+
+    def __init__(self, receive: Receive, ping: Callable[[], Awaitable[None]], scope: anyio.CancelScope) -> None:
+        self._receive = receive
+        self._ping = ping
+        self._scope = scope
+        self._task: asyncio.Task[None] | None = None
+        self._writing: asyncio.Lock | None = None
+
+    def begin(self) -> None:
+        self._writing = asyncio.Lock()
+        self._task = asyncio.create_task(self._run(self._writing))
+
+    async def end(self) -> None:
+        if self._task is None or self._writing is None:
+            return
+        try:
+            await self._writing.acquire()  # a ping that was begun is written first
+        finally:
+            self._task.cancel()
+
+    async def _run(self, writing: asyncio.Lock) -> None:
+        while True:
+            try:
+                async with asyncio.timeout(PING_S):
+                    message = await self._receive()
+            except TimeoutError:
+                async with writing:
+                    await self._ping()
+                continue
+            if message["type"] == "http.disconnect":
+                self._scope.cancel()
+                return
+
+
+async def received(receive: Receive, *, at_most: int) -> list[Message]:
+    """Return the messages of a request: all of its body, or as much as shows that it is too large or incomplete."""
+    messages: list[Message] = []
+    size = 0
+    while True:
+        message = await receive()
+        messages.append(message)
+        size += len(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body", False) or size > at_most:
+            return messages
+
+
+def replayed(messages: Iterable[Message], receive: Receive) -> Receive:
+    """Return a `receive` that begins with messages which were received already."""
+    pending = deque(messages)
+
+    async def replay() -> Message:
+        return pending.popleft() if pending else await receive()
+
+    return replay
+
+
+def event(body: bytes) -> bytes:
+    """Return a message as a server-sent event."""
+    return b"event: message\r\ndata: %b\r\n\r\n" % body

@@ -1,0 +1,248 @@
+"""The fast lane answers as the SDK does, and turning it off changes nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from importlib import metadata
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from hypothesis import HealthCheck, given, settings
+from loguru import logger
+from mcp.server import _otel, _streamable_http_modern as modern, streamable_http_manager
+from opentelemetry import trace
+from starlette.applications import Starlette
+
+from failsoft import BaseTool, Runtime, Settings, asgi_app
+from failsoft.server.http import exchange, fast_lane
+from tests.server.http.lane_requests import Post, Request, plain, requests
+from tests.server.http.test_app import opened
+from tests.server.served_tools import Hostile, Polite
+from tests.thorough import THOROUGH
+
+pytestmark = pytest.mark.anyio
+
+REQUESTS = 10_000 if THOROUGH else 300
+TOKENS = {"ada": "correct horse battery", "bob": "incorrect horse battery"}
+
+
+@pytest.fixture(autouse=True)
+def _proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turn the lane on for the installed version of the SDK: it is compared here."""
+    monkeypatch.setattr(fast_lane, "PROVEN_WITH", {metadata.version("mcp")})
+
+
+def tools(lane: str, **options: Any) -> list[BaseTool]:
+    return [made(runtime=Runtime(settings=Settings(fast_lane=lane, **options))) for made in (Polite, Hostile)]
+
+
+@asynccontextmanager
+async def both(**options: Any) -> AsyncIterator[tuple[Starlette, Starlette]]:
+    """Run two servers with the same tools, with the lane on and off."""
+    on, off = (asgi_app(tools(lane, **options)) for lane in ("on", "off"))
+    async with on.router.lifespan_context(on), off.router.lifespan_context(off):
+        yield on, off
+
+
+@contextmanager
+def without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the SDK answer nothing, so that only the lane can."""
+
+    async def refuse(*_: Any) -> None:
+        pytest.fail("the SDK was asked")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(streamable_http_manager, "handle_modern_request", refuse)
+        yield
+
+
+async def answers(request: Request, *apps: Starlette) -> list[Any]:
+    posts = [Post(app, request) for app in apps]
+    for post in posts:
+        await post.run()
+    return [post.answer for post in posts]
+
+
+async def test_generated_requests_are_answered_alike() -> None:
+    """The law of the lane. One event loop serves all examples, so the examples are drawn beforehand."""
+    drawn: list[Request] = []
+
+    @settings(max_examples=REQUESTS, database=None, suppress_health_check=[*HealthCheck])
+    @given(requests())
+    def draw(request: Request) -> None:
+        drawn.append(request)
+
+    draw()
+    logger.disable("failsoft")
+    try:
+        async with both(max_request_bytes=4_000) as apps:
+            for request in drawn:
+                fast, slow = await answers(request, *apps)
+                assert fast == slow, request
+    finally:
+        logger.enable("failsoft")
+
+
+async def test_plain_calls_are_answered_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = asgi_app(tools("on"))
+    async with app.router.lifespan_context(app):
+        with without_the_sdk(monkeypatch):
+            for request in (plain("double", {"number": 4}), plain("facts"), plain("find", {"name": "gone"})):
+                (answer,) = await answers(request, app)
+                assert (answer.status, json.loads(answer.bodies[0])["id"]) == (200, 1)
+
+
+@pytest.mark.parametrize("version", ["2.3.0", "99.0"])
+async def test_the_sdk_is_asked_if_the_lane_is_off_or_its_version_unknown(
+    monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    monkeypatch.setattr(fast_lane, "PROVEN_WITH", {version})
+    monkeypatch.setattr(metadata, "version", lambda _: "2.3.0")
+    app = asgi_app(tools("off" if version == "2.3.0" else "on"))
+    assert not any(middleware.cls is fast_lane.FastLane for middleware in app.user_middleware)
+
+
+async def test_middleware_and_handlers_that_are_added_to_the_sdk_s_server_see_every_call() -> None:
+    app = asgi_app(tools("on"))
+    seen: list[str] = []
+
+    async def witness(ctx: Any, call_next: Any) -> Any:
+        seen.append(ctx.method)
+        return await call_next(ctx)
+
+    app.state.assembly.server.middleware.append(witness)
+    async with app.router.lifespan_context(app):
+        await answers(plain("facts"), app)
+    assert seen == ["tools/call"]
+
+
+@pytest.mark.parametrize("token", ["correct horse battery", "another horse battery", None])
+async def test_tokens_decide_who_calls_in_both_ways(token: str | None) -> None:
+    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    names = ",".join(f"{name}:{secret}" for name, secret in TOKENS.items())
+    async with both(auth_tokens=names) as apps:
+        fast, slow = await answers(plain("facts", {}, headers=headers), *apps)
+    assert fast == slow
+    assert fast.status == (200 if token in TOKENS.values() else 401)
+    assert ('"principal": "token:ada"' in str(fast.bodies)) is (fast.status == 200)
+
+
+@pytest.mark.parametrize("lane", ["on", "off"])
+async def test_a_client_that_disconnects_cancels_its_call(lane: str) -> None:
+    made = tools(lane)
+    app = asgi_app(made)
+    polite: Any = made[0]
+    async with app.router.lifespan_context(app), anyio.create_task_group() as group:
+        post = Post(app, plain("hang", {"key": "k"}))
+        group.start_soon(post.run)
+        with anyio.fail_after(30):
+            await polite.events["k started"].wait()
+            post.closed.set()
+            await polite.events["k cancelled"].wait()
+    assert post.sent == []
+
+
+@pytest.mark.parametrize("lane", ["on", "off"])
+async def test_a_slow_call_becomes_a_stream_with_pings(monkeypatch: pytest.MonkeyPatch, lane: str) -> None:
+    assert exchange.PING_S == modern._SSE_PING_INTERVAL
+    monkeypatch.setattr(modern, "_SSE_PING_INTERVAL", 0.01)
+    monkeypatch.setattr(exchange, "PING_S", 0.01)
+    made = tools(lane)
+    app = asgi_app(made)
+    polite: Any = made[0]
+    async with app.router.lifespan_context(app), anyio.create_task_group() as group:
+        post = Post(app, plain("finish_when", {"key": "k"}))
+        group.start_soon(post.run)
+        with anyio.fail_after(30):
+            while len(post.sent) < 3:  # noqa: ASYNC110 - the head and two pings
+                await asyncio.sleep(0.01)
+        polite.events["k let go"].set()
+    start, *pings, last = post.sent
+    assert (start["status"], start["headers"]) == (200, modern._SSE_HEADERS)
+    assert {ping["body"] for ping in pings} == {b": ping\r\n\r\n"}
+    assert json.loads(last["body"].partition(b"data: ")[2])["result"]["structuredContent"]["data"] == "finished"
+    assert last["more_body"] is False
+
+
+@pytest.mark.parametrize("lane", ["on", "off"])
+async def test_calls_in_flight_are_finished_while_the_server_drains(lane: str) -> None:
+    made = tools(lane)
+    app = asgi_app(made)
+    polite: Any = made[0]
+    lifecycle = app.state.assembly.lifecycle
+    async with app.router.lifespan_context(app), anyio.create_task_group() as group:
+        posts = [Post(app, plain(*call)) for call in (("finish_when", {"key": "k"}), ("hang", {"key": "h"}))]
+        for post in posts:
+            group.start_soon(post.run)
+        await polite.events["k started"].wait()
+        await polite.events["h started"].wait()
+        lifecycle.drain()
+        (late,) = await answers(plain("facts"), app)
+        polite.events["k let go"].set()
+        await lifecycle.finish(0.05)
+    assert (late.status, late.headers[b"connection"]) == (503, b"close")
+    found = [json.loads(post.answer.bodies[0])["result"]["structuredContent"] for post in posts]
+    assert (found[0]["data"], found[1]["error"]["code"]) == ("finished", "UNAVAILABLE")
+    assert all(post.answer.headers[b"connection"] == b"close" for post in posts)
+
+
+class Span(trace.NonRecordingSpan):
+    """A span that keeps what it is told."""
+
+    def __init__(self, **facts: Any) -> None:
+        super().__init__(trace.SpanContext(1, 1, is_remote=False))
+        self.facts: list[Any] = [sorted(facts["attributes"].items()), facts["name"], facts["kind"]]
+        self.parent = trace.get_current_span(facts["context"]).get_span_context().span_id
+
+    def is_recording(self) -> bool:
+        return True
+
+    def set_attribute(self, key: str, value: Any) -> None:
+        self.facts.append((key, "" if key == "failsoft.error_id" else value))
+
+    def set_status(self, status: Any, description: str | None = None) -> None:
+        self.facts.append((status, description))
+
+
+async def test_the_spans_of_both_ways_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened_spans: list[Span] = []
+
+    @contextmanager
+    def span(**facts: Any) -> Iterator[Span]:
+        opened_spans.append(Span(**facts))
+        with trace.use_span(opened_spans[-1]):
+            yield opened_spans[-1]
+
+    monkeypatch.setattr(_otel, "otel_span", span)
+    traced = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+    async with both() as apps:
+        for name in ("here", "moved", "gone"):
+            await answers(plain("find", {"name": name}, **traced), *apps)
+    assert [span.parent for span in opened_spans] == [0xB7AD6B7169203331] * 6
+    fast, slow = ([one.facts for one in opened_spans[start::2]] for start in (0, 1))
+    assert fast == slow
+
+
+async def test_calls_are_counted_alike() -> None:
+    gained = []
+    for lane in ("on", "off"):
+        app = asgi_app(tools(lane))
+        async with opened(app) as client:
+            before = await _counts(client)
+            for request in (plain("find", {"name": "gone"}), plain("find", {"name": "moved"}), plain("double")):
+                await answers(request, app)
+            gained.append({name: count - before.get(name, 0.0) for name, count in (await _counts(client)).items()})
+    assert gained[0] == gained[1]
+    assert sum(gained[0].values()) > 0
+
+
+async def _counts(client: httpx2.AsyncClient) -> dict[str, float]:
+    """Return the counters, which all servers of the process share."""
+    lines = (await client.get("/metrics")).text.splitlines()
+    pairs = [line.rsplit(" ", 1) for line in lines if "_total{" in line or "_count{" in line]
+    return {name: float(value) for name, value in pairs}

@@ -39,7 +39,7 @@ from failsoft.tools.docs.results import (
     ValidatedDocument,
 )
 from failsoft.tools.docs.search.connection import IndexConnection
-from failsoft.tools.docs.search.corrections import corrected_query, what_would_hit
+from failsoft.tools.docs.search.corrections import Corrections, corrected_query, what_would_hit
 from failsoft.tools.docs.search.plain_words import PlainWords
 from failsoft.tools.docs.search.query import Query, parse_query
 from failsoft.tools.docs.search.search import Scope, search
@@ -200,10 +200,11 @@ class Docs(DocumentResources):
             call.documents_processed = len(found["results"])
             return found
         found, corrected = await self._search(call, chosen, parsed, scope)
-        for typed, meant in corrected.items():
+        for typed, meant in corrected.replaced.items():
             call.warn(f'No document has "{typed}"; searched for "{meant}".')
         if found["matched"] == "any_word" and found["total"]:
-            call.warn("No document has all the words; these have some of them.")
+            lacking = " or ".join(f'"{word}"' for word in corrected.missing) or "all the words"
+            call.warn(f"No document has {lacking}; these have some of the query's words.")
         if not found["results"]:
             for advice in await self.ask(call, chosen, lambda index: what_would_hit(index, parsed, scope)):
                 call.warn(advice)
@@ -329,10 +330,10 @@ class Docs(DocumentResources):
 
     async def _search(
         self, call: Call, project: Project, query: Query, scope: Scope
-    ) -> tuple[SearchResults, dict[str, str]]:
+    ) -> tuple[SearchResults, Corrections]:
         """Return what a query finds, with words that no document has corrected, and the corrections."""
 
-        def find(connection: IndexConnection) -> tuple[SearchResults, dict[str, str]]:
+        def find(connection: IndexConnection) -> tuple[SearchResults, Corrections]:
             better, corrections = corrected_query(connection, query)
             return search(connection, better, scope), corrections
 

@@ -67,6 +67,36 @@ def test_a_correction_is_reported(docs: Docs) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "lacking"),
+    [
+        ("install xylophone", '"xylophone"'),
+        ("install xylophone vibraphone", '"xylophone" or "vibraphone"'),
+        ("minute differences", "all the words"),
+    ],
+)
+def test_words_that_no_document_has_are_named(docs: Docs, query: str, lacking: str) -> None:
+    warnings = search(docs, query)["metadata"]["warnings"]
+    assert warnings == [f"No document has {lacking}; these have some of the query's words."]
+
+
+def test_a_least_score_narrows_the_total_as_well(docs: Docs) -> None:
+    every = search(docs, "minute differences")["data"]
+    best = every["results"][0]
+    assert every["total"] > 1
+    narrowed = search(docs, "minute differences", min_score=best["score"])["data"]
+    assert narrowed == {**every, "results": [best], "total": 1}
+
+
+def test_the_page_that_begins_with_the_words_precedes_one_that_ends_with_them(docs: Docs, write: Write) -> None:
+    gauge, steam = (
+        "A gauge shows the pressure of the boiler.\n\n",
+        "Steam goes up the pipe and warms the room.\n\n" * 30,
+    )
+    write({"a.md": f"# Parts\n\n{steam}{gauge}", "b.md": f"# Parts\n\n{gauge}{steam}"})
+    assert paths(search(docs, "which instrument tells how high the pressure in a boiler is"))[:2] == ["b.md", "a.md"]
+
+
+@pytest.mark.parametrize(
     ("filters", "found"),
     [
         ({"prefix": "guide/"}, ["guide/install.md"]),

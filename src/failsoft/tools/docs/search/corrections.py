@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
 
@@ -11,7 +12,7 @@ from failsoft.tools.docs.search.connection import LAST_CHARACTER, IndexConnectio
 from failsoft.tools.docs.search.query import Query
 from failsoft.tools.docs.search.snippet import root_of
 
-__all__ = ["corrected_query", "what_would_hit"]
+__all__ = ["Corrections", "corrected_query", "what_would_hit"]
 
 _WORD = re.compile(r"[^\W\d_]{4,40}")
 _WORDS_AT_MOST = 8
@@ -23,23 +24,38 @@ _TERM_AT_LEAST = 4
 _ADVICE_AT_MOST = 5
 
 
-def corrected_query(connection: IndexConnection, query: Query) -> tuple[Query, dict[str, str]]:
-    """Return the query with its misspelt words replaced, and the replacements; only plain queries are corrected."""
+class Corrections(NamedTuple):
+    """What became of words that no document has.
+
+    Args:
+        replaced: The words searched for in their place.
+        missing: Those that nothing in the index is similar to.
+    """
+
+    replaced: dict[str, str]
+    missing: list[str]
+
+
+def corrected_query(connection: IndexConnection, query: Query) -> tuple[Query, Corrections]:
+    """Return the query with its misspelt words replaced; only plain queries are corrected."""
+    found = Corrections({}, [])
     if query.relaxed is None and (len(query.words) != 1 or query.expression != f'"{query.words[0]}"'):
-        return query, {}
-    corrections: dict[str, str] = {}
+        return query, found
     for word in query.words[:_WORDS_AT_MOST]:
-        if _WORD.fullmatch(word) and not connection.occurs(word):
-            meant = _closest(connection, word.casefold())
-            if meant is not None:
-                corrections[word] = meant
-    for word, meant in corrections.items():
+        if connection.occurs(word):
+            continue
+        meant = _closest(connection, word.casefold()) if _WORD.fullmatch(word) else None
+        if meant is None:
+            found.missing.append(word)
+        else:
+            found.replaced[word] = meant
+    for word, meant in found.replaced.items():
         query = Query(
             query.expression.replace(f'"{word}"', f'"{meant}"'),
             query.relaxed.replace(f'"{word}"', f'"{meant}"') if query.relaxed is not None else None,
             tuple(meant if other == word else other for other in query.words),
         )
-    return query, corrections
+    return query, found
 
 
 def what_would_hit(connection: IndexConnection, query: Query, scope: Scope) -> list[str]:

@@ -7,25 +7,33 @@ from collections.abc import Sequence
 from failsoft.tools.docs.results import SearchHit, SearchResults
 from failsoft.tools.docs.search.connection import IndexConnection, Scope, ScoredRow
 from failsoft.tools.docs.search.query import Query
+from failsoft.tools.docs.search.relevance import pages_of, rarities, relevance
 from failsoft.tools.docs.search.snippet import root_of, snippet
 
-__all__ = ["Scope", "ScoredRow", "hits_of", "rank", "search"]
+__all__ = ["Scope", "ScoredRow", "hits_of", "rank", "reaching", "search"]
 
 _POOL = 50
+"""Matches that are ranked again by BM25F; FTS5's own BM25 saturates too early to tell a page that is about a word."""
 _KEY_WORDS_AT_MOST = 3
 """Words of a query above which it is a question: the page that answers it may well lack one of them."""
-"""Documents that are ranked again by how much of the query they and their titles hold."""
 _ALL_WORDS = 0.5
 """What a page with all words is given, as a share of the best rank."""
 _ALL_WORDS_OF_A_QUESTION = 0.05
+_FIRST_RANK_WEIGHT = 0.01
+"""Of the rank by BM25, which alone knows phrases and the beginnings of words."""
+_DIGITS = 4
+"""Of a score, behind the point."""
 _LEAST_BEST = 1.0
-"""What a match is worth at least where it is the best: BM25 of a word that most documents have is next to nothing."""
+"""What a match is worth at least where it is the best: a word that most documents have weighs next to nothing."""
 
 
 def search(connection: IndexConnection, query: Query, scope: Scope) -> SearchResults:
     """Return the best matches, those with all words before those with any."""
     hits, total, matched_all = rank(connection, query, scope)
-    results = hits_of(connection, [hit for hit in hits if hit.score >= scope.min_score][: scope.limit], query.words)
+    if scope.min_score:
+        hits = reaching(hits, scope.min_score)
+        total = len(hits)
+    results = hits_of(connection, hits[: scope.limit], query.words)
     return SearchResults(
         results=results, total=total, matched="all_words" if matched_all else "any_word", mode="lexical"
     )
@@ -45,6 +53,11 @@ def rank(connection: IndexConnection, query: Query, scope: Scope) -> tuple[list[
     return hits, total, True
 
 
+def reaching(hits: Sequence[ScoredRow], least: float) -> list[ScoredRow]:
+    """Return the hits whose score, as it is shown, is at least that."""
+    return [hit for hit in hits if round(hit.score, _DIGITS) >= least]
+
+
 def hits_of(connection: IndexConnection, hits: Sequence[ScoredRow], words: Sequence[str]) -> list[SearchHit]:
     """Return what a caller is shown of these documents, in their order."""
     if not hits:
@@ -57,7 +70,7 @@ def hits_of(connection: IndexConnection, hits: Sequence[ScoredRow], words: Seque
     )
     known = {row: facts for row, *facts in rows}
     return [
-        SearchHit(path=path, title=title, doc_type=kind, score=round(hit.score, 4), snippet=snippet(body, words))
+        SearchHit(path=path, title=title, doc_type=kind, score=round(hit.score, _DIGITS), snippet=snippet(body, words))
         for hit in hits
         if hit.row in known
         for path, title, kind, body in (known[hit.row],)
@@ -67,21 +80,21 @@ def hits_of(connection: IndexConnection, hits: Sequence[ScoredRow], words: Seque
 def _again(
     connection: IndexConnection, query: Query, found: dict[int, float], complete: frozenset[int]
 ) -> list[ScoredRow]:
-    """Return the matches by a rank that also counts the share of the query in the title, and whether all of it occurs.
-
-    BM25 flattens how often a word occurs: a short page that repeats a word would outweigh the page named for it.
-    """
+    """Return the matches by their relevance, the share of the query in the title, and whether all of it occurs."""
     if not found:
         return []
-    marks = ", ".join("?" * len(found))
-    titles = connection.execute(f"SELECT id, title, name FROM documents WHERE id IN ({marks})", list(found))  # noqa: S608 - only ?
-    wanted = {root_of(word) for word in query.words}
-    best = max(_LEAST_BEST, *found.values())
-    of_all = _ALL_WORDS if len(query.words) <= _KEY_WORDS_AT_MOST else _ALL_WORDS_OF_A_QUESTION
-    hits = [
-        ScoredRow(row, found[row] + best * (_bonus(wanted, title, name) + of_all * (row in complete)))
-        for row, title, name in titles
+    wanted = rarities(connection, query.words)
+    pages = pages_of(connection, list(found))
+    ranks = [
+        score + _FIRST_RANK_WEIGHT * found[page.row]
+        for page, score in zip(pages, relevance(pages, wanted), strict=True)
     ]
+    best = max(_LEAST_BEST, *ranks)
+    of_all = _ALL_WORDS if len(query.words) <= _KEY_WORDS_AT_MOST else _ALL_WORDS_OF_A_QUESTION
+    hits = []
+    for page, relevant in zip(pages, ranks, strict=True):
+        bonus = _bonus(set(wanted), page.title, page.name) + of_all * (page.row in complete)
+        hits.append(ScoredRow(page.row, relevant + best * bonus))
     return sorted(hits, key=lambda hit: (-hit.score, hit.row))
 
 

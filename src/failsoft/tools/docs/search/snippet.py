@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
-__all__ = ["MARK", "root_of", "snippet"]
+__all__ = ["MARK", "places_of", "root_of", "snippet"]
 
 MARK = "**"
 _CHARACTERS = 280
@@ -67,11 +67,11 @@ def _matches(text: str, words: Sequence[str]) -> list[tuple[int, int, str]]:
         low = "".join(sign if len(sign.lower()) > 1 else sign.lower() for sign in text)
     found: set[tuple[int, int, str]] = set()
     for root in roots:
-        found.update(islice(_places(low, root, roots), _MATCHES_AT_MOST))
+        found.update(islice(places_of(low, root, roots), _MATCHES_AT_MOST))
     return sorted(found)[:_MATCHES_AT_MOST]
 
 
-def _places(low: str, root: str, roots: set[str]) -> Iterator[tuple[int, int, str]]:
+def places_of(low: str, root: str, roots: set[str]) -> Iterator[tuple[int, int, str]]:
     """Yield the words that begin with a root and are forms of one; `str.find` is several times as fast as a pattern."""
     at = low.find(root)
     while at >= 0:

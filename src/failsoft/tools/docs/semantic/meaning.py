@@ -13,7 +13,7 @@ from failsoft.tools.docs.results import SearchResults
 from failsoft.tools.docs.search.connection import IndexConnection, Scope, ScoredRow
 from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.search.query import Query
-from failsoft.tools.docs.search.search import hits_of, rank
+from failsoft.tools.docs.search.search import hits_of, rank, reaching
 from failsoft.tools.docs.semantic.embedders import Embedder
 from failsoft.tools.docs.semantic.vectors import lacking, store
 
@@ -71,7 +71,7 @@ class Meaning:
                 # documents without vectors would rank behind all others
                 vectors = by_meaning if in_time or is_complete else []
                 hits = fused(by_words[: max(_POOL, scope.limit)], vectors, len(query.words))
-            kept = [hit for hit in hits if hit.score >= scope.min_score] if scope.min_score else hits
+            kept = reaching(hits, scope.min_score) if scope.min_score else hits
             results = hits_of(connection, kept[: scope.limit], query.words)
             return SearchResults(results=results, total=len(kept), matched="meaning", mode=mode)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["opening", "passages"]
+__all__ = ["introduction", "opening", "passages"]
 
 _CHARACTERS = 1_200
 _PASSAGES_AT_MOST = 12
 _OPENING_CHARACTERS = 500
-_OPENING_WITHIN_CHARACTERS = 6_000
+_INTRODUCTION_WITHIN_CHARACTERS = 6_000
 _PROSE_AT_LEAST = 30
-"""Characters of a paragraph in an opening; shorter ones are labels, or what is left of markup."""
+"""Characters of a paragraph in an introduction; shorter ones are labels, or what is left of markup."""
 _NOISE = re.compile(r"```.*?(?:```|\Z)|<[^<>]{1,300}>|\]\([^)]{0,300}\)|[|#*`_\[\]>-]+", re.DOTALL)
 
 
@@ -24,11 +24,19 @@ def opening(title: str, lead: str, body: str) -> str:
         body: Its text.
     """
     described = lead.split("\n", 1)[0]
-    prose = (
-        _plain(part) for part in _paragraphs(body[:_OPENING_WITHIN_CHARACTERS]) if not part.lstrip().startswith("#")
-    )
-    first = " ".join(text for text in prose if len(text) > _PROSE_AT_LEAST)
-    return f"{title}. {_plain(described)} {first[:_OPENING_CHARACTERS]}"
+    return f"{title}. {_plain(described)} {introduction(body, _OPENING_CHARACTERS)}"
+
+
+def introduction(body: str, characters: int) -> str:
+    """Return the first prose of a text, at most so many characters, without headings, markup and code."""
+    found = ""
+    for part in _paragraphs(body[:_INTRODUCTION_WITHIN_CHARACTERS]):
+        text = "" if part.lstrip().startswith("#") else _plain(part)
+        if len(text) > _PROSE_AT_LEAST:
+            found = f"{found} {text}"
+            if len(found) > characters:
+                break
+    return found[1 : characters + 1]
 
 
 def passages(title: str, path: str, body: str) -> list[str]:

@@ -91,7 +91,7 @@ def _again(
     ]
     best = max(_LEAST_BEST, *ranks)
     of_all = _ALL_WORDS if len(query.words) <= _KEY_WORDS_AT_MOST else _ALL_WORDS_OF_A_QUESTION
-    hits = []
+    hits: list[ScoredRow] = []
     for page, relevant in zip(pages, ranks, strict=True):
         bonus = _bonus(set(wanted), page.title, page.name) + of_all * (page.row in complete)
         hits.append(ScoredRow(page.row, relevant + best * bonus))

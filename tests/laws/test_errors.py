@@ -351,7 +351,7 @@ def test_a_declared_class_works_at_once():
 
 
 def code_of(cause: BaseException | Callable[[], Any], timeout: float | None = None) -> str:
-    """Return the code that a caller gets when a tool's handler raises this, or is this."""
+    """Return the code that a caller gets if a handler raises the exception, or is the function."""
 
     class Scratch(BaseTool):
         @operation(timeout=timeout)

@@ -73,7 +73,7 @@ def is_one_edit_away(name: str, other: str) -> bool:
     one, two = sorted((name[:_LENGTH_AT_MOST].casefold(), other[:_LENGTH_AT_MOST].casefold()), key=len)
     if len(two) - len(one) > 1:
         return False
-    start = next((place for place, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), len(one))
+    start = next((index for index, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), len(one))
     if len(one) < len(two):
         return one[start:] == two[start + 1 :]
     rest = one[start + 1 :] == two[start + 1 :]

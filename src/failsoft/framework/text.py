@@ -99,7 +99,7 @@ def named(name: Any) -> str:
 
 @lru_cache(maxsize=1_024)
 def _is_name(text: str) -> bool:
-    """Return whether a text may stand in backticks. Cached, since most names come from schemas."""
+    """Return whether a text may be put in backticks. Cached, since most names come from schemas."""
     return _NAME.fullmatch(text) is not None
 
 

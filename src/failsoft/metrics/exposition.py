@@ -46,7 +46,7 @@ def render(recorder: PrometheusRecorder, accept: str | None = None) -> tuple[byt
 
 async def scrape(recorder: PrometheusRecorder, accept: str | None = None) -> tuple[bytes, str]:
     """Return what `render` returns for the `recorder` and the `accept` header, from a thread that yields to calls."""
-    return await asyncio.to_thread(lambda: _rendered(_Unhurried(recorder.registry), accept))
+    return await asyncio.to_thread(lambda: _rendered(_YieldingRegistry(recorder.registry), accept))
 
 
 def forget_worker(pid: int) -> None:
@@ -58,7 +58,7 @@ def forget_worker(pid: int) -> None:
 
 
 def _rendered(registry: _Collects, accept: str | None) -> tuple[bytes, str]:
-    from prometheus_client.exposition import choose_encoder, generate_latest  # noqa: PLC0415 - for those who scrape
+    from prometheus_client.exposition import choose_encoder, generate_latest  # noqa: PLC0415 - only for scrapes
 
     try:
         encode, content_type = choose_encoder(_preferred(accept or ""))
@@ -67,7 +67,7 @@ def _rendered(registry: _Collects, accept: str | None) -> tuple[bytes, str]:
         return generate_latest(registry), PLAIN
 
 
-class _Unhurried:
+class _YieldingRegistry:
     """A registry that pauses between samples.
 
     A thread that only computes releases the GIL every 5 ms, and the event loop needs it several times per call: during
@@ -80,12 +80,12 @@ class _Unhurried:
     def collect(self) -> Iterator[Metric]:
         """Yield the families."""
         for family in self._registry.collect():
-            unhurried = copy.copy(family)
-            unhurried.samples = _Pausing(family.samples)  # type: ignore[assignment]  # an iterable is enough for the exposition
-            yield unhurried
+            paused = copy.copy(family)
+            paused.samples = _PausingSamples(family.samples)  # type: ignore[assignment]  # an iterable is enough for the exposition
+            yield paused
 
 
-class _Pausing:
+class _PausingSamples:
     def __init__(self, samples: Iterable[Sample]) -> None:
         self._samples = samples
 

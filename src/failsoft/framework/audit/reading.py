@@ -17,7 +17,7 @@ from failsoft.framework.audit.segments import last_line, segments
 __all__ = ["Scan", "end_of", "entries", "find", "lines_of", "newest", "tail"]
 
 _BLOCK = 1 << 20
-_ANOTHER = "it is not the entry that was written here: the head kept elsewhere is of another"
+_ANOTHER = "its hash differs from that of the recorded head"
 
 
 @dataclass(slots=True)

@@ -34,7 +34,7 @@ __all__ = [
 
 
 class InvalidArgument(ToolError, ValueError, category="invalid_argument"):
-    """An argument of the call was not acceptable.
+    """An argument of the call is invalid.
 
     Raised when: an argument has the wrong type, form or value, or a name that the operation does not have.
     Caller: correct the arguments that the answer names, then call again.
@@ -55,11 +55,11 @@ class InvalidArgument(ToolError, ValueError, category="invalid_argument"):
 
 
 class NotFound(ToolError, LookupError, category="not_found"):
-    """What was asked for does not exist.
+    """The requested object does not exist.
 
-    Raised when: an id, a path or a name leads to nothing, a missing file of the operating system included.
+    Raised when: no object has the id, path or name, for example a missing file.
     Caller: look up another id, then call again with it.
-    Operator: nothing to do, unless the thing should be there.
+    Operator: nothing to do, unless the object should exist.
     Example:
         >>> code_of(lambda: open("no such file"))
         'NOT_FOUND'
@@ -76,9 +76,9 @@ class NotFound(ToolError, LookupError, category="not_found"):
 
 
 class AlreadyExists(ToolError, category="already_exists"):
-    """What should be created exists already.
+    """The object to be created exists already.
 
-    Raised when: a create meets a thing of the same name, an existing file of the operating system included.
+    Raised when: an object of the same name exists, for example a file.
     Caller: use the existing one, or call again with another name.
     Operator: nothing to do.
     Example:
@@ -97,7 +97,7 @@ class AlreadyExists(ToolError, category="already_exists"):
 
 
 class Conflict(ToolError, category="conflict"):
-    """The thing changed, or is in use, since the caller looked at it.
+    """The object was changed since the caller read it, or is in use.
 
     Raised when: a version, a hash or a lock shows a concurrent change.
     Caller: read the current state, then repeat the call on top of it.
@@ -139,10 +139,10 @@ class PreconditionFailed(ToolError, category="precondition_failed"):
 
 
 class Unauthenticated(ToolError, category="unauthenticated"):
-    """The service behind the tool does not know who is asking.
+    """The service behind the tool did not accept the credentials.
 
     Raised when: credentials are missing, expired or refused.
-    Caller: use the login tool if the answer names one; otherwise tell the person you work for.
+    Caller: use the login tool if the answer names one; otherwise report it to the user.
     Operator: renew the credentials that the tool uses.
     Example:
         >>> code_of(Unauthenticated())
@@ -158,10 +158,10 @@ class Unauthenticated(ToolError, category="unauthenticated"):
 
 
 class PermissionDenied(ToolError, PermissionError, category="permission_denied"):
-    """The caller is known, and may not do this.
+    """The caller is known, but lacks the permission.
 
     Raised when: a rule, a role or the operating system refuses the access.
-    Caller: do not repeat the call; tell the person you work for what was refused.
+    Caller: do not repeat the call; report the refusal to the user.
     Operator: grant the access if it is wanted.
     Example:
         >>> code_of(PermissionError(errno.EACCES, "refused"))
@@ -179,7 +179,7 @@ class ApprovalRequired(ToolError, category="approval_required"):
     """A person has to approve this first.
 
     Raised when: a policy demands an approval that has not been given.
-    Caller: ask the person you work for to approve it; do not repeat the call before that.
+    Caller: ask the user to approve it; do not repeat the call before that.
     Operator: approve or refuse.
     Example:
         >>> code_of(ApprovalRequired(message="Deleting a project needs an approval."))
@@ -216,7 +216,7 @@ class QuotaExhausted(ToolError, category="quota_exhausted"):
     """A quota is used up, and waiting a moment does not refill it.
 
     Raised when: a paid or daily allowance is spent.
-    Caller: do not repeat the call; tell the person you work for.
+    Caller: do not repeat the call; report it to the user.
     Operator: raise the quota.
     Example:
         >>> code_of(OSError(errno.EDQUOT, "quota"))
@@ -231,10 +231,10 @@ class QuotaExhausted(ToolError, category="quota_exhausted"):
 
 
 class Infeasible(ToolError, category="infeasible"):
-    """The arguments are well formed, and the problem they pose has no answer.
+    """The arguments are valid, but the problem has no solution.
 
-    Raised when: a solver, a planner or a limit shows that nothing satisfies all the demands.
-    Caller: relax the demand that the answer names, then call again.
+    Raised when: a solver or a planner finds that no solution satisfies all constraints.
+    Caller: relax the constraint that the answer names, then call again.
     Operator: nothing to do.
     Example:
         >>> code_of(Infeasible(message="No route meets both limits."))
@@ -314,7 +314,7 @@ class Unavailable(ToolError, ConnectionError, category="unavailable"):
 
 
 class Overloaded(ToolError, category="overloaded"):
-    """There is more work than the server takes on at once.
+    """The server has reached its limit of concurrent work.
 
     Raised when: a limit on concurrent work, threads, memory or file descriptors is reached.
     Caller: call again after the wait that the answer gives.
@@ -333,7 +333,7 @@ class Overloaded(ToolError, category="overloaded"):
 
 
 class CircuitOpen(ToolError, category="circuit_open"):
-    """A dependency failed so often that it is left alone for a while.
+    """A dependency failed repeatedly, so calls to it are rejected for a while.
 
     Raised when: the circuit breaker of the dependency is open; nothing was sent.
     Caller: call again after the wait that the answer gives.
@@ -373,10 +373,10 @@ class UpstreamError(ToolError, category="upstream_error"):
 
 
 class BadOutput(ToolError, category="bad_output"):
-    """The tool produced a result that does not fit what it promises.
+    """The result of the tool does not fit its declared type.
 
     Raised when: the handler's value does not match its declared type, or cannot be written as JSON.
-    Caller: do not repeat the call; tell the person you work for, with the error id.
+    Caller: do not repeat the call; report the error id to the user.
     Operator: report it to the tool's author.
     Example:
         >>> code_of(BadOutput())
@@ -412,10 +412,10 @@ class DatabaseError(ToolError, category="database_error"):
 
 
 class StorageError(ToolError, category="storage_error"):
-    """The disk cannot hold or give the data.
+    """The disk is full, read-only or damaged.
 
-    Raised when: the disk is full, read-only or damaged.
-    Caller: do not repeat the call; tell the person you work for.
+    Raised when: reading or writing fails because of the disk.
+    Caller: do not repeat the call; report it to the user.
     Operator: free space, or look at the disk and its mount options.
     Example:
         >>> code_of(OSError(errno.ENOSPC, "no space"))
@@ -431,9 +431,9 @@ class StorageError(ToolError, category="storage_error"):
 
 
 class Unsupported(ToolError, NotImplementedError, category="unsupported"):
-    """This server does not do that.
+    """The server does not support the request.
 
-    Raised when: the operation, or the way it was asked for, does not exist here.
+    Raised when: the operation, or an option of it, does not exist on this server.
     Caller: use another tool.
     Operator: nothing to do.
     Example:
@@ -452,7 +452,7 @@ class ConfigurationError(ToolError, category="configuration"):
     """The server is configured wrongly.
 
     Raised when: a setting, a file or a credential that the server needs is missing or wrong.
-    Caller: do not repeat the call; tell the person you work for, with the error id.
+    Caller: do not repeat the call; report the error id to the user.
     Operator: correct the setting that the log names.
     Example:
         >>> code_of(ConfigurationError(issue="no folder to serve", resolution="pass --root"))
@@ -469,10 +469,10 @@ class ConfigurationError(ToolError, category="configuration"):
 
 
 class InternalError(ToolError, category="internal"):
-    """Something in the tool or the server itself is broken.
+    """A defect in the tool or the server.
 
     Raised when: a programming error surfaces.
-    Caller: do not repeat the call; tell the person you work for, with the error id.
+    Caller: do not repeat the call; report the error id to the user.
     Operator: find the error id in the log and report it to the author.
     Example:
         >>> code_of(InternalError())

@@ -268,7 +268,7 @@ class InitializationError(ConfigurationError):
     """The server or a toolset could not start.
 
     Raised when: `startup` of a toolset fails, or something it needs is missing.
-    Caller: do not repeat the call; tell the person you work for, with the error id.
+    Caller: do not repeat the call; report the error id to the user.
     Operator: find the error id in the log, fix the cause and restart the server.
     Example:
         >>> code_of(InitializationError(component="docs"))
@@ -285,7 +285,7 @@ class ToolSystemError(InternalError):
     """The framework itself failed: a middleware, a recovery strategy or a recorder broke.
 
     Raised when: a part around the handler raises something that is not its business to raise.
-    Caller: do not repeat the call; tell the person you work for, with the error id.
+    Caller: do not repeat the call; report the error id to the user.
     Operator: find the error id in the log; the part that failed is named there.
     Example:
         >>> code_of(ToolSystemError(component="the middleware 'tenant'"))
@@ -304,7 +304,7 @@ class UnknownError(InternalError):
     """An exception that no rule knows.
 
     Raised when: the handler raises an unexpected exception. Only the name of its type is disclosed.
-    Caller: do not repeat the call; tell the person you work for, with the error id.
+    Caller: do not repeat the call; report the error id to the user.
     Operator: find the error id in the log; the text and the stack are there.
     Example:
         >>> code_of(lambda: 1 / 0)
@@ -319,10 +319,10 @@ class UnknownError(InternalError):
 
 
 class MultipleErrors(InternalError):
-    """Several different things failed at once.
+    """Several different errors occurred at once.
 
     Raised when: an exception group holds more than one error. The category is the one that all of them share.
-    Caller: see what each of them asks for.
+    Caller: handle each of the errors in `errors`.
     Operator: find the error id in the log.
     Example:
         >>> code_of(ExceptionGroup("", [TimeoutError(), ValueError()]))
@@ -331,7 +331,7 @@ class MultipleErrors(InternalError):
 
     errors: Public[tuple[Any, ...]] = ()
     code: ClassVar[str] = "MULTIPLE_ERRORS"
-    message: str = "Several things failed at once."
+    message: str = "Several errors occurred at once."
     since: ClassVar[str] = "0.1.0"
 
     @classmethod
@@ -339,7 +339,7 @@ class MultipleErrors(InternalError):
         """Return one error for these, with their codes and sentences as the field `errors`."""
         listed = tuple({"code": member.code, "message": member.message} for member in members)
         codes = list(dict.fromkeys(member.code for member in members))
-        error = cls(message=f"{len(members)} things failed at once: {', '.join(codes[:5])}.", errors=listed)
+        error = cls(message=f"{len(members)} errors occurred at once: {', '.join(codes[:5])}.", errors=listed)
         categories = {member.category for member in members}
         if len(categories) == 1:
             shared = _category_of(type(members[0]))

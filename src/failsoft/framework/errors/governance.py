@@ -15,7 +15,7 @@ class AuditLogFailed(StorageError):
 
     Raised when: the disk is full, read-only or broken, or the log is damaged. `original_code` and `original_effect` say
     what the call itself came to; without a code it had succeeded.
-    Caller: do not repeat the call; tell the person you work for, with the error id.
+    Caller: do not repeat the call; report the error id to the user.
     Operator: fix what the reason names; `failsoft audit verify PATH` checks the log. After a failed sync the server has
     to be restarted.
     Example:
@@ -36,7 +36,7 @@ class AuditLockFailed(Unavailable):
     """Another process held the audit log for too long.
 
     Raised when: the lock on the log was not free within the time that a call waits. `original_code` and
-    `original_effect` say what the call itself came to; without a code it had succeeded.
+    `original_effect` are those of the call itself; without a code it had succeeded.
     Caller: call again after the wait that the answer gives, if it says so.
     Operator: find out which process holds the log open; writers hold it for microseconds.
     Example:
@@ -56,7 +56,7 @@ class InvariantViolation(InternalError):
     """Something that has to hold at all times did not hold.
 
     Raised when: a check of a named invariant fails.
-    Caller: do not repeat the call; tell the person you work for, with the error id.
+    Caller: do not repeat the call; report the error id to the user.
     Operator: find the error id in the audit log; the invariant is named there.
     Example:
         >>> code_of(InvariantViolation(invariant_id="MANDATORY_DIAGNOSTICS"))

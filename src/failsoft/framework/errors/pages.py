@@ -21,7 +21,7 @@ _INTRODUCTION = (
     "Every failure has a code, which never changes its meaning, and a category, which says who can act and whether a "
     "repeat helps. `failsoft explain CODE` prints the same pages."
 )
-_EXAMPLE = "`code_of` is the code that a caller gets when a tool's handler raises this, or is this."
+_EXAMPLE = "`code_of` returns the code that a caller gets if a handler raises the exception, or is the function."
 
 _RETRY: dict[RetryWhen, str] = {
     "after_fix": "after the call was corrected",
@@ -33,7 +33,7 @@ _ACTOR: dict[Actor, str] = {
     "framework": "the framework, then the caller",
     "operator": "the operator of the server",
     "author": "the author of the tool",
-    "person": "the person whom the caller works for",
+    "person": "the user",
 }
 
 

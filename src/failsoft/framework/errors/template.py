@@ -79,9 +79,9 @@ class MessageTemplate:
 def _parts(found: list[Any]) -> Iterator[Part]:
     """Yield the pieces; quotation marks around a field are removed, since the value has its own."""
     skipped = 0
-    for place, (before, name, spec, _) in enumerate(found):
+    for index, (before, name, spec, _) in enumerate(found):
         text = before[skipped:]
-        after = found[place + 1][0] if place + 1 < len(found) else ""
+        after = found[index + 1][0] if index + 1 < len(found) else ""
         mark = text[-1:]
         skipped = int(name is not None and mark != "" and mark in _QUOTES and after[:1] == mark)
         yield Part(

@@ -57,8 +57,8 @@ def _references(parameter: Parameter, tool: Toolset) -> Iterator[Check]:
             yield name, call.arguments[name]
 
     def items(call: Call) -> Found:
-        for place, item in enumerate(call.arguments.get(name) or ()):
-            yield f"{name}.{place}", item
+        for index, item in enumerate(call.arguments.get(name) or ()):
+            yield f"{name}.{index}", item
 
     for find, marks in ((value, parameter.references), (items, parameter.item_references)):
         for mark in marks:

@@ -155,7 +155,7 @@ def general_hint(failure: Failure) -> str:
         return "Do what the message says before calling again"
     if failure.exception.actor == "caller":
         return "Repeating the call does not help: use another tool"
-    return "Repeating the call does not help: report the error id to the person you work for"
+    return "Repeating the call does not help: report the error id to the user"
 
 
 def violations(failure: Failure) -> list[dict[str, Any]]:

@@ -76,9 +76,9 @@ encoded = function(value)
 end
 local packed = redis.call('GET', KEYS[1])
 local arguments = {{}}
-for place, given in ipairs(ARGV) do
+for index, given in ipairs(ARGV) do
     local text = string.sub(given, 2)
-    arguments[place] = string.sub(given, 1, 1) == 'n' and tonumber(text) or text
+    arguments[index] = string.sub(given, 1, 1) == 'n' and tonumber(text) or text
 end
 local before = packed and cmsgpack.unpack(packed) or nil
 if packed and type(before) ~= 'table' then error('no state') end

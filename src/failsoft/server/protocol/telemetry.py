@@ -56,9 +56,9 @@ def install(server: _HasMiddleware, events: Iterable[Events] = ()) -> None:
         server: The SDK's server.
         events: Those of the runtimes of its tools; subscribed to when the first call is traced.
     """
-    for place, middleware in enumerate(server.middleware):
+    for index, middleware in enumerate(server.middleware):
         if type(middleware).__name__ == "OpenTelemetryMiddleware":
-            server.middleware[place] = _Tracing(middleware, tuple(events))
+            server.middleware[index] = _Tracing(middleware, tuple(events))
 
 
 def describe_call(response: ToolResponse[Any]) -> None:

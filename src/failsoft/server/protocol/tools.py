@@ -42,7 +42,7 @@ class ToolProtocol:
 
     Args:
         toolbox: The tools, in the order in which they are listed.
-        lifecycle: Tells whether calls are accepted.
+        lifecycle: Knows whether calls are accepted.
         max_response_bytes: Above this a result becomes RESULT_TOO_LARGE, text and structured content together.
     """
 

@@ -77,7 +77,7 @@ class SymlinkLoop(InvalidArgument):
     """The links on the way to the file lead back to themselves.
 
     Raised when: resolving the path takes more symbolic links than the system allows.
-    Caller: use another path, or report it to the person you work for.
+    Caller: use another path, or report it to the user.
     Operator: repair the links.
     Example:
         >>> code_of(SymlinkLoop())
@@ -87,7 +87,7 @@ class SymlinkLoop(InvalidArgument):
     file_path: Public[str | None] = None
     code: ClassVar[str] = "SYMLINK_LOOP"
     message: str = "The symbolic links of the path form a loop."
-    hints: ClassVar[tuple[str, ...]] = ("Report to the person you work for that the links have to be repaired",)
+    hints: ClassVar[tuple[str, ...]] = ("Report to the user that the links have to be repaired",)
     since: ClassVar[str] = "0.1.0"
     retry: ClassVar[RetryWhen] = "never"
     actor: ClassVar[Actor] = "operator"
@@ -97,7 +97,7 @@ class DiskFull(StorageError):
     """The disk is full.
 
     Raised when: the file system, or the quota on it, is full.
-    Caller: do not repeat the call; report it to the person you work for.
+    Caller: do not repeat the call; report it to the user.
     Operator: free space; old and new content exist side by side during a write.
     Example:
         >>> code_of(DiskFull())
@@ -108,7 +108,7 @@ class DiskFull(StorageError):
     backup_path: Public[str | None] = None
     code: ClassVar[str] = "DISK_FULL"
     message: str = "The disk is full."
-    hints: ClassVar[tuple[str, ...]] = ("Report to the person you work for that the disk is full",)
+    hints: ClassVar[tuple[str, ...]] = ("Report to the user that the disk is full",)
     since: ClassVar[str] = "0.1.0"
 
 
@@ -116,7 +116,7 @@ class ReadOnlyFs(StorageError):
     """The disk is mounted read-only.
 
     Raised when: the operating system refuses every change on the file system.
-    Caller: do not repeat the call; report it to the person you work for.
+    Caller: do not repeat the call; report it to the user.
     Operator: mount it writable if files on it should be edited.
     Example:
         >>> code_of(ReadOnlyFs())
@@ -127,7 +127,7 @@ class ReadOnlyFs(StorageError):
     backup_path: Public[str | None] = None
     code: ClassVar[str] = "READ_ONLY_FS"
     message: str = "The file is on a read-only disk."
-    hints: ClassVar[tuple[str, ...]] = ("Report to the person you work for that the disk is read-only",)
+    hints: ClassVar[tuple[str, ...]] = ("Report to the user that the disk is read-only",)
     since: ClassVar[str] = "0.1.0"
 
 
@@ -135,7 +135,7 @@ class BackupFailed(StorageError):
     """The backup could not be made, so nothing was changed.
 
     Raised when: `backup` is set and the copy beside the file cannot be written.
-    Caller: call again without `backup` only if the person you work for agrees.
+    Caller: call again without `backup` only if the user agrees.
     Operator: look up the error id in the log, which has the system's reason.
     Example:
         >>> code_of(BackupFailed(reason="the name is too long"))
@@ -147,7 +147,7 @@ class BackupFailed(StorageError):
     reason: Public[Words] = "the operating system refused it"
     code: ClassVar[str] = "BACKUP_FAILED"
     message: str = "Nothing was changed: the backup could not be made ({reason})."
-    hints: ClassVar[tuple[str, ...]] = ("Report to the person you work for that no backup can be made",)
+    hints: ClassVar[tuple[str, ...]] = ("Report to the user that no backup can be made",)
     since: ClassVar[str] = "0.1.0"
 
 
@@ -155,7 +155,7 @@ class WriteFailed(StorageError):
     """The new content could not be written.
 
     Raised when: the operating system refuses a step of the change for a reason without a code of its own.
-    Caller: do not repeat the call; report it, with the error id, to the person you work for.
+    Caller: do not repeat the call; report the error id to the user.
     Operator: look up the error id in the log, which has the system's reason.
     Example:
         >>> code_of(WriteFailed(reason="input/output error"))
@@ -167,5 +167,5 @@ class WriteFailed(StorageError):
     reason: Public[Words] = "the operating system refused it"
     code: ClassVar[str] = "WRITE_FAILED"
     message: str = "The change could not be written: {reason}."
-    hints: ClassVar[tuple[str, ...]] = ("Report to the person you work for that the file could not be written",)
+    hints: ClassVar[tuple[str, ...]] = ("Report to the user that the file could not be written",)
     since: ClassVar[str] = "0.1.0"

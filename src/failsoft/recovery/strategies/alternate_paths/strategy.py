@@ -74,11 +74,11 @@ class AlternatePaths:
     ) -> RecoveryResult | None:
         """Serve a list of paths in which every missing path has one alternate."""
         changed, rules = list(paths), []
-        for place, path in enumerate(paths):
+        for index, path in enumerate(paths):
             found = await _found(source, path, call)
             certain = self._certain(found)
             if len(certain) == 1:
-                changed[place] = certain[0].path
+                changed[index] = certain[0].path
                 rules.append(certain[0].rule)
             elif certain:
                 raise _with_candidates(error, [item.path for item in certain])

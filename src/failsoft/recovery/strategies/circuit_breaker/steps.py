@@ -45,8 +45,8 @@ def _count(state: State, at: float, now: float, seen: tuple[int, int, int], wind
         if state["window"][start] > oldest:
             kept += state["window"][start : start + 4]
     if kept and kept[-4] >= slot:
-        for place in range(3):
-            kept[place - 3] += seen[place]
+        for index in range(3):
+            kept[index - 3] += seen[index]
     elif slot > oldest and seen != (0, 0, 0):
         kept += [slot, *seen]
     state["window"] = kept
@@ -216,7 +216,7 @@ _SHARED = """
         local kept = {}
         for start = 1, #state.window, 4 do
             if state.window[start] > oldest then
-                for place = start, start + 3 do kept[#kept + 1] = state.window[place] end
+                for index = start, start + 3 do kept[#kept + 1] = state.window[index] end
             end
         end
         local last = #kept - 3
@@ -230,7 +230,7 @@ _SHARED = """
         state.window = kept
         local sums = {0, 0, 0}
         for start = 1, #kept, 4 do
-            for place = 1, 3 do sums[place] = sums[place] + kept[start + place] end
+            for index = 1, 3 do sums[index] = sums[index] + kept[start + index] end
         end
         return sums
     end
@@ -297,7 +297,7 @@ REPORT = Transition(
             end
             local recent = {0, 0, 0}
             for start = #state.window - 3, 1, -4 do
-                for place = 1, 3 do recent[place] = recent[place] + state.window[start + place] end
+                for index = 1, 3 do recent[index] = recent[index] + state.window[start + index] end
                 if recent[1] >= math.max(min_calls, 20) then break end
             end
             if is_bad(sums, z) then

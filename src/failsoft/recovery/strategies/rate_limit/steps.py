@@ -26,15 +26,15 @@ def take(state: State | None, now: float, limit: int, period_s: float, cost: int
         cost: The number of calls to count.
     """
     taken: list[Any] = []
-    for place in range(0, len(state["taken"]) if state else 0, 2):
-        if state and state["taken"][place] > now - period_s:
-            taken += state["taken"][place : place + 2]
+    for index in range(0, len(state["taken"]) if state else 0, 2):
+        if state and state["taken"][index] > now - period_s:
+            taken += state["taken"][index : index + 2]
     total = sum(taken[1::2])
     if total + cost > limit:
         wait_s, free = period_s, limit - total
-        for place in range(0, len(taken), 2):
-            free += taken[place + 1]
-            wait_s = taken[place] + period_s - now
+        for index in range(0, len(taken), 2):
+            free += taken[index + 1]
+            wait_s = taken[index] + period_s - now
             if free >= cost:
                 break
         return Changed({"taken": taken}, [0, wait_s], period_s)
@@ -53,17 +53,17 @@ TAKE = Transition(
     local limit, period_s, cost = unpack(arguments)
     local taken, total = {}, 0
     local before = state and state.taken or {}
-    for place = 1, #before, 2 do
-        if before[place] > now - period_s then
-            taken[#taken + 1], taken[#taken + 2] = before[place], before[place + 1]
-            total = total + before[place + 1]
+    for index = 1, #before, 2 do
+        if before[index] > now - period_s then
+            taken[#taken + 1], taken[#taken + 2] = before[index], before[index + 1]
+            total = total + before[index + 1]
         end
     end
     if total + cost > limit then
         local wait_s, free = period_s, limit - total
-        for place = 1, #taken, 2 do
-            free = free + taken[place + 1]
-            wait_s = taken[place] + period_s - now
+        for index = 1, #taken, 2 do
+            free = free + taken[index + 1]
+            wait_s = taken[index] + period_s - now
             if free >= cost then break end
         end
         return {taken = taken}, {0, wait_s}, period_s

@@ -117,9 +117,9 @@ class _LibraryWalk:
             facts = item.stat(follow_symlinks=False)
         except OSError:
             return
-        self._note(path, facts)
+        self._add(path, facts)
 
-    def _note(self, path: str, facts: os.stat_result) -> None:
+    def _add(self, path: str, facts: os.stat_result) -> None:
         if stat.S_ISREG(facts.st_mode) and len(path) <= PATH_CHARACTERS_AT_MOST:
             self._files.add((facts.st_dev, facts.st_ino))
             self._entries.append(LibraryEntry(path, facts.st_ctime_ns, facts.st_size))
@@ -133,6 +133,6 @@ class _LibraryWalk:
                 if stat.S_ISDIR(facts.st_mode):
                     self._subfolder(place.folder, place.name, f"{path}/", path.count("/") + 2)
                 elif is_document(path) and (facts.st_dev, facts.st_ino) not in self._files:
-                    self._note(path, facts)
+                    self._add(path, facts)
         except FileFault:
             return

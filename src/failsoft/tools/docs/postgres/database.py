@@ -58,7 +58,7 @@ class PostgresDatabase:
         """Return the result of work with the database, which runs in a thread.
 
         Raises:
-            DATABASE_ERROR: It does not work now; while the breaker is open, nothing is tried.
+            DATABASE_ERROR: The database fails, or its breaker is open.
         """
         done: list[T] = []
         response = await self._work.execute_with_error_handling("query", {}, handler=lambda: done.append(work()))
@@ -79,4 +79,4 @@ class _Work(BaseTool):
 
     @operation(read_only=True, recovery=[Retry(attempts=3, base_s=0.05, cap_s=0.5), BREAKER])
     def query(self) -> None:
-        """Run a question of the index."""
+        """Run a query of the index."""

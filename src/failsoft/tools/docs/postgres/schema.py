@@ -36,7 +36,7 @@ _STEMS = """
 CREATE TEXT SEARCH DICTIONARY stems (TEMPLATE = pg_catalog.snowball, LANGUAGE = {language});
 ALTER TEXT SEARCH CONFIGURATION words ALTER MAPPING REPLACE pg_catalog.simple WITH stems;
 """
-"""Without a list of stop words, which queries leave out by themselves."""
+"""Has no stop words: the query parser removes them."""
 
 
 def schema(name: str, language: str, extensions: str | None) -> str:
@@ -44,7 +44,7 @@ def schema(name: str, language: str, extensions: str | None) -> str:
 
     Args:
         name: The name of the schema; a plain identifier.
-        language: Whose words are stemmed, or `none`.
+        language: The language of the stemmer, or `none`.
         extensions: The schema of the extension pgvector; None where there is none.
     """
     tables = _TABLES.format(name=name, extensions=extensions or "public", vector="vector" if extensions else "BYTEA")

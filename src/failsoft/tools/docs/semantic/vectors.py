@@ -82,16 +82,16 @@ class Matrices:
             return []
         import numpy as np  # noqa: PLC0415 - comes with the extra
 
-        likeness = matrix.vectors @ np.asarray(query, dtype=np.float32)
+        similarity = matrix.vectors @ np.asarray(query, dtype=np.float32)
         allowed: set[int] | None = None
         if scope.is_narrowed:
             where, values = scope.where()
             allowed = {row for (row,) in connection.execute(f"SELECT id FROM documents WHERE {where}", values)}  # noqa: S608 - only ? and our own words
         best: dict[int, float] = {}
-        for place in np.argsort(-likeness, kind="stable"):
-            row = int(matrix.rows[place])
+        for position in np.argsort(-similarity, kind="stable"):
+            row = int(matrix.rows[position])
             if row not in best and (allowed is None or row in allowed):
-                best[row] = float(likeness[place])
+                best[row] = float(similarity[position])
                 if len(best) == limit:
                     break
         return [ScoredRow(row, score) for row, score in best.items()]

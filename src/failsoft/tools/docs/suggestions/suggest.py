@@ -34,7 +34,7 @@ class Advice(NamedTuple):
 
 
 def advise(connection: IndexConnection, path: str) -> Advice:
-    """Return the advice for a missing path: what is in it, if it is a folder; else what it may have stood for."""
+    """Return the advice for a missing path: the content of a folder, else the documents that may have been meant."""
     inside, _, _ = list_documents(connection, None, f"{path}/", SUGGESTIONS_AT_MOST)
     if inside:
         step = NextStep("list_documents", {"prefix": f"{path}/"})
@@ -55,7 +55,7 @@ def only_likely(path: str, candidates: list[str]) -> str | None:
 
 
 def suggest_paths(connection: IndexConnection, path: str, *, limit: int = SUGGESTIONS_AT_MOST) -> list[str]:
-    """Return existing paths that a missing one may have stood for, most likely first.
+    """Return existing paths that may have been meant by a missing one, most likely first.
 
     In this order: the same page as a file or as a folder, pages of the same name elsewhere (a moved page), paths that
     are spelled alike, and pages that a search for the name finds.

@@ -63,19 +63,19 @@ class TemplateData:
     """Finds the data sets on first use, and unpacks archives into the user's cache.
 
     Args:
-        places: Folders, wheels and sdists; a folder may hold such archives. What is installed comes after them.
+        sources: Folders, wheels and sdists; a folder may hold such archives. What is installed comes after them.
         cache: Where archives are unpacked; by default in the user's cache folder.
     """
 
-    def __init__(self, places: Sequence[str | Path] = (), *, cache: Path | None = None) -> None:
-        self._places = tuple(Path(place).expanduser() for place in places)
+    def __init__(self, sources: Sequence[str | Path] = (), *, cache: Path | None = None) -> None:
+        self._sources = tuple(Path(source).expanduser() for source in sources)
         self._cache = cache
         self._found: dict[str, Path | None] = {}
         self._lock = threading.Lock()
 
     @property
     def carveme(self) -> Path | None:
-        """The folder of carveme's generated data: universes, proteins and which reactions they bring."""
+        """The folder of carveme's generated data: universes, proteins and their reactions."""
         root = self._root("carveme")
         return None if root is None else root / _CARVEME
 
@@ -104,8 +104,8 @@ class TemplateData:
 
     def _roots(self, package: str) -> Iterator[Path]:
         """Yield the folders that hold a package with all that is needed of it."""
-        for place in self._places:
-            for candidate in _candidates(place, package):
+        for source in self._sources:
+            for candidate in _candidates(source, package):
                 root = self._unpacked(candidate, package) if candidate.is_file() else candidate
                 if root is not None and _is_complete(root, package):
                     yield root
@@ -139,11 +139,11 @@ class TemplateData:
         return folder
 
 
-def _candidates(place: Path, package: str) -> Iterator[Path]:
-    """Yield where in a place the package may be: the place itself, a folder in it, an archive in it."""
-    yield place
-    if place.is_dir():
-        named = sorted(entry for entry in place.iterdir() if entry.name.lower().startswith(package))
+def _candidates(source: Path, package: str) -> Iterator[Path]:
+    """Yield the paths at which a source may hold the package: itself, a folder in it, an archive in it."""
+    yield source
+    if source.is_dir():
+        named = sorted(entry for entry in source.iterdir() if entry.name.lower().startswith(package))
         yield from (entry for entry in named if entry.is_dir() or entry.name.endswith(_ARCHIVES))
 
 

@@ -82,12 +82,12 @@ def _rows(text: str, *, is_json: bool) -> Iterator[Row]:
     # Not the csv module: names have quotation marks in them, and no field has a tab or a line end.
     lines = iter(text.split("\n"))
     names = next(lines).rstrip("\r").split("\t")
-    wanted = [(place, name) for place, name in enumerate(names) if name in _COLUMNS]
+    wanted = [(index, name) for index, name in enumerate(names) if name in _COLUMNS]
     width = len(names)
     for line in lines:
         cells = line.rstrip("\r").split("\t")
         if len(cells) == width:
-            yield {name: cells[place] for place, name in wanted}
+            yield {name: cells[index] for index, name in wanted}
 
 
 def _require(count: int) -> None:

@@ -80,7 +80,7 @@ def search(connection: sqlite3.Connection, kind: Kind, query: str, limit: int) -
 
 
 def _by_number(connection: sqlite3.Connection, kind: Kind, number: int) -> Found:
-    """Return the entry of an id, written in whatever case and with or without its leading zeros."""
+    """Return the entry with a number."""
     rows = connection.execute(f"SELECT number, name FROM {kind} WHERE number = ?", (number,)).fetchall()  # noqa: S608 - a fixed table name
     return Found(rows, len(rows))
 
@@ -100,20 +100,20 @@ def _usual_first(connection: sqlite3.Connection, bigg: str, found: Found, limit:
 
 def _in_pathways(connection: sqlite3.Connection, words: list[str], limit: int) -> Found:
     """Return the reactions of pathways whose name or id holds every word."""
-    held = " AND ".join(f"instr(lower(p.label), :word{place})" for place in range(len(words)))
+    held = " AND ".join(f"instr(lower(p.label), :word{index})" for index in range(len(words)))
     rows = connection.execute(
         f"""
         SELECT r.number, min(p.label), count(*) OVER () FROM pathways p
             JOIN pathway_reactions m ON m.pathway = p.id JOIN reactions r ON r.number = m.number
             WHERE {held} GROUP BY r.number ORDER BY r.is_obsolete, min(length(p.label)), r.number LIMIT :limit
         """,  # noqa: S608 - fixed names; the query is bound
-        {"limit": limit, **{f"word{place}": word for place, word in enumerate(words)}},
+        {"limit": limit, **{f"word{index}": word for index, word in enumerate(words)}},
     ).fetchall()
     return Found([(number, label) for number, label, _ in rows], rows[0][2] if rows else 0)
 
 
 def alike(connection: sqlite3.Connection, kind: Kind, query: str, limit: int = 3) -> list[str]:
-    """Return names that are spelled like the query, for one that found nothing."""
+    """Return names spelled like a query that found nothing."""
     wanted = _wanted(query)
     parts = [wanted[start : start + _TRIGRAM] for start in range(max(0, len(wanted) - _TRIGRAM + 1))]
     parts = parts[:: 1 + len(parts) // _PARTS_AT_MOST]
@@ -130,7 +130,7 @@ def alike(connection: sqlite3.Connection, kind: Kind, query: str, limit: int = 3
 
 
 def _wanted(query: str) -> str:
-    """Return the query as labels are compared, without what SQLite cannot be given: nulls and halves of characters."""
+    """Return the query folded like labels, without the NUL characters and lone surrogates that SQLite rejects."""
     return folded(printable(query[:_QUERY_AT_MOST]))
 
 
@@ -139,9 +139,9 @@ def _search(connection: sqlite3.Connection, kind: Kind, wanted: str, words: list
     short = [word for word in words if 0 < len(word) < _TRIGRAM]
     if long:
         held = f"{kind}_search s JOIN {kind}_labels l ON l.id = s.rowid WHERE {kind}_search MATCH :match"
-    else:  # too short for the index by parts: labels that begin so
+    else:  # too short for the trigram index: match the beginning of labels
         held = f"{kind}_labels l WHERE l.label >= :wanted AND l.label < :after AND l.kind = :name"
-    held += "".join(f" AND instr(lower(l.label), :short{place})" for place in range(len(short)))
+    held += "".join(f" AND instr(lower(l.label), :short{index})" for index in range(len(short)))
     # The score is the rank of the match and, within it, the length of the label; the label is that of the best score.
     rows = connection.execute(
         f"""
@@ -162,7 +162,7 @@ def _search(connection: sqlite3.Connection, kind: Kind, wanted: str, words: list
             "match": " ".join(map(_quoted, long)),
             "name": NAME,
             "limit": limit,
-            **{f"short{place}": word for place, word in enumerate(short)},
+            **{f"short{index}": word for index, word in enumerate(short)},
         },
     ).fetchall()
     return Found([(number, label) for number, label, _ in rows], rows[0][2] if rows else 0)

@@ -66,7 +66,7 @@ class TemplateNotLoaded(Unsupported):
     """The data that a template or a universe of reactions is made of are not on this server.
 
     Raised when: a template is known by name, and its tables, or the program that searches them, are not installed.
-    Caller: use one of `loaded_templates`; without any, use `load_model`, or report it to the person you work for.
+    Caller: use one of `loaded_templates`; without any, use `load_model`, or report it to the user.
     Operator: install the data that the log names, or set FAILSOFT_FLUX_TEMPLATES to a folder, wheel or sdist.
     Example:
         >>> code_of(TemplateNotLoaded(requested_template="GramNegative", missing=("the data of carveme",)))

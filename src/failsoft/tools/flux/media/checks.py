@@ -105,14 +105,14 @@ def _number(item: Any, infinite: float) -> float | None:
 
 def _unknown_ids(database: Database, compounds: Sequence[str], known: Mapping[str, Compound | None]) -> list[Violation]:
     found: list[Violation] = []
-    for place, item in enumerate(compounds):
+    for index, item in enumerate(compounds):
         if item not in known:
             is_well_formed = COMPOUND_ID.fullmatch(item) is not None
             suggestion = None if is_well_formed or len(found) >= _LISTED_AT_MOST else _meant(database, item)
             message = "no compound has this id" if is_well_formed else "expected cpd and five digits"
             found.append(
                 Violation(
-                    path=f"compounds.{place}",
+                    path=f"compounds.{index}",
                     reason="reference" if is_well_formed else "pattern",
                     message=message,
                     expected="id of a compound, as in cpd00027",

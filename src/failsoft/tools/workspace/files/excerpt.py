@@ -77,8 +77,8 @@ def _fitting(lines: list[str], bytes_at_most: int | None) -> int:
     if bytes_at_most is None:
         return len(lines)
     size = 0
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         size += len(json.dumps(line))
         if size > bytes_at_most:
-            return place
+            return index
     return len(lines)

@@ -31,7 +31,7 @@ class FileReadFailed(StorageError):
     """The operating system refused to read.
 
     Raised when: permissions, links or the disk do not allow it.
-    Caller: do not repeat the call; report it, with the error id, to the person you work for.
+    Caller: do not repeat the call; report the error id to the user.
     Operator: correct what the reason names.
     Example:
         >>> code_of(FileReadFailed(reason="permission denied"))
@@ -49,7 +49,7 @@ class FileWriteFailed(StorageError):
 
     Raised when: permissions, links or the disk do not allow it, or an earlier call that a crash interrupted holds
     the file.
-    Caller: do not repeat the call; report it, with the error id, to the person you work for.
+    Caller: do not repeat the call; report the error id to the user.
     Operator: correct what the reason names: permissions, free space, or the state folder of failsoft.
     Example:
         >>> code_of(FileWriteFailed(reason="no space left on device"))

@@ -89,10 +89,10 @@ def _require_fit(hunk: Hunk, before: Sequence[bytes], *, is_known: bool) -> None
     old, new = hunk.old, hunk.new
     if not old:
         _require_gap(hunk, before, is_known=is_known)
-    for place, expected in enumerate(old, hunk.start):
-        found = before[place] if place < len(before) else None
+    for index, expected in enumerate(old, hunk.start):
+        found = before[index] if index < len(before) else None
         if found != expected:
-            raise _misfit(hunk, place, expected, found)
+            raise _misfit(hunk, index, expected, found)
     end = hunk.start + len(old)
     if new and not new[-1].endswith(b"\n") and end < len(before):
         raise _misfit(hunk, end, None, before[end])
@@ -110,7 +110,7 @@ def _require_gap(hunk: Hunk, before: Sequence[bytes], *, is_known: bool) -> None
         raise PatchApplyFailed(hunk=hunk.number, line=hunk.start, reason="that line has no newline at its end")
 
 
-def _misfit(hunk: Hunk, place: int, expected: bytes | None, found: bytes | None) -> PatchApplyFailed:
+def _misfit(hunk: Hunk, index: int, expected: bytes | None, found: bytes | None) -> PatchApplyFailed:
     if found is None:
         reason = "the file ends before it"
     elif expected is None:
@@ -121,7 +121,7 @@ def _misfit(hunk: Hunk, place: int, expected: bytes | None, found: bytes | None)
         reason = "the line differs"
     return PatchApplyFailed(
         hunk=hunk.number,
-        line=place + 1,
+        line=index + 1,
         reason=reason,
         suggestions=[f"Expected: {_shown(expected)}", f"Found: {_shown(found)}"],
     )

@@ -40,10 +40,10 @@ def faults_of(files: Sequence[str], waive: Sequence[str] = (), rules: frozenset[
 
 
 def _faults_of_waivers(waive: Sequence[str], rules: frozenset[str]) -> Iterator[Violation]:
-    for place, rule in enumerate(waive):
+    for index, rule in enumerate(waive):
         if rule not in rules:
             yield Violation(
-                path=f"waive.{place}",
+                path=f"waive.{index}",
                 reason="enum",
                 message="no policy of this server has this rule",
                 expected="a rule of a policy",
@@ -59,10 +59,10 @@ def _faults_of_files(files: Sequence[str]) -> list[Violation]:
     if sum(map(len, files)) > _ALL_AT_MOST:
         said = f"expected at most {_ALL_AT_MOST} characters in all"
         return [Violation(path="files", reason="length", message=said, expected=said.removeprefix("expected "))]
-    faults = [(place, fault_of(pattern)) for place, pattern in enumerate(files)]
+    faults = [(index, fault_of(pattern)) for index, pattern in enumerate(files)]
     return [
-        Violation(path=f"files.{place}", reason=fault[0], message=fault[1], expected=_EXPECTED)
-        for place, fault in faults
+        Violation(path=f"files.{index}", reason=fault[0], message=fault[1], expected=_EXPECTED)
+        for index, fault in faults
         if fault is not None
     ]
 
@@ -109,11 +109,11 @@ def _fits(pattern: list[str], names: list[str]) -> bool:
     reached = {0}
     for part in pattern:
         if part == _DEEP:
-            for place in range(min(reached, default=len(names)), len(names)):
-                if place in reached and not names[place].startswith("."):
-                    reached.add(place + 1)
+            for index in range(min(reached, default=len(names)), len(names)):
+                if index in reached and not names[index].startswith("."):
+                    reached.add(index + 1)
         else:
-            reached = {place + 1 for place in reached if place < len(names) and _is_like(names[place], part)}
+            reached = {index + 1 for index in reached if index < len(names) and _is_like(names[index], part)}
     return len(names) in reached
 
 

@@ -58,7 +58,7 @@ class PreflightFailed(PreconditionFailed):
     Raised when: a command exits with another status than 0, is ended by a signal or a time-out, or cannot be started.
     The commands after it are not run. What it left behind in the workspace is unknown.
     Caller: correct what the end of the output shows, and call `run_preflight` again; if the command could not be
-    started, report it to the person you work for.
+    started, report it to the user.
     Operator: the commands are those of `FAILSOFT_WORKSPACE_PREFLIGHT`, their time `FAILSOFT_WORKSPACE_PREFLIGHT_S`.
     Example:
         >>> code_of(PreflightFailed(command="cargo test", outcome="exited with status 101"))

@@ -92,12 +92,12 @@ class Preflight:
                 effect="none",
             )
         passed: list[PreflightCommand] = []
-        for place, arguments in enumerate(self._commands):
+        for index, arguments in enumerate(self._commands):
             name = self._shown(shown(arguments), folder)
-            await call.report_progress(place, len(self._commands), name)
+            await call.report_progress(index, len(self._commands), name)
             ran = await self._run(arguments, threads, folder)
             if (ran.end, ran.code) != ("exit", 0):
-                raise self._failure(name, arguments, ran, folder, is_first=place == 0)
+                raise self._failure(name, arguments, ran, folder, is_first=index == 0)
             passed.append(
                 {
                     "command": name,

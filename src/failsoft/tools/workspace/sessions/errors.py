@@ -57,7 +57,7 @@ class SessionInitializationFailed(StorageError):
     """A session could not begin although its arguments are valid.
 
     Raised when: the operating system denies access to the workspace's folder.
-    Caller: do not repeat the call; report it, with the error id, to the person you work for.
+    Caller: do not repeat the call; report the error id to the user.
     Operator: correct what the reason names: the permissions of the folder, or its links.
     Example:
         >>> code_of(SessionInitializationFailed(reason="permission denied"))
@@ -75,7 +75,7 @@ class InsufficientPermissions(PermissionDenied):
 
     Raised when: over HTTP, the server's settings do not grant the role to the principal, or the session was begun by
     another principal; or plans cannot be approved, because callers are not authenticated.
-    Caller: do not repeat the call; report to the person you work for what was refused.
+    Caller: do not repeat the call; report the refusal to the user.
     Operator: give the principal the role in `FAILSOFT_WORKSPACE_PRINCIPALS` if that is wanted.
     Example:
         >>> code_of(InsufficientPermissions(reason="the session belongs to another principal"))

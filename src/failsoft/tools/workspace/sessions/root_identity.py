@@ -34,13 +34,13 @@ def root_identity(roots: Roots, folder: str) -> str:
     return "" if facts is None else f"{platform.node()}/{facts.st_dev}/{facts.st_ino}"
 
 
-def is_same_root(noted: str, now: str) -> bool:
+def is_same_root(recorded: str, now: str) -> bool:
     """Return whether two identities are of one folder.
 
     Machines number devices differently, so between two machines that share a disk only the inode is compared.
     """
-    if noted == now:
+    if recorded == now:
         return bool(now)
-    machine, _, number = noted.partition("/")
+    machine, _, number = recorded.partition("/")
     other, _, its_number = now.partition("/")
     return bool(now) and machine != other and number.rpartition("/")[2] == its_number.rpartition("/")[2]

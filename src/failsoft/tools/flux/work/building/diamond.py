@@ -42,7 +42,7 @@ def search(sequences: Mapping[str, str], database: Path, *, program: str, limit_
     """
     ids = list(sequences)
     # Numbers instead of ids, which may contain anything.
-    fasta = "".join(f">{place}\n{sequences[name]}\n" for place, name in enumerate(ids))
+    fasta = "".join(f">{index}\n{sequences[name]}\n" for index, name in enumerate(ids))
     command = [
         program,
         "blastp",

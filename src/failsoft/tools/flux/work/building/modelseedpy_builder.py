@@ -48,7 +48,7 @@ def main() -> None:
     """Read the order from standard input and answer with a model, or with what went wrong."""
     answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    sys.path[:] = [place for place in sys.path if Path(place or ".").resolve() != _HERE]
+    sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != _HERE]
     doing = ["start"]
     try:
         said = {"model": build(json.load(sys.stdin), lambda step: doing.__setitem__(0, step))}

@@ -55,7 +55,7 @@ class LinearProblem:
 
     def __init__(self, columns: Iterable[Column], *, deadline: float = math.inf) -> None:
         given = list(columns)
-        self._place = {column.name: place for place, column in enumerate(given, start=1)}
+        self._number = {column.name: number for number, column in enumerate(given, start=1)}
         self._deadline = deadline
         self._solved = False
         glpk.glp_term_out(glpk.GLP_OFF)
@@ -84,7 +84,7 @@ class LinearProblem:
             kind = glpk.GLP_FR if math.isinf(high) else glpk.GLP_UP
         else:
             kind = glpk.GLP_LO if math.isinf(high) else glpk.GLP_DB
-        glpk.glp_set_col_bnds(self._problem, self._place[name], kind, _finite(low), _finite(high))
+        glpk.glp_set_col_bnds(self._problem, self._number[name], kind, _finite(low), _finite(high))
 
     def maximum(self, objective: Mapping[str, float]) -> tuple[Outcome, float]:
         """Return the outcome, and the largest value of the objective where it is `optimal`."""
@@ -96,7 +96,7 @@ class LinearProblem:
 
     def flux(self, name: str) -> float:
         """Return a flux of the last optimum."""
-        return float(glpk.glp_get_col_prim(self._problem, self._place[name]))
+        return float(glpk.glp_get_col_prim(self._problem, self._number[name]))
 
     def fewest(self, switches: Sequence[tuple[str, float]], *, limit_s: float) -> list[str] | None:
         """Return the fewest of the named fluxes that have to be other than zero; None if that is not known in time.
@@ -109,15 +109,15 @@ class LinearProblem:
         """
         first_row = glpk.glp_add_rows(self._problem, len(switches))
         first_column = glpk.glp_add_cols(self._problem, len(switches))
-        for place in range(1, glpk.glp_get_num_cols(self._problem) + 1):
-            glpk.glp_set_obj_coef(self._problem, place, 0.0)
+        for number in range(1, glpk.glp_get_num_cols(self._problem) + 1):
+            glpk.glp_set_obj_coef(self._problem, number, 0.0)
         for offset, (name, largest) in enumerate(switches):
             row, column = first_row + offset, first_column + offset
             glpk.glp_set_col_kind(self._problem, column, glpk.GLP_BV)
             glpk.glp_set_obj_coef(self._problem, column, 1.0)
             glpk.glp_set_row_bnds(self._problem, row, glpk.GLP_UP, 0.0, 0.0)
             places, values = glpk.intArray(3), glpk.doubleArray(3)
-            places[1], values[1] = self._place[name], 1.0
+            places[1], values[1] = self._number[name], 1.0
             places[2], values[2] = column, -largest
             glpk.glp_set_mat_row(self._problem, row, 2, places, values)
         glpk.glp_set_obj_dir(self._problem, glpk.GLP_MIN)
@@ -132,10 +132,10 @@ class LinearProblem:
         return [name for (name, _), value in zip(switches, on, strict=True) if value > 0.5]  # noqa: PLR2004 - 0 or 1
 
     def _optimum(self, objective: Mapping[str, float], direction: int) -> tuple[Outcome, float]:
-        for place in range(glpk.glp_get_num_cols(self._problem) + 1):
-            glpk.glp_set_obj_coef(self._problem, place, 0.0)
+        for number in range(glpk.glp_get_num_cols(self._problem) + 1):
+            glpk.glp_set_obj_coef(self._problem, number, 0.0)
         for name, weight in objective.items():
-            glpk.glp_set_obj_coef(self._problem, self._place[name], weight)
+            glpk.glp_set_obj_coef(self._problem, self._number[name], weight)
         glpk.glp_set_obj_dir(self._problem, direction)
         outcome = self._solve()
         return outcome, float(glpk.glp_get_obj_val(self._problem)) if outcome == "optimal" else math.nan
@@ -168,15 +168,15 @@ class LinearProblem:
 
     def _fill(self, columns: Sequence[Column], rows: Mapping[str, int]) -> None:
         triples = [
-            (rows[name], place, coefficient)
-            for place, column in enumerate(columns, start=1)
+            (rows[name], number, coefficient)
+            for number, column in enumerate(columns, start=1)
             for name, coefficient in column.coefficients.items()
             if coefficient
         ]
         size = len(triples)
         at_row, at_column, values = glpk.intArray(size + 1), glpk.intArray(size + 1), glpk.doubleArray(size + 1)
-        for index, (row, place, coefficient) in enumerate(triples, start=1):
-            at_row[index], at_column[index], values[index] = row, place, float(coefficient)
+        for index, (row, number, coefficient) in enumerate(triples, start=1):
+            at_row[index], at_column[index], values[index] = row, number, float(coefficient)
         glpk.glp_load_matrix(self._problem, size, at_row, at_column, values)
 
 

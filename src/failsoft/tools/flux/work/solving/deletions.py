@@ -44,9 +44,9 @@ def delete(recipe: Recipe, question: Question, kind: Kind, names: Sequence[str] 
         fluxes = fluxes_of(model)
         results = []
         solved: dict[frozenset[str], float] = {frozenset(): best.value}
-        for place, name in enumerate(wanted):
-            if place % _REPORTED_EACH == 0:
-                progress(place, len(wanted), f"Deleting {kind}")
+        for index, name in enumerate(wanted):
+            if index % _REPORTED_EACH == 0:
+                progress(index, len(wanted), f"Deleting {kind}")
             stopped = frozenset(item for item in _stopped(model, kind, name) if abs(fluxes[item]) > ZERO)
             if stopped not in solved:
                 solved[stopped] = _growth_without(model, stopped)

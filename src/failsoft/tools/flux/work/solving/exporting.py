@@ -98,10 +98,10 @@ def _fitting(lists: list[list[Any]], bytes_at_most: int | None) -> int:
     if bytes_at_most is None:
         return longest
     size = 0
-    for place in range(longest):
-        size += sum(len(json.dumps(entries[place])) + 1 for entries in lists if place < len(entries))
+    for index in range(longest):
+        size += sum(len(json.dumps(entries[index])) + 1 for entries in lists if index < len(entries))
         if size > bytes_at_most:
-            return max(1, place)
+            return max(1, index)
     return longest
 
 

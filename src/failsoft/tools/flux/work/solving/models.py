@@ -42,7 +42,7 @@ def model_of(recipe: Recipe) -> cobra.Model:
     It is shared by all tasks of this worker: change it inside `with model:` only.
     """
     steps = len(recipe.steps)
-    start = next((place for place in range(steps, -1, -1) if recipe.digests[place] in _kept), None)
+    start = next((index for index in range(steps, -1, -1) if recipe.digests[index] in _kept), None)
     if start is None:
         start = 0
         _keep(recipe.digests[0], _function(BASES, recipe.base)(recipe.base))

@@ -104,10 +104,10 @@ def unknown_ids(parameter: str, given: Any, known: cobra.DictList, kind: str) ->
     """Return a violation for each id that the model does not have, with ids that are spelled like it as candidates."""
     found = []
     is_map = isinstance(given, dict)
-    for place, name in enumerate(given):
+    for index, name in enumerate(given):
         if name not in known:
             closest = similar(name, known)
-            path = parameter if parameter == "objective" else f"{parameter}.{name if is_map else place}"
+            path = parameter if parameter == "objective" else f"{parameter}.{name if is_map else index}"
             found.append(
                 Violation(
                     path=path,

@@ -128,9 +128,9 @@ def _from_content(content: Any) -> cobra.Model:
         raise FileFaultError({"element": "model", "message": "has no list of reactions"})
     known = {str(item.get("id")) for item in content.get("metabolites") or () if isinstance(item, Mapping)}
     faults: list[Fault] = []
-    for place, reaction in enumerate(content["reactions"]):
+    for index, reaction in enumerate(content["reactions"]):
         if not isinstance(reaction, Mapping) or "id" not in reaction:
-            faults.append({"element": f"reactions[{place}]", "message": "has no id"})
+            faults.append({"element": f"reactions[{index}]", "message": "has no id"})
             continue
         said = [
             f'uses the metabolite "{bounded(str(name), 100)}", which is not defined'

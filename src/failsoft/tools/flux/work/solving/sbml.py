@@ -69,8 +69,8 @@ def read_sbml(data: bytes) -> cobra.Model:
 
 def _errors(document: Any) -> Iterator[Fault]:
     """Yield what libSBML has found so far."""
-    for place in range(document.getNumErrors()):
-        error = document.getError(place)
+    for index in range(document.getNumErrors()):
+        error = document.getError(index)
         if error.getSeverity() >= _ERROR:
             whole = " ".join(error.getMessage().split())
             about = _RULE.sub("", whole) or whole

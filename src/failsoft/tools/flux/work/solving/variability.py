@@ -65,9 +65,9 @@ def _extremes(model: cobra.Model, names: Sequence[str], direction: str, done: in
     """Return the smallest or largest flux of each reaction; None where it has no limit."""
     model.objective = model.problem.Objective(0, direction=direction)
     found: list[float | None] = []
-    for place, name in enumerate(names):
-        if place % _REPORTED_EACH == 0:
-            progress(done + place, 2 * len(names), "Solving for each reaction")
+    for index, name in enumerate(names):
+        if index % _REPORTED_EACH == 0:
+            progress(done + index, 2 * len(names), "Solving for each reaction")
         reaction = model.reactions.get_by_id(name)
         variables = reaction.forward_variable, reaction.reverse_variable
         model.objective.set_linear_coefficients(dict(zip(variables, (1.0, -1.0), strict=True)))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn
 
 from failsoft.framework.errors import NextStep, SearchError
-from failsoft.tools.docs.search.stop_words import STOP_WORDS
+from failsoft.tools.docs.search.english import STOP_WORDS
 
 __all__ = ["ACCEPTED", "QUERY_CHARACTERS_AT_MOST", "Query", "parse_query", "plain_words"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from failsoft.tools.docs.results import SearchHit, SearchResults
 from failsoft.tools.docs.search.connection import IndexConnection, Scope, ScoredRow
 from failsoft.tools.docs.search.query import Query
-from failsoft.tools.docs.search.relevance import pages_of, rarities, relevance
+from failsoft.tools.docs.search.relevance import pages_of, relevance, terms_of
 from failsoft.tools.docs.search.snippet import root_of, snippet
 
 __all__ = ["Scope", "ScoredRow", "hits_of", "rank", "reaching", "search"]
@@ -83,17 +83,17 @@ def _again(
     """Return the matches by their relevance, the share of the query in the title, and whether all of it occurs."""
     if not found:
         return []
-    wanted = rarities(connection, query.words)
+    terms = terms_of(connection, query.words)
+    wanted = {term.root for term in terms}
     pages = pages_of(connection, list(found))
     ranks = [
-        score + _FIRST_RANK_WEIGHT * found[page.row]
-        for page, score in zip(pages, relevance(pages, wanted), strict=True)
+        score + _FIRST_RANK_WEIGHT * found[page.row] for page, score in zip(pages, relevance(pages, terms), strict=True)
     ]
     best = max(_LEAST_BEST, *ranks)
     of_all = _ALL_WORDS if len(query.words) <= _KEY_WORDS_AT_MOST else _ALL_WORDS_OF_A_QUESTION
     hits: list[ScoredRow] = []
     for page, relevant in zip(pages, ranks, strict=True):
-        bonus = _bonus(set(wanted), page.title, page.name) + of_all * (page.row in complete)
+        bonus = _bonus(wanted, page.title, page.name) + of_all * (page.row in complete)
         hits.append(ScoredRow(page.row, relevant + best * bonus))
     return sorted(hits, key=lambda hit: (-hit.score, hit.row))
 

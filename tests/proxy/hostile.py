@@ -6,6 +6,7 @@ import json
 import os
 import random
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,12 @@ TOOLS = [
     ("error", {}),
     ("invalid_params", {}),
     ("is_error", {}),
+    ("is_error_1", {}),
     ("is_error_json", {}),
     ("status_429", {}),
     ("draft_record", {}),
     ("grow", {}),
+    ("change_often", {}),
     ("envelope", {}),
     ("bare_error", {}),
     ("bare_refusal", {}),
@@ -68,6 +71,7 @@ ANSWERS: dict[str, Any] = {
     "error": {"error": {"code": -32603, "message": "boom"}},
     "invalid_params": {"error": {"code": -32602, "message": "no such colour"}},
     "is_error": {"result": text("Access denied: /etc/passwd is not in /srv/data", isError=True)},
+    "is_error_1": {"result": text("Access denied", isError=1)},
     "is_error_json": {"result": text('{"error": {"status": 404, "message": "no such colour"}}', isError=True)},
     "status_429": {"result": text('{"status": 429, "message": "slow down", "retry_after": 9}', isError=True)},
     "envelope": {"result": text("{}", structuredContent={"status": 503, "detail": "later"}, isError=True)},
@@ -97,6 +101,32 @@ def grow(request_id: Any) -> None:
     answer(request_id, text("grown"))
 
 
+def change_often(request_id: Any) -> None:
+    for _ in range(1_000):
+        send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+    answer(request_id, text("changed"))
+
+
+def list_tools(request_id: Any) -> None:
+    with Path(os.environ.get("HOSTILE_LISTS", os.devnull)).open("a") as counted:
+        counted.write("x")
+    more = json.loads(os.environ.get("HOSTILE_TOOLS", "[]"))
+    answer(request_id, {"tools": [described(name, hints) for name, hints in TOOLS] + more})
+
+
+def wait_as_told() -> None:
+    """Hang in the first process of several, or until another server is there."""
+    hung = Path(os.environ.get("HOSTILE_HANGS_FIRST", os.devnull))
+    if not hung.exists():
+        hung.touch()
+        time.sleep(3_600)
+    mine, _, others = os.environ.get("HOSTILE_MEETS", "").partition(":")
+    if mine:
+        Path(mine).touch()
+        while not Path(others).exists():
+            time.sleep(0.01)
+
+
 def die_once(request_id: Any) -> None:
     marker = Path(os.environ["HOSTILE_MARKER"])
     if not marker.exists():
@@ -117,8 +147,8 @@ def call(request_id: Any, name: str, arguments: dict[str, Any]) -> None:
         answer(request_id, text(str(arguments.get("text", ""))))
     elif name == "die_once":
         die_once(request_id)
-    elif name == "grow":
-        grow(request_id)
+    elif name in {"grow", "change_often"}:
+        globals()[name](request_id)
     else:
         strange(request_id, name)
 
@@ -146,6 +176,7 @@ def main() -> None:
     if not first.exists():
         first.touch()
         sys.exit("hostile: no database yet")
+    wait_as_told()
     for line in sys.stdin:
         message = json.loads(line)
         method, request_id = message.get("method"), message.get("id")
@@ -155,10 +186,12 @@ def main() -> None:
             changing = {"listChanged": True}
             capabilities = {"tools": changing, "resources": changing, "prompts": changing, "logging": {}}
             answer(request_id, {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info})
+        elif method == "resources/read":
+            pass
         elif method in GROWN:
             answer(request_id, GROWN[method])
         elif method == "tools/list":
-            answer(request_id, {"tools": [described(name, hints) for name, hints in TOOLS]})
+            list_tools(request_id)
         elif method == "tools/call":
             if message["params"]["name"] == "budget":
                 answer(request_id, text(json.dumps(message["params"]["_meta"]["dev.failsoft/budget"])))

@@ -34,6 +34,7 @@ async def test_every_shape_of_failure_has_its_code(mode, tmp_path):
         "error": "UPSTREAM_ERROR",
         "invalid_params": "UPSTREAM_ERROR",
         "is_error": "REPORTED_FAILURE",
+        "is_error_1": "REPORTED_FAILURE",
         "is_error_json": "NOT_FOUND",
         "status_429": "RATE_LIMITED",
         "draft_record": "SHOP_BUSY",

@@ -88,6 +88,14 @@ async def test_resources_and_prompts_that_appear_later_are_announced_and_listed(
         assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["sell"]
 
 
+async def test_a_resource_that_is_never_sent_is_a_timeout():
+    environment = {"FAILSOFT_DEFAULT_TIMEOUT_S": "0.5"}
+    async with proxied(upstream=[sys.executable, str(HOSTILE)], env=environment) as client:
+        with pytest.raises(MCPError) as raised:
+            await client.read_resource("shop://never")
+    assert raised.value.error.data["code"] == "TIMEOUT"
+
+
 async def test_a_stale_answer_stands_in_for_a_failed_read_only_tool(tmp_path):
     file = tmp_path / "overrides.toml"
     file.write_text("[tools.works_once]\nattempts = 1\nstale_s = 60\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
 from failsoft.client.faults import from_upstream
-from failsoft.framework.errors import ToolError
+from failsoft.framework.errors import Timeout, ToolError
 from failsoft.proxy.toolset import ProxyTools
 
 __all__ = ["Passing"]
@@ -133,14 +134,18 @@ def _modeled(method: str, raw: dict[str, Any]) -> BaseModel | dict[str, Any]:
 
 
 async def _ask(tool: ProxyTools, ctx: ServerRequestContext[Any, Any], method: str, params: Any) -> dict[str, Any]:
-    """Return the upstream's result as it came.
+    """Return the upstream's result as it came, within the time limit of calls.
 
     Raises:
         MCPError: The upstream's own error; or -32603 with the code of a typed error in `data`.
     """
+    limit_s = tool.runtime.settings.default_timeout_s or None
     try:
         with tool.front.calling(ctx.session):
-            return await tool.upstream.request(method, params)
+            async with asyncio.timeout(limit_s):
+                return await tool.upstream.request(method, params)
+    except TimeoutError as error:
+        raise _refusal(Timeout(message=f"The server '{tool.name}' did not answer in time.")) from error
     except MCPError as error:
         if error.error.code != types.CONNECTION_CLOSED:
             raise

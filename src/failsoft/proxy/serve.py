@@ -48,15 +48,14 @@ class ProxySource:
         if len(set(names)) != len(names):
             raise ConfigurationError(issue=f"two servers have one name: {', '.join(names)}")
         front = Front(asks=self.asks)
-        return [
-            ProxyTools(
-                target,
-                overrides=self.overrides,
-                front=front,
-                prefix=f"{target.name}__" if len(names) > 1 else "",
-            )
+        several = len(names) > 1
+        tools = [
+            ProxyTools(target, overrides=self.overrides, front=front, prefix=f"{target.name}__" if several else "")
             for target in self.targets
         ]
+        for tool in tools if several else ():
+            tool.neighbors = tools
+        return tools
 
 
 def assemble_proxy(

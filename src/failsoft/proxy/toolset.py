@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import pydantic_core
-from jsonschema import Draft202012Validator
 from loguru import logger
 from mcp.server.session import ServerSession
 
@@ -23,33 +23,21 @@ from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import BadOutput, ResultTooLarge, Unsupported
 from failsoft.framework.tool.runtime import Runtime
 from failsoft.proxy.clients import Front
+from failsoft.proxy.listing import ListedTool, listed_tool, usable
 from failsoft.proxy.overrides import Overrides, ToolOverride
 from failsoft.proxy.targets import UpstreamTarget
 from failsoft.proxy.upstream import ProgressReporter, Upstream
 from failsoft.recovery import CircuitBreaker, RecoveryManager, Retry, RetryBudget, StaleCache
 
-__all__ = ["ListedTool", "ProxyRequest", "ProxyTools"]
+__all__ = ["ProxyRequest", "ProxyTools"]
 
 _RESULT_KEYS = frozenset({"data", "items", "output", "result", "results", "value"})
 _OWN_META = "io.modelcontextprotocol/"
 _EVIDENCE, _OPEN_S = 20, 5.0
 """Minimum calls and open time (seconds) of an upstream's circuit breaker, which covers tools of every kind."""
+_BESIDE_OTHERS_S = 20.0
+"""How long the start of a proxy waits for one of several upstreams; its tools are announced when it answers later."""
 _KEPT_META = frozenset({"io.modelcontextprotocol/logLevel"})
-
-
-@dataclass(frozen=True, slots=True)
-class ListedTool:
-    """One tool as it is shown to clients.
-
-    Args:
-        upstream_name: Its name at the upstream.
-        tree: Its entry in `tools/list`, raw.
-        fits: Whether structured content is what the tool's output schema says; None without such a schema.
-    """
-
-    upstream_name: str
-    tree: Mapping[str, Any]
-    fits: Callable[[Any], bool] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,17 +83,21 @@ class ProxyTools(ForeignTools):
         self.recovery.add(CircuitBreaker(dependency=target.name, min_calls=_EVIDENCE, open_s=_OPEN_S))
         self.listed: dict[str, ListedTool] = {}
         self.on_listed: Callable[[], None] = lambda: None
+        self.neighbors: Sequence[ProxyTools] = ()
 
     async def startup(self) -> None:
-        """Connect to the upstream; one that is down is tried again while the proxy runs."""
-        await self.upstream.start()
+        """Connect to all upstreams, and wait for this one; one that is down is tried again while the proxy runs."""
+        for tool in self.neighbors:
+            tool.upstream.begin()
+        await (self.upstream.start(patience_s=_BESIDE_OTHERS_S) if self.neighbors else self.upstream.start())
 
     async def shutdown(self) -> None:
         """Disconnect, and end the upstream's process."""
         await self.upstream.stop()
 
-    async def _take(self, tools: Sequence[Mapping[str, Any]]) -> None:
+    async def _take(self, entries: Any) -> None:
         """Replace the tools by what the upstream lists."""
+        tools = usable(entries, upstream=self.name)
         seen: dict[str, ListedTool] = {}
         for tree in tools:
             default_name = f"{self.prefix}{tree['name']}"
@@ -115,15 +107,21 @@ class ProxyTools(ForeignTools):
             name = override.name or default_name
             if name in seen:
                 logger.bind(tool=self.name, operation=name).warning("An upstream lists a tool twice")
-            shown = _shown(tree, name, override)
-            before = self.listed.get(name)
-            if before is None or before.tree != shown or name not in self.operations:
-                self.put(self._foreign(shown, override))
-            seen[name] = before if before and before.tree == shown else ListedTool(tree["name"], shown, _checker(shown))
+            seen[name] = self._put(listed_tool(tree, name, override), override)
+            await asyncio.sleep(0)  # calls go on while a long list is taken over
         self.listed = seen
         self._warn_of_unused([f"{self.prefix}{tree['name']}" for tree in tools])
         self.keep_only(set(seen))
         self.on_listed()
+
+    def _put(self, tool: ListedTool, override: ToolOverride) -> ListedTool:
+        """Return the tool, added as an operation; the one that is known if its entry is the same."""
+        name = tool.tree["name"]
+        before = self.listed.get(name)
+        if before is not None and before.tree == tool.tree and name in self.operations:
+            return before
+        self.put(self._foreign(tool.tree, override))
+        return tool
 
     def _warn_of_unused(self, names: Sequence[str]) -> None:
         """Log overrides of tools that the upstream does not have: a misspelt name hides nothing."""
@@ -180,7 +178,7 @@ class ProxyTools(ForeignTools):
         except Exception as error:
             raise from_upstream(error, server=self.name) from error
         self._check(listed, raw, request)
-        if raw.get("isError") is True or _says_it_failed(listed, raw):
+        if _is_error(raw) or _says_it_failed(listed, raw):
             if self.front.refused > refused:
                 raise Unsupported(message=f"`{name}` asks its user something, which this client cannot be asked.")
             raise error_from_result(_result(raw))
@@ -195,8 +193,13 @@ class ProxyTools(ForeignTools):
         size = len(pydantic_core.to_json(raw))
         if size > self._limit_bytes:
             raise ResultTooLarge(size_bytes=size, limit_bytes=self._limit_bytes)
-        if listed.fits is not None and raw.get("isError") is not True and not listed.fits(raw.get("structuredContent")):
+        if listed.fits is not None and not _is_error(raw) and not listed.fits(raw.get("structuredContent")):
             raise BadOutput(message=f"The server '{self.name}' sent a result that breaks the tool's output schema.")
+
+
+def _is_error(raw: Mapping[str, Any]) -> bool:
+    """Return whether `isError` is set; clients take 1 and "true" for it, too."""
+    return str(raw.get("isError")).lower() in {"true", "1"}
 
 
 def _says_it_failed(listed: ListedTool, raw: Mapping[str, Any]) -> bool:
@@ -232,27 +235,3 @@ def _passed_on(meta: Mapping[str, Any]) -> dict[str, Any]:
     }
     budget = current_budget()
     return {**kept, BUDGET_KEY: budget} if budget else kept
-
-
-def _shown(tree: Mapping[str, Any], name: str, override: ToolOverride) -> dict[str, Any]:
-    shown = {**tree, "name": name}
-    if override.description is not None:
-        shown["description"] = override.description
-    if override.annotations():
-        shown["annotations"] = {**tree.get("annotations", {}), **override.annotations()}
-    return shown
-
-
-def _checker(tree: Mapping[str, Any]) -> Callable[[Any], bool] | None:
-    schema = tree.get("outputSchema")
-    if not isinstance(schema, dict):
-        return None
-    validator = Draft202012Validator(schema)
-
-    def fits(content: Any) -> bool:
-        try:
-            return bool(validator.is_valid(content))
-        except Exception:  # noqa: BLE001 - a schema that cannot be evaluated accepts everything
-            return True
-
-    return fits

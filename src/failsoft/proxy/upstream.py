@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, TypeAlias
 
 import anyio
@@ -27,6 +27,7 @@ __all__ = ["Upstream"]
 
 _RAW: Any = TypeAdapter(dict[str, Any])
 _CONNECT_S = 60.0
+"""How long one attempt to connect and to list the tools may take; `npx` may have to download the server."""
 _FIRST_PAUSE_S = 0.1
 _PAUSE_AT_MOST_S = 30.0
 _STABLE_S = 10.0
@@ -34,6 +35,8 @@ _STABLE_S = 10.0
 _PATIENCE_S = 5.0
 """How long a call waits for a server that is being started, before it fails as UNAVAILABLE."""
 _PAGES_AT_MOST = 100
+_RELIST_PAUSE_S = 0.1
+"""Between two lists for an upstream that keeps saying that its tools have changed."""
 
 ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
@@ -58,7 +61,7 @@ class Upstream:
         *,
         limit_bytes: int,
         front: Front,
-        on_tools: Callable[[list[dict[str, Any]]], Awaitable[None]],
+        on_tools: Callable[[list[Any]], Awaitable[None]],
     ) -> None:
         self.name = target.name
         self._target = target
@@ -71,17 +74,32 @@ class Upstream:
         self._task: asyncio.Task[None] | None = None
         self._retry_at = 0.0
         self._relist: asyncio.Task[None] | None = None
+        self._has_changed = False
+        self._began_at = 0.0
+        self._is_late = False
         self.capabilities = types.ServerCapabilities()
         self.instructions: str | None = None
         self.restarts = 0
 
-    async def start(self) -> None:
-        """Connect, and return once the tools are known or the first attempt has failed."""
-        self._task = asyncio.create_task(self._supervise(), name=f"failsoft upstream {self.name}")
-        with anyio.move_on_after(_CONNECT_S):
-            while not self._ready.is_set() and self.restarts == 0 and not self._task.done():
+    def begin(self) -> None:
+        """Connect in the background."""
+        if self._task is None:
+            self._began_at = time.monotonic()
+            self._task = asyncio.create_task(self._supervise(), name=f"failsoft upstream {self.name}")
+
+    async def start(self, *, patience_s: float = _CONNECT_S) -> None:
+        """Connect, and return once the tools are known, the first attempt has failed, or it takes too long.
+
+        Args:
+            patience_s: How long it may take, counted from `begin`.
+        """
+        self.begin()
+        task = self._task
+        with anyio.move_on_after(self._began_at + patience_s - time.monotonic()):
+            while not self._ready.is_set() and self.restarts == 0 and task is not None and not task.done():
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._ready.wait(), 0.05)
+        self._is_late = not self._ready.is_set()
 
     async def stop(self) -> None:
         """Disconnect, and end the server's process."""
@@ -90,6 +108,7 @@ class Upstream:
                 task.cancel()
                 with suppress(asyncio.CancelledError, Exception):
                     await task
+        self._task = None
 
     async def request(
         self,
@@ -171,13 +190,19 @@ class Upstream:
             client_info=types.Implementation(name="failsoft-proxy", version="1"),
             **self._front.callbacks(),
         )
-        async with client:
-            self.capabilities = client.server_capabilities
-            self.instructions = client.instructions
-            await self._list_tools(client)
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(_CONNECT_S):
+                    await stack.enter_async_context(client)
+                    self.capabilities = client.server_capabilities
+                    self.instructions = client.instructions
+                    await self._list_tools(client)
+            except TimeoutError as error:
+                msg = f"no answer to the first requests within {_CONNECT_S:g} s"
+                raise TimeoutError(msg) from error
             self._client = client
             self._ready.set()
-            if self.restarts:
+            if self.restarts or self._is_late:
                 await self._announce()
             await self._closed.wait()
 
@@ -203,35 +228,51 @@ class Upstream:
         if self.capabilities.tools is None:
             await self._on_tools([])
             return
-        tools: list[dict[str, Any]] = []
-        cursor: str | None = None
+        tools: list[Any] = []
+        cursor: Any = None
         for _ in range(_PAGES_AT_MOST):
-            params = {} if cursor is None else {"cursor": cursor}
-            page: dict[str, Any] = await client.session.send_request(_Raw(method="tools/list", params=params), _RAW)
-            tools += page.get("tools", [])
-            cursor = page.get("nextCursor")
-            if not cursor:
+            page = await _unchecked(client, "tools/list", {} if cursor is None else {"cursor": cursor})
+            listed = page.get("tools")
+            tools += listed if isinstance(listed, list) else [listed]
+            cursor, before = page.get("nextCursor"), cursor
+            if not cursor or cursor == before or not isinstance(cursor, str):
                 break
         await self._on_tools(tools)
 
     async def _on_message(self, message: Any) -> None:
         if isinstance(message, types.ToolListChangedNotification):
-            self._relist = asyncio.create_task(self._listed_anew())
+            self._has_changed = True
+            if self._relist is None or self._relist.done():
+                self._relist = asyncio.create_task(self._listed_anew())
         elif isinstance(message, Exception):
             logger.bind(upstream=self.name).debug("An upstream sent something unreadable: {}", bounded(str(message)))
         else:
             await self._front.notify(message)
 
     async def _listed_anew(self) -> None:
-        client = self._client
-        if client is None:
-            return
-        try:
-            await self._list_tools(client)
-        except Exception as error:  # noqa: BLE001 - the tools that are known stay listed
-            logger.bind(upstream=self.name).opt(exception=error).warning("The tools of an upstream cannot be listed")
-            return
-        await self._front.notify(types.ToolListChangedNotification())
+        """List the tools, and again if they have changed meanwhile."""
+        while self._has_changed and self._client is not None:
+            self._has_changed = False
+            try:
+                async with asyncio.timeout(_CONNECT_S):
+                    await self._list_tools(self._client)
+            except Exception as error:  # noqa: BLE001 - the tools that are known stay listed
+                logger.bind(upstream=self.name, reason=_reason(error)).warning(
+                    "The tools of an upstream cannot be listed"
+                )
+                return
+            await self._front.notify(types.ToolListChangedNotification())
+            await asyncio.sleep(_RELIST_PAUSE_S)
+
+
+async def _unchecked(client: Client, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of a request as it came: the SDK refuses a whole list for one bad entry."""
+    session: Any = client.session
+    message: dict[str, Any] = {"method": method, "params": params}
+    options: dict[str, Any] = {}
+    session._stamp(message, options)  # noqa: SLF001 - the metadata of the current era
+    result: dict[str, Any] = await session._dispatcher.send_raw_request(method, message["params"], options)  # noqa: SLF001 - it checks nothing
+    return result
 
 
 def _reason(error: BaseException) -> str:

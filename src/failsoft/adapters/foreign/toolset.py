@@ -42,6 +42,11 @@ class ForeignTools(BaseTool):
         super().__init__(runtime=runtime)
         self.name = name
 
+    def bind_operations(self) -> None:
+        """Start without any operation: the server is still to be asked."""
+        super().bind_operations()
+        self._toolbox = _OwnTools(self, self._operations)
+
     def put(self, tool: ForeignTool) -> BoundOperation[..., Any]:
         """Add a tool, or replace the one of its name, and return it as an operation.
 
@@ -49,14 +54,22 @@ class ForeignTools(BaseTool):
         """
         bound = bind(_ForeignDeclaration(tool, self.name), self)
         self._operations[tool.name] = bound
-        self._toolbox = Toolbox([self])
         return bound
 
     def keep_only(self, names: set[str]) -> None:
         """Remove all tools except those with these names."""
         for name in self._operations.keys() - names:
             del self._operations[name]
-        self._toolbox = Toolbox([self])
+
+
+class _OwnTools(Toolbox):
+    """The toolbox of one toolset, sharing its operations: a copy for each tool that is added takes quadratic time."""
+
+    __slots__ = ()
+
+    def __init__(self, tool: ForeignTools, operations: dict[str, BoundOperation[..., Any]]) -> None:
+        super().__init__([tool])
+        self._operations = operations
 
 
 class _RawResult(Result):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +30,7 @@ class JsonSchemaArguments:
 
     def __init__(self, owner: str, schema: Mapping[str, Any]) -> None:
         from jsonschema import SchemaError  # noqa: PLC0415 - 30 ms that only such tools pay for
-        from jsonschema.validators import Draft202012Validator, extend, validator_for  # noqa: PLC0415 - the same
+        from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - the same
 
         self.schema = copy.deepcopy(dict(schema))
         check_input_schema(owner, self.schema)
@@ -42,9 +43,8 @@ class JsonSchemaArguments:
         _check_references(owner, self.schema)
         if not self.schema.keys() & {"additionalProperties", "patternProperties", "unevaluatedProperties"}:
             self.schema["additionalProperties"] = False
-        strict = extend(with_linear_patterns(kind), type_checker=kind.TYPE_CHECKER.redefine("number", _is_number))  # type: ignore[no-untyped-call]  # jsonschema has no types here
         self._fits = plain_fit(self.schema)
-        self._validator = strict(self.schema, format_checker=kind.FORMAT_CHECKER)
+        self._validator = _strict(kind)(self.schema, format_checker=kind.FORMAT_CHECKER)
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the arguments, unchanged; see `ports.Arguments`."""
@@ -58,6 +58,14 @@ class JsonSchemaArguments:
         if violations:
             raise InvalidParameter.from_violations(violations)
         return dict(given)
+
+
+@functools.cache  # making a class takes a millisecond; a draft has one
+def _strict(kind: Any) -> Any:
+    """Return the draft's validator class for numbers that JSON has, with patterns matched in linear time."""
+    from jsonschema.validators import extend  # noqa: PLC0415 - as above
+
+    return extend(with_linear_patterns(kind), type_checker=kind.TYPE_CHECKER.redefine("number", _is_number))  # type: ignore[no-untyped-call]  # jsonschema has no types here
 
 
 def _is_number(_checker: Any, value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 import inspect
 import types
 from typing import Any
@@ -36,6 +37,7 @@ def marks_effects(bound: CalledOperation) -> bool:
     return False
 
 
+@functools.lru_cache  # all foreign tools share one function
 def _names(code: types.CodeType | None) -> tuple[set[str], set[str]]:
     """Return the names that code uses, and those that it calls as methods (`error.effect` is not a call)."""
     if code is None:

@@ -165,9 +165,12 @@ def _texts_within(value: Any) -> Iterator[str]:
 
 
 def _names_within(value: Any) -> Iterator[str]:
-    for item in value if isinstance(value, list) else [value]:
-        if isinstance(item, dict):
-            yield from item
+    """Yield the names of objects, however deep."""
+    if isinstance(value, dict):
+        yield from value
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _names_within(item)
 
 
 def _is_empty(text: str, structured: Any) -> bool:

@@ -23,7 +23,7 @@ from typing import Any
 
 from agent import Agent
 from readers import read_json_text, read_lean_text
-from run import SETS, WORLD_FAULTS, Bench, prepared
+from run import SETS, WORLD_FAULTS, WORLDS, Bench, prepared
 from servers import connect
 from shipped import Shipped
 from tasks import Task
@@ -60,7 +60,7 @@ def source_of(chosen: str, task: Task) -> str:
     """Return the toolset of a task."""
     if "flux" in chosen:
         return "flux"
-    if chosen.endswith(("wrapped", "bookings")):
+    if chosen.rpartition("-")[2] in WORLDS:
         return "wrapped"
     tool = task.meant[0]
     return "edit" if tool.startswith("multi_edit") else "docs" if tool in _DOCS else "workspace"

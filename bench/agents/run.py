@@ -8,7 +8,7 @@ differ in what the agent reads: the JSON text, the lean text, or the structured 
 
 The sets: `wrapped` (handlers around httpx, SQLite and a program), `shipped` (docs, edit and workspace), `flux`, and
 those that were written before they were run: `held-out-wrapped`, `held-out` and `held-out-flux`, later
-`second-bookings`, `second-shipped` and `second-flux`.
+`second-bookings`, `second-shipped` and `second-flux`, and last `third-depot`, `third-shipped` and `third-flux`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from agent import Agent
 from bookings import Bookings
+from depot import Depot
 from held_out import held_out_flux_tasks, held_out_tasks, held_out_wrapped_tasks
 from readers import Advice, read_any_text, read_json_text, read_lean_text, read_structured
 from second_held_out import THIRD_FILES, second_bookings_tasks, second_flux_tasks, second_shipped_tasks
@@ -38,6 +39,7 @@ from servers import CONTENDERS, FASTMCP, connect
 from shipped import FILES, OTHER_FILES, Shipped, shipped_contenders
 from shipped_tasks import flux_tasks, shipped_tasks
 from tasks import Task, reached, tasks
+from third_held_out import FOURTH_FILES, third_depot_tasks, third_flux_tasks, third_shipped_tasks
 from world import World
 
 CALLS_AT_MOST = 6
@@ -55,6 +57,8 @@ WORLD_FAULTS = frozenset(
         "denied",
         "full",
         "garbled",
+        "group",
+        "busy",
     }
 )
 QUICK_STEP = 18
@@ -75,8 +79,13 @@ SETS: dict[str, Callable[[], list[Task]]] = {
     "second-bookings": second_bookings_tasks,
     "second-shipped": second_shipped_tasks,
     "second-flux": second_flux_tasks,
+    "third-depot": third_depot_tasks,
+    "third-shipped": third_shipped_tasks,
+    "third-flux": third_flux_tasks,
 }
-FOLDERS = {"held-out": OTHER_FILES, "second-shipped": THIRD_FILES}
+FOLDERS = {"held-out": OTHER_FILES, "second-shipped": THIRD_FILES, "third-shipped": FOURTH_FILES}
+WORLDS: dict[str, Callable[[str], Any]] = {"wrapped": World, "bookings": Bookings, "depot": Depot}
+"""The worlds around wrapped libraries, by the last word of the names of their sets."""
 
 
 @dataclass(slots=True)
@@ -109,8 +118,9 @@ class Bench:
 
     async def world(self, task: Task, contender: str) -> tuple[Any, Any]:
         """Return a new world, and a server for it."""
-        if self.name.endswith(("wrapped", "bookings")):
-            world = World(task.fault) if self.name.endswith("wrapped") else Bookings(task.fault)
+        make = WORLDS.get(self.name.rpartition("-")[2])
+        if make is not None:
+            world = make(task.fault)
             return world, CONTENDERS[contender](world)
         settings = {"text": "lean"} if "lean" in contender else {}
         if self.name.endswith("flux"):

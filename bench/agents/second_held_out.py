@@ -8,15 +8,16 @@ from typing import Any
 from shipped_tasks import changed
 from tasks import Call, Task
 
-__all__ = ["second_bookings_tasks", "second_flux_tasks", "second_shipped_tasks"]
+__all__ = ["renamed", "second_bookings_tasks", "second_flux_tasks", "second_shipped_tasks", "without"]
 
 
-def _renamed(call: Call, **names: str) -> Call:
+def renamed(call: Call, **names: str) -> Call:
     """Return a call with parameters under other names."""
     return call[0], {names.get(name, name): value for name, value in call[1].items()}
 
 
-def _without(call: Call, *names: str) -> Call:
+def without(call: Call, *names: str) -> Call:
+    """Return a call without some of its parameters."""
     return call[0], {name: value for name, value in call[1].items() if name not in names}
 
 
@@ -58,9 +59,9 @@ def second_bookings_tasks() -> list[Task]:
         booking("guests as JSON", changed(book, guests='[{"name": "ann"}]')),
         booking("guests camel", changed(book, guests=[{"Name": "ann"}])),
         booking("guests more", changed(book, guests=[{"name": "ann", "email": "ann@example.org"}])),
-        booking("room id name", _renamed(book, room="room_id")),
-        booking("other names", _renamed(book, day="date", start="start_time")),
-        booking("duration name", _renamed(book, minutes="duration_minutes")),
+        booking("room id name", renamed(book, room="room_id")),
+        booking("other names", renamed(book, day="date", start="start_time")),
+        booking("duration name", renamed(book, minutes="duration_minutes")),
         booking("reasoning", changed(book, reasoning="the room is large enough")),
         booking("in params", ("book", {"params": book[1]})),
         booking("null more", changed(book, note=None)),
@@ -70,7 +71,7 @@ def second_bookings_tasks() -> list[Task]:
         booking("tool prefix", ("bookings.book", book[1]), stops=True),
         booking("tool create", ("book_room", book[1]), stops=True),
         booking("no arguments", ("book", {})),
-        booking("three wrong", changed(_renamed(book, room="Room"), minutes="45", guests=["ann"])),
+        booking("three wrong", changed(renamed(book, room="Room"), minutes="45", guests=["ann"])),
         booking("late", book, fault="late"),
         booking("taken", book, fault="taken", stops=True),
         booking("rejected", book, fault="rejected", stops=True),
@@ -92,10 +93,10 @@ def second_bookings_tasks() -> list[Task]:
         Task("s find garbled", find, find, "garbled", stops=True),
         Task("s find crash", find, find, "crash", stops=True),
         Task("s move changed", move, changed(move, expected_sha="00000000"), effect=moved),
-        Task("s move no hash", move, _without(move, "expected_sha"), effect=moved),
+        Task("s move no hash", move, without(move, "expected_sha"), effect=moved),
         Task("s move null hash", move, changed(move, expected_sha=None), effect=moved),
         Task("s move id number", move, changed(move, booking_id=1), effect=moved),
-        Task("s move id name", move, _renamed(move, booking_id="id"), effect=moved),
+        Task("s move id name", move, renamed(move, booking_id="id"), effect=moved),
         Task("s cancel typo", cancel, changed(cancel, booking_id="B-l"), effect=cancelled),
         Task("s cancel gone", changed(cancel, booking_id="B-7"), changed(cancel, booking_id="B-7"), stops=True),
         Task("s cancel spaces", cancel, changed(cancel, booking_id=" B-1 "), effect=cancelled),
@@ -108,7 +109,7 @@ def second_bookings_tasks() -> list[Task]:
         Task("s member locked", member, member, "locked", added, stops=True),
         Task("s member plan text", member, changed(member, plan_id="2"), effect=added),
         Task("s member plan in words", member, changed(member, plan_id="plan 2"), effect=added),
-        Task("s member camel", member, _renamed(member, plan_id="planId"), effect=added),
+        Task("s member camel", member, renamed(member, plan_id="planId"), effect=added),
         Task("s member true", member, changed(member, age=True), effect=added),
         Task("s quote comma", quote, changed(quote, amount="12,50")),
         Task("s quote currency in it", quote, changed(quote, amount="12.5 EUR")),
@@ -116,7 +117,7 @@ def second_bookings_tasks() -> list[Task]:
         Task("s quote symbol", quote, changed(quote, currency="€")),
         Task("s quote lower", quote, changed(quote, currency="eur")),
         Task("s quote negative", quote, changed(quote, amount=-12.5)),
-        Task("s quote name", quote, _renamed(quote, discount_percent="discount")),
+        Task("s quote name", quote, renamed(quote, discount_percent="discount")),
         Task("s read no ending", read, changed(read, file="display")),
         Task("s read typo", read, changed(read, file="dispaly.json")),
         Task("s read folder", read, changed(read, file="./display.json")),
@@ -125,7 +126,7 @@ def second_bookings_tasks() -> list[Task]:
         Task("s write text", write, changed(write, value="40"), effect=written),
         Task("s write full", write, write, "full", written, stops=True),
         Task("s write outage", write, write, "outage", written),
-        Task("s write names", write, _renamed(write, file="filename", value="new_value"), effect=written),
+        Task("s write names", write, renamed(write, file="filename", value="new_value"), effect=written),
         Task("s render number", render, changed(render, values={"name": 5})),
         Task("s render list", render, changed(render, values=["Ann"])),
         Task("s render flag", render, changed(render, is_draft="yes")),
@@ -205,7 +206,7 @@ def second_shipped_tasks() -> list[Task]:
         Task("s files twice", both, changed(both, files=[files[0], files[0]])),
         Task("s files as JSON", both, changed(both, files=_as_json(files))),
         Task("s check typo", check, changed(check, path="manual/strat.md")),
-        Task("s check name", check, _renamed(check, path="document")),
+        Task("s check name", check, renamed(check, path="document")),
         Task("s check list", check, changed(check, path=["manual/start.md"])),
         Task("s types more", types, ("list_doc_types", {"verbose": True})),
         Task("s types tool", types, ("list_document_types", {})),
@@ -221,22 +222,22 @@ def second_shipped_tasks() -> list[Task]:
             "s search many names", search, ("search_documents", {"text": "plug", "max_results": 2, "prefix": "manual/"})
         ),
         Task("s plan files text", plan, changed(plan, files="lib/**")),
-        Task("s plan globs", plan, _renamed(plan, files="globs")),
+        Task("s plan globs", plan, renamed(plan, files="globs")),
         Task("s plan absolute", plan, changed(plan, files=["$ROOT/lib/**"])),
         Task("s plan parents", plan, changed(plan, files=["../lib/**"])),
         Task("s plan none", plan, changed(plan, files=[])),
-        Task("s plan name", plan, _renamed(plan, title="name")),
+        Task("s plan name", plan, renamed(plan, title="name")),
         Task("s plan ended", plan, changed(plan, session_id="$ENDED")),
         Task("s audit many", audit, changed(audit, limit=100_000)),
         Task("s audit text", audit, changed(audit, limit="5")),
         Task("s audit tool", audit, ("get_audit_log", audit[1])),
         Task("s plans page", plans, changed(plans, page=2)),
-        Task("s plans camel", plans, _renamed(plans, session_id="sessionId")),
+        Task("s plans camel", plans, renamed(plans, session_id="sessionId")),
         Task("s list typo", listed, changed(listed, path="libs")),
         Task("s list file", listed, changed(listed, path="lib/clock.py")),
         Task("s list recursive", listed, changed(listed, recursive=True)),
         Task("s list absolute", listed, changed(listed, path="$ROOT/lib")),
-        Task("s lines range", lines, changed(_without(lines, "first_line"), start_line=2)),
+        Task("s lines range", lines, changed(without(lines, "first_line"), start_line=2)),
         Task("s lines float", lines, changed(lines, first_line=2.0)),
         Task("s lines negative", lines, changed(lines, first_line=-2)),
         Task("s patch fenced", patch, changed(patch, patch=f"```diff\n{patch[1]['patch']}```"), effect=patched),
@@ -285,14 +286,14 @@ def second_flux_tasks() -> list[Task]:
         Task("s media reversed", media, changed(media, custom_bounds={"glc__D": [1000, -10]})),
         Task("s media comma", media, changed(media, compounds="glc__D, o2")),
         Task("s media names", media, changed(media, compounds=["D-Glucose", "o2"])),
-        Task("s media wrong name", media, _renamed(media, compounds="compound_ids")),
+        Task("s media wrong name", media, renamed(media, compounds="compound_ids")),
         Task("s fill medium", fill, changed(fill, media_id="complete")),
         Task("s fill medium case", fill, changed(fill, media_id="Complete_Aerobic")),
         Task("s fill growth", fill, changed(fill, target_growth=-1)),
-        Task("s fill no medium", fill, _without(fill, "media_id")),
+        Task("s fill no medium", fill, without(fill, "media_id")),
         Task("s lethal exchange", lethal, changed(lethal, reactions=["phosphoglycerate kinase"])),
-        Task("s lethal ids", lethal, _renamed(lethal, reactions="reaction_ids")),
-        Task("s find top", find, _renamed(find, limit="top_k")),
+        Task("s lethal ids", lethal, renamed(lethal, reactions="reaction_ids")),
+        Task("s find top", find, renamed(find, limit="top_k")),
         Task("s find none", find, changed(find, query=["glucokinase"])),
         Task("s part section", part, changed(part, section="gene")),
         Task("s part zero", part, changed(part, limit=0)),

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from typing import Annotated, Any, Literal
 
 from bookings import Bookings, BookingTools
+from depot import Depot, DepotTools
 from mcp import Client
 from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
@@ -101,7 +102,7 @@ class Shop(BaseTool):
 
 
 def _ours(**settings: Any) -> Callable[[Any], Any]:
-    tools: dict[type, Callable[..., BaseTool]] = {World: Shop, Bookings: BookingTools}
+    tools: dict[type, Callable[..., BaseTool]] = {World: Shop, Bookings: BookingTools, Depot: DepotTools}
     return lambda world: mcp_server(tools[type(world)](world, **settings))
 
 
@@ -136,6 +137,8 @@ async def connect(server: Any, stack: AsyncExitStack, *, is_fastmcp: bool) -> Ca
     async def call(tool: str, arguments: dict[str, Any]) -> Answer:
         try:
             result = await ask(tool, arguments)
+        except RuntimeError as error:  # the client refuses a result that its schema does not allow
+            return True, str(error), {"message": str(error)}
         except MCPError as error:
             return True, error.error.message, {"message": error.error.message, **(error.error.data or {})}
         text = "\n".join(block.text for block in result.content if block.type == "text")

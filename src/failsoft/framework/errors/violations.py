@@ -71,8 +71,12 @@ class Violation:
     is_left_out: bool = field(default=False, compare=False)
     is_standard: bool = field(default=False, compare=False)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the wire form, without keys that are empty or repeat another one."""
+    def to_dict(self, said: str = "") -> dict[str, Any]:
+        """Return the wire form, without keys that are empty or repeat another one.
+
+        Args:
+            said: The message that is sent beside it; a value that it quotes is not sent again.
+        """
         wire: dict[str, Any] = {"path": self.path, "reason": self.reason}
         if self.at:
             wire["at"] = self.at
@@ -85,7 +89,7 @@ class Violation:
             wire["allowed"] = list(self.allowed)
         if self.suggestion is not None:
             wire["suggestion"] = self.suggestion
-        if self.received is not None:
+        if self.received is not None and f"{self.message}{_got(self)}" not in said:
             wire["received"] = self.received
         if self.line is not None:
             wire["line"] = self.line

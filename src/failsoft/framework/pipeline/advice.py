@@ -106,7 +106,7 @@ def _call(step: NextStep) -> str:
     if not step.arguments:
         return f"`{step.tool}`"
     arguments = to_json(step.arguments).decode()
-    if len(arguments) > _SPELLED_OUT or "`" in arguments:
+    if len(arguments) > _SPELLED_OUT or "`" in arguments or not arguments.isprintable():
         return f"`{step.tool}` as in `next_step`"
     return f"`{step.tool}` with {arguments}"
 

@@ -200,11 +200,27 @@ def _held_to_kinds(violations: Sequence[Violation], bound: CalledOperation) -> S
 
 def _respelled(error: ToolError, call: Call) -> dict[str, Any] | None:
     """Replace a `spelled` name that does not exist by its only close match."""
+    path, value = _not_found(error, call)
+    meant = certain_name(value, error.suggestions) if path else None
+    return None if meant is None else with_value(call.params, path, meant)
+
+
+def _not_found(error: ToolError, call: Call) -> tuple[str, str]:
+    """Return where the `spelled` name is that does not exist, and the name itself; empty if no argument is known.
+
+    That is the argument whose look-up failed, or the one whose value is in a field of an error of the handler.
+    """
     failed = call.failed_reference
-    if failed is None or failed.error is not error or failed.kind != "spelled" or not isinstance(failed.value, str):
-        return None
-    meant = certain_name(failed.value, error.suggestions)
-    return None if meant is None else with_value(call.params, failed.path, meant)
+    if failed is not None and failed.error is error:
+        is_spelled = failed.kind == "spelled" and isinstance(failed.value, str)
+        return (failed.path, failed.value) if is_spelled else ("", "")
+    if error.category == "not_found" and error.suggestions and isinstance(call.params, dict):
+        facts = list(error.public().values())
+        for name, kind in call.bound.name_kinds.items():
+            value = call.params.get(name)
+            if kind == "spelled" and isinstance(value, str) and value in facts:
+                return name, value
+    return "", ""
 
 
 def _renamed(error: UnknownTool, call: Call) -> NextStep | None:

@@ -13,14 +13,16 @@ PATH = "<path>"
 """Placeholder for a path outside the allowed folders."""
 
 _STOPS = r"""\s"'`<>|,;:()\[\]{}"""
-_QUOTED = r"""(?:[^"'`\\\r\n]|\\[^\r\n])*+"""
-"""The inside of a quotation; an escaped quotation mark does not end it."""
+_QUOTED = r"""(?:(?!(?P=quote))[^\\\r\n]|\\[^\r\n])*+"""
+"""The inside of a quotation; an escaped quotation mark does not end it, nor does a mark of another kind."""
+_NAME = rf"""(?:[^/\\{_STOPS}]|\\(?!["'`]))"""
+"""A character of a POSIX name; not the backslash that escapes a quotation mark."""
 _FOUND = re.compile(
     rf"""
       (?P<url>(?<![\w+.-])[A-Za-z][\w+.-]*+://[^\s"'`<>]*+)
     | (?P<quote>["'`])(?P<quoted>(?:/|[A-Za-z]:[\\/]|\\\\){_QUOTED})(?P=quote)
     | (?P<windows>(?<![\w])(?:[A-Za-z]:|\\\\[\w.$-]++)(?:[\\/][^\\/{_STOPS}*?]*+(?:[ ][^\\/{_STOPS}*?]++(?=[\\/]))*+)++)
-    | (?P<posix>(?<![\w./~-])/++(?:[^/{_STOPS}]++/++)*+[^/{_STOPS}]*+)
+    | (?P<posix>(?<![\w./~-])/++(?:{_NAME}++/++)*+{_NAME}*+)
     """,
     re.VERBOSE,
 )

@@ -160,7 +160,7 @@ def general_hint(failure: Failure) -> str:
 
 def violations(failure: Failure) -> list[dict[str, Any]]:
     """Return the violations in wire form."""
-    return [violation.to_dict() for violation in failure.violations]
+    return [violation.to_dict(failure.message) for violation in failure.violations]
 
 
 def renamed(failure: Failure, wire_format: str) -> str:

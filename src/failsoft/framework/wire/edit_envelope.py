@@ -14,6 +14,8 @@ __all__ = ["EditEnvelopeFormat"]
 _PLACE: dict[str, type] = {"file_path": str, "file_index": int, "edit_index": int}
 """Facts about the location of the failure among the arguments."""
 _LISTED: dict[str, type] = {"edit_status": list, "backup_path": str}
+_IN_VIOLATIONS = ("param", "expected")
+"""Facts of the first violation, which `violations` contains."""
 
 
 class EditEnvelopeFormat(FlatFormat):
@@ -40,8 +42,12 @@ class EditEnvelopeFormat(FlatFormat):
         listed = _taken(facts, _LISTED)
         seen = facts.pop("context", None)
         context = {**facts, **seen} if isinstance(seen, dict) else facts
+        if failure.violations:
+            context = {name: fact for name, fact in context.items() if name not in _IN_VIOLATIONS}
         if context:
             wire["context"] = context
+        if "edit_status" in listed:
+            listed["edit_status"] = [_without_path(entry, wire.get("file_path")) for entry in listed["edit_status"]]
         wire |= listed
         if failure.details:
             wire["details"] = failure.details
@@ -50,6 +56,13 @@ class EditEnvelopeFormat(FlatFormat):
     def failure_schema(self) -> dict[str, Any]:
         """Return the schema of a failure."""
         return failing(self.name, {"success": {"const": False}, **_FAILURE}, _ALWAYS)
+
+
+def _without_path(entry: Any, path: Any) -> Any:
+    """Return the state of an edit without the path of the file that the envelope names."""
+    if not isinstance(entry, dict) or entry.get("file_path") != path:
+        return entry
+    return {name: fact for name, fact in entry.items() if name != "file_path"}
 
 
 def _taken(facts: dict[str, Any], names: dict[str, type]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from json import dumps
 from typing import Any
 
 from pydantic_core import to_json
@@ -54,7 +55,7 @@ def _lines(failure: Failure, code: str) -> Iterator[str]:
     if step is None and any(candidates):
         yield f"Candidates: {', '.join([quoted(item, 120) for item in candidates[:_CANDIDATES_AT_MOST] if item])}"
     if step is not None:
-        yield f"Next: {step.tool} {to_json(json_safe(dict(step.arguments))).decode()}"
+        yield f"Next: {step.tool} {_on_one_line(json_safe(dict(step.arguments)))}"
     if failure.retry.after_seconds is not None:
         yield f"Wait: {failure.retry.after_seconds:g} s"
     if step is None and failure.retry.when == "never" and failure.exception.actor in _BY_PERSON:
@@ -68,7 +69,13 @@ def _excerpts(context: Any) -> Iterator[str]:
     for item in [context, *(context.get("match_locations") or ())][:_EXCERPTS_AT_MOST]:
         if isinstance(item, Mapping) and isinstance(item.get("snippet"), str):
             place = f" (line {item['line']})" if "line" in item else ""
-            yield f"Excerpt{place}: {to_json(item['snippet']).decode()}"
+            yield f"Excerpt{place}: {_on_one_line(item['snippet'])}"
+
+
+def _on_one_line(value: Any) -> str:
+    """Return JSON in which everything that could break, hide or reorder a line is escaped."""
+    text = to_json(value).decode()
+    return text if text.isprintable() else "".join([one if one.isprintable() else dumps(one)[1:-1] for one in text])
 
 
 def _headline(failure: Failure) -> str:

@@ -52,7 +52,7 @@ class ProblemFormat:
             "retry": failure.retry.to_dict(),
         }
         if failure.violations:
-            wire["errors"] = [_pointed(violation) for violation in failure.violations]
+            wire["errors"] = [_pointed(violation, failure.message) for violation in failure.violations]
         if failure.suggestions:
             wire["suggestions"] = list(failure.suggestions)
         if failure.details:
@@ -81,9 +81,14 @@ def _title(documentation: str | None) -> str:
     return (documentation or "").strip().partition("\n")[0]
 
 
-def _pointed(violation: Violation) -> dict[str, Any]:
-    """Return a violation with its path as a JSON pointer (RFC 6901) and its message as `detail`."""
-    wire = violation.to_dict()
+def _pointed(violation: Violation, said: str) -> dict[str, Any]:
+    """Return a violation with its path as a JSON pointer (RFC 6901) and its message as `detail`.
+
+    Args:
+        violation: The fault.
+        said: The message of the failure.
+    """
+    wire = violation.to_dict(said)
     parts = violation.first_path().split(".") if wire.pop("path") else []
     pointer = "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
     wire.pop("message", None)

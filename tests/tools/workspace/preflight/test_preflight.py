@@ -101,6 +101,13 @@ def test_a_command_that_fails_is_told_with_the_end_of_its_output_and_ends_the_pr
     assert not after.exists()
 
 
+def test_a_failure_quotes_the_last_lines_of_the_output(site: Site) -> None:
+    answer = failed(
+        site, python("print('begin\\n\\nsrc/a.py:3: no price\\n  `x` is 3\\n1 error\\n'); raise SystemExit(1)")
+    )
+    assert answer["suggestions"] == ["Its output ended with: \"src/a.py:3: no price 'x' is 3 1 error\""]
+
+
 def test_a_failure_names_the_interpreter_only_if_it_runs_no_script(site: Site) -> None:
     script = site.project / "check.py"
     script.write_text("raise SystemExit(1)")

@@ -10,6 +10,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.recovery_port import RecoveryResult, RuledResult
 from failsoft.framework.errors import InvalidArgument, NotFound, ToolError
 from failsoft.framework.normalize import normalize
+from failsoft.framework.text import file_name
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource, spelled_alternates
 
@@ -84,7 +85,7 @@ class AlternatePaths:
                 raise _with_candidates(error, [item.path for item in certain])
         if not rules:
             return None
-        moved = ", ".join(new for old, new in zip(paths, changed, strict=True) if old != new)
+        moved = ", ".join(file_name(new) for old, new in zip(paths, changed, strict=True) if old != new)
         value = await call.retry(**{self._parameter: changed})
         message = f"Found documents at alternative paths: {moved}"
         return RuledResult(value, message, {self._parameter: changed}, rule=", ".join(dict.fromkeys(rules)))
@@ -120,7 +121,7 @@ class AlternatePaths:
         return above if self._folder_index and not certain else certain
 
     def _served(self, alternate: Alternate, value: Any) -> RecoveryResult:
-        message = f"Found document at alternative path: {alternate.path}"
+        message = f"Found document at alternative path: {file_name(alternate.path)}"
         return RuledResult(value, message, {self._parameter: alternate.path}, rule=alternate.rule)
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import DocumentNotFound, NextStep
+from failsoft.framework.text import file_name
 from failsoft.tools.docs.documents.documents import Document
 from failsoft.tools.docs.documents.library import load_document
 from failsoft.tools.docs.documents.links import links
@@ -129,7 +130,7 @@ def _no_section(item: Asked, document: Document) -> DocumentNotFound:
     order = [closest, *(name for name in known if name != closest)] if closest else known
     return DocumentNotFound(
         path=item.path,
-        message=f"{page} has no section #{item.anchor}.",
+        message=f"{file_name(page)} has no section #{file_name(item.anchor)}.",
         suggestions=[f"{page}#{name}" for name in order[:_ANCHORS_AT_MOST]],
         next_step=NextStep("get_documentation", {"path": f"{page}#{closest}" if closest else page}),
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from failsoft.framework.call.context import CallContext
 from failsoft.framework.errors import NextStep, Overloaded, PermissionDenied, ToolError
 from failsoft.framework.normalize import normalize
+from failsoft.framework.text import quoted
 from failsoft.tools.docs.documents.documents import decoded
 from failsoft.tools.docs.documents.front_matter import read_front_matter
 from failsoft.tools.docs.documents.promotion import with_level
@@ -76,7 +77,7 @@ def promote(
 
 def _changed(path: str) -> HashMismatch:
     return HashMismatch(
-        message=f'Nothing was changed: "{path}" is not the document that was read.',
+        message=f"Nothing was changed: {quoted(path)} is not the document that was read.",
         file_path=path,
         next_step=NextStep("get_documentation", {"path": path}),
         effect="none",

@@ -283,6 +283,6 @@ class Projects:
 
 
 def _unknown(handle: str, active: dict[str, Project]) -> str:
-    known = ", ".join(f'"{name}"' for name in list(active)[:_CANDIDATES_AT_MOST])
+    known = ", ".join(quoted(name, 64) for name in list(active)[:_CANDIDATES_AT_MOST])
     said = f"; active: {known}" if known else ""
-    return f'No project "{handle[:64]}" is active{said}. Call `activate_project` with the path of its config.json.'
+    return f"No project {quoted(handle, 64)} is active{said}. Call `activate_project` with the path of its config.json."

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.text import bounded, file_name
+from failsoft.framework.text import bounded, file_name, quoted
 from failsoft.tools.docs.errors import InvalidDocType
 from failsoft.tools.docs.projects.doc_types import DEFAULT_TYPE, DocTypes
 from failsoft.tools.docs.results import ListedDocType
@@ -51,9 +51,9 @@ def require_types(types: DocTypes, counts: Mapping[str, int], given: Sequence[tu
 
 def invalid_type(doc_type: str, known: Sequence[str], faults: Sequence[Violation]) -> InvalidDocType:
     """Return the error for types that do not exist."""
-    listed = ", ".join(known[:_ALLOWED_AT_MOST])
+    listed = ", ".join([file_name(name) for name in known[:_ALLOWED_AT_MOST]])
     return InvalidDocType(
-        message=f'No document type "{bounded(doc_type, 80)}"; types: {listed}.',
+        message=f"No document type {quoted(doc_type, 80)}; types: {listed}.",
         doc_type=bounded(doc_type, 80),
         valid_doc_types=tuple(known[:_ALLOWED_AT_MOST]),
         violations=faults,
@@ -85,10 +85,11 @@ def known_level(levels: Sequence[str], level: str) -> None:
     fault = Violation(
         path="level",
         reason="enum",
-        message=f"expected one of {', '.join(levels)}",
+        message=f"expected one of {', '.join([file_name(one) for one in levels])}",
         expected="promotion level of the project",
         allowed=tuple(levels),
         suggestion=closest_name(level, levels),
         received=bounded(level, 80),
+        is_standard=True,
     )
     raise InvalidParameter.from_violations([fault])

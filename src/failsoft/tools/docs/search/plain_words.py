@@ -5,6 +5,7 @@ from __future__ import annotations
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.recovery_port import RecoveryResult
 from failsoft.framework.errors import SearchError, ToolError
+from failsoft.framework.text import quoted
 from failsoft.tools.docs.search.query import plain_words
 
 __all__ = ["PlainWords"]
@@ -31,4 +32,4 @@ class PlainWords:
         if not words or words == query:
             return None
         value = await call.retry(**{self._parameter: words})
-        return RecoveryResult(value, f"Searched for the plain words: {words}", {self._parameter: words})
+        return RecoveryResult(value, f"Searched for the plain words: {quoted(words)}", {self._parameter: words})

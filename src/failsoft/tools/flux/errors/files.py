@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 from failsoft.framework.errors import InvalidArgument, NotFound, Public, Words
-from failsoft.framework.text import bounded
+from failsoft.framework.text import bounded, quoted
 
 __all__ = ["InputFileNotFound", "InvalidInputFile"]
 
@@ -59,9 +59,9 @@ class InvalidInputFile(InvalidArgument):
         Args:
             path: The file, as it was given.
             format: What it should be.
-            said: What is wrong with the file, behind its path and without a full stop.
+            said: What is wrong with the file, behind its path and without a full stop; foreign text in it is quoted.
             faults: All of them; the first 20 are sent.
         """
-        shown = bounded(path, _PATH_AT_MOST)
         sent = faults[:_FAULTS_AT_MOST]
-        return cls(message=f'"{shown}" {said}.', path=shown, format=format, faults=sent, effect="none")
+        shown = bounded(path, _PATH_AT_MOST)
+        return cls(message=f"{quoted(path)} {said}.", path=shown, format=format, faults=sent, effect="none")

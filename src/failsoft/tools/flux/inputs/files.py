@@ -16,6 +16,7 @@ from failsoft.tools.files import (
     OutsideRoots,
     TooLarge,
     open_roots,
+    similar_files,
 )
 from failsoft.tools.files.content import read
 from failsoft.tools.flux.errors.files import InputFileNotFound, InvalidInputFile
@@ -54,7 +55,10 @@ class InputFiles:
         except TooLarge as fault:
             raise _too_large(path) from fault
         except FileFault as fault:
-            raise InputFileNotFound(path=bounded(path, _PATH_AT_MOST), reason=_reason(fault), effect="none") from fault
+            closest = similar_files(self._roots, path)
+            raise InputFileNotFound(
+                path=bounded(path, _PATH_AT_MOST), reason=_reason(fault), suggestions=closest, effect="none"
+            ) from fault
         return _unpacked(path, data) if path.casefold().endswith(".gz") else data
 
 

@@ -14,7 +14,7 @@ from failsoft.framework.call.context import CallContext
 from failsoft.framework.errors import ToolError, Unavailable, Unsupported
 from failsoft.framework.safe.redaction import redact_paths, redact_text
 from failsoft.framework.services.threads import ThreadPool
-from failsoft.framework.text import quoted
+from failsoft.framework.text import QUOTED_AT_MOST, quoted
 from failsoft.tools.workspace.policies.errors import PreflightFailed
 from failsoft.tools.workspace.preflight.command import Command, Ran, shown
 
@@ -22,7 +22,7 @@ __all__ = ["Preflight", "PreflightCommand", "PreflightResult", "reduced"]
 
 _TAIL_AT_MOST = 4_000
 """Characters of an output in an answer."""
-_LINE_AT_MOST = 200
+_LINES_QUOTED = 3
 _PASSED_ON = frozenset(
     {
         *("HOME", "LANG", "LANGUAGE", "LOGNAME", "SHELL", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"),
@@ -133,12 +133,12 @@ class Preflight:
         if ran.end == "cancelled":
             return Unavailable(message="The preflight was ended because the server is stopping.", effect="unknown")
         output = self._shown(ran.output, folder)
-        last = next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "")
+        last = " ".join([line.strip() for line in output.splitlines() if line.strip()][-_LINES_QUOTED:])
         outcome = self._outcome(ran)
         return PreflightFailed(
             message=f"{quoted(_brief(arguments))} {outcome}.",
             # Suggestions are never logged: an output may contain anything.
-            suggestions=[f"The last line of its output: {quoted(last, _LINE_AT_MOST)}"] if last else [],
+            suggestions=[f"Its output ended with: {quoted(last[-QUOTED_AT_MOST:])}"] if last else [],
             command=name,
             outcome=outcome,
             exit_code=ran.code if ran.end == "exit" else None,

@@ -12,7 +12,7 @@ import cobra
 import cobra.io
 from cobra.io.dict import model_from_dict
 
-from failsoft.framework.text import bounded
+from failsoft.framework.text import bounded, plain, quoted
 from failsoft.tools.flux.errors.files import InvalidInputFile
 from failsoft.tools.flux.models.recipes import Step
 from failsoft.tools.flux.work.networks.drafts import packed, unpacked
@@ -69,9 +69,9 @@ def file_model(base: Step) -> cobra.Model:
 def _invalid(path: str, kind: str, faults: list[Fault]) -> InvalidInputFile:
     first = faults[0]
     place = f"line {first['line']}: " if "line" in first else f"{first['element']} " if "element" in first else ""
-    name = f'"{first["id"]}" ' if "id" in first else ""
+    name = f"{quoted(first['id'], 100)} " if "id" in first else ""
     more = f" ({len(faults)} faults in all)" if len(faults) > 1 else ""
-    said = f"is not a valid {kind} file: {place}{name}{str(first['message']).rstrip('.')}{more}"
+    said = f"is not a valid {kind} file: {place}{name}{plain(str(first['message']).rstrip('.'))}{more}"
     return InvalidInputFile.found(path, kind, said, faults)
 
 

@@ -4,28 +4,53 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
-__all__ = ["Clients", "request"]
+__all__ = ["Clients", "body_of", "message", "request", "request_for"]
 
 _VERSION = "2026-07-28"
+_META = {
+    "io.modelcontextprotocol/protocolVersion": _VERSION,
+    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
 
 
 def request(tool: str, arguments: dict[str, Any], *, port: int) -> bytes:
     """Return one `tools/call` as the SDK's client sends it."""
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": _VERSION,
-        "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    params = {"name": tool, "arguments": arguments, "_meta": meta}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    return request_for("tools/call", {"name": tool, "arguments": arguments}, port=port)
+
+
+def request_for(method: str, params: dict[str, Any], *, port: int) -> bytes:
+    """Return one request of the modern era over HTTP."""
+    body = message(method, params | {"_meta": _META})
+    name = f"MCP-Name: {params['name']}\r\n" if "name" in params else ""
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json, text/event-stream\r\n"
-        f"Content-Type: application/json\r\nMCP-Protocol-Version: {_VERSION}\r\nMCP-Method: tools/call\r\n"
-        f"MCP-Name: {tool}\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"Content-Type: application/json\r\nMCP-Protocol-Version: {_VERSION}\r\nMCP-Method: {method}\r\n"
+        f"{name}Content-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
+
+
+def message(method: str, params: dict[str, Any], *, number: int = 1) -> bytes:
+    """Return one request as JSON, on one line without its end."""
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+
+
+def body_of(answer: BinaryIO) -> bytes:
+    """Return the body of an HTTP response that has a Content-Length or is chunked."""
+    length = None
+    while line := answer.readline().strip().lower():
+        if line.startswith(b"content-length:"):
+            length = int(line.partition(b":")[2])
+    if length is not None:
+        return answer.read(length)
+    body = b""
+    while size := int(answer.readline() or b"0", 16):
+        body += answer.read(size)
+        answer.readline()
+    return body
 
 
 class Clients:

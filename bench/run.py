@@ -24,7 +24,8 @@ from baseline import keep
 from measure import Figure, show
 
 BENCHMARKS = (
-    *("call_path", "recovery_success", "through_mcp", "proxy", "import_time", "scrape", "docs_search", "edit", "audit"),
+    *("call_path", "recovery_success", "through_mcp", "proxy", "import_time", "start_up"),
+    *("scrape", "docs_search", "edit", "audit"),
 )
 
 

@@ -144,9 +144,9 @@ def commands() -> Iterator[str]:
     """Yield a section for each command, with its arguments and options."""
     import typer
 
-    from failsoft.cli import app
+    from failsoft.cli.app import application
 
-    group: Any = typer.main.get_command(app)
+    group: Any = typer.main.get_command(application())
     yield from _group(group, "failsoft")
 
 

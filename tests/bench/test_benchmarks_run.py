@@ -70,6 +70,14 @@ def test_the_import_is_compared_with_pydantics_and_loads_nothing_that_is_used_la
     assert ratio["note"].startswith("loads none of mcp, prometheus_client, typer, rich,")
 
 
+@pytest.mark.slow
+def test_a_start_is_compared_with_the_bare_sdk_servers() -> None:
+    figures = _figures("start_up")
+    for transport in ("stdio", "http"):
+        assert figures[f"{transport}: time of bare"]["goal"] == "<= 1.15"
+        assert figures[f"{transport}: resident over bare MB"]["goal"] == "<= 8"
+
+
 def test_a_scrape_is_set_against_none() -> None:
     figures = _figures("scrape")
     assert {"longest stall, no scrape ms", "longest stall, scrapes ms", "p99 of a call, scrapes ms"} <= figures.keys()

@@ -13,12 +13,13 @@ import pytest
 import typer
 
 from failsoft import __version__
-from failsoft.cli import app, commands
+from failsoft.cli import commands
+from failsoft.cli.app import application
 from failsoft.cli.exits import ExitCode, exit_code_of
 from failsoft.framework.errors.catalogue import entries
 
 COMMANDS = sorted(found.name for found in pkgutil.iter_modules(commands.__path__))
-COMMAND = typer.main.get_command(app)
+COMMAND = typer.main.get_command(application())
 GROUPED = [f"{name} {inner}" for name in COMMANDS for inner in getattr(COMMAND.commands[name], "commands", ())]
 GROUPS = {name.partition(" ")[0] for name in GROUPED}
 ESCAPE = "\x1b"

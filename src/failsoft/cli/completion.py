@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from failsoft.framework.installed import installed_points
+
 __all__ = ["complete_codes", "complete_operations", "complete_toolsets"]
 
 
 def complete_toolsets(incomplete: str) -> list[str]:
     """Return the installed toolsets with this prefix."""
-    from importlib.metadata import entry_points  # noqa: PLC0415 - only a shell asks
-
-    return _beginning(incomplete, {found.name for found in entry_points(group="failsoft.toolsets")})
+    return _beginning(incomplete, {found.name for found in installed_points("failsoft.toolsets")})
 
 
 def complete_operations(incomplete: str) -> list[str]:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from failsoft.framework.diagnostics.tracebacks import author_line
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import BootstrapFailure, ConfigurationError, ToolError
+from failsoft.framework.installed import installed_points
 from failsoft.framework.standalone.system_error import SystemErrorFactory
 from failsoft.framework.text import bounded
 from failsoft.framework.tool.base import BaseTool
@@ -82,7 +83,7 @@ class ToolSource:
 def find_toolsets() -> dict[str, EntryPoint]:
     """Return the installed toolsets by name, sorted; if two packages use a name, the first one found keeps it."""
     found: dict[str, EntryPoint] = {}
-    for entry_point in entry_points(group=ENTRY_POINT_GROUP):
+    for entry_point in installed_points(ENTRY_POINT_GROUP):
         found.setdefault(entry_point.name, entry_point)
     return dict(sorted(found.items()))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.installed import installed_points
 from failsoft.framework.wire.base import WireFormat, published_schema
 from failsoft.framework.wire.coded_error import CodedErrorFormat
 from failsoft.framework.wire.edit_envelope import EditEnvelopeFormat
@@ -46,9 +47,7 @@ def find_format(name: str, *, docs_url: str = "") -> WireFormat:
 
 
 def _installed_format(name: str) -> WireFormat:
-    from importlib.metadata import entry_points  # noqa: PLC0415 - 20 ms for those who name a format of a package
-
-    points = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+    points = {point.name: point for point in installed_points(ENTRY_POINT_GROUP)}
     if name not in points:
         issue = (
             f"FAILSOFT_WIRE_FORMAT: there is no wire format '{name}'; the formats are {', '.join([*_formats, *points])}"

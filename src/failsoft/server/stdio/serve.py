@@ -15,6 +15,7 @@ from mcp.server.stdio import stdio_server
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.server.lifecycle.draining import drain_on_signals
+from failsoft.server.lifecycle.garbage import freeze_loaded
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.stdio.oversized import refusal
 from failsoft.server.stdio.pending_answers import PendingRequests, TrackingReader, TrackingWriter
@@ -58,6 +59,7 @@ async def serve_stdio(server: Server[Any], lifecycle: Lifecycle, *, grace_s: flo
             streams = stdio_server(stdin=lines, stdout=writer)  # type: ignore[arg-type]  # declared as text files
             async with streams as (read, write):
                 reader = TrackingReader(read, pending, lifecycle, grace_s)
+                freeze_loaded()
                 with drain_on_signals(lifecycle, grace_s=grace_s, then=lines.end):
                     await server.run(reader, TrackingWriter(write, pending), server.create_initialization_options())
                 lines.end()

@@ -9,11 +9,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
-
-from filelock import BaseFileLock, FileLock
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from failsoft.tools.cache.pool import ConnectionPool
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 __all__ = ["LOCK_WAIT_S", "DatabaseFile", "FileKind", "ForeignFileError", "cache_folder", "is_damage", "is_reset"]
 
@@ -76,6 +77,8 @@ class DatabaseFile(ABC, Generic[C]):
 
     def process_lock(self) -> BaseFileLock:
         """Return the lock that the processes share who use this file."""
+        from filelock import FileLock  # noqa: PLC0415 - 20 ms that no server needs to start
+
         return FileLock(f"{self.file}.lock", thread_local=False)
 
     @contextmanager

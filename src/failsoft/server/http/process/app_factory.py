@@ -15,6 +15,7 @@ from failsoft.server.assembly import Assembly, assemble
 from failsoft.server.http.app import build_app
 from failsoft.server.http.process.parent_watch import end_without_supervisor
 from failsoft.server.lifecycle.draining import drain_on_signals
+from failsoft.server.lifecycle.garbage import freeze_loaded
 from failsoft.server.registry import Tools
 
 __all__ = ["AppFactory"]
@@ -56,6 +57,7 @@ class AppFactory:
             grace_s = assembly.settings.shutdown_grace_s
             with drain_on_signals(assembly.lifecycle, grace_s=grace_s):  # toolsets that block at start or stop included
                 async with inner(app) as state:
+                    freeze_loaded()
                     with end_without_supervisor():
                         yield state
 

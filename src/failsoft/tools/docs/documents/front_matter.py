@@ -15,8 +15,6 @@ from collections.abc import Mapping
 from datetime import date, datetime, time
 from typing import Any, Literal, NamedTuple
 
-import yaml
-
 from failsoft.framework.picklable import PicklableError
 
 __all__ = ["FrontMatter", "read_front_matter"]
@@ -36,11 +34,6 @@ _CLOSES = {
 _TOML_LINE = re.compile(r"\(at line (\d+)")
 _NESTING_SIGNS = "[{-?:"
 """Every level of YAML takes at least one of these, so counting them bounds the depth from above."""
-
-try:
-    _Loader: Any = yaml.CSafeLoader
-except AttributeError:  # a PyYAML built without libyaml: slower, otherwise the same
-    _Loader = yaml.SafeLoader
 
 
 class FrontMatter(NamedTuple):
@@ -118,10 +111,12 @@ def _require_short(block: str) -> None:
 
 
 def _load_yaml(block: str) -> dict[str, Any]:
+    import yaml  # noqa: PLC0415 - 15 ms that no server needs to start
+
     _require_short(block)
     try:
         _require_tame(block)
-        data = yaml.load(block, _Loader)  # noqa: S506 - a safe loader, in C where there is one
+        data = yaml.load(block, _loader())  # noqa: S506 - a safe loader, in C where there is one
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         msg = "The front matter is not valid YAML (line {line})." if mark else "The front matter is not valid YAML."
@@ -137,6 +132,13 @@ def _load_yaml(block: str) -> dict[str, Any]:
     return _JsonSafe().of_map(data, 0)
 
 
+def _loader() -> Any:
+    """Return the safe loader in C; the one in Python for a PyYAML without libyaml."""
+    import yaml  # noqa: PLC0415 - as above
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def _require_tame(block: str) -> None:
     """Refuse nesting that would overrun the C stack, and anchors that would multiply.
 
@@ -144,8 +146,10 @@ def _require_tame(block: str) -> None:
     """
     if sum(map(block.count, _NESTING_SIGNS)) < NESTING_AT_MOST and block.count("*") <= ALIASES_AT_MOST:
         return
+    import yaml  # noqa: PLC0415 - as above
+
     depth = aliases = 0
-    for event in yaml.parse(block, _Loader):
+    for event in yaml.parse(block, _loader()):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import yaml
-
 from failsoft.tools.docs.documents.front_matter import FrontMatter
 
 __all__ = ["line_of"]
@@ -32,6 +30,8 @@ def line_of(front: FrontMatter, text: str, path: str) -> int:
 
 def _yaml_line(block: str, steps: Sequence[str]) -> int:
     """Return the line in the block, from 0; -1 for the line that opens it."""
+    import yaml  # noqa: PLC0415 - as in front_matter.py
+
     node = yaml.compose(block, yaml.SafeLoader)
     line = -1
     for step in steps:

@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import yaml
-
 from failsoft.framework.errors.violations import Violation
 from failsoft.tools.docs.documents.front_matter import FrontMatter, read_front_matter
 from failsoft.tools.docs.errors import SchemaValidationFailed
@@ -58,6 +56,8 @@ def _as_new_block(text: str, _front: FrontMatter, _key: str | None, level: str) 
 
 
 def _in_yaml(text: str, front: FrontMatter, key: str | None, level: str) -> str | None:
+    import yaml  # noqa: PLC0415 - as in front_matter.py
+
     block = text[front.start : front.end]
     root: Any = yaml.compose(block, yaml.SafeLoader)
     if root is not None and (not isinstance(root, yaml.MappingNode) or root.flow_style):

@@ -7,7 +7,6 @@ import os
 import sqlite3
 from pathlib import Path
 
-from filelock import Timeout as FileLockTimeout
 from loguru import logger
 
 from failsoft.tools.cache.database_file import LOCK_WAIT_S, cache_folder, is_damage
@@ -43,7 +42,7 @@ def open_store(
                 store.discard()
                 store.create()
                 return store, REBUILT
-    except (sqlite3.Error, OSError, FileLockTimeout, RuntimeError) as error:
+    except (sqlite3.Error, OSError, RuntimeError) as error:
         return in_memory(error, language), IN_MEMORY
     return store, ""
 
@@ -59,7 +58,7 @@ def discard(store: Store) -> None:
     try:
         with store.process_lock().acquire(timeout=LOCK_WAIT_S):
             store.discard()
-    except (OSError, FileLockTimeout, RuntimeError) as error:
+    except (OSError, RuntimeError) as error:
         logger.opt(exception=error).warning("The damaged search index could not be removed.")
         store.close()
 

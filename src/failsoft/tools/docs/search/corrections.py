@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import NamedTuple
-
-from rapidfuzz.distance import OSA
 
 from failsoft.tools.docs.search.connection import LAST_CHARACTER, IndexConnection, Scope
 from failsoft.tools.docs.search.query import Query
@@ -99,7 +98,15 @@ def _closest(connection: IndexConnection, word: str) -> str | None:
 
 def _distance(word: str, term: str, slips: int) -> int:
     """Return the slips between a word and a term of the index, whose ending the index may have cut off."""
-    return min(OSA.distance(form, term, score_cutoff=slips) for form in (word, root_of(word)))
+    return min(_slips()(form, term, score_cutoff=slips) for form in (word, root_of(word)))
+
+
+@cache
+def _slips() -> Callable[..., int]:
+    """Return the distance between two words, imported on first use: most words are spelled correctly."""
+    from rapidfuzz.distance import OSA  # noqa: PLC0415 - as above
+
+    return OSA.distance
 
 
 def _near(connection: IndexConnection, word: str, slips: int) -> Iterable[tuple[str, int]]:

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from filelock import Timeout as FileLockTimeout
-
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import DatabaseError, Overloaded
 from failsoft.tools.cache.database_file import is_damage
@@ -271,7 +269,7 @@ class DocumentIndex:
         try:
             with lock.acquire(timeout=_REFRESH_WAIT_S if is_built else _BUILD_WAIT_S):
                 apply_changes(connection, changes(), self._root, self._options.classify)
-        except FileLockTimeout:
+        except TimeoutError:  # of the lock
             self._warn(BEHIND)
         except (OSError, RuntimeError) as error:
             msg = "the lock beside the index cannot be used"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rapidfuzz import fuzz, process
-
 from failsoft.framework.errors import NextStep
 from failsoft.tools.docs.documents.documents import address
 from failsoft.tools.docs.documents.lookup import all_paths, list_documents, paths_at, paths_named
@@ -44,6 +42,8 @@ def advise(connection: IndexConnection, path: str) -> Advice:
 
 def only_likely(path: str, candidates: list[str]) -> str | None:
     """Return the one candidate that has the missing page's own name, or a spelling next to it; None for several."""
+    from rapidfuzz import fuzz  # noqa: PLC0415 - only a missing path needs it
+
     wanted = folded(path)
     name = address(path).rpartition("/")[2]
     likely = [
@@ -60,6 +60,8 @@ def suggest_paths(connection: IndexConnection, path: str, *, limit: int = SUGGES
     In this order: the same page as a file or as a folder, pages of the same name elsewhere (a moved page), paths that
     are spelled alike, and pages that a search for the name finds.
     """
+    from rapidfuzz import fuzz  # noqa: PLC0415 - as above
+
     wanted = folded(path)
     found = paths_at(connection, address(path))
     namesakes = paths_named(connection, path, _NAMESAKES_AT_MOST)
@@ -88,6 +90,8 @@ def _words(path: str) -> str:
 
 
 def _spelled_alike(connection: IndexConnection, wanted: str, limit: int) -> list[str]:
+    from rapidfuzz import fuzz, process  # noqa: PLC0415 - as above
+
     paths = all_paths(connection)
     matches = process.extract(
         wanted, paths, scorer=fuzz.ratio, processor=None, score_cutoff=_SIMILAR_ABOVE, limit=limit

@@ -14,11 +14,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-
-from filelock import BaseFileLock, FileLock, Timeout
+from typing import TYPE_CHECKING
 
 from failsoft.framework.audit.locations import make_private
 from failsoft.tools.files.faults import DiskFault, GivenUp, LockWaitExceeded
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 __all__ = ["GiveUp", "Locks", "never"]
 
@@ -41,6 +43,8 @@ class _Stripe:
     __slots__ = ("file", "mutex")
 
     def __init__(self, file: str) -> None:
+        from filelock import FileLock  # noqa: PLC0415 - 20 ms that no server needs to start
+
         self.mutex = threading.Lock()
         self.file: BaseFileLock = FileLock(file, thread_local=False)
 
@@ -110,7 +114,7 @@ class Locks:
             if not self.folder.is_dir():
                 make_private(self.folder)
             lock.acquire(blocking=False)
-        except Timeout:
+        except TimeoutError:
             return False
         except OSError as error:
             raise DiskFault(path, errno=error.errno or 0, step="lock") from error

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.installed import installed_points
 from failsoft.framework.text import bounded
 from failsoft.tools.workspace.policies.generic import GenericPolicy
 from failsoft.tools.workspace.policies.port import Policy
@@ -59,7 +60,7 @@ def _load(names: Sequence[str]) -> Iterator[Policy]:
 
 def sorted_points() -> list[EntryPoint]:
     """Return the entry points of the group, in an order that does not depend on the installation."""
-    return sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value))
+    return sorted(installed_points(ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value))
 
 
 def _loaded(name: str, point: EntryPoint) -> Policy:

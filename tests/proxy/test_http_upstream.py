@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from mcp.client import Client
+from mcp.shared.exceptions import MCPError
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.proxy.overrides import Overrides
@@ -160,4 +161,7 @@ async def test_an_upstream_that_does_not_listen_costs_no_start(tmp_path):
     began = time.monotonic()
     async with Client(proxy(from_url("http://127.0.0.1:9/mcp")), cache=None) as client:
         assert (await client.list_tools()).tools == []
+        with pytest.raises(MCPError) as raised:
+            await client.call_tool("from_an_old_list", {})
+    assert raised.value.error.data["code"] == "UNAVAILABLE"
     assert began

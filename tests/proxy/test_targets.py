@@ -51,7 +51,8 @@ def test_the_configuration_on_the_page_can_be_used():
         {"mcpServers": {"a": {}}},
         {"mcpServers": {"a": {"command": "x", "args": [1]}}},
         {"mcpServers": {"a": {"command": "${NO_SUCH_VARIABLE}"}}},
-        {"mcpServers": {"a b": {"command": "x"}}},
+        {"mcpServers": {"": {"command": "x"}}},
+        {"servers": {"a": {"command": "x", "env": {"TOKEN": "${input:token}"}}}},
         {"mcpServers": {"a": {"url": "ftp://127.0.0.1"}}},
         {"mcpServers": {"a": {"command": "x", "disabled": True}}},
     ],
@@ -59,6 +60,12 @@ def test_the_configuration_on_the_page_can_be_used():
 def test_a_file_that_names_no_usable_server_is_refused(tmp_path, tree):
     with pytest.raises(ConfigurationError):
         from_file(written(tmp_path, tree))
+
+
+def test_a_name_that_no_tool_may_have_is_adapted(tmp_path):
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"Brave Search (beta)": {"command": "x"}}}))
+    assert from_file(file)[0].name == "Brave-Search-beta"
 
 
 def test_a_command_is_named_after_what_it_starts():

@@ -15,7 +15,7 @@ from failsoft.client.faults import from_upstream
 from failsoft.framework.errors import Timeout, ToolError
 from failsoft.proxy.toolset import ProxyTools
 
-__all__ = ["Passing"]
+__all__ = ["Passing", "refusal"]
 
 _LISTS: dict[str, tuple[str, str]] = {
     "resources/list": ("resources", "resources"),
@@ -145,16 +145,17 @@ async def _ask(tool: ProxyTools, ctx: ServerRequestContext[Any, Any], method: st
             async with asyncio.timeout(limit_s):
                 return await tool.upstream.request(method, params)
     except TimeoutError as error:
-        raise _refusal(Timeout(message=f"The server '{tool.name}' did not answer in time.")) from error
+        raise refusal(Timeout(message=f"The server '{tool.name}' did not answer in time.")) from error
     except MCPError as error:
         if error.error.code != types.CONNECTION_CLOSED:
             raise
-        raise _refusal(from_upstream(error, server=tool.name)) from error
+        raise refusal(from_upstream(error, server=tool.name)) from error
     except Exception as error:
-        raise _refusal(from_upstream(error, server=tool.name)) from error
+        raise refusal(from_upstream(error, server=tool.name)) from error
 
 
-def _refusal(error: ToolError) -> MCPError:
+def refusal(error: ToolError) -> MCPError:
+    """Return the protocol's error for a failure of a request that has no result for failures."""
     data = {"code": error.code, "category": error.category, "message": error.message}
     return MCPError(code=types.INTERNAL_ERROR, message=error.message, data=data)
 

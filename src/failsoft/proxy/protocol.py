@@ -8,6 +8,7 @@ from typing import Any
 
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
+from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from failsoft.adapters.foreign.output_schema import widened
@@ -16,7 +17,7 @@ from failsoft.adapters.foreign.tool import ForeignScope
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call.call import Call, CallScope
 from failsoft.framework.tool.toolbox import Toolbox
-from failsoft.proxy.pass_through import Passing
+from failsoft.proxy.pass_through import Passing, refusal
 from failsoft.proxy.toolset import ProxyRequest, ProxyTools
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.protocol.encoding import call_tool_result
@@ -85,6 +86,13 @@ class ProxyProtocol(ToolProtocol):
         """Return the tool's input schema, or None."""
         bound = self._live.find(name)
         return None if bound is None else bound.input_schema
+
+    def _unknown(self, name: str) -> MCPError:
+        """Return UNAVAILABLE for what may be a tool of an upstream that was never reached: hosts keep lists."""
+        for tool in self._upstreams:
+            if name.startswith(tool.prefix) and not tool.listed and not tool.upstream.is_connected:
+                return refusal(tool.upstream.unavailable())
+        return super()._unknown(name)
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None

@@ -19,10 +19,13 @@ from failsoft.framework.text import bounded
 __all__ = ["UpstreamTarget", "check_programs", "from_command", "from_file", "from_url"]
 
 _FILE_AT_MOST = 1_000_000
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+_NAME_AT_MOST = 40
+_NAME = re.compile(rf"[A-Za-z0-9_.-]{{1,{_NAME_AT_MOST}}}")
 _LAUNCHERS = frozenset({"npx", "uvx", "node", "python", "python3", "uv", "run", "env", "-y", "-m"})
 _IN_EVERY_PACKAGE = frozenset({"__main__", "bin", "build", "cli", "dist", "index", "lib", "main", "src"})
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_ASKED = re.compile(r"\$\{input:[^}]*\}")
+"""A value that VS Code asks its user for."""
 _SERVERS_KEYS = ("mcpServers", "servers")
 
 
@@ -72,7 +75,8 @@ def from_url(url: str, *, name: str = "", headers: Mapping[str, str] | None = No
 def from_file(path: Path) -> list[UpstreamTarget]:
     """Return the targets that a file in the `mcpServers` form names, in its order; disabled ones are left out.
 
-    `${VARIABLE}` and `${VARIABLE:-default}` in its strings are replaced by the environment's values.
+    `${VARIABLE}` and `${VARIABLE:-default}` in its strings are replaced by the environment's values. Characters of a
+    name that no tool name may have become `-`.
 
     Raises:
         CONFIG_ERROR: The file cannot be read, is no JSON, or names no server that can be used.
@@ -87,7 +91,7 @@ def from_file(path: Path) -> list[UpstreamTarget]:
     servers = next((tree[key] for key in _SERVERS_KEYS if isinstance(tree, dict) and key in tree), None)
     if not isinstance(servers, dict) or not servers:
         raise ConfigurationError(issue=f"{path.name} has no `mcpServers` with at least one server")
-    targets = [_entry(name, entry) for name, entry in servers.items() if not _is_disabled(entry)]
+    targets = [_entry(_label(name), entry) for name, entry in servers.items() if not _is_disabled(entry)]
     if not targets:
         raise ConfigurationError(issue=f"every server of {path.name} is disabled")
     return targets
@@ -157,6 +161,12 @@ def _expanded(value: Any, server: str) -> str:
     if not isinstance(value, str):
         raise ConfigurationError(issue=f"the server '{bounded(server)}' has a value that is not a string")
 
+    if asked := _ASKED.search(value):
+        raise ConfigurationError(
+            issue=f"the server '{bounded(server)}' uses {asked[0]}, which only VS Code can ask for",
+            resolution="use ${VARIABLE}, and set it in the environment of the proxy",
+        )
+
     def replaced(match: re.Match[str]) -> str:
         found = os.environ.get(match[1], match[2])
         if found is None:
@@ -174,6 +184,11 @@ def _name(name: str) -> str:
     return name
 
 
+def _label(name: str) -> str:
+    """Return a name of a file with `-` for the characters that a tool's prefix may not have."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-")[:_NAME_AT_MOST] or name
+
+
 def _named_after(words: Sequence[str]) -> str:
     """Return a name for a command: the last part of its first word that is neither a launcher nor an option.
 
@@ -186,4 +201,4 @@ def _named_after(words: Sequence[str]) -> str:
     path = Path(word)
     names = [path.stem, *reversed(path.parent.parts)]
     name = next((name for name in names if name not in _IN_EVERY_PACKAGE), names[0])
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:40] or "upstream"
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:_NAME_AT_MOST] or "upstream"

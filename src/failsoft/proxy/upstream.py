@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 
 from failsoft.client.faults import LOST_SESSION, not_connected
 from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.errors import Unavailable
 from failsoft.framework.text import bounded
 from failsoft.proxy.clients import Front
 from failsoft.proxy.http import connected
@@ -153,8 +154,17 @@ class Upstream:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ready.wait(), max(patience_s, 0.0))
         if self._client is None:
-            raise not_connected(self.name, retry_after_s=self._retry_at - time.monotonic())
+            raise self.unavailable()
         return self._client
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the server answers, as far as is known."""
+        return self._client is not None
+
+    def unavailable(self) -> Unavailable:
+        """Return UNAVAILABLE for a request that was not sent, with the time of the next attempt to connect."""
+        return not_connected(self.name, retry_after_s=self._retry_at - time.monotonic())
 
     async def _supervise(self) -> None:
         pause = 0.0

@@ -39,7 +39,7 @@ from failsoft.tools.docs.results import (
     ValidatedDocument,
 )
 from failsoft.tools.docs.search.connection import IndexConnection
-from failsoft.tools.docs.search.corrections import Corrections, corrected_query, what_would_hit
+from failsoft.tools.docs.search.corrections import Corrections, corrected_query, lacked, what_would_hit
 from failsoft.tools.docs.search.plain_words import PlainWords
 from failsoft.tools.docs.search.query import Query, parse_query
 from failsoft.tools.docs.search.search import Scope, search
@@ -203,7 +203,7 @@ class Docs(DocumentResources):
         for typed, meant in corrected.replaced.items():
             call.warn(f'No document has "{typed}"; searched for "{meant}".')
         if found["matched"] == "any_word" and found["total"]:
-            lacking = " or ".join(f'"{word}"' for word in corrected.missing) or "all the words"
+            lacking = lacked(corrected.missing) or "all the words"
             call.warn(f"No document has {lacking}; these have some of the query's words.")
         if not found["results"]:
             for advice in await self.ask(call, chosen, lambda index: what_would_hit(index, parsed, scope)):

@@ -91,6 +91,10 @@ class TestCalls:
         document = self.call(docs, path="guide/a.md#linux")["data"]["documents"][0]
         assert (document["path"], document["content"][:9]) == ("guide/a.md#linux", "### Linux")
 
+    def test_a_document_whose_name_holds_a_hash(self, docs: Docs) -> None:
+        (docs.roots[0] / "c#1.md").write_text("C sharp\n")
+        assert self.call(docs, path="c#1.md")["data"]["documents"][0]["content"] == "C sharp\n"
+
     def test_a_missing_section_names_the_closest(self, docs: Docs) -> None:
         error = self.call(docs, path="guide/a.md#linx")["error"]
         assert error["code"] == "DOC_NOT_FOUND"

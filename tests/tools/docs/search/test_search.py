@@ -79,6 +79,29 @@ def test_words_that_no_document_has_are_named(docs: Docs, query: str, lacking: s
     assert warnings == [f"No document has {lacking}; these have some of the query's words."]
 
 
+@pytest.mark.parametrize(
+    ("query", "advice"),
+    [
+        ("xylophone vibraphone", 'No document has "xylophone" or "vibraphone".'),
+        ("instrument", 'No document has "instrument"; similar words: instal.'),
+        ("install NOT install", "Documents have these words, though not as the query combines them: install."),
+    ],
+)
+def test_a_search_without_results_says_which_words_no_document_has(docs: Docs, query: str, advice: str) -> None:
+    assert search(docs, query)["metadata"]["warnings"] == [advice]
+
+
+@pytest.mark.parametrize("query", ["deletes", "remove", "insert"])
+def test_a_word_that_is_known_or_differs_twice_is_no_misspelling(docs: Docs, write: Write, query: str) -> None:
+    write({"far.md": "# Far\n\nThe deeps are remote and inert.\n"})
+    assert paths(search(docs, query)) == []
+
+
+def test_a_least_score_that_all_reach_leaves_the_total(docs: Docs, write: Write) -> None:
+    write({f"many/{number}.md": f"# Page {number}\n\nzebra\n" for number in range(60)})
+    assert search(docs, "zebra", min_score=0.001)["data"]["total"] == 60
+
+
 def test_a_least_score_narrows_the_total_as_well(docs: Docs) -> None:
     every = search(docs, "minute differences")["data"]
     best = every["results"][0]

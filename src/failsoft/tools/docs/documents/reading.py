@@ -56,7 +56,7 @@ def asked(path: str, root: DocumentRoot, shown: str = "") -> Asked:
     Raises:
         INVALID_PARAM: The path is malformed.
     """
-    page, anchor = split_anchor(path)
+    page, anchor = (path, "") if root.holds(path) else split_anchor(path)  # names of files may hold a #
     names = names_of(page, exists=root.holds)
     return Asked(shown + "/".join(names) + (f"#{anchor}" if anchor else ""), root, names, anchor)
 

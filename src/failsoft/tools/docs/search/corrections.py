@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from failsoft.framework.text import quoted
 from failsoft.tools.docs.search.connection import LAST_CHARACTER, IndexConnection, Scope
+from failsoft.tools.docs.search.english import SYNONYMS
 from failsoft.tools.docs.search.query import Query
 from failsoft.tools.docs.search.snippet import root_of
 
-__all__ = ["Corrections", "corrected_query", "what_would_hit"]
+__all__ = ["Corrections", "corrected_query", "lacked", "what_would_hit"]
 
 _WORD = re.compile(r"[^\W\d_]{4,40}")
 _WORDS_AT_MOST = 8
 """Words of one query that are corrected: each looks through part of the vocabulary."""
-_LONG = 6
-"""Characters from which two slips are forgiven, and not only one."""
+_LONG = 7
+"""Characters from which two slips are forgiven, and not only one: two turn too many short words into others."""
 _TERM_AT_LEAST = 4
 """Characters of a word that another may be corrected to."""
 _ADVICE_AT_MOST = 5
@@ -43,7 +45,8 @@ def corrected_query(connection: IndexConnection, query: Query) -> tuple[Query, C
     for word in query.words[:_WORDS_AT_MOST]:
         if connection.occurs(word):
             continue
-        meant = _closest(connection, word.casefold()) if _WORD.fullmatch(word) else None
+        is_typo = _WORD.fullmatch(word) and root_of(word) not in SYNONYMS
+        meant = _closest(connection, word.casefold()) if is_typo else None
         if meant is None:
             found.missing.append(word)
         else:
@@ -76,33 +79,44 @@ def what_would_hit(connection: IndexConnection, query: Query, scope: Scope) -> l
         return [f"Nothing matches with {', '.join(filters)}; without, {everywhere} document{plural} would."]
     words = list(dict.fromkeys(query.words))[:_ADVICE_AT_MOST]
     hitting = [word for word in words if connection.occurs(word)]
-    if hitting and len(words) > 1:
+    if hitting:
         return [f"Documents have these words, though not as the query combines them: {', '.join(hitting)}."]
     similar = [other for word in words for other in _similar(connection, word.casefold())]
-    return [f"No document has these words; similar ones: {', '.join(similar[:_ADVICE_AT_MOST])}."] if similar else []
+    advice = f"; similar words: {', '.join(similar[:_ADVICE_AT_MOST])}" if similar else ""
+    return [f"No document has {lacked(words)}{advice}."]
+
+
+def lacked(words: Sequence[str]) -> str:
+    """Return how words that no document has are named."""
+    return " or ".join(quoted(word) for word in words[:_ADVICE_AT_MOST])
 
 
 def _closest(connection: IndexConnection, word: str) -> str | None:
     """Return the word of the index that differs by the fewest slips, the most frequent among equals."""
-    slips = 2 if len(word) >= _LONG else 1
     best = min(
         (
             (distance, -documents, term)
-            for term, documents in _near(connection, word, slips)
-            if (distance := _distance(word, term, slips)) <= slips
+            for term, documents in _near(connection, word, _slips(word))
+            if (distance := _distance(word, term)) is not None
         ),
         default=None,
     )
     return None if best is None else best[2]
 
 
-def _distance(word: str, term: str, slips: int) -> int:
+def _slips(form: str) -> int:
+    return 2 if len(form) >= _LONG else 1
+
+
+def _distance(word: str, term: str) -> int | None:
     """Return the slips between a word and a term of the index, whose ending the index may have cut off."""
-    return min(_slips()(form, term, score_cutoff=slips) for form in (word, root_of(word)))
+    forms = {word, root_of(word)}
+    slips = [_osa()(form, term, score_cutoff=_slips(form)) for form in forms]
+    return min((count for form, count in zip(forms, slips, strict=True) if count <= _slips(form)), default=None)
 
 
 @cache
-def _slips() -> Callable[..., int]:
+def _osa() -> Callable[..., int]:
     """Return the distance between two words, imported on first use: most words are spelled correctly."""
     from rapidfuzz.distance import OSA  # noqa: PLC0415 - as above
 

@@ -31,8 +31,9 @@ def search(connection: IndexConnection, query: Query, scope: Scope) -> SearchRes
     """Return the best matches, those with all words before those with any."""
     hits, total, matched_all = rank(connection, query, scope)
     if scope.min_score:
-        hits = reaching(hits, scope.min_score)
-        total = len(hits)
+        reached = reaching(hits, scope.min_score)
+        total = total if len(reached) == len(hits) else len(reached)
+        hits = reached
     results = hits_of(connection, hits[: scope.limit], query.words)
     return SearchResults(
         results=results, total=total, matched="all_words" if matched_all else "any_word", mode="lexical"

@@ -127,11 +127,12 @@ class Agent:
         return fixed
 
     def _recognized(self, whole: str) -> Iterator[str]:
-        """Yield the parameters that are not as meant, and whose name or meant value is in the answer."""
+        """Yield the parameters that are not as meant, and of which a name or value, sent or meant, is in the answer."""
         for name, value in self._meant[1].items():
-            if not _differ(self.arguments.get(name), value):
+            sent = self.arguments.get(name)
+            if not _differ(sent, value):
                 continue
-            words = [name, *_names_within(value), *_texts_within(value)]
+            words = [name, *_names_within(value), *_texts_within(value), *_names_within(sent)]
             if any(re.search(rf"(?<![\w/]){re.escape(word)}(?!\w)", whole) for word in words if word):
                 yield name
 

@@ -81,6 +81,25 @@ def test_what_a_model_would_have_to_guess_is_found() -> None:
     ]
 
 
+class Silent(BaseTool):
+    @operation(read_only=True, open_world=False, title="Look")
+    async def look(self) -> None:
+        """Look."""
+
+
+class Copied(Silent):
+    """Says what is for readers of the code."""
+
+    def introduction(self) -> str:
+        return "Looks.\n\nArgs:\n    runtime: Its runtime."
+
+
+@pytest.mark.parametrize(("kind", "rules"), [(Silent, ["instructions"]), (Copied, ["instructions"]), (Talkative, [])])
+def test_what_the_server_instructions_lack_is_found(kind: type[BaseTool], rules: list[str]) -> None:
+    found = lint_descriptions(kind(runtime=quiet_runtime()).toolbox)
+    assert [item.rule for item in found if item.rule == "instructions"] == rules
+
+
 @pytest.mark.parametrize("name", KNOWN_GAPS)
 async def test_instructions_name_the_root_and_the_order_of_calls_and_hold_no_docstring(
     name: str, tmp_path: Path

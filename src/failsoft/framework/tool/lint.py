@@ -20,7 +20,7 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.pipeline.guidance import explain
 from failsoft.framework.text import quoted
 from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.framework.tool.lint_descriptions import description_faults
+from failsoft.framework.tool.lint_descriptions import description_faults, introduction_faults
 from failsoft.framework.tool.operation import Operation
 from failsoft.framework.tool.toolbox import Toolbox
 
@@ -122,12 +122,16 @@ def _declared_names(module: ModuleType) -> Iterator[str]:
 
 
 def lint_descriptions(toolbox: Toolbox) -> list[LintFinding]:
-    """Return the findings about descriptions and schemas; see `lint_descriptions.description_faults`."""
-    return [
+    """Return the findings about descriptions, schemas and instructions; see `lint_descriptions`."""
+    found = [
         LintFinding(bound.name, "", rule, text)
         for bound in toolbox
         for rule, text in description_faults(bound.title, bound.description, bound.input_schema, bound.annotations)
     ]
+    for tool in toolbox.tools:
+        said = getattr(tool, "introduction", str)()
+        found += [LintFinding("", "", rule, f"{tool.name}: {text}") for rule, text in introduction_faults(said)]
+    return found
 
 
 def _wording(failure: Failure, served: Sequence[str]) -> Iterator[tuple[str, str]]:

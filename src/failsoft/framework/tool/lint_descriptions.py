@@ -8,7 +8,7 @@ from typing import Any
 
 from failsoft.framework.text import PYTHON_SECTION
 
-__all__ = ["WORDS_AT_MOST", "description_faults"]
+__all__ = ["WORDS_AT_MOST", "description_faults", "introduction_faults"]
 
 WORDS_AT_MOST = 60
 """Maximum number of words of a tool's description, which is part of every conversation."""
@@ -36,6 +36,14 @@ def description_faults(
         yield "annotations", "say destructive=True or destructive=False: clients assume the worst"
     if "openWorldHint" not in annotations:
         yield "annotations", "say open_world=True or open_world=False: whether it reaches beyond this server's own data"
+
+
+def introduction_faults(introduction: str) -> Iterator[tuple[str, str]]:
+    """Yield rule and finding for the part of the server instructions that describes a toolset."""
+    if not introduction or introduction.startswith("Root: "):
+        yield "instructions", "the toolset has no docstring, so the server instructions do not describe it"
+    if PYTHON_SECTION.search(introduction) or _MARKUP.search(introduction):
+        yield "instructions", "the introduction holds sections of a Python docstring, which no caller needs"
 
 
 def _undescribed(schema: Any) -> Iterator[str]:

@@ -77,7 +77,8 @@ def promote(
 
 def _changed(path: str) -> HashMismatch:
     return HashMismatch(
-        message=f"Nothing was changed: {quoted(path)} is not the document that was read.",
+        message=f"Nothing was changed: {quoted(path)} has changed since it was read; "
+        "expected_hash must be its current sha256.",
         file_path=path,
         next_step=NextStep("get_documentation", {"path": path}),
         effect="none",

@@ -133,7 +133,8 @@ def _no_path(path: str) -> PathNotFound:
 def changed(path: str | None, *, expected_hash: str | None = None, actual_hash: str | None = None) -> HashMismatch:
     """Return the error for a file that has changed since the caller read it."""
     return HashMismatch(
-        message=f"Nothing was written: {quoted(path or '')} has changed since it was read.",
+        message=f"Nothing was written: {quoted(path or '')} has changed since it was read; "
+        "expected_hash must be its current sha256.",
         file_path=path,
         expected_hash=expected_hash,
         actual_hash=actual_hash,

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from failsoft.framework.call.scope import CallScope
 from failsoft.framework.errors import InvalidParameter
 from failsoft.tools.docs import Docs
 from failsoft.tools.docs.search import refresh
@@ -150,11 +151,33 @@ def test_while_documents_lack_vectors_for_want_of_time_a_search_says_so_and_hybr
         for mode in ("semantic", "hybrid"):
             found = search(docs, "loan", mode=mode)
             assert len(paths(found)) == 1
-            assert found["metadata"]["warnings"] == [meaning._EMBEDDING]
+            (warning,) = found["metadata"]["warnings"]
+            assert warning.startswith("1 of 3 documents are embedded")
         assert paths(found) == ["money/bank.md"]
     found = search(docs, "loan", mode="hybrid")
     assert {*paths(found)} == {*PAGES}
     assert "warnings" not in found["metadata"]
+
+
+def test_embedding_reports_how_many_documents_are_done(
+    served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(meaning, "_BATCH", 1)
+    told: list[tuple[float, float | None]] = []
+
+    async def report(done: float, total: float | None, message: str | None) -> None:
+        assert message == "embedding documents"
+        told.append((done, total))
+
+    async def calls() -> None:
+        operation = served(embedding_url=service.url).operations["search_documents"]
+        await operation.call({"query": "loan", "mode": "semantic"}, CallScope(report_progress=report))
+        until = time.monotonic() + 30
+        while len(told) < len(PAGES) and time.monotonic() < until:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(calls())
+    assert told == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_documents_that_are_read_again_unchanged_keep_their_vectors(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from failsoft.framework.call.call import Call
@@ -15,7 +16,7 @@ from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.search.query import Query
 from failsoft.tools.docs.search.search import hits_of, rank, reaching
 from failsoft.tools.docs.semantic.embedders import Embedder
-from failsoft.tools.docs.semantic.vectors import lacking, store
+from failsoft.tools.docs.semantic.vectors import embedded, lacking, store
 
 __all__ = ["Meaning", "fused"]
 
@@ -23,7 +24,8 @@ T = TypeVar("T")
 _TRIES = 4
 """How often a search is repeated while documents change under it."""
 _CHANGING = "Documents are being changed; those changed last may be missing from this answer."
-_EMBEDDING = "The documents are still being embedded; search again for an answer that compares all of them by meaning."
+_EMBEDDING = "{} of {} documents are embedded so far, and this answer {}; search again to compare all by meaning."
+_ANSWERS = {"semantic": "leaves out the others", "hybrid": "compares words only"}
 _TIME_SHARE = 0.5
 """The share of a call's time after which it answers with the vectors that there are."""
 _BATCH = 64
@@ -86,7 +88,8 @@ class Meaning:
             if is_complete:
                 return results
             if not in_time:
-                call.warn(_EMBEDDING)
+                counts = await _in_thread(call, index, lambda connection: embedded(connection, self._embedder.model))
+                call.warn(_EMBEDDING.format(*counts, _ANSWERS[mode]))
                 return results
             if tries == _TRIES:  # documents change faster than they are embedded
                 call.warn(_CHANGING)
@@ -103,16 +106,16 @@ class Meaning:
         model = self._embedder.model
         turn = self._turns.setdefault(index, asyncio.Lock())
         async with turn:
-            embedded: set[str] = set()  # a document that changes again and again must not hold the call
+            tried: set[str] = set()  # a document that changes again and again must not hold the call
             while True:
                 lacks = await _in_thread(call, index, lambda connection: lacking(connection, model, _BATCH))
-                found = [document for document in lacks if document.path not in embedded]
+                found = [document for document in lacks if document.path not in tried]
                 if not found:
                     return True
                 left_s = call.remaining_s()
                 if left_s is not None and left_s <= spare_s:
                     return False
-                embedded.update(document.path for document in found)
+                tried.update(document.path for document in found)
                 texts = [self._embedder.texts_of(document) for document in found]
                 flat = [text for several in texts for text in several]
                 vectors: list[list[float]] = []
@@ -123,8 +126,16 @@ class Meaning:
                     (document.row, document.sha256, [next(every) for _ in several])
                     for document, several in zip(found, texts, strict=True)
                 ]
-                await _in_thread(call, index, lambda connection, kept=kept: store(connection, model, kept))  # type: ignore[misc]  # bound now, not when it runs
-                call.report_progress(len(embedded), None, "embedding documents")
+                done = await _in_thread(call, index, partial(_stored, model=model, found=kept))
+                call.report_progress(*done, "embedding documents")
+
+
+def _stored(
+    connection: IndexConnection, model: str, found: Sequence[tuple[int, str, Sequence[Sequence[float]]]]
+) -> tuple[int, int]:
+    """Keep the vectors of documents; return how many documents have vectors, and how many there are."""
+    store(connection, model, found)
+    return embedded(connection, model)
 
 
 def fused(by_words: Sequence[ScoredRow], by_meaning: Sequence[ScoredRow], words: int) -> list[ScoredRow]:

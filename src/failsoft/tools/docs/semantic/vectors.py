@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from failsoft.framework.errors import DatabaseError
 from failsoft.tools.docs.search.connection import IndexConnection, Scope, ScoredRow
 
-__all__ = ["Matrices", "Unembedded", "as_bytes", "lacking", "store"]
+__all__ = ["Matrices", "Unembedded", "as_bytes", "embedded", "lacking", "store"]
 
 
 class Unembedded(NamedTuple):
@@ -38,6 +38,13 @@ def lacking(connection: IndexConnection, model: str, limit: int) -> list[Unembed
         (model, limit),
     )
     return [Unembedded(*row) for row in rows]
+
+
+def embedded(connection: IndexConnection, model: str) -> tuple[int, int]:
+    """Return how many documents have vectors of this model, and how many there are."""
+    sql = "SELECT (SELECT count(DISTINCT document) FROM vectors WHERE model = ?), (SELECT count(*) FROM documents)"
+    done, every = connection.execute(sql, (model,)).fetchone()
+    return int(done), int(every)
 
 
 def store(connection: IndexConnection, model: str, found: Iterable[tuple[int, str, Sequence[Sequence[float]]]]) -> None:

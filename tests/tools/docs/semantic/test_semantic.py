@@ -164,17 +164,18 @@ def test_embedding_reports_how_many_documents_are_done(
 ) -> None:
     monkeypatch.setattr(meaning, "_BATCH", 1)
     told: list[tuple[float, float | None]] = []
+    last = asyncio.Event()
 
     async def report(done: float, total: float | None, message: str | None) -> None:
         assert message == "embedding documents"
         told.append((done, total))
+        if done == total:
+            last.set()
 
     async def calls() -> None:
         operation = served(embedding_url=service.url).operations["search_documents"]
         await operation.call({"query": "loan", "mode": "semantic"}, CallScope(report_progress=report))
-        until = time.monotonic() + 30
-        while len(told) < len(PAGES) and time.monotonic() < until:
-            await asyncio.sleep(0.01)
+        await asyncio.wait_for(last.wait(), 30)
 
     asyncio.run(calls())
     assert told == [(1, 3), (2, 3), (3, 3)]

@@ -87,9 +87,8 @@ async def over_http(*, rounds: int, times: int) -> list[Figure]:
 
 def _together(port: int, requests: Sequence[bytes]) -> Contender:
     async def call(times: int) -> None:
-        async with AsyncExitStack() as stack:  # a server closes connections that are idle while others have their turn
-            clients = [await stack.enter_async_context(Clients(port, 1, sent)) for sent in requests]
-            await asyncio.gather(*(one.calls(times // len(clients)) for one in clients))
+        async with Clients(port, requests) as clients:  # a server closes connections that are idle in others' turns
+            await clients.calls(times)
 
     return call
 

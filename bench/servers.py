@@ -1,4 +1,4 @@
-"""The same tool behind three servers: ours, the bare low-level SDK server, and FastMCP without any middleware."""
+"""The same tool behind several servers: ours, the bare low-level SDK server, FastMCP, and a plain ASGI app."""
 
 from __future__ import annotations
 
@@ -15,13 +15,19 @@ from typing import Any
 
 import mcp_types as types
 from mcp.server import Server
-from sample_tool import Documents, find
+from sample_tool import ARGUMENTS, Documents, find
 
 from failsoft import asgi_app
 
-__all__ = ["HTTP_SERVERS", "Running", "bare", "bare_app", "fastmcp_app", "our_app", "running"]
+__all__ = ["HTTP_SERVERS", "Running", "bare", "running"]
 
-HTTP_SERVERS = {"ours": "our_app", "bare SDK": "bare_app", "FastMCP": "fastmcp_app"}
+HTTP_SERVERS = {
+    "ours": "our_app",
+    "bare SDK": "bare_app",
+    "raw ASGI app": "raw_app",
+    "FastMCP": "fastmcp_app",
+    "FastMCP with middlewares": "full_fastmcp_app",
+}
 """Server -> the factory of its ASGI app in this module."""
 _STARTS_WITHIN_S = 30.0
 
@@ -39,10 +45,7 @@ def bare() -> Server[Any]:
         return types.ListToolsResult(tools=[tool])
 
     async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        document = find(**(params.arguments or {}))
-        answer = {"success": True, "data": document.model_dump(), "metadata": {"execution_time_ms": 0.123}}
-        text = types.TextContent(type="text", text=json.dumps(answer))
-        return types.CallToolResult(content=[text], structured_content=answer)
+        return _answer(params.arguments or {})
 
     return Server(
         "bare",
@@ -50,6 +53,12 @@ def bare() -> Server[Any]:
         on_call_tool=call_tool,
         get_tool_input_schema={bound.name: bound.input_schema}.get,
     )
+
+
+def _answer(arguments: dict[str, Any]) -> types.CallToolResult:
+    answer = {"success": True, "data": find(**arguments).model_dump(), "metadata": {"execution_time_ms": 0.123}}
+    text = types.TextContent(type="text", text=json.dumps(answer, separators=(",", ":")))
+    return types.CallToolResult(content=[text], structured_content=answer)
 
 
 def our_app() -> Any:
@@ -62,11 +71,33 @@ def bare_app() -> Any:
     return bare().streamable_http_app(stateless_http=True)
 
 
-def fastmcp_app() -> Any:
+def raw_app() -> Any:
+    """Return an app that reads each request and always sends the bytes of the same answer: the limit of any server."""
+    result = _answer(ARGUMENTS["success"]).model_dump(mode="json", by_alias=True, exclude_none=True)
+    stamp = {"io.modelcontextprotocol/serverInfo": {"name": "documents", "version": "1.0.0"}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {**result, "_meta": stamp}}, separators=(",", ":")).encode()
+    headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            while (await receive()).get("more_body", False):
+                pass
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": body, "more_body": False})
+
+    return app
+
+
+def fastmcp_app(*, middleware: bool = False) -> Any:
     """Return FastMCP's ASGI app."""
     from fastmcp_peer import server  # noqa: PLC0415 - it may be missing
 
-    return server(middleware=False).http_app(path="/mcp", stateless_http=True)
+    return server(middleware=middleware).http_app(path="/mcp", stateless_http=True)
+
+
+def full_fastmcp_app() -> Any:
+    """Return the same with the middlewares that do what ours does by default."""
+    return fastmcp_app(middleware=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +108,9 @@ class Running:
     pid: int
 
     def cpu_s(self) -> float:
-        """Return the CPU time that the process has used, in seconds."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Return the CPU time that the threads of the process have used, in seconds."""
+        threads = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
+        return sum(int(one.read_text(encoding="ascii").split()[0]) for one in threads) / 1e9
 
 
 @asynccontextmanager
@@ -91,6 +122,7 @@ async def running(factory: str) -> AsyncIterator[Running]:
         *(sys.executable, "-m", "uvicorn", f"servers:{factory}", "--factory", "--port", str(port)),
         *("--log-level", "error", "--no-access-log", "--timeout-keep-alive", "600"),
         cwd=Path(__file__).parent,
+        env={**os.environ, "FASTMCP_LOG_LEVEL": "ERROR"},  # called but silent, as ours is
     )
     try:
         async with asyncio.timeout(_STARTS_WITHIN_S):

@@ -395,12 +395,16 @@ async def test_a_server_that_drains_sends_new_requests_elsewhere(path: str) -> N
 
 
 async def test_what_is_in_flight_when_a_server_drains_is_answered_on_a_connection_that_closes() -> None:
-    app = asgi_app(polite())
+    tools = polite()
+    app = asgi_app(tools)
+    params = {"name": "finish_when", "arguments": {"key": "k"}, "_meta": ENVELOPE}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     async with opened(app) as client:
-        calling = create_task(call(client, "process_id", era=ERAS[0]))
-        while app.state.assembly.lifecycle.in_flight == 0:
-            await anyio.lowlevel.checkpoint()
+        calling = create_task(client.post("/mcp", json=body, headers={**ACCEPT, **MODERN, "mcp-name": "finish_when"}))
+        with anyio.fail_after(30):
+            await tools.events["k started"].wait()
         app.state.assembly.lifecycle.drain()
+        tools.events["k let go"].set()
         answer = await calling
         assert result_of(answer)["isError"] is False
         assert answer.headers["connection"] == "close"

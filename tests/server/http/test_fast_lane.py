@@ -228,6 +228,23 @@ async def test_the_spans_of_both_ways_are_equal(monkeypatch: pytest.MonkeyPatch)
     assert fast == slow
 
 
+async def test_metadata_that_was_accepted_once_does_not_admit_what_only_equals_it() -> None:
+    """`1 == True == 1.0`, and a handler may change the metadata that it is given."""
+    valid = {"name": "a", "version": "1", "title": "b"}
+    infos: list[Any] = [
+        valid,
+        {**valid, "title": 1},
+        {**valid, "icons": [1]},
+        valid,
+        {"name": "a"},
+        {**valid, "title": True},
+    ]
+    async with both() as apps:
+        for info in infos:
+            fast, slow = await answers(plain("facts", **{"io.modelcontextprotocol/clientInfo": info}), *apps)
+            assert fast == slow, info
+
+
 async def test_calls_are_counted_alike() -> None:
     gained = []
     for lane in ("on", "off"):

@@ -18,7 +18,6 @@ from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
 from mcp_types import (
     INTERNAL_ERROR,
     SERVER_INFO_META_KEY,
-    CallToolRequestParams,
     RequestId,
     methods,
 )
@@ -61,6 +60,16 @@ class _NoSession:
 
 
 _NO_SESSION: Any = _NoSession()
+
+
+class _Params:
+    """The members of `CallToolRequestParams` that the handler reads."""
+
+    __slots__ = ("arguments", "name")
+
+    def __init__(self, params: Any) -> None:
+        self.name = params["name"]
+        self.arguments = params.get("arguments")
 
 
 class FastLane:
@@ -164,7 +173,7 @@ class FastLane:
 
     async def _run(self, context: ServerRequestContext[Any, Any]) -> dict[str, Any]:
         """Run the SDK's handler and return its result as the SDK would send it."""
-        result = await self._entry.handler(context, CallToolRequestParams.model_validate(context.params, by_name=False))
+        result = await self._entry.handler(context, _Params(context.params))
         if len(result["content"]) > 1:  # made of the handler's own blocks
             try:
                 result = methods.serialize_server_result(METHOD, VERSION, result)

@@ -43,11 +43,13 @@ class AdmissionMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        names = [name for name, _ in scope["headers"]]
-        if any(names.count(name) > 1 for name in _ONCE):  # a proxy may have checked the other one
+        scope["headers"] = headers = [*scope["headers"]]
+        by_name = dict(headers)
+        if len(by_name) < len(headers) and _repeats(headers):  # a proxy may have checked the other one
             await JSONResponse({"error": "a header is repeated"}, 400)(scope, receive, send)
             return
-        scope["headers"] = [_with_lower_case_host(*header) for header in scope["headers"]]
+        if any(by_name.get(name, b"") != by_name.get(name, b"").lower() for name in _HOST_NAMES):
+            scope["headers"] = [_with_lower_case_host(*header) for header in headers]
         outgoing = _Outgoing(send, self._lifecycle)
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if self._lifecycle.is_ending and path not in _ALWAYS_OPEN:
@@ -80,6 +82,11 @@ def _draining_response() -> JSONResponse:
     """Return the 503 of a draining server; a proxy can send the request to another replica."""
     headers = {"retry-after": str(_RETRY_AFTER_S), "connection": "close", "cache-control": "no-store"}
     return JSONResponse({"status": "draining"}, 503, headers=headers)
+
+
+def _repeats(headers: list[tuple[bytes, bytes]]) -> bool:
+    names = [name for name, _ in headers]
+    return any(names.count(name) > 1 for name in _ONCE)
 
 
 def _with_lower_case_host(name: bytes, value: bytes) -> tuple[bytes, bytes]:

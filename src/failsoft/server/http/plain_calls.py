@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from typing import Any
 
 import pydantic_core
@@ -19,6 +21,7 @@ METHOD = "tools/call"
 
 _HEADERS = {b"mcp-protocol-version": VERSION.encode(), b"mcp-method": METHOD.encode()}
 _DIGITS_AT_MOST = 18
+_REMEMBERED_AT_MOST = 8
 _IDS = frozenset({int, str})
 _MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
 _PARAMS = frozenset({"name", "arguments", "_meta"})
@@ -37,6 +40,7 @@ class PlainCalls:
     def __init__(self, tools: Iterable[BoundOperation[..., Any]], *, max_body_bytes: int) -> None:
         self._names = {bound.name.encode(): bound.name for bound in tools if _is_plain(bound)}
         self._max_body_bytes = max_body_bytes
+        self._passed: deque[dict[str, Any]] = deque(maxlen=_REMEMBERED_AT_MOST)
 
     def named_in(self, scope: Scope, headers: dict[bytes, bytes]) -> str | None:
         """Return the tool that the headers of a plain call name, or None.
@@ -71,16 +75,34 @@ class PlainCalls:
             tree = pydantic_core.from_json(body, allow_inf_nan=False)
             if not _is_plain_call(tree, name):
                 return None
-            methods.validate_client_request(METHOD, VERSION, tree["params"])
+            self._validate(tree["params"])
         except ValueError:  # ValidationError, too
             return None
         return tree  # type: ignore[no-any-return]  # a dictionary, by now
+
+    def _validate(self, params: dict[str, Any]) -> None:
+        """Validate the parameters by the protocol's own type; metadata that has passed is not validated again.
+
+        Raises:
+            ValidationError: They do not fit the protocol.
+        """
+        meta, arguments = params["_meta"], params.get("arguments")
+        if meta in self._passed and (arguments is None or type(arguments) is dict):
+            return
+        methods.validate_client_request(METHOD, VERSION, params)
+        if _is_text(meta):
+            self._passed.append(deepcopy(meta))
 
 
 def _is_plain(bound: BoundOperation[..., Any]) -> bool:
     """Return whether the headers of a call have nothing to say but the name of the tool."""
     name = bound.name
     return name.isascii() and decode_header_value(name) == name and not x_mcp_header_map(bound.input_schema)
+
+
+def _is_text(tree: Any) -> bool:
+    """Return whether a tree has no leaves but strings; trees that are equal to it then have the same types."""
+    return type(tree) is str or (type(tree) is dict and all(map(_is_text, tree.values())))
 
 
 def _is_plain_call(tree: Any, name: str) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from failsoft import InvalidParameter
-from failsoft.framework.errors.violations import Reason, Violation, advice, collapsed, summarize
+from failsoft.framework.errors.violations import Reason, Violation, advice, clause, collapsed, summarize
 
 
 def test_a_fault_of_the_arguments_at_large_names_no_parameter() -> None:
@@ -77,3 +79,11 @@ def test_what_an_author_says_is_sent_and_what_only_repeats_the_rest_is_not() -> 
     )
     assert own.to_dict() == {"path": "a", "reason": "value", "message": "is in the past"}
     assert listed.to_dict() == {"path": "b", "reason": "enum", "allowed": ["x", "y"]}
+
+
+def test_existing_names_are_in_the_sentence_about_one_that_does_not_exist():
+    fault = Violation(
+        path="reactions.0", reason="reference", message='no reaction "pgk"', allowed=("PGK", "PGI`", "PGL", "PGM")
+    )
+    assert clause(fault) == '`reactions.0`: no reaction "pgk"; existing: "PGK", "PGI\'", "PGL"'
+    assert "existing" not in clause(replace(fault, suggestion="PGK"))

@@ -30,6 +30,7 @@ _SPELLED_OUT_AT_MOST = 3
 """The number of faults that a message describes; it counts the others, and `violations` lists them."""
 _RECEIVED_AT_MOST = 60
 _CLAUSE_AT_MOST = 300
+_CANDIDATES_AT_MOST = 3
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 _WITHOUT_ARTICLE = (
     *("a ", "an ", "the ", "one of ", "at ", "more ", "less ", "text ", "items ", "arguments ", "ASCII ", "Unicode "),
@@ -176,6 +177,8 @@ def clause(violation: Violation) -> str:
         return f"no parameter {name}{_hint(violation) or _accepted(violation)}"
     got = _got(violation) if violation.received is not None and violation.is_standard else ""
     said = bounded(f"{name}: {violation.message}{got}" if name else f"{violation.message}{got}", _CLAUSE_AT_MOST)
+    if violation.reason == "reference" and violation.allowed and violation.suggestion is None:
+        return f"{said}; existing: {', '.join(map(quoted, violation.allowed[:_CANDIDATES_AT_MOST]))}"
     return said + _hint(violation) if violation.reason in {"enum", "reference"} else said
 
 

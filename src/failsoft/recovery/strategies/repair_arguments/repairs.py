@@ -15,7 +15,7 @@ from typing import Any
 
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.redaction import is_content, is_secret_name
-from failsoft.framework.text import bounded, json_type
+from failsoft.framework.text import json_type, named
 from failsoft.framework.validation.schema_words import Schema, accepted_names, alternatives, below, kinds_of
 
 __all__ = ["Repair", "one_slip_away", "repaired_arguments", "same_value"]
@@ -121,7 +121,7 @@ def _rename(place: _Place, repair: Repair) -> bool:
     value = place.holder[meant] = place.holder.pop(place.name)
     path = ".".join([*place.path.split(".")[:-1], meant])
     repair.changed[path] = value
-    repair.notes.append(f"'{bounded(place.path, 60)}' was taken as '{path}'")
+    repair.notes.append(f"{named(place.path)} was taken as {named(path)}")
     return True
 
 
@@ -130,7 +130,7 @@ def _retype(place: _Place, repair: Repair, *, read_only: bool) -> bool:
     if value is None and _is_optional(place):
         del place.holder[place.name]
         repair.changed[place.path] = next((item["default"] for item in place.schemas if "default" in item), None)
-        repair.notes.append(f"'{bounded(place.path, 60)}' was null and left out")
+        repair.notes.append(f"{named(place.path)} was null and left out")
         return True
     if place.is_in_content and not read_only:
         return False
@@ -138,7 +138,7 @@ def _retype(place: _Place, repair: Repair, *, read_only: bool) -> bool:
     if same is None:
         return False
     place.holder[place.name] = repair.changed[place.path] = same
-    repair.notes.append(f"'{bounded(place.path, 60)}' was read as {json_type(same)}")
+    repair.notes.append(f"{named(place.path)} was read as {json_type(same)}")
     return True
 
 

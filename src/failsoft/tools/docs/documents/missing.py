@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -64,7 +63,7 @@ def not_found(
         message = f"Document not found: {quoted(first.path or '.')}; {_PATH_ADVICE}."
     else:
         more = f" and {len(paths) - _NAMED_AT_MOST} more" if len(paths) > _NAMED_AT_MOST else ""
-        named = ", ".join(json.dumps(path, ensure_ascii=False) for path in paths[:_NAMED_AT_MOST])
+        named = ", ".join(quoted(path) for path in paths[:_NAMED_AT_MOST])
         message = f"Documents not found: {named}{more}; {_PATH_ADVICE}. None was returned."
     return DocumentNotFound(path=first.path, message=message, suggestions=suggestions, next_step=step)
 

@@ -13,7 +13,7 @@ from rapidfuzz.distance import OSA
 
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.text import bounded
+from failsoft.framework.text import quoted
 from failsoft.tools.flux.models.recipes import Recipe, Step
 from failsoft.tools.flux.work.solving.facts import describe
 from failsoft.tools.flux.work.solving.models import model_of
@@ -112,7 +112,7 @@ def unknown_ids(parameter: str, given: Any, known: cobra.DictList, kind: str) ->
                 Violation(
                     path=path,
                     reason="reference",
-                    message=f'the model has no {kind} "{bounded(name, 100)}"',
+                    message=f"the model has no {kind} {quoted(name, 100)}",
                     expected=f"{kind} of the model",
                     allowed=tuple(closest),
                     received=name,

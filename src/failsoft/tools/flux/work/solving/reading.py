@@ -133,7 +133,7 @@ def _from_content(content: Any) -> cobra.Model:
             faults.append({"element": f"reactions[{index}]", "message": "has no id"})
             continue
         said = [
-            f'uses the metabolite "{bounded(str(name), 100)}", which is not defined'
+            f"uses the metabolite {quoted(name, 100)}, which is not defined"
             for name in reaction.get("metabolites") or ()
             if name not in known
         ]

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from loguru import logger
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
@@ -41,7 +42,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         message = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        if "id" not in message:
+        if self.path != "/mcp":
+            elsewhere = {"location": "/mcp" if self.path == "/307" else "http://127.0.0.2/mcp"}
+            self.reply(int(self.path[1:]), b"no", elsewhere)
+        elif "id" not in message:
             self.reply(202, b"")
         elif message["method"] == "initialize":
             version = message["params"]["protocolVersion"]
@@ -149,6 +153,27 @@ async def test_several_upstreams_have_prefixed_tools_and_one_that_is_down_fails_
             assert {"odd__echo", "web__works"} <= names
             assert (await client.call_tool("web__works", {})).content[0].text == "fine"
             assert code_of(await client.call_tool("odd__error", {})) == "UPSTREAM_ERROR"
+
+
+@pytest.mark.parametrize("status", [302, 401])
+async def test_the_log_says_with_which_status_a_server_refused(status):
+    said: list[str] = []
+    sink = logger.add(lambda line: said.append(line.record["extra"].get("reason", "")), level="WARNING")
+    logger.enable("failsoft")
+    try:
+        with website() as url:
+            async with Client(proxy(from_url(url.replace("mcp", str(status)))), cache=None) as client:
+                assert (await client.list_tools()).tools == []
+    finally:
+        logger.disable("failsoft")
+        logger.remove(sink)
+    assert f"http {status}" in said
+
+
+async def test_a_redirect_within_a_host_is_followed():
+    with website() as url:
+        async with Client(proxy(from_url(url.replace("mcp", "307"))), cache=None) as client:
+            assert (await client.call_tool("works", {})).content[0].text == "fine"
 
 
 def test_two_servers_of_one_name_are_refused():

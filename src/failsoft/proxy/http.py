@@ -18,7 +18,7 @@ __all__ = ["connected"]
 
 _CONNECT_S = 10.0
 _KEPT_HEADERS = ("retry-after", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit-reset", "ratelimit-remaining")
-_OK, _FAILED = 200, 400
+_OK, _FAILED = 200, 300
 _SESSION_GONE = 404
 
 
@@ -33,7 +33,9 @@ async def connected(target: UpstreamTarget, *, limit_bytes: int) -> AsyncIterato
     transport = _Bounded(httpx2.AsyncHTTPTransport(), limit_bytes)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
     async with (
-        httpx2.AsyncClient(transport=transport, headers=dict(target.headers), timeout=timeout) as client,
+        httpx2.AsyncClient(
+            transport=transport, headers=dict(target.headers), timeout=timeout, follow_redirects=True
+        ) as client,
         streamable_http_client(target.url, http_client=client, max_sse_event_size=limit_bytes) as streams,
     ):
         yield streams
@@ -42,7 +44,8 @@ async def connected(target: UpstreamTarget, *, limit_bytes: int) -> AsyncIterato
 class _Bounded(httpx2.AsyncBaseTransport):
     """Turns failed statuses into JSON-RPC errors that keep the status, and ends bodies that are too large.
 
-    The SDK's client would answer each of them with the same internal error.
+    The SDK's client would answer each of them with the same internal error. Redirects to another host count as failed:
+    they would take headers with credentials along.
     """
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, limit_bytes: int) -> None:
@@ -52,6 +55,8 @@ class _Bounded(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send the request and return its response, or an error in the place of its answer."""
         response = await self._inner.handle_async_request(request)
+        if response.has_redirect_location and _is_same_origin(request, response):
+            return response
         is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
         if not is_stream and isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = _Cut(response.stream, self._limit)
@@ -121,6 +126,11 @@ async def _read_bounded(response: httpx2.Response) -> bytes:
         return b""
     finally:
         await response.aclose()
+
+
+def _is_same_origin(request: httpx2.Request, response: httpx2.Response) -> bool:
+    there = request.url.join(response.headers["location"])
+    return (there.scheme, there.host, there.port) == (request.url.scheme, request.url.host, request.url.port)
 
 
 def _id_of(request: httpx2.Request) -> Any:

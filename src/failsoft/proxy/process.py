@@ -81,10 +81,17 @@ async def _read(process: Process, to_us: Any, limit_bytes: int, closed: anyio.Ev
 async def _write(process: Process, from_us: Any, closed: anyio.Event) -> None:
     try:
         async for item in from_us:
-            line = item.message.model_dump_json(by_alias=True, exclude_unset=True) + "\n"
-            await process.stdin.send(line.encode())  # type: ignore[union-attr]  # opened as a pipe
+            lines = [_line(item)]
+            with suppress(anyio.WouldBlock, anyio.EndOfStream):
+                while True:  # concurrent calls share one write, which wakes the server once
+                    lines.append(_line(from_us.receive_nowait()))
+            await process.stdin.send(b"".join(lines))  # type: ignore[union-attr]  # opened as a pipe
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         closed.set()
+
+
+def _line(item: SessionMessage) -> bytes:
+    return item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
 
 
 async def _log_errors(process: Process, name: str) -> None:

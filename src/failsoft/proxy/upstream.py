@@ -15,7 +15,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
-from failsoft.client.faults import LOST_SESSION, not_connected
+from failsoft.client.faults import FAULT_KEY, LOST_SESSION, not_connected
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import Unavailable
 from failsoft.framework.text import bounded
@@ -286,7 +286,10 @@ async def _unchecked(client: Client, method: str, params: dict[str, Any]) -> dic
 
 
 def _reason(error: BaseException) -> str:
-    """Return why a connection failed, for the operator: the first plain exception of a group."""
+    """Return why a connection failed, for the operator: the first plain exception of a group, or the HTTP status."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    data = error.error.data if isinstance(error, MCPError) else None
+    if isinstance(data, Mapping) and isinstance(fault := data.get(FAULT_KEY), Mapping):
+        return " ".join(str(fault[name]) for name in ("kind", "status") if name in fault)
     return bounded(f"{type(error).__name__}: {error}")

@@ -33,7 +33,7 @@ Work = Callable[[], Awaitable[Any]]
 
 
 async def bare() -> int:
-    """Return at once: what everything here stands around."""
+    """Return at once: the work that every contender wraps."""
     return 1
 
 

@@ -36,7 +36,7 @@ def bare() -> Server[Any]:
     """Return a low-level server that lists the same tool and gives the same answer, and does nothing else for it.
 
     It validates, bounds, times, counts and catches nothing. The schemas are ours, since the SDK's client validates
-    every answer against the one it was told: that costs more than the whole call.
+    every answer against the one it was sent: that costs more than the whole call.
     """
     bound = Documents().operations["get_document"]
     tool = types.Tool(name=bound.name, input_schema=bound.input_schema, output_schema=bound.output_schema())

@@ -2,8 +2,8 @@
 
 In memory, one client of the SDK and the server share a process, and CPU time is compared. Over HTTP each server is a
 uvicorn process of its own on loopback; several clients call it over kept connections, and servers take turns. The
-throughput is what the clients saw; the server's own CPU time for a call is told beside it, because the machine's other
-programs do not show in it.
+throughput is what the clients saw; the server's own CPU time for a call is printed beside it, because other
+programs of the machine do not affect it.
 """
 
 from __future__ import annotations

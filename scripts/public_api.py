@@ -101,7 +101,7 @@ def _signature(value: Any) -> str:
 
 
 def _listed(parameters: list[inspect.Parameter]) -> Iterator[str]:
-    """Yield the parameters as they are written, with `/` and `*` where they stand."""
+    """Yield the parameters as they are written, with `/` and `*` in their positions."""
     starred = False
     for position, parameter in enumerate(parameters):
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:

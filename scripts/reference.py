@@ -1,6 +1,6 @@
 """Writes what the reference pages say about settings, metrics, commands and formats, from the code itself.
 
-The prose of a page is written by hand; what stands between `<!-- begin NAME -->` and `<!-- end NAME -->` comes from
+The prose of a page is written by hand; the part between `<!-- begin NAME -->` and `<!-- end NAME -->` comes from
 here. So do the examples on all pages, the schemas in docs/schemas, and the record of the public API.
 """
 
@@ -52,16 +52,16 @@ def _settings_table(model: Any) -> Iterator[str]:
 def _values(schema: dict[str, Any]) -> str:
     """Return in words what a setting accepts."""
     options = [option for option in schema.get("anyOf", [schema]) if option.get("type") != "null"]
-    told = options[0]
-    if "enum" in told:
-        return ", ".join(f"`{value}`" for value in told["enum"])
-    if told.get("type") == "boolean":
+    reported = options[0]
+    if "enum" in reported:
+        return ", ".join(f"`{value}`" for value in reported["enum"])
+    if reported.get("type") == "boolean":
         return "`true`, `false`"
-    kind = {"integer": "whole number", "number": "number", "array": "list"}.get(told.get("type"), "text")
-    if told.get("format") == "password":
+    kind = {"integer": "whole number", "number": "number", "array": "list"}.get(reported.get("type"), "text")
+    if reported.get("format") == "password":
         kind = "text, kept secret"
     bounds = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
-    return ", ".join([kind, *(f"{words} {told[key]:,}" for key, words in bounds.items() if key in told)])
+    return ", ".join([kind, *(f"{words} {reported[key]:,}" for key, words in bounds.items() if key in reported)])
 
 
 def names() -> Iterator[str]:
@@ -178,10 +178,10 @@ def _parameter(parameter: Any) -> str:
     else:
         shown = ", ".join((*parameter.opts, *parameter.secondary_opts))
     default = parameter.default
-    told = (
+    reported = (
         "" if default in (None, (), [], False, "") or callable(default) else f"`{getattr(default, 'value', default)}`"
     )
-    return f"| `{shown}` | {told} | {getattr(parameter, 'help', '') or ''} |"
+    return f"| `{shown}` | {reported} | {getattr(parameter, 'help', '') or ''} |"
 
 
 def metrics() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""TCP ports for servers that cannot be told to choose one, or that have to come back at the same address."""
+"""TCP ports for servers that cannot choose one themselves, or that have to come back at the same address."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["reserved_ports"]
 
 @contextmanager
 def reserved_ports(count: int) -> Iterator[list[int]]:
-    """Yield ports of 127.0.0.1 that the kernel gives to nobody else meanwhile.
+    """Yield ports of 127.0.0.1 that the kernel gives to no other process meanwhile.
 
     A bound socket that does not listen keeps a port from being chosen for others; a server may listen there
     nevertheless, as both set SO_REUSEADDR.

@@ -1,4 +1,4 @@
-"""How much is tried: a bounded form by default, the full figures where hypothesis is told to be thorough, too."""
+"""Sizes of tests: bounded by default, full with hypothesis's profile `thorough`."""
 
 from __future__ import annotations
 

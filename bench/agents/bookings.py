@@ -37,7 +37,7 @@ _LASTING = frozenset({"rejected", "taken", "hostile", "full", "denied", "crash",
 
 
 class Guest(BaseModel):
-    """Somebody who comes to a meeting."""
+    """A participant of a meeting."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -79,7 +79,7 @@ def read_lean_text(text: str, structured: Any) -> Advice:  # noqa: ARG001 - this
 
 
 def read_any_text(text: str, structured: Any) -> Advice:  # noqa: ARG001 - as above
-    """Read any server's text as a model would: names of parameters that stand in it, waits, and unknown tools."""
+    """Read any server's text as a model would: names of parameters in it, waits, and unknown tools."""
     lines = [line for line in text.splitlines() if line and not line.startswith(" ")]
     names = tuple(line.split(".")[0] for line in lines if re.fullmatch(r"[A-Za-z_][\w.]*", line))
     is_over = "nknown tool" in text

@@ -25,7 +25,7 @@ Answer = tuple[bool, str, Any]
 
 
 class Line(Item):
-    """One line of an order, without names that nobody knows."""
+    """One line of an order; unknown names are refused."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -23,7 +23,7 @@ TIME_OUT_S = 1.0
 CALLS_A_SECOND = 75.0
 SLOW_FROM_S, SLOW_UNTIL_S, END_S = 30.0, 50.0, 190.0
 NEVER_S = END_S - SLOW_UNTIL_S
-"""What stands for calls that fail until the end."""
+"""The value for calls that fail until the end."""
 GOOD = 0.95
 SETTLED_S = 5
 """For how many seconds together the share of successes has to be good."""

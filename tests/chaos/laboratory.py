@@ -73,7 +73,7 @@ class Ledger:
         self.answers: Counter[str] = Counter()
 
     async def watch(self, call: CallContext, proceed: Proceed) -> Any:
-        """Stand directly around the handler."""
+        """Wrap the handler directly."""
         runs = call.attempt
         self.running += 1
         try:
@@ -90,7 +90,7 @@ class Ledger:
 
 
 class Subject(BaseTool):
-    """Does what it is told to, in every kind of operation."""
+    """Behaves as configured, in every kind of operation."""
 
     def __init__(self, behave: Behave, manager: RecoveryManager | None = None) -> None:
         self.ledger = Ledger()

@@ -1,4 +1,4 @@
-"""A write that times out, loses its connection or its answer never happens twice, whatever stands around it."""
+"""A write that times out, loses its connection or its answer never happens twice, whatever strategies wrap it."""
 
 from __future__ import annotations
 

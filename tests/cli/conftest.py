@@ -1,4 +1,4 @@
-"""Commands are run as a person runs them: in a process of their own, in a folder of their own."""
+"""Fixtures that run commands, each in a process and a folder of its own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -51,7 +51,7 @@ class Library(BaseTool):
 
 
 class Mute(BaseTool):
-    """A toolset that tells nobody what it is for."""
+    """A toolset without a description of its operation."""
 
     @operation(read_only=True)
     async def hum(self) -> str:
@@ -113,22 +113,31 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[subprocess.Popen[str]]:
+    """Return the process that forks commands."""
+    script = Path(__file__).with_name("fork_server.py")
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, str(script)], stdin=pipe, stdout=pipe, text=True) as process:
+        yield process
+
+
 @pytest.fixture
-def run(folder: Path) -> Run:
-    """Return what runs `failsoft` with some arguments, in that folder, with its output in pipes."""
+def run(folder: Path, tmp_path_factory: pytest.TempPathFactory, fork_server: subprocess.Popen[str]) -> Run:
+    """Return what runs `failsoft` with some arguments, in that folder, in a process of its own."""
+    streams = tmp_path_factory.mktemp("streams")
 
     def run_command(*arguments: str, env: Mapping[str, str] | None = None, stdin: str = "") -> Ran:
-        done = subprocess.run(
-            [sys.executable, "-m", "failsoft", *arguments],
-            cwd=folder,
-            env={**os.environ, **(env or {})},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
+        files = {name: streams / name for name in ("stdin", "out", "err")}
+        files["stdin"].write_text(stdin)
+        request = {"arguments": arguments, "folder": str(folder), "env": {**os.environ, **(env or {})}}
+        request |= {name: str(file) for name, file in files.items()}
+        assert fork_server.stdin is not None
+        assert fork_server.stdout is not None
+        fork_server.stdin.write(json.dumps(request) + "\n")
+        fork_server.stdin.flush()
+        code = int(fork_server.stdout.readline())
+        return Ran(code, files["out"].read_text(), files["err"].read_text())
 
     return run_command
 

@@ -40,8 +40,8 @@ def test_the_help_ends_with_the_exit_codes(inside, option):
     ran = inside(option)
     assert (ran.code, ran.err) == (0, "")
     assert ESCAPE not in ran.out
-    told = re.findall(r"^ +(\d+) +(\S.*)$", ran.out[ran.out.index("Exit codes:") :], re.MULTILINE)
-    assert told == [(str(code.value), code.meaning) for code in ExitCode]
+    reported = re.findall(r"^ +(\d+) +(\S.*)$", ran.out[ran.out.index("Exit codes:") :], re.MULTILINE)
+    assert reported == [(str(code.value), code.meaning) for code in ExitCode]
 
 
 def test_the_help_lists_every_command(inside):
@@ -51,7 +51,7 @@ def test_the_help_lists_every_command(inside):
     assert sorted(listed) == COMMANDS
 
 
-def test_no_command_at_all_is_told_what_there_is(inside):
+def test_without_a_command_the_commands_are_listed(inside):
     ran = inside()
     assert (ran.code, ran.out) == (ExitCode.USAGE, "")
     assert "Commands:" in ran.err

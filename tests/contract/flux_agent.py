@@ -1,4 +1,4 @@
-"""A caller of the flux toolset that knows what it wants and nothing else: all it does about a failure stands in it."""
+"""A caller of the flux toolset that knows only its goal, and acts on a failure as the failure says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TOOL_NAME = re.compile(r"[a-z]+(?:_[a-z]+)+")
 
 
 class GaveUpError(Exception):
-    """The failures say no more what to do. `report` is what the agent tells the person it works for.
+    """The failures no longer say what to do. `report` is what the agent reports to the user.
 
     Args:
         failure: The last one.

@@ -214,7 +214,7 @@ def test_stacks_in_production_are_warned_of_at_start_up(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (["docs", "--transport", "http", "--host", "0.0.0.0", "--port", "0"], "--insecure"),
         (["dosc"], "docs"),
@@ -223,11 +223,11 @@ def test_stacks_in_production_are_warned_of_at_start_up(
     ],
     ids=["open to everybody", "unknown toolset", "one name twice", "no such attribute"],
 )
-def test_what_cannot_be_served_is_a_typed_error(folder: Path, arguments: list[str], told: str) -> None:
+def test_what_cannot_be_served_is_a_typed_error(folder: Path, arguments: list[str], reported: str) -> None:
     ran = failsoft(folder, "serve", *arguments)
     assert ran.code == 3
     assert ran.err.startswith("CONFIG_ERROR")
-    assert told in ran.err
+    assert reported in ran.err
     assert ran.out == ""
 
 

@@ -74,7 +74,7 @@ class TillJammed(InternalError):
     """The till does not open.
 
     Raised when: the tests say so.
-    Caller: tell somebody.
+    Caller: report it.
     Operator: hit it.
     """
 
@@ -97,7 +97,7 @@ def test_a_category_says_what_the_table_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FIXED)
-def test_a_fixed_name_has_its_code_and_stands_in_the_third_level_at_most(name: str) -> None:
+def test_a_fixed_name_has_its_code_and_is_on_the_third_level_at_most(name: str) -> None:
     entry = getattr(failsoft, name)
     assert entry.code == FIXED[name]
     assert len([base for base in entry.__mro__ if issubclass(base, ToolError)]) <= 3
@@ -242,7 +242,7 @@ def test_errors_pass_through_a_context_manager() -> None:
 # The catalogue.
 
 
-def test_every_class_says_when_it_is_raised_and_how_it_is_mended() -> None:
+def test_every_class_says_when_it_is_raised_and_what_to_do() -> None:
     for name in {*TABLE, *FIXED}:
         entry = getattr(failsoft, name)
         documentation = inspect.getdoc(entry) or ""

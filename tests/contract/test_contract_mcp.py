@@ -65,7 +65,7 @@ async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
         yield connected
 
 
-def told(result: CallToolResult) -> dict[str, Any]:
+def answer_of(result: CallToolResult) -> dict[str, Any]:
     assert isinstance(result.content[0], TextContent)
     assert result.structured_content is not None
     structured: dict[str, Any] = result.structured_content
@@ -90,14 +90,14 @@ async def test_every_operation_is_listed_with_its_schemas_and_annotations(client
     assert "call" not in tools["read_aloud"].input_schema["properties"]
 
 
-async def test_the_server_calls_itself_as_it_was_told(client: Client) -> None:
+async def test_the_server_has_the_name_that_it_was_given(client: Client) -> None:
     assert client.server_info is not None
     assert client.server_info.name == "library"
 
 
 async def test_a_success_is_complete_in_compact_text_and_in_structure(client: Client) -> None:
     result = await client.call_tool("get_book", {"title": "Dune"})
-    wire = told(result)
+    wire = answer_of(result)
     assert result.is_error is False
     assert wire["success"] is True
     assert wire["data"] == {"title": "Dune", "limit": 3}
@@ -120,7 +120,7 @@ async def test_a_failure_is_a_result_and_no_protocol_error(
 ) -> None:
     result = await client.call_tool(name, arguments)
     assert result.is_error is True
-    error = told(result)["error"]
+    error = answer_of(result)["error"]
     assert error["code"] == code
     assert result.meta is not None
     assert result.meta["dev.failsoft/error"] == {
@@ -138,21 +138,21 @@ async def test_an_unknown_tool_is_minus_32602_with_the_closest_name_in_its_messa
 
 
 async def test_a_result_above_the_limit_comes_with_a_step_that_narrows_it(client: Client) -> None:
-    error = told(await client.call_tool("list_books", {}))["error"]
+    error = answer_of(await client.call_tool("list_books", {}))["error"]
     assert error["code"] == "RESULT_TOO_LARGE"
     step = error["next_step"]
     assert step["tool"] == "list_books"
     assert step["arguments"]["limit"] < 100
-    assert told(await client.call_tool(step["tool"], step["arguments"]))["success"] is True
+    assert answer_of(await client.call_tool(step["tool"], step["arguments"]))["success"] is True
 
 
 async def test_text_images_and_links_reach_the_client(client: Client) -> None:
-    assert told(await client.call_tool("show", {"kind": "text"}))["data"] == "words"
+    assert answer_of(await client.call_tool("show", {"kind": "text"}))["data"] == "words"
     for kind, type_name in [("picture", "image"), ("link", "resource_link")]:
         result = await client.call_tool("show", {"kind": kind})
         assert [block.type for block in result.content] == ["text", type_name]
     both = await client.call_tool("show", {"kind": "both"})
-    assert told(both)["data"] == {"pages": 3}
+    assert answer_of(both)["data"] == {"pages": 3}
     assert [block.type for block in both.content] == ["text", "image"]
 
 

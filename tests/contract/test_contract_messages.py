@@ -34,7 +34,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Bank(BaseTool):
-    """A bank whose operations fail as they are told."""
+    """A bank whose operations fail as configured."""
 
     def __init__(self, error: ToolError | BaseException, **settings: Any) -> None:
         super().__init__(runtime=runtime(**settings))
@@ -130,7 +130,7 @@ async def test_what_changed_nothing_for_certain_may_be_repeated() -> None:
 
 
 @pytest.mark.parametrize("name", ["close", "transfer"])
-async def test_the_effect_is_told_of_every_operation_that_changes_something(name: str) -> None:
+async def test_the_effect_is_sent_for_every_operation_that_changes_something(name: str) -> None:
     assert (await failed(name, RuntimeError())).effect == "unknown"
     assert (await failed(name, NotFound(message="It is gone.", effect="applied"))).effect == "applied"
 
@@ -167,7 +167,7 @@ async def test_where_nothing_helps_it_says_who_has_to_act_and_gives_the_error_id
 # The next step.
 
 
-async def test_a_next_step_that_exists_and_validates_is_told_in_words_too() -> None:
+async def test_a_next_step_that_exists_and_validates_is_in_the_message_too() -> None:
     step = {"tool": "login", "arguments": {"user": "me"}}
     failure = await failed("balance", PreconditionFailed(message="Nobody is logged in.", next_step=step))
     assert failure.next_step.to_dict() == step
@@ -239,9 +239,9 @@ async def test_secrets_are_redacted_wherever_they_stand() -> None:
     secret = "sk-" + "a1b2c3d4e5f6" * 4
     error = InvalidArgument(message=f"The key {secret} is not known.", details={"api_key": "hunter2-hunter2"})
     response = await Bank(error, environment="development", detail="full").balance()
-    told = json.dumps(response.to_dict())
-    assert secret not in told
-    assert "hunter2-hunter2" not in told
+    reported = json.dumps(response.to_dict())
+    assert secret not in reported
+    assert "hunter2-hunter2" not in reported
 
 
 async def test_production_names_no_path_outside_the_workspace() -> None:

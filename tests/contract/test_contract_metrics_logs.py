@@ -169,7 +169,7 @@ async def test_a_cancelled_call_is_counted_as_one() -> None:
     assert keys.samples("mcp_tool_attempts_total") == {("turn", "cancelled", "keys"): 1}
 
 
-async def test_errors_that_were_told_are_counted_by_category_and_code_bad_arguments_too() -> None:
+async def test_returned_errors_are_counted_by_category_and_code_bad_arguments_too() -> None:
     keys = Keys()
     await keys.turn(key="lost")
     await keys.execute_with_error_handling("turn", {})

@@ -84,7 +84,7 @@ class Doors(BaseTool):
 
     @operation()
     async def open(self, number: int) -> int:
-        """Open a door: nobody knows what that does."""
+        """Open a door, with unknown effect."""
         return self.knock(number, Unavailable)
 
     @operation()
@@ -132,7 +132,7 @@ async def test_the_receipt_says_everything_that_was_done() -> None:
     }
 
 
-async def test_a_manager_stands_in_the_class_body_and_goes_before_the_runtimes() -> None:
+async def test_a_manager_in_the_class_body_takes_precedence_over_the_runtimes() -> None:
     class OwnDoors(Doors):
         """Doors with a manager of their own."""
 
@@ -303,9 +303,9 @@ async def test_several_alternatives_are_suggested_and_none_is_served(tmp_path: P
     documents = {"a.md": "---\naliases: [old.md]\n---\nx", "b.md": "---\naliases: [old.md]\n---\ny"}
     response = await Docs(write_documents(tmp_path, documents)).get_documentation(path="old.md")
     assert response.error is not None
-    told = " ".join(response.error.suggestions)
-    assert "a.md" in told
-    assert "b.md" in told
+    reported = " ".join(response.error.suggestions)
+    assert "a.md" in reported
+    assert "b.md" in reported
 
 
 async def test_a_search_that_breaks_the_syntax_is_tried_once_as_plain_words(tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ async def test_a_search_that_breaks_the_syntax_is_tried_once_as_plain_words(tmp_
     assert response.metadata.recovery.message
 
 
-async def test_a_search_that_plain_words_cannot_mend_names_the_accepted_syntax(tmp_path: Path) -> None:
+async def test_a_search_that_plain_words_cannot_repair_names_the_accepted_syntax(tmp_path: Path) -> None:
     docs = Docs(write_documents(tmp_path, {"a.md": "hello world"}))
     response = await docs.search_documents(query='"')
     assert response.error is not None
@@ -334,7 +334,7 @@ def test_describe_returns_the_linked_chain_outermost_first(tmp_path: Path) -> No
     assert places == ["observe", "validate", "deadline", "recover", "check", "handler"]
 
 
-async def test_a_middleware_stands_at_the_place_that_it_names() -> None:
+async def test_a_middleware_is_at_the_place_that_it_names() -> None:
     seen: list[str] = []
 
     async def note(call: CallContext, proceed: Any) -> Any:

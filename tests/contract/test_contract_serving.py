@@ -1,4 +1,4 @@
-"""Contract, section 8: what stands beside `/mcp`, who is let in, and what may be served."""
+"""Contract, section 8: the routes beside `/mcp`, access control, and what may be served."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ async def test_metrics_are_open_metrics_for_who_asks_for_them(accept: str, kind:
     assert float(line.split()[1]) == 1
 
 
-async def test_toolsets_with_recorders_of_their_own_are_scraped_together_and_each_series_stands_once() -> None:
+async def test_toolsets_with_recorders_of_their_own_are_scraped_together_and_each_series_is_there_once() -> None:
     class Wall(BaseTool):
         """A wall."""
 

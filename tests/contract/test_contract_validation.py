@@ -175,7 +175,7 @@ async def test_a_violation_names_what_is_expected_and_what_is_closest() -> None:
     assert found["limits"].suggestion == "limit"
 
 
-async def test_one_wrong_type_is_told_as_expected_string() -> None:
+async def test_one_wrong_type_is_reported_as_expected_string() -> None:
     response = await Desk().execute_with_error_handling("find", {"path": 123})
     assert response.error is not None
     assert response.error.code == "INVALID_PARAM"

@@ -123,13 +123,13 @@ async def test_every_format_says_what_changed_what_to_call_and_which_line_of_the
     wire_format: str, arguments: dict[str, Any]
 ) -> None:
     wire = await wire_of(wire_format, arguments)
-    told = wire["error"] if wire_format == "tool_response" else wire
-    assert told["effect"] in {"none", "unknown", "applied"}
-    assert told["error_id"]
+    reported = wire["error"] if wire_format == "tool_response" else wire
+    assert reported["effect"] in {"none", "unknown", "applied"}
+    assert reported["error_id"]
     if arguments == {"kind": "step"}:
-        assert told["next_step"] == {"tool": "look", "arguments": {}}
+        assert reported["next_step"] == {"tool": "look", "arguments": {}}
     if arguments == {"kind": "missing"}:
-        assert "Did you mean: b.md?" in told["suggestions"]
+        assert "Did you mean: b.md?" in reported["suggestions"]
 
 
 # error_response.
@@ -162,8 +162,8 @@ async def test_error_response_aggregates_in_every_environment(environment: str) 
 @pytest.mark.parametrize("wire_format", ["tool_response", "problem", "system_error"])
 async def test_the_other_formats_name_every_field_in_the_message(wire_format: str) -> None:
     wire = await wire_of(wire_format, {"kind": 5, "surplus": 1})
-    told = wire["error"] if wire_format == "tool_response" else wire
-    message = told.get("message") or told.get("detail") or told["human_message"]
+    reported = wire["error"] if wire_format == "tool_response" else wire
+    message = reported.get("message") or reported.get("detail") or reported["human_message"]
     assert "`kind`" in message
     assert "`surplus`" in message
     assert "expected string" in message

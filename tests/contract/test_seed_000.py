@@ -39,7 +39,7 @@ RETRYABLE = {
         False,
     ),
 }
-"""The seed's taxonomy: which errors a caller can mend."""
+"""The seed's taxonomy: which errors a caller can correct."""
 
 
 class Announced(BaseTool):
@@ -136,7 +136,7 @@ def test_error_code_is_present_on_all_error_responses(bench: Bench, code: str) -
 
 
 @pytest.mark.parametrize(("code", "retryable"), RETRYABLE.items())
-def test_retryable_is_true_for_what_the_caller_can_mend_and_false_for_the_rest(
+def test_retryable_is_true_for_what_the_caller_can_correct_and_false_for_the_rest(
     bench: Bench, code: str, retryable: bool
 ) -> None:
     entry = lookup(code)
@@ -238,7 +238,7 @@ def test_pitfall_3_the_context_stays_below_ten_kilobytes(bench: Bench) -> None:
     assert len(json.dumps(context).encode()) <= 10_000
 
 
-def test_pitfall_6_the_failed_edit_can_be_told_by_its_text(bench: Bench) -> None:
+def test_pitfall_6_the_failed_edit_can_be_recognized_by_its_text(bench: Bench) -> None:
     wire = bench.edit(("30 line", "x"), ("q" * 100, "x"), ("r" * 100, "x"))
     assert [entry["old_string_preview"] for entry in wire["edit_status"]] == ["q" * 40, "r" * 40]
 
@@ -248,8 +248,8 @@ def test_pitfall_6_the_failed_edit_can_be_told_by_its_text(bench: Bench) -> None
 
 def test_there_are_no_fuzzy_suggestions(bench: Bench) -> None:
     wire = bench.edit(("30 lime of text", "x"))
-    told = json.dumps([wire["message"], wire["recovery_hints"]])
-    assert "30 line of text" not in told
+    reported = json.dumps([wire["message"], wire["recovery_hints"]])
+    assert "30 line of text" not in reported
     assert "next_step" not in wire
     assert any("re-read" in hint.lower() for hint in wire["recovery_hints"])
 

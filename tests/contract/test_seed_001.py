@@ -114,7 +114,7 @@ def test_before_a_session_the_facts_of_the_session_are_null() -> None:
     assert wire["tool_name"] == "write_file"
 
 
-def test_in_a_session_its_facts_are_told() -> None:
+def test_in_a_session_its_facts_are_sent() -> None:
     wire = envelope_of(Conflict(), session=SESSION)
     assert (wire["role"], wire["session_id"], wire["workspace_root"]) == (
         "WINDSURF",
@@ -124,15 +124,15 @@ def test_in_a_session_its_facts_are_told() -> None:
 
 
 def test_phase_and_plan_come_from_the_caller_and_nothing_else_does() -> None:
-    told = {"phase_id": "PHASE_5A", "plan_hash": "abc123def456", "role": "ADMIN", "workspace_root": "/"}
-    wire = envelope_of(Conflict(), meta={"dev.failsoft/context": told})
+    sent = {"phase_id": "PHASE_5A", "plan_hash": "abc123def456", "role": "ADMIN", "workspace_root": "/"}
+    wire = envelope_of(Conflict(), meta={"dev.failsoft/context": sent})
     assert (wire["phase_id"], wire["plan_hash"]) == ("PHASE_5A", "abc123def456")
     assert (wire["role"], wire["workspace_root"]) == (None, None)
 
 
-@pytest.mark.parametrize("told", [5, None, "x", [], {"phase_id": 5, "plan_hash": {}}, {"phase_id": ""}], ids=str)
-def test_what_callers_say_of_phase_and_plan_that_is_no_text_counts_as_nothing(told: Any) -> None:
-    wire = envelope_of(Conflict(), meta={"dev.failsoft/context": told})
+@pytest.mark.parametrize("sent", [5, None, "x", [], {"phase_id": 5, "plan_hash": {}}, {"phase_id": ""}], ids=str)
+def test_what_callers_say_of_phase_and_plan_that_is_no_text_counts_as_nothing(sent: Any) -> None:
+    wire = envelope_of(Conflict(), meta={"dev.failsoft/context": sent})
     assert (wire["phase_id"], wire["plan_hash"]) == (None, None)
 
 
@@ -169,7 +169,7 @@ def test_a_success_has_data() -> None:
     ],
     ids=str,
 )
-def test_faults_of_input_are_told_apart_by_the_first_of_them(arguments: dict[str, Any], code: str) -> None:
+def test_the_first_fault_of_input_decides_the_code(arguments: dict[str, Any], code: str) -> None:
     assert envelope_of(arguments=arguments)["error_code"] == code
 
 
@@ -224,7 +224,7 @@ class Circular(Exception):
 
 
 @pytest.mark.parametrize(
-    ("cause", "told"),
+    ("cause", "sent"),
     [
         (OSError(errno.ENOENT, "no such file"), {"name": "FileNotFoundError", "code": "ENOENT"}),
         (NotFound(message="There is none."), {"name": "NotFound", "code": "NOT_FOUND", "message": "There is none."}),
@@ -237,12 +237,12 @@ class Circular(Exception):
     ],
     ids=["os error", "typed", "circular", "text", "mapping", "bytes", "number", "huge"],
 )
-def test_a_cause_is_normalized(cause: Any, told: Any) -> None:
+def test_a_cause_is_normalized(cause: Any, sent: Any) -> None:
     wire = envelope_of(SystemErrorFactory.tool_failure("CONFLICT", cause=cause), detail="full")
-    if isinstance(told, dict):
-        assert told.items() <= wire["cause"].items()
-    elif told is not None:
-        assert wire["cause"] == told
+    if isinstance(sent, dict):
+        assert sent.items() <= wire["cause"].items()
+    elif sent is not None:
+        assert wire["cause"] == sent
     assert len(json.dumps(wire)) < 10_000
 
 
@@ -252,9 +252,9 @@ def test_the_same_condition_is_the_same_envelope() -> None:
         wire = envelope_of(error, detail="full", session=SESSION)
         return {name: value for name, value in wire.items() if name not in {"timestamp", "error_id"}}
 
-    told = [json.dumps(once()) for _ in range(3)]
-    # The id of the error stands in messages for which a person has to act; here the caller can act.
-    assert told[0] == told[1] == told[2]
+    sent = [json.dumps(once()) for _ in range(3)]
+    # The id of the error is in messages for which a person has to act; here the caller can act.
+    assert sent[0] == sent[1] == sent[2]
 
 
 # Section 4: the factories.
@@ -267,7 +267,7 @@ def test_from_unknown_takes_anything() -> None:
     assert SystemErrorFactory.from_unknown(same) is same
 
 
-def test_from_unknown_gives_what_it_is_told() -> None:
+def test_from_unknown_uses_what_it_is_given() -> None:
     error = SystemErrorFactory.from_unknown(
         RuntimeError("x"), error_code="CONFLICT", human_message="Somebody was faster.", session_id="s", role="WINDSURF"
     )
@@ -313,20 +313,24 @@ def test_a_code_that_is_not_registered_is_refused() -> None:
         SystemErrorFactory.tool_failure("CONFLICT", rolle="x")
 
 
-def test_a_startup_failure_is_told_without_a_call_and_belongs_to_no_session() -> None:
+def test_a_startup_failure_needs_no_call_and_belongs_to_no_session() -> None:
     error = SystemErrorFactory.startup_failure("INIT_ERROR", human_message="No disk.", cause=OSError(errno.EIO, "x"))
     assert isinstance(error, InitializationError)
-    told = SystemErrorFactory.to_envelope(error)
-    assert told.keys() == REQUIRED
-    assert (told["error_code"], told["human_message"], told["session_id"]) == ("INIT_ERROR", "No disk.", None)
-    assert told["cause"]["code"] == "EIO"
-    json.dumps(told, allow_nan=False)
+    sent = SystemErrorFactory.to_envelope(error)
+    assert sent.keys() == REQUIRED
+    assert (sent["error_code"], sent["human_message"], sent["session_id"]) == (
+        "INIT_ERROR",
+        "No disk.",
+        None,
+    )
+    assert sent["cause"]["code"] == "EIO"
+    json.dumps(sent, allow_nan=False)
 
 
 # Section 6: the audit trail.
 
 
-def test_every_failure_is_on_record_before_it_is_told(tmp_path: Path) -> None:
+def test_every_failure_is_on_record_before_it_is_sent(tmp_path: Path) -> None:
     log = AuditLog(tmp_path / "audit-log.jsonl")
     tool = workshop()
     tool.audit, tool.session = log, SESSION

@@ -312,11 +312,11 @@ def test_the_same_condition_is_the_same_code_and_the_same_envelope(
         answer, category = asyncio.run(answered(site, tool, code, way))
         assert answer["error_code"] == code
         assert ("stack_trace" in answer) is debug_stack
-        told = json.dumps({**_lasting(answer, site), "category": category}, sort_keys=True)
+        reported = json.dumps({**_lasting(answer, site), "category": category}, sort_keys=True)
         known = tmp_path / code
         if not known.exists():
-            known.write_text(told)
-        assert told == known.read_text()
+            known.write_text(reported)
+        assert reported == known.read_text()
 
 
 async def answered(site: Site, tool: Workspace, code: str, way: str) -> tuple[dict[str, Any], str]:
@@ -353,18 +353,18 @@ tool = Workspace(Path(sys.argv[1]))
 async def run():
     begun = await tool.begin_session(workspace_root=sys.argv[1], role="WINDSURF")
     answer = await tool.read_file(path="gone.md", session_id=begun.data["session_id"])
-    told = answer.to_dict()
+    sent = answer.to_dict()
     for name in ("timestamp", "error_id", "session_id"):
-        del told[name]
-    print(json.dumps(told))
+        del sent[name]
+    print(json.dumps(sent))
 asyncio.run(run())
 """
     environment = dict(os.environ)
-    told = []
+    reported = []
     for seed in ("1", "2"):
         environment["PYTHONHASHSEED"] = seed
         command = [sys.executable, "-c", code, str(tmp_path)]
         ran = subprocess.run(command, env=environment, check=True, capture_output=True, text=True, timeout=60)
-        told.append(ran.stdout)
-    assert told[0] == told[1]
-    assert json.loads(told[0])["error_code"] == "FILE_NOT_FOUND"
+        reported.append(ran.stdout)
+    assert reported[0] == reported[1]
+    assert json.loads(reported[0])["error_code"] == "FILE_NOT_FOUND"

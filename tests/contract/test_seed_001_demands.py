@@ -21,7 +21,7 @@ REQUIRED = {
 
 
 class Failing(Workspace):
-    """A workspace with an operation that fails as it is told to."""
+    """A workspace with an operation that fails as configured."""
 
     thrown: Any = None
 
@@ -97,8 +97,8 @@ async def test_5_bad_arguments_in_a_session_tell_its_facts(tmp_path: Path) -> No
 
 
 async def test_6_phase_and_plan_are_preserved(tmp_path: Path) -> None:
-    told = {"phase_id": "PHASE_5A", "plan_hash": "abc123def456"}
-    wire = await envelope(served(tmp_path, ValueError("raw")), meta={"dev.failsoft/context": told})
+    reported = {"phase_id": "PHASE_5A", "plan_hash": "abc123def456"}
+    wire = await envelope(served(tmp_path, ValueError("raw")), meta={"dev.failsoft/context": reported})
     assert (wire["phase_id"], wire["plan_hash"]) == ("PHASE_5A", "abc123def456")
 
 
@@ -129,7 +129,7 @@ async def test_7_a_circle_is_cut(tmp_path: Path) -> None:
     assert (await envelope(served(tmp_path, circle)))["error_code"] == "UNKNOWN_TOOL_FAILURE"
 
 
-async def test_8_the_entry_in_the_audit_log_says_what_the_client_was_told(tmp_path: Path) -> None:
+async def test_8_the_entry_in_the_audit_log_says_what_the_client_got(tmp_path: Path) -> None:
     wire = await envelope(served(tmp_path, ValueError("raw")))
     entries = [json.loads(line) for line in (tmp_path / "audit-log.jsonl").read_text().splitlines()]
     (entry,) = (one for one in entries if one["event"] == "failure")

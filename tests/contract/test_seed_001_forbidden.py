@@ -49,9 +49,9 @@ def within(tree: ast.AST, owner: str = "") -> Iterator[tuple[ast.AST, str]]:
 
 
 def raw_errors(node: ast.AST, _comments: frozenset[int]) -> bool:
-    """`raise Exception(...)`, or any other builtin: whoever calls gets no code.
+    """`raise Exception(...)`, or any other builtin: the caller gets no code.
 
-    A bare `raise` passes on what was caught; AssertionError stands where nobody can come to.
+    A bare `raise` passes on what was caught; AssertionError marks unreachable code.
     """
     if not isinstance(node, ast.Raise) or node.exc is None:
         return False
@@ -85,7 +85,7 @@ def logged_and_forgotten(node: ast.AST, _comments: frozenset[int]) -> bool:
 def swallowed(node: ast.AST, comments: frozenset[int]) -> bool:
     """An `except` that does nothing, or a `suppress` of everything, that does not say why.
 
-    A comment has to stand on one of its lines, or right above or below. Another turn of a loop after one kind of error
+    A comment has to be on one of its lines, or right above or below. Another turn of a loop after one kind of error
     is not nothing: that is how one tries again.
     """
     if isinstance(node, ast.ExceptHandler):
@@ -130,11 +130,11 @@ def found(rule: Callable[[ast.AST, frozenset[int]], bool], folder: Path) -> set[
     return broken
 
 
-_WALK = "the walk says what the kernel would say; whoever asked for it makes a typed error of every OSError"
-_GONE = "it is how two processes of ours tell each other that one has ended; the pool makes a typed error of it"
-_INPUT = "the file is the operator's; whoever loads it makes a typed error of whatever goes wrong"
+_WALK = "the walk says what the kernel would say; its callers make a typed error of every OSError"
+_GONE = "it signals the end of the other process; the pool makes a typed error of it"
+_INPUT = "the file is the operator's; the loader makes a typed error of every fault"
 _METRIC = "a recorder that breaks must not cost the call its answer; what it shows is missing where people look"
-_START = "the server can do without; the first call that needs it is told"
+_START = "the server can do without; the first call that needs it reports it"
 ALLOWED: dict[str, dict[Finding, str]] = {
     "raw_errors": {
         ("tools/docs/semantic/minilm.py", "_tokenizer_file"): "caught where the model is loaded",
@@ -155,7 +155,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         (
             "framework/pipeline/audit_entries.py",
             "note_cancelled",
-        ): "the cancellation goes on; nobody waits for an answer",
+        ): "the cancellation goes on; no caller waits",
         ("proxy/clients.py", "Front.notify"): "a notification is a courtesy; the client asks again when it needs to",
         ("server/lifecycle/audit_start.py", "open_audit_logs"): _START,
         ("server/http/gate.py", "AdmissionMiddleware._serve"): "the client has disconnected",

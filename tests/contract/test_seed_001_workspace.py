@@ -28,7 +28,7 @@ async def answer(client: Any, tool: str, **arguments: Any) -> dict[str, Any]:
     return found
 
 
-async def test_before_a_session_its_facts_are_null_and_afterwards_they_are_told(tmp_path: Path) -> None:
+async def test_before_a_session_its_facts_are_null_and_afterwards_they_are_sent(tmp_path: Path) -> None:
     async with connected(served(tmp_path)) as client:
         before = await answer(client, "end_session")
         begun = await answer(client, "begin_session", workspace_root=str(tmp_path), role="WINDSURF")
@@ -48,7 +48,7 @@ async def test_what_follows_sessionnotinitialized_is_to_begin_one(tmp_path: Path
         assert (await answer(client, step["tool"], **step["arguments"]))["success"]
 
 
-async def test_every_code_of_the_toolset_stands_in_the_guides_table() -> None:
+async def test_every_code_of_the_toolset_is_in_the_guides_table() -> None:
     listed = {
         line.rsplit("`", 2)[1] for line in GUIDE.read_text().splitlines() if line.startswith("| ") and "`" in line
     }

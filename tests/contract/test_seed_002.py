@@ -81,7 +81,7 @@ class Archive(BaseTool):
         return [query]
 
 
-def told(
+def rendered(
     raised: BaseException | None = None, arguments: dict[str, Any] | None = None, **settings: Any
 ) -> dict[str, Any]:
     tool = Archive(runtime=runtime(**settings))
@@ -98,15 +98,15 @@ def lost(**more: Any) -> Lost:
 
 
 def test_the_keys_stand_in_the_order_of_the_seed_and_the_extras_behind_them() -> None:
-    wire = told(lost(next_step={"tool": "find", "arguments": {"query": "x"}}))
+    wire = rendered(lost(next_step={"tool": "find", "arguments": {"query": "x"}}))
     names = list(wire)
     assert names[: len(KEYS)] == KEYS
     assert set(names[len(KEYS) :]) == {"effect", "next_step", "error_id"}
     assert (wire["success"], wire["tool_name"], wire["error_code"]) == (False, "fetch", "TEST_LOST")
 
 
-def test_the_time_is_told_in_whole_seconds() -> None:
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", told(lost())["timestamp"])
+def test_the_time_is_in_whole_seconds() -> None:
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", rendered(lost())["timestamp"])
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_the_time_is_told_in_whole_seconds() -> None:
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_kind_and_number_belong_together(raised: BaseException, kind: str) -> None:
-    wire = told(raised)
+    wire = rendered(raised)
     assert (wire["error_type"], wire["jsonrpc_error_code"]) == (kind, NUMBERS[kind])
 
 
@@ -141,20 +141,20 @@ def test_a_class_with_another_kind_or_a_number_out_of_range_is_refused(facts: di
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_details_are_the_public_facts_in_every_environment(environment: str) -> None:
-    details = told(lost(details={"note": "n"}), environment=environment)["details"]
+    details = rendered(lost(details={"note": "n"}), environment=environment)["details"]
     assert details.items() >= {"requested_id": "cpd99999", "known": ["cpd00999"]}.items()
     assert ("shelf" in details, "note" in details) == (environment != "production",) * 2
 
 
 def test_what_there_is_nothing_to_say_of_is_left_out() -> None:
-    wire = told(PreconditionFailed())
+    wire = rendered(PreconditionFailed())
     assert not {"details", "next_step", "violations"} & wire.keys()
     assert wire["suggestions"]  # the seed's, never empty
     assert None not in wire.values()
 
 
 def test_other_bad_arguments_keep_their_name_and_name_every_field() -> None:
-    wire = told(arguments={"name": 5, "surplus": 1})
+    wire = rendered(arguments={"name": 5, "surplus": 1})
     assert (wire["error_type"], wire["error_code"]) == ("validation_error", "INVALID_PARAM")
     assert [item["path"] for item in wire["violations"]] == ["name", "surplus"]
     assert "`name`" in wire["message"]
@@ -162,8 +162,8 @@ def test_other_bad_arguments_keep_their_name_and_name_every_field() -> None:
 
 
 def test_a_success_has_the_fields_of_the_data_beside_its_flag() -> None:
-    assert told() == {"success": True, "name": "a", "count": 1}
-    assert told(arguments={"count": 2})["metadata"]["warnings"] == ["There is only one."]
+    assert rendered() == {"success": True, "name": "a", "count": 1}
+    assert rendered(arguments={"count": 2})["metadata"]["warnings"] == ["There is only one."]
 
 
 def test_the_number_is_no_error_of_the_protocol() -> None:
@@ -179,4 +179,4 @@ def test_an_error_crosses_a_process_with_its_facts() -> None:
 
     error = lost()
     again: ToolError = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
-    assert told(again)["details"] == told(error)["details"]
+    assert rendered(again)["details"] == rendered(error)["details"]

@@ -385,7 +385,7 @@ def assert_can_be_followed(case: Case, answer: Answer) -> None:
         assert found["success"], found
 
 
-def test_what_modelseedpy_says_is_told_without_places_on_the_server_and_without_sequences(
+def test_what_modelseedpy_says_is_reported_without_places_on_the_server_and_without_sequences(
     case: Case, tmp_path: Path
 ) -> None:
     said = {"operation": "MSBuilder.build", "exception_type": "ValueError"}
@@ -399,7 +399,7 @@ def test_what_modelseedpy_says_is_told_without_places_on_the_server_and_without_
 
 
 def in_turn(case: Case, tool: str, arguments: Answer, *mended: Answer) -> list[str | None]:
-    """Return the codes of calls in which one fault after the other is mended; None is a success."""
+    """Return the codes of calls in which one fault after the other is corrected; None is a success."""
     found = []
     for change in ({}, *mended):
         arguments = {**arguments, **change}
@@ -407,7 +407,7 @@ def in_turn(case: Case, tool: str, arguments: Answer, *mended: Answer) -> list[s
     return found
 
 
-def test_the_faults_of_a_medium_are_told_in_the_order_of_the_seed(case: Case) -> None:
+def test_the_faults_of_a_medium_are_reported_in_the_order_of_the_seed(case: Case) -> None:
     """Whether ids exist is the second stage, so it is judged after all forms."""
     bounds = {"cpd00007": [1, 2, 3], "cpd00179": [-1, 1], "cpd00027": [1, -1]}
     wrong = {"compounds": [], "default_uptake": -1, "custom_bounds": bounds}
@@ -429,7 +429,7 @@ def test_the_faults_of_a_medium_are_told_in_the_order_of_the_seed(case: Case) ->
     ]
 
 
-def test_the_faults_of_a_build_are_told_in_the_order_of_the_seed(case: Case) -> None:
+def test_the_faults_of_a_build_are_reported_in_the_order_of_the_seed(case: Case) -> None:
     wrong = {"protein_sequences": {"no id": "MK1"}, "template": "x", "annotate_with_rast": True}
     assert {item["path"] for item in case.call("build_model", **wrong)["violations"]} == {
         "protein_sequences.no id",
@@ -450,7 +450,7 @@ def test_the_faults_of_a_build_are_told_in_the_order_of_the_seed(case: Case) -> 
     ]
 
 
-def test_the_faults_of_a_gapfilling_are_told_in_the_order_of_the_seed(case: Case) -> None:
+def test_the_faults_of_a_gapfilling_are_reported_in_the_order_of_the_seed(case: Case) -> None:
     wrong = {"model_id": "model_xyz", "media_id": "media_xyz", "target_growth": -1, "max_complexity": 0}
     assert {item["path"] for item in case.call("gapfill_model", **wrong)["violations"]} == {
         "target_growth",
@@ -473,7 +473,7 @@ def test_the_faults_of_a_gapfilling_are_told_in_the_order_of_the_seed(case: Case
     ]
 
 
-def test_the_faults_of_an_fba_are_told_in_the_order_of_the_seed(case: Case) -> None:
+def test_the_faults_of_an_fba_are_reported_in_the_order_of_the_seed(case: Case) -> None:
     wrong = {"model_id": "model_xyz", "media_id": "media_xyz", "objective": "bio1", "flux_threshold": -1}
     assert in_turn(
         case,
@@ -497,22 +497,27 @@ def test_the_faults_of_an_fba_are_told_in_the_order_of_the_seed(case: Case) -> N
         ("get_reaction_name", "reaction_id", "rxn148", "rxn99999", "rxn00148", "REACTION_NOT_FOUND"),
     ],
 )
-def test_the_faults_of_a_look_up_are_told_in_the_order_of_the_seed(
+def test_the_faults_of_a_look_up_are_reported_in_the_order_of_the_seed(
     case: Case, tool: str, name: str, malformed: str, unknown: str, known: str, code: str
 ) -> None:
-    told = in_turn(case, tool, {name: malformed}, {name: unknown}, {name: known})
+    seen = in_turn(case, tool, {name: malformed}, {name: unknown}, {name: known})
     case.without_database()
-    assert [*in_turn(case, tool, {name: malformed}), *told] == ["DATABASE_NOT_LOADED", "INVALID_ID_FORMAT", code, None]
+    assert [*in_turn(case, tool, {name: malformed}), *seen] == [
+        "DATABASE_NOT_LOADED",
+        "INVALID_ID_FORMAT",
+        code,
+        None,
+    ]
 
 
 @pytest.mark.parametrize("tool", ["search_compounds", "search_reactions"])
-def test_the_faults_of_a_search_are_told_in_the_order_of_the_seed(case: Case, tool: str) -> None:
+def test_the_faults_of_a_search_are_reported_in_the_order_of_the_seed(case: Case, tool: str) -> None:
     wrong = {"query": "", "limit": -1}
     assert {item["path"] for item in case.call(tool, **wrong)["violations"]} == {"query", "limit"}
     assert in_turn(case, tool, wrong, {"query": "atp"}, {"limit": 1}) == ["EMPTY_QUERY", "INVALID_LIMIT", None]
 
 
-def test_whoever_begins_with_nothing_is_led_to_a_model_and_to_a_medium(case: Case) -> None:
+def test_a_caller_without_anything_is_led_to_a_model_and_to_a_medium(case: Case) -> None:
     agent = Agent(lambda tool, arguments: case.call(tool, **arguments), frozenset(case.tool.operations))
     grown, _ = agent.reach("run_fba", {"model_id": "model_1", "media_id": "media_1"})
     assert [code for _, code in agent.said] == ["MODEL_NOT_FOUND", None, "MEDIA_NOT_FOUND", None, None]
@@ -525,7 +530,7 @@ def test_a_near_name_of_a_predefined_medium_leads_to_the_list(case: Case) -> Non
 
 
 @pytest.mark.parametrize("objective", ["bio1", "growth", "BIOMASS"])
-def test_whoever_asks_for_growth_by_another_name_is_led_to_the_biomass_reaction(case: Case, objective: str) -> None:
+def test_a_request_for_growth_by_another_name_leads_to_the_biomass_reaction(case: Case, objective: str) -> None:
     error = case.call("run_fba", model_id=case.model(), objective=objective)
     assert error["error_code"] == "OBJECTIVE_NOT_FOUND"
     assert case.call(error["next_step"]["tool"], **error["next_step"]["arguments"])["growth_rate"] > 0.8
@@ -541,7 +546,7 @@ UNAVAILABLE = {"TEMPLATE_NOT_LOADED", "RAST_UNAVAILABLE"}
 
 
 @pytest.mark.parametrize("tool", SEED)
-def test_strange_arguments_are_told_what_is_wrong_with_them_and_are_never_a_crash(case: Case, tool: str) -> None:
+def test_strange_arguments_are_typed_errors_and_never_a_crash(case: Case, tool: str) -> None:
     model_id, media_id = case.model(), case.medium()
     sounds: dict[str, Answer] = {
         "build_media": {"compounds": ["cpd00027"]},

@@ -143,7 +143,7 @@ def test_scenario_3_a_gapfilled_model_that_has_lost_a_reaction_is_gapfilled_once
     assert grown["growth_rate"] > 0
 
 
-def test_scenario_3_what_nothing_mends_is_inspected_and_then_told_to_a_person(agent: Agent) -> None:
+def test_scenario_3_what_cannot_be_repaired_is_inspected_and_then_reported_to_the_user(agent: Agent) -> None:
     model_id, media_id = gapfilled(agent)
     asked = {"model_id": model_id, "media_id": media_id, "objective": "PGI"}
     stuck = agent.call("modify_model", {"model_id": model_id, "bounds": {"PGI": [0, 0]}})["model_id"]

@@ -211,7 +211,7 @@ def test_a_missing_document_has_the_seeds_code_and_details(tmp_path: Path) -> No
     assert {"effect", "error_id"} <= set(wire)
 
 
-def test_a_crash_tells_nothing_of_itself() -> None:
+def test_a_crash_reveals_nothing_of_itself() -> None:
     wire = wire_of(beans=1, roast="dark", sort="crash")
     assert wire["code"] == "INTERNAL_ERROR"
     assert "barista" not in json.dumps(wire)

@@ -251,7 +251,7 @@ async def test_an_argument_of_another_type(desk: Callable[..., Desk]) -> None:
     assert error["code"] == ("INVALID_PARAM" if server.wire_format == "tool_response" else "VALIDATION_ERROR")
 
 
-async def test_an_exception_that_nobody_knows(desk: Callable[..., Desk]) -> None:
+async def test_an_unknown_exception(desk: Callable[..., Desk]) -> None:
     server = desk(rooted=True)
 
     def crash() -> None:

@@ -62,7 +62,7 @@ def lines(log: io.StringIO) -> list[dict[str, Any]]:
 
 
 class Shop(BaseTool):
-    """Raises what it is told to."""
+    """Raises a configured error."""
 
     @operation(read_only=True)
     async def buy(self, error: str) -> int:
@@ -113,10 +113,10 @@ def test_an_error_carries_the_facts_of_the_seed() -> None:
 
 
 def test_an_error_can_be_written_as_json() -> None:
-    told = DocumentNotFound(path="a.md", details={"tried": {1}}).to_dict()
-    assert json.loads(json.dumps(told)) == told
-    assert told.pop("timestamp")
-    assert told == {
+    reported = DocumentNotFound(path="a.md", details={"tried": {1}}).to_dict()
+    assert json.loads(json.dumps(reported)) == reported
+    assert reported.pop("timestamp")
+    assert reported == {
         "name": "DocumentNotFound",
         "message": 'Document not found: "a.md".',
         "code": "DOC_NOT_FOUND",
@@ -153,7 +153,7 @@ async def test_a_text_that_looks_like_a_missing_file_is_not_read() -> None:
     assert "/etc/shadow" not in json.dumps(response.to_dict())
 
 
-async def test_a_missing_file_is_told_from_its_errno(tmp_path: Path) -> None:
+async def test_a_missing_file_is_recognized_by_its_errno(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         (tmp_path / "none").read_text()
     response = await ErrorHandler().handle_error(caught.value, CONTEXT)

@@ -87,8 +87,8 @@ def _send(host: str, volley: Sequence[Shot]) -> list[tuple[Shot, Answer]]:
         with suppress(BrokenPipeError, ConnectionResetError):  # it may refuse a body before it has read all of it
             connection.request(shot.verb, shot.path, shot.body, {**ACCEPT, **shot.headers})
         response = connection.getresponse()
-        told = response.read().decode("utf-8")
-        answers.append((shot, Answer(response.status, response.getheader("content-type", ""), told, str(response.msg))))
+        seen = response.read().decode("utf-8")
+        answers.append((shot, Answer(response.status, response.getheader("content-type", ""), seen, str(response.msg))))
     connection.close()
     return answers
 
@@ -173,12 +173,12 @@ def test_ten_thousand_hostile_calls_are_answered_and_counted(tmp_path: Path, fau
         @given(st.lists(spoken().filter(lambda call: is_text(call[0])), min_size=20, max_size=20))
         def each_is_answered(calls: list[tuple[str, dict[str, Any]]]) -> None:
             for (name, _), answer in zip(calls, portal.call(attacked.ask, client, calls), strict=True):
-                told = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
-                assert grounds.hides(json.dumps(told)), told
+                seen = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
+                assert grounds.hides(json.dumps(seen)), seen
                 if name in TOOLS:
-                    judge.result(told, name)
+                    judge.result(seen, name)
                 else:
-                    judge.error(told)
+                    judge.error(seen)
 
         each_is_answered()
         assert portal.call(client.call_tool, "get_documentation", {"path": "guide/intro.mdx"}).is_error is False
@@ -260,10 +260,10 @@ class Lines:
 
     def answer(self) -> dict[str, Any]:
         """Return the next answer, which has to be JSON and to hide what is ours."""
-        told = self.answers.get(timeout=BOUND_S).decode("utf-8")
-        assert told, self.target.log.read_text()
-        assert self.target.hides(told), told
-        message: dict[str, Any] = json.loads(told, parse_constant=pytest.fail)
+        seen = self.answers.get(timeout=BOUND_S).decode("utf-8")
+        assert seen, self.target.log.read_text()
+        assert self.target.hides(seen), seen
+        message: dict[str, Any] = json.loads(seen, parse_constant=pytest.fail)
         return message
 
 

@@ -32,7 +32,7 @@ def client(request: pytest.FixtureRequest, documents: Path) -> Client:
     return Client(StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ)), mode=era)
 
 
-def told(result: CallToolResult) -> dict[str, Any]:
+def answer_of(result: CallToolResult) -> dict[str, Any]:
     """Return the answer, the same in text and structure."""
     assert isinstance(result.content[0], TextContent)
     answer: dict[str, Any] = json.loads(result.content[0].text)
@@ -43,10 +43,10 @@ def told(result: CallToolResult) -> dict[str, Any]:
 async def test_a_client_sees_success_recovery_failure_and_bad_arguments(client: Client) -> None:
     async with client:
         schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
-        found = told(await client.call_tool("get_documentation", {"path": "guide/intro.mdx"}))
-        recovered = told(await client.call_tool("get_documentation", {"path": "guide/intro.md"}))
-        missing = told(await client.call_tool("get_documentation", {"path": "guide/intor.mdx"}))
-        refused = told(await client.call_tool("get_documentation", {"pth": 5}))
+        found = answer_of(await client.call_tool("get_documentation", {"path": "guide/intro.mdx"}))
+        recovered = answer_of(await client.call_tool("get_documentation", {"path": "guide/intro.md"}))
+        missing = answer_of(await client.call_tool("get_documentation", {"path": "guide/intor.mdx"}))
+        refused = answer_of(await client.call_tool("get_documentation", {"pth": 5}))
         with pytest.raises(MCPError) as unknown:
             await client.call_tool("get_documnt", {})
     for answer in (found, recovered, missing, refused):
@@ -61,11 +61,11 @@ async def test_a_client_sees_success_recovery_failure_and_bad_arguments(client: 
     assert unknown.value.error.code == -32602
 
 
-async def test_the_next_step_of_a_failure_can_be_taken_as_it_stands(client: Client) -> None:
+async def test_the_next_step_of_a_failure_can_be_taken_as_it_is(client: Client) -> None:
     async with client:
-        refused = told(await client.call_tool("get_documentation", {"pth": "guide/intro.mdx"}))
+        refused = answer_of(await client.call_tool("get_documentation", {"pth": "guide/intro.mdx"}))
         step = refused["error"]["next_step"]
-        assert told(await client.call_tool(step["tool"], step["arguments"]))["success"] is True
+        assert answer_of(await client.call_tool(step["tool"], step["arguments"]))["success"] is True
 
 
 async def test_what_happened_is_counted(url: str) -> None:

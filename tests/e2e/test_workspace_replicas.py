@@ -246,7 +246,7 @@ def test_who_calls_is_who_holds_the_token_on_every_server(guarded: Replicas) -> 
         assert {httpx2.post(url, json={}, headers=headers).status_code for url in (guarded.one, guarded.other)} == {401}
 
 
-def test_nobody_approves_a_plan_of_their_own_from_any_session_on_any_server(guarded: Replicas) -> None:
+def test_no_author_approves_their_own_plan_from_any_session_on_any_server(guarded: Replicas) -> None:
     alice = guarded.caller("alice").begin(PLANNER)
     plan = alice.data("submit_plan", title="Write", files=["b.md"])["plan_hash"]
     again = replace(alice, url=guarded.other, session=None).begin(PLANNER)
@@ -259,7 +259,7 @@ def test_nobody_approves_a_plan_of_their_own_from_any_session_on_any_server(guar
     assert bob.at(guarded.one).data("write_file", path="b.md", content="x\n", plan_hash=plan)["created"]
 
 
-def test_whoever_reads_the_store_finds_nothing_to_call_with(guarded: Replicas) -> None:
+def test_the_store_holds_nothing_that_a_call_could_use(guarded: Replicas) -> None:
     callers = [guarded.caller("dora").begin(PLANNER) for _ in range(20)]
     callers[0].data("submit_plan", title="Write", files=["b.md"])
     sessions = {str(caller.session) for caller in callers}

@@ -54,11 +54,11 @@ class Grounds:
         (folder / "secret" / "plan.md").write_text(SECRET, encoding="utf-8")
         (self.root / "outside.md").symlink_to(folder / "secret" / "plan.md")
 
-    def hides(self, told: str) -> bool:
+    def hides(self, body: str) -> bool:
         """Return whether nothing of ours is in what a caller was told but the root, which the schemas name."""
-        told = told.replace(str(self.root), "")
+        body = body.replace(str(self.root), "")
         ours = (str(self.root.parent), TOKEN, SECRET, "Traceback", 'File "', "site-packages")
-        return not any(secret in told for secret in (*ours, str(Path.home()) + "/"))
+        return not any(secret in body for secret in (*ours, str(Path.home()) + "/"))
 
 
 class Target(Grounds):
@@ -107,7 +107,7 @@ class Answer(NamedTuple):
 
     status: int
     kind: str
-    told: str
+    body: str
     headers: str
 
 
@@ -144,18 +144,18 @@ class Judge:
 
     def response(self, shot: Shot, answer: Answer) -> None:
         """Judge an HTTP answer."""
-        assert self.grounds.hides(answer.told), answer.told
+        assert self.grounds.hides(answer.body), answer.body
         assert self.grounds.hides(answer.headers), answer.headers
         assert answer.status < 500, answer
-        told = answer.told
+        body = answer.body
         if answer.kind.startswith("text/event-stream"):
-            (told,) = [line.removeprefix("data:").strip() for line in told.splitlines() if line.startswith("data:")]
-        elif answer.status != 200 and not told.startswith('{"jsonrpc"'):
+            (body,) = [line.removeprefix("data:").strip() for line in body.splitlines() if line.startswith("data:")]
+        elif answer.status != 200 and not body.startswith('{"jsonrpc"'):
             assert not shot.plain, answer
-            assert len(told) < 200
+            assert len(body) < 200
             return
-        if shot.verb == "POST" and told.startswith('{"jsonrpc"'):
-            self.message(shot, json.loads(told, parse_constant=pytest.fail))
+        if shot.verb == "POST" and body.startswith('{"jsonrpc"'):
+            self.message(shot, json.loads(body, parse_constant=pytest.fail))
         else:
             assert not shot.plain
 
@@ -179,9 +179,9 @@ class Judge:
         return "list_documents" if "total" in data else "get_documentation"
 
 
-def event_in(told: str) -> dict[str, Any]:
+def event_in(body: str) -> dict[str, Any]:
     """Return the one message of a stream of events."""
-    (data,) = [line.removeprefix("data:").strip() for line in told.splitlines() if line.startswith("data:")]
+    (data,) = [line.removeprefix("data:").strip() for line in body.splitlines() if line.startswith("data:")]
     message: dict[str, Any] = json.loads(data)
     return message
 

@@ -51,7 +51,7 @@ def check_wellformed(response: ToolResponse[Any], bound: BoundOperation[..., Any
     _published_validator(response.wire.name).validate(encoded.structured)
     if response.error is not None:
         assert encoded.meta is not None
-        told = encoded.meta["dev.failsoft/error"]
-        assert told["code"] == response.error.code
-        assert set(told) == {"code", "category", "retry", "effect", "error_id"}
+        reported = encoded.meta["dev.failsoft/error"]
+        assert reported["code"] == response.error.code
+        assert set(reported) == {"code", "category", "retry", "effect", "error_id"}
     return encoded.structured

@@ -1,4 +1,4 @@
-"""Whatever the arguments are, the answer is well-formed, all faults are told, and what is accepted fits the schema."""
+"""For any arguments the answer is well-formed, all faults are reported, and what is accepted fits the schema."""
 
 from __future__ import annotations
 

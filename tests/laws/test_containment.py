@@ -163,7 +163,7 @@ class Fragile(BaseModel):
 
 
 class Target(BaseTool):
-    """Goes off wherever it is told to."""
+    """Raises at the configured point."""
 
     @operation(idempotent=True)
     async def take(
@@ -270,7 +270,7 @@ async def _failing() -> None:
 
 
 @pytest.mark.parametrize("kind", RAISED)
-async def test_what_is_told_in_production_gives_nothing_away(kind: str) -> None:
+async def test_answers_in_production_give_nothing_away(kind: str) -> None:
     tool = Target(runtime=quiet_runtime())
     bomb.place, bomb.make = "async handler", RAISED[kind]
     try:

@@ -196,7 +196,7 @@ def test_its_next_step_may_be_given_as_a_mapping(entry):
 
 
 @every_error
-def test_it_stands_on_one_of_three_levels(entry):
+def test_it_is_on_one_of_three_levels(entry):
     line = [cls for cls in entry.__mro__ if issubclass(cls, ToolError)]
     assert len(line) in {2, 3}
     assert line[-1] is ToolError
@@ -250,7 +250,7 @@ def _raise(entry: type[ToolError]) -> None:
     raise full(entry)
 
 
-def test_a_fact_that_cannot_be_pickled_is_told_in_words():
+def test_a_fact_that_cannot_be_pickled_is_kept_as_text():
     error = NotFound(details={"handle": lambda: 1})
     copied = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
     assert isinstance(copied.details, (dict, str))
@@ -374,6 +374,6 @@ def test_its_example_holds(entry):
     example = doctest.DocTestParser().get_doctest(sections(entry)["Example"], names, entry.__name__, None, None)
     assert example.examples
     assert entry.code in sections(entry)["Example"]
-    told: list[str] = []
-    result = doctest.DocTestRunner(verbose=False).run(example, out=told.append)
-    assert result.failed == 0, "".join(told)
+    reported: list[str] = []
+    result = doctest.DocTestRunner(verbose=False).run(example, out=reported.append)
+    assert result.failed == 0, "".join(reported)

@@ -1,4 +1,4 @@
-"""True of every error of the catalogue, told by every kind of operation, in every phase: its words help a caller."""
+"""Every error of the catalogue, from every kind of operation in every phase, has a message that helps the caller."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def held(failure: Failure, call: CallContext, box: Toolbox) -> None:
 
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("level", LEVELS)
-def test_every_code_is_told_so_that_a_caller_can_act(code: str, level: str) -> None:
+def test_every_code_lets_a_caller_act(code: str, level: str) -> None:
     from failsoft.framework.errors.base import registry  # noqa: PLC0415 - hidden at import by the catalogue fixture
 
     store = STORES[level]

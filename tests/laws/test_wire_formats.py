@@ -26,7 +26,7 @@ REASONS = ["missing", "unexpected", "type", "enum", "range", "length", "pattern"
 
 
 class Answering(BaseTool):
-    """Answers what it is told to."""
+    """Returns a configured value."""
 
     value: Any = None
     raised: BaseException | None = None
@@ -63,13 +63,13 @@ def answer(runner: asyncio.Runner, tool: Answering, *, value: Any = None, raised
 
 @given(value=odd_trees)
 def test_data_of_any_kind_is_the_same_in_every_format(runner: asyncio.Runner, value: Any) -> None:
-    told = []
+    reported = []
     for name in FORMATS:
         tool = TOOLS[name, "minimal"]
         response = answer(runner, tool, value=value)
         wire = check_wellformed(response, tool.operations["take"])
-        told.append(data_in(name, wire) if response.success else response.error.code)  # type: ignore[union-attr]
-    assert all(one == told[0] for one in told)
+        reported.append(data_in(name, wire) if response.success else response.error.code)  # type: ignore[union-attr]
+    assert all(one == reported[0] for one in reported)
 
 
 def data_in(name: str, wire: dict[str, Any]) -> Any:

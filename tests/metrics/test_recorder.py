@@ -152,7 +152,7 @@ def test_slots_and_prometheus_own_children_expose_the_same_bytes(monkeypatch: py
     circuit.allow(7.5)
     store = StateStoreChildren(families)
     for available in (True, False, False, True, False):
-        recorder.on_event(StateStoreEvent(available=available, reason="told"))
+        recorder.on_event(StateStoreEvent(available=available, reason="x"))
         store.note(is_available=available)
     versions = next(labels for name, labels in samples(recorder) if name == BUILD_INFO.name)
     families[BUILD_INFO].labels(**dict(versions)).set(1)
@@ -315,7 +315,7 @@ def test_sharing_that_cannot_work_is_refused(monkeypatch: pytest.MonkeyPatch, tm
         PrometheusRecorder()
 
 
-def test_what_is_told_of_dependencies_comes_as_events() -> None:
+def test_metrics_of_dependencies_come_from_events() -> None:
     recorder = PrometheusRecorder()
     for event in (
         CircuitEvent(dependency="api", state="closed", was=None, reason="made"),

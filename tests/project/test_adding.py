@@ -1,4 +1,4 @@
-"""A package of somebody else adds one of each kind of part: each is one class or function, and an entry point."""
+"""A third-party package adds one of each kind of part: each is one class or function, and an entry point."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def _run(command: list[str] | str, folder: Path) -> subprocess.CompletedProcess[
 
 
 def _matches(expected: str, got: str) -> bool:
-    """Compare as doctest does: `...` stands for anything, white space does not count."""
+    """Compare as doctest does: `...` matches anything, white space does not count."""
     return doctest.OutputChecker().check_output(expected, got, COMPARE)
 
 

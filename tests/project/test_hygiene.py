@@ -1,4 +1,4 @@
-"""What may stand in the repository: no machine, no host, no lock file, no silenced rule without a reason."""
+"""What the repository may contain: no machine, no host, no lock file, no silenced rule without a reason."""
 
 from __future__ import annotations
 

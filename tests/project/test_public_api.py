@@ -1,4 +1,4 @@
-"""The public API changes only where somebody meant it, and the reference pages say what the code says."""
+"""The public API changes only on purpose, and the reference pages agree with the code."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ LISTS = (
 
 
 class Announced:
-    """Which lists a client was told have changed."""
+    """The lists that a client was notified about."""
 
     def __init__(self) -> None:
         self.events = {kind: anyio.Event() for kind in LISTS}

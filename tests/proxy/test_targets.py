@@ -1,4 +1,4 @@
-"""What a proxy stands in front of, and what an operator changes: read from files, every fault named."""
+"""The upstreams of a proxy, and the operator's overrides: read from files, every fault named."""
 
 from __future__ import annotations
 

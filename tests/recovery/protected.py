@@ -1,4 +1,4 @@
-"""A toolset whose one operation does what a test tells it, behind the strategies under test."""
+"""A toolset whose operation runs a test's function, behind the strategies under test."""
 
 from __future__ import annotations
 

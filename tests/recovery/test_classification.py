@@ -1,4 +1,4 @@
-"""The classification before policy: every combination of facts, and what the caller is told of it."""
+"""The classification before policy: every combination of facts, and what the caller gets."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_verdict_on_every_combination_of_facts(category: type[ToolError]) ->
         ({"wait_s": FAR, "patience_s": 5.0, "remaining_s": 1.0}, "wait_too_long"),
     ],
 )
-def test_the_reason_that_is_told_is_the_deepest(facts: dict[str, Any], reason: str | None) -> None:
+def test_the_reported_reason_is_the_deepest(facts: dict[str, Any], reason: str | None) -> None:
     plain: dict[str, Any] = {
         "category": "unavailable",
         "retry": "after_delay",
@@ -73,7 +73,7 @@ def test_the_reason_that_is_told_is_the_deepest(facts: dict[str, Any], reason: s
 
 
 class Operations(BaseTool):
-    """One operation of each kind; each raises what it is told to."""
+    """One operation of each kind; each raises a configured error."""
 
     def __init__(self, error: BaseException, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -44,7 +44,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Noting:
-    """Notes what it was asked, and answers as it was told to."""
+    """Records its calls, and answers as configured."""
 
     def __init__(self, name: str, answer: Any = None) -> None:
         self.name = name
@@ -59,7 +59,7 @@ class Noting:
 
 
 class Failing(BaseTool):
-    """Raises what it is told to, run by run; then returns."""
+    """Raises configured errors, run by run; then returns."""
 
     def __init__(self, *raised: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -146,7 +146,7 @@ def metrics() -> Recording:
     return Recording()
 
 
-async def test_a_value_that_is_second_best_is_told_and_counted_so(metrics: Recording) -> None:
+async def test_a_substitute_is_reported_and_counted_as_degraded(metrics: Recording) -> None:
     manager = RecoveryManager()
     manager.register(NotFound, Noting("stale", RecoveryResult(3, "From yesterday", degraded=True)))
     tool = failing(manager, NotFound(), metrics=metrics)
@@ -221,7 +221,7 @@ async def test_a_retry_validates_what_it_changes() -> None:
     response = await tool.read(number=4)
     assert tool.runs == [4]
     assert response.error is not None
-    # The caller sent no such argument, and must not be told to correct it.
+    # The caller sent no such argument, and must not be asked to correct it.
     assert (response.error.code, response.error.violations) == ("NOT_FOUND", ())
 
 
@@ -293,8 +293,8 @@ async def test_a_run_that_succeeded_is_not_repeated_either() -> None:
 async def test_the_effect_of_earlier_runs_is_not_forgotten() -> None:
     manager = RecoveryManager()
     manager.register(ToolError, Noting("stubborn", stubbornly))
-    told = [Timeout(), *[Overloaded(effect="none") for _ in range(9)]]
-    response = await failing(manager, *told).put()
+    reported = [Timeout(), *[Overloaded(effect="none") for _ in range(9)]]
+    response = await failing(manager, *reported).put()
     assert response.error is not None
     assert (response.error.code, response.error.effect) == ("TIMEOUT", "unknown")
     better = RecoveryManager()
@@ -360,7 +360,7 @@ def test_the_default_manager_has_what_is_safe() -> None:
 
 
 class Placed:
-    """Stands in the chain and lets everything through."""
+    """A link that passes every call on."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -374,7 +374,7 @@ class Placed:
         return [Link(f"my_{self.place}", step, self.place)]
 
 
-def test_the_chain_stands_in_the_order_of_its_places_whatever_order_the_list_has() -> None:
+def test_the_chain_has_the_order_of_its_places_whatever_order_the_list_has() -> None:
     class Full(BaseTool):
         @operation(
             read_only=True,
@@ -479,7 +479,7 @@ def test_what_is_neither_kind_of_strategy_is_refused(odd: Any) -> None:
         RecoveryManager().add(odd)
 
 
-async def test_recoveries_and_attempts_are_announced_to_whoever_listens() -> None:
+async def test_recoveries_and_attempts_are_announced_to_listeners() -> None:
     manager = RecoveryManager({NotFound: [Noting("none"), Noting("again", again)]})
     tool = failing(manager, NotFound())
     with CapturedEvents(tool.runtime) as captured:

@@ -190,7 +190,7 @@ class BudgetMachine(RuleBasedStateMachine):
     @rule()
     def ask_for_another_run(self) -> None:
         if self.settled + 2 * REFILL_S <= self.now:
-            self.model = self.FLOOR  # nobody has asked for so long that the store has forgotten it
+            self.model = self.FLOOR  # unused for so long that the store has dropped it
         refilled = self.model + (self.now - self.settled) * self.FLOOR / REFILL_S
         self.model = max(self.model, min(self.FLOOR, refilled))
         self.model = max(self.model, min(self.options.ceiling, self.model + self.unsettled * self.RATIO))

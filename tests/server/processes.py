@@ -35,7 +35,7 @@ class Served:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self.gate = tempfile.mktemp(prefix="failsoft-gate-")  # noqa: S306 - it must not exist yet, and nobody else looks
+        self.gate = tempfile.mktemp(prefix="failsoft-gate-")  # noqa: S306 - it must not exist yet, and no other process uses it
         self.errors: list[str] = []
         self._lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -71,7 +71,7 @@ class Served:
         return code
 
     def close(self) -> None:
-        """End the process, however it stands."""
+        """End the process, whatever its state."""
         Path(self.gate).unlink(missing_ok=True)
         if self.process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):

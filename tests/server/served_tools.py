@@ -100,7 +100,7 @@ class Polite(BaseTool):
 
     @operation(read_only=True, timeout=60)
     async def count_when_let_go(self, path: str, call: CallContext) -> int:
-        """Wait for the file, then report progress and return: both after the server was told to end."""
+        """Wait for the file, then report progress and return: both after the server was asked to end."""
         self.events["counting"].set()
         while not await anyio.Path(path).exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(0.01)
@@ -110,7 +110,7 @@ class Polite(BaseTool):
 
     @operation(read_only=True)
     async def facts(self, call: CallContext) -> dict[str, Any]:
-        """Return what the transport has told about this call."""
+        """Return what the transport knows about this call."""
         return {
             "principal": call.principal,
             "has_request_id": bool(call.request_id),

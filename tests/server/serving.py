@@ -65,7 +65,7 @@ TOOLS: dict[str, Any] = {
 
 
 def main(transport: Any, tools: str = "all", workers: str = "1", host: str = "127.0.0.1", port: str = "0") -> int:
-    """Serve, and tell the URL on stderr."""
+    """Serve, and print the URL on stderr."""
     try:
         serve(
             TOOLS[tools],

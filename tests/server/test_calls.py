@@ -23,7 +23,7 @@ CANCELLABLE = [transport for transport in TRANSPORTS if transport != "http-legac
 there only a disconnect cancels (`test_http_process.py`)."""
 
 
-def told(result: CallToolResult) -> dict[str, Any]:
+def answer_of(result: CallToolResult) -> dict[str, Any]:
     """Return the answer, after making sure that both of its forms say the same."""
     assert isinstance(result.content[0], TextContent)
     answer: dict[str, Any] = json.loads(result.content[0].text)
@@ -33,14 +33,14 @@ def told(result: CallToolResult) -> dict[str, Any]:
 
 
 async def test_a_success_says_so_in_text_and_structure(client: Client) -> None:
-    answer = told(await client.call_tool("find", {"name": "here"}))
+    answer = answer_of(await client.call_tool("find", {"name": "here"}))
     assert answer["success"] is True
     assert answer["data"] == {"name": "here", "nothing": None}
     assert answer["metadata"]["execution_time_ms"] >= 0
 
 
 async def test_a_recovered_call_names_the_strategy_and_what_it_changed(client: Client) -> None:
-    answer = told(await client.call_tool("find", {"name": "moved"}))
+    answer = answer_of(await client.call_tool("find", {"name": "moved"}))
     assert answer["success"] is True
     assert answer["data"]["name"] == "here"
     receipt = answer["metadata"]["recovery"]
@@ -49,7 +49,7 @@ async def test_a_recovered_call_names_the_strategy_and_what_it_changed(client: C
 
 async def test_a_failure_is_a_result_with_its_code_in_text_structure_and_meta(client: Client) -> None:
     result = await client.call_tool("find", {"name": "gone"})
-    error = told(result)["error"]
+    error = answer_of(result)["error"]
     assert (error["code"], error["category"], error["tool"], error["operation"]) == (
         "DOC_NOT_FOUND",
         "not_found",
@@ -68,7 +68,7 @@ async def test_a_failure_is_a_result_with_its_code_in_text_structure_and_meta(cl
 
 
 async def test_bad_arguments_are_a_tool_error_that_lists_every_fault(client: Client) -> None:
-    error = told(await client.call_tool("double", {"number": "2", "surplus": 1}))["error"]
+    error = answer_of(await client.call_tool("double", {"number": "2", "surplus": 1}))["error"]
     assert error["code"] == "INVALID_PARAM"
     assert {(item["path"], item["reason"]) for item in error["violations"]} == {
         ("number", "type"),
@@ -77,7 +77,7 @@ async def test_bad_arguments_are_a_tool_error_that_lists_every_fault(client: Cli
 
 
 async def test_missing_arguments_are_a_tool_error_too(client: Client) -> None:
-    error = told(await client.call_tool("double"))["error"]
+    error = answer_of(await client.call_tool("double"))["error"]
     assert [(item["path"], item["reason"]) for item in error["violations"]] == [("number", "missing")]
 
 
@@ -97,7 +97,7 @@ async def test_an_unknown_tool_unlike_any_other_suggests_none(client: Client) ->
 
 
 async def test_a_sync_handler_answers_like_an_async_one(client: Client) -> None:
-    assert told(await client.call_tool("double", {"number": 21}))["data"] == 42
+    assert answer_of(await client.call_tool("double", {"number": 21}))["data"] == 42
 
 
 async def test_progress_increases_and_ends_with_the_call(client: Client) -> None:
@@ -106,15 +106,15 @@ async def test_progress_increases_and_ends_with_the_call(client: Client) -> None
     async def note(progress: float, total: float | None, message: str | None) -> None:
         seen.append((progress, total, message))
 
-    told(await client.call_tool("count", {"steps": 3}, progress_callback=note))
+    answer_of(await client.call_tool("count", {"steps": 3}, progress_callback=note))
     after = len(seen)
-    told(await client.call_tool("double", {"number": 1}))
+    answer_of(await client.call_tool("double", {"number": 1}))
     assert seen == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
     assert len(seen) == after
 
 
 async def test_a_call_without_a_progress_callback_is_the_same_call(client: Client) -> None:
-    assert told(await client.call_tool("count", {"steps": 3}))["data"] == 3
+    assert answer_of(await client.call_tool("count", {"steps": 3}))["data"] == 3
 
 
 @pytest.mark.parametrize("client", CANCELLABLE, indirect=True)
@@ -123,10 +123,10 @@ async def test_a_caller_who_gives_up_cancels_the_handler(client: Client, request
     async with anyio.create_task_group() as group:
         group.start_soon(client.call_tool, "hang", {"key": key})
         with anyio.fail_after(BOUND_S):
-            assert told(await client.call_tool("witness", {"event": f"{key} started"}))["data"] is True
+            assert answer_of(await client.call_tool("witness", {"event": f"{key} started"}))["data"] is True
         group.cancel_scope.cancel()
     with anyio.fail_after(BOUND_S):
-        assert told(await client.call_tool("witness", {"event": f"{key} cancelled"}))["data"] is True
+        assert answer_of(await client.call_tool("witness", {"event": f"{key} cancelled"}))["data"] is True
 
 
 async def test_calls_on_one_connection_do_not_wait_for_each_other(
@@ -141,15 +141,15 @@ async def test_calls_on_one_connection_do_not_wait_for_each_other(
     with anyio.fail_after(BOUND_S):
         async with anyio.create_task_group() as group:
             group.start_soon(wait)
-            told(await client.call_tool("witness", {"event": f"{key} started"}))
+            answer_of(await client.call_tool("witness", {"event": f"{key} started"}))
             assert not answers
-            told(await client.call_tool("let_go", {"key": key}))
-    assert told(answers[0])["data"] == "finished"
+            answer_of(await client.call_tool("let_go", {"key": key}))
+    assert answer_of(answers[0])["data"] == "finished"
 
 
 async def test_a_handler_may_return_images_and_links_beside_its_data(client: Client) -> None:
     result = await client.call_tool("picture")
-    assert told(result)["data"] == {"width": 1}
+    assert answer_of(result)["data"] == {"width": 1}
     image, text, link = result.content[1:]
     assert isinstance(image, ImageContent)
     assert (image.data, image.mime_type) == (PNG, "image/png")
@@ -160,26 +160,26 @@ async def test_a_handler_may_return_images_and_links_beside_its_data(client: Cli
 
 
 async def test_a_result_above_the_limit_becomes_an_error_that_says_how_large_it_was(client: Client) -> None:
-    error = told(await client.call_tool("text_of", {"length": 600_000}))["error"]
+    error = answer_of(await client.call_tool("text_of", {"length": 600_000}))["error"]
     assert error["code"] == "RESULT_TOO_LARGE"
-    assert told(await client.call_tool("text_of", {"length": 400_000}))["data"] == "x" * 400_000
+    assert answer_of(await client.call_tool("text_of", {"length": 400_000}))["data"] == "x" * 400_000
 
 
 async def test_images_count_towards_the_limit(client: Client) -> None:
-    error = told(await client.call_tool("large_picture"))["error"]
+    error = answer_of(await client.call_tool("large_picture"))["error"]
     assert error["code"] == "RESULT_TOO_LARGE"
 
 
 async def test_meta_of_the_request_reaches_the_handler(client: Client) -> None:
     meta: Any = {"dev.failsoft/idempotency-key": "k1"}
-    answer = told(await client.call_tool("facts", meta=meta))
+    answer = answer_of(await client.call_tool("facts", meta=meta))
     assert answer["data"]["meta"] == {"dev.failsoft/idempotency-key": "k1"}
     assert answer["data"]["has_request_id"] is True
 
 
 async def test_only_callers_on_this_machine_are_local(client: Client, request: pytest.FixtureRequest) -> None:
     over_http = request.node.callspec.params["client"].startswith("http")
-    assert told(await client.call_tool("facts"))["data"]["principal"] == (None if over_http else "local")
+    assert answer_of(await client.call_tool("facts"))["data"]["principal"] == (None if over_http else "local")
 
 
 async def test_tools_are_listed_in_the_order_of_their_declaration_every_time(client: Client) -> None:
@@ -196,7 +196,7 @@ async def test_every_listed_schema_is_an_object_and_every_answer_fits_the_output
     assert schema is not None
     assert schema["type"] == "object"
     for name in ("here", "moved", "gone"):
-        jsonschema.validate(told(await client.call_tool("find", {"name": name})), schema)
+        jsonschema.validate(answer_of(await client.call_tool("find", {"name": name})), schema)
 
 
 async def test_a_made_up_cursor_is_refused(client: Client) -> None:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 REFUSED = {"huge": "RESULT_TOO_LARGE"}
 
 
-def told(result: CallToolResult) -> dict[str, Any]:
+def answer_of(result: CallToolResult) -> dict[str, Any]:
     """Return the answer, after making sure that it is JSON that any client can read."""
     assert isinstance(result.content[0], TextContent)
     strict = json.loads(result.content[0].text, parse_constant=_no_constant)
@@ -31,7 +31,7 @@ def _no_constant(name: str) -> None:
 
 async def process_id(client: Client) -> int:
     """Return the process that answers now."""
-    answer = told(await client.call_tool("process_id"))
+    answer = answer_of(await client.call_tool("process_id"))
     assert answer["success"] is True
     return int(answer["data"])
 
@@ -41,7 +41,7 @@ async def process_id(client: Client) -> int:
 async def test_what_a_tool_raises_becomes_an_error_and_the_server_lives(client: Client, tool: str, kind: str) -> None:
     before = await process_id(client)
     result = await client.call_tool(tool, {"kind": kind})
-    error = told(result)["error"]
+    error = answer_of(result)["error"]
     assert result.is_error is True
     assert error["category"] == "internal"
     assert result.meta is not None
@@ -53,7 +53,7 @@ async def test_what_a_tool_raises_becomes_an_error_and_the_server_lives(client: 
 @pytest.mark.parametrize("tool", ["return_it", "return_it_from_a_thread"])
 async def test_what_a_tool_returns_arrives_as_json_and_the_server_lives(client: Client, tool: str, kind: str) -> None:
     before = await process_id(client)
-    answer = told(await client.call_tool(tool, {"kind": kind}))
+    answer = answer_of(await client.call_tool(tool, {"kind": kind}))
     if kind in REFUSED:
         assert answer["error"]["code"] == REFUSED[kind]
     else:
@@ -63,7 +63,7 @@ async def test_what_a_tool_returns_arrives_as_json_and_the_server_lives(client: 
 
 async def test_a_cancelled_task_of_the_tools_own_is_a_failure_and_no_cancellation(client: Client) -> None:
     before = await process_id(client)
-    assert told(await client.call_tool("cancel_a_child"))["error"]["category"] == "internal"
+    assert answer_of(await client.call_tool("cancel_a_child"))["error"]["category"] == "internal"
     assert await process_id(client) == before
 
 
@@ -73,11 +73,11 @@ async def test_progress_that_is_none_is_dropped(client: Client) -> None:
     async def note(progress: float, total: float | None, message: str | None) -> None:
         seen.append(progress)
 
-    assert told(await client.call_tool("odd_progress", progress_callback=note))["data"] == "done"
+    assert answer_of(await client.call_tool("odd_progress", progress_callback=note))["data"] == "done"
     assert seen == [1]
 
 
-async def test_a_sync_tool_that_outlives_its_limit_is_told_as_such(client: Client) -> None:
+async def test_a_sync_tool_that_outlives_its_limit_is_deadline_exceeded(client: Client) -> None:
     before = await process_id(client)
-    assert told(await client.call_tool("sleep_through_the_limit"))["error"]["category"] == "deadline_exceeded"
+    assert answer_of(await client.call_tool("sleep_through_the_limit"))["error"]["category"] == "deadline_exceeded"
     assert await process_id(client) == before

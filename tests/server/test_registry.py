@@ -1,4 +1,4 @@
-"""Where tools come from, and how a wrong place is told."""
+"""Look-up of tools, and the errors of a wrong name."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_whatever_else_an_app_is_becomes_a_configuration_error(module: str, spec
         ("a_module_that_is_not_there:x", "install it"),
     ],
 )
-def test_a_misspelt_app_is_told_how_it_is_found(module: str, spec: str, words: str) -> None:
+def test_the_error_of_a_misspelt_app_says_how_apps_are_found(module: str, spec: str, words: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load_app(spec.format(module))
     assert words.format(module) in f"{caught.value.message} {caught.value.resolution}"
@@ -151,7 +151,7 @@ def test_two_tools_of_one_name_are_an_error_that_says_how_to_prefix() -> None:
     assert "market_price" in caught.value.resolution
 
 
-def test_a_server_is_named_for_its_only_toolset_or_as_it_is_told() -> None:
+def test_a_server_is_named_for_its_only_toolset_or_as_given() -> None:
     runtime = Runtime(settings=Settings())
     assert mcp_server(Shop(runtime=runtime)).name == "shop"
     assert mcp_server([Shop]).instructions == "shop: A shop."

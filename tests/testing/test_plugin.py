@@ -1,4 +1,4 @@
-"""The pytest plugin: its fixtures, and that nobody else notices it."""
+"""The pytest plugin: its fixtures, and that it changes nothing for other tests."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ EDITS = [{"old_string": "a", "new_string": "b"}]
     ("make", "name", "arguments"),
     [(docs, "list_documents", {}), (edit, "multi_edit", {"file_path": "/a.md", "edits": EDITS})],
 )
-def test_paths_in_the_served_folder_are_told_in_production(
+def test_paths_in_the_served_folder_are_disclosed_in_production(
     make: Callable[[Path, Path], BaseTool], name: str, arguments: dict[str, Any], tmp_path: Path
 ) -> None:
     root = (tmp_path / "root").resolve()

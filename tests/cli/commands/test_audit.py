@@ -23,7 +23,7 @@ def log(folder: Path) -> Path:
     return path
 
 
-def test_a_whole_log_is_told_whole(inside, log):
+def test_a_whole_log_is_reported_whole(inside, log):
     ran = inside("audit", "verify", "audit-log.jsonl")
     assert (ran.code, ran.err) == (ExitCode.OK, "")
     assert on_disk(log)[-1]["hash"] in ran.out
@@ -148,7 +148,7 @@ def test_nothing_in_an_entry_reaches_the_terminal_as_a_command(inside, folder):
         assert "\x1b" not in ran.out
 
 
-def test_an_entry_is_found_by_the_id_that_its_caller_was_told(run, folder):
+def test_an_entry_is_found_by_the_error_id_of_the_answer(run, folder):
     environment = {"FAILSOFT_AUDIT_PATH": str(folder / "audit-log.jsonl")}
     called = run(
         "call", "get_documentation", "path=gone.md", "--toolset", "docs", "--root", str(folder), env=environment

@@ -29,7 +29,7 @@ def test_numbers_are_read_by_the_schema(run):
     assert run("call", "list_books", "limit=1", *APP).json["data"] == ["Dune"]
 
 
-def test_all_faults_of_the_arguments_are_told_at_once(run):
+def test_all_faults_of_the_arguments_are_reported_at_once(run):
     ran = run("call", "list_books", "limit=many", "sort=title", *APP)
     assert ran.code == ExitCode.FAILED
     assert ran.json["error"]["code"] == "INVALID_PARAM"
@@ -104,7 +104,7 @@ def test_the_wire_format_is_the_one_that_is_set(run):
     assert (ran.code, ran.json["status"]) == (ExitCode.FAILED, 404)
 
 
-def test_an_argument_that_is_written_as_an_option_is_told_its_form(run):
+def test_the_error_of_an_argument_written_as_an_option_shows_its_form(run):
     ran = run("call", "list_documents", "--limit", "5")
     assert (ran.code, ran.out) == (ExitCode.USAGE, "")
     assert any(line.startswith("  next: limit=") for line in ran.err.splitlines())

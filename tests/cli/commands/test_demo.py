@@ -24,7 +24,7 @@ HOSTILE = {
     "HTTP_PROXY": "http://127.0.0.1:9",
     "ALL_PROXY": "http://127.0.0.1:9",
 }
-"""Settings and proxies of whoever runs it; they must change nothing."""
+"""Settings and proxies of the environment; they must change nothing."""
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from failsoft.tools.docs import Docs
 NO_CACHE = {"XDG_CACHE_HOME": "/dev/null/nowhere"}
 
 
-def test_a_healthy_installation_is_told_so(inside):
+def test_a_healthy_installation_is_reported_as_such(inside):
     ran = inside("doctor", "--json")
     assert (ran.code, ran.err) == (ExitCode.OK, "")
     assert (ran.json["healthy"], ran.json["remarks"]) == (True, [])
@@ -113,7 +113,7 @@ def test_what_works_and_should_perhaps_not_is_a_warning(inside, env, about):
 @pytest.mark.parametrize(
     ("variable", "meant"), [("FAILSOFT_WIRE_FROMAT", "FAILSOFT_WIRE_FORMAT"), ("FAILSOFT_TYPO", None)]
 )
-def test_a_variable_that_names_no_setting_is_told_with_the_one_that_may_be_meant(inside, variable, meant):
+def test_a_variable_that_names_no_setting_is_reported_with_the_one_that_may_be_meant(inside, variable, meant):
     """What all variables begin with makes none of them alike."""
     (remark,) = inside("doctor", "--json", env={variable: "1"}).json["remarks"]
     assert remark["about"] == variable
@@ -133,7 +133,7 @@ def test_stacks_and_details_are_nothing_special_in_development(inside):
         ({"PROMETHEUS_MULTIPROC_DIR": "."}, "several processes"),
     ],
 )
-def test_the_mode_of_the_metrics_is_told(inside, env, mode):
+def test_the_mode_of_the_metrics_is_reported(inside, env, mode):
     assert inside("doctor", "--json", env=env).json["metrics"]["mode"] == mode
 
 

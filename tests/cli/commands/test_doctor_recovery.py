@@ -19,10 +19,10 @@ def test_the_way_of_a_call_is_the_configured_one(inside):
 def test_a_configuration_that_cannot_be_used_is_broken_with_its_place_and_reason(inside):
     ran = inside("doctor", "--json", env={"FAILSOFT_RECOVERY": BAD})
     assert ran.code == ExitCode.FAILED
-    told = [remark["message"] for remark in ran.json["remarks"] if "docs" in remark["about"]]
-    assert len(told) == 1
-    assert "line 2" in told[0]
-    assert "'search_documents'" in told[0]
+    reported = [remark["message"] for remark in ran.json["remarks"] if "docs" in remark["about"]]
+    assert len(reported) == 1
+    assert "line 2" in reported[0]
+    assert "'search_documents'" in reported[0]
 
 
 def test_a_file_that_is_not_there_is_broken(inside, tmp_path):

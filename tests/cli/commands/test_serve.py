@@ -37,7 +37,7 @@ async def test_a_client_starts_it_and_talks_over_its_standard_streams(folder: Pa
     assert answer["metadata"]["recovery"]["changed"] == {"path": "intro.mdx"}  # type: ignore[index]
 
 
-async def test_it_answers_over_http_and_ends_well_when_it_is_told_to(folder: Path) -> None:
+async def test_it_answers_over_http_and_ends_well_on_a_signal(folder: Path) -> None:
     with serving(folder, "--app", "library:Library") as (url, process):
         answer = await _ask(Client(f"{url}/mcp"), "get_book", {"title": "Duna"})
         assert answer["error"]["code"] == "BOOK_NOT_FOUND"  # type: ignore[index]
@@ -69,7 +69,7 @@ def test_a_standard_input_that_is_closed_is_a_typed_error(folder: Path, command:
     assert ended.stderr.startswith(("CONFIG_ERROR", "INVALID_PARAM"))
 
 
-def test_a_port_that_is_taken_is_told_with_a_way_out(run):
+def test_a_port_that_is_taken_is_reported_with_a_way_out(run):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         ran = run("serve", "docs", "--app", "failsoft.tools.edit:Edit", "--transport", "http", "--port", port)
@@ -78,7 +78,7 @@ def test_a_port_that_is_taken_is_told_with_a_way_out(run):
     assert hint in ran.err.splitlines()
 
 
-def test_an_address_that_is_not_of_this_machine_is_told_with_a_way_out(run):
+def test_an_address_that_is_not_of_this_machine_is_reported_with_a_way_out(run):
     ran = run("serve", "docs", "--transport", "http", "--host", "192.0.2.1", "--insecure")
     assert (ran.code, ran.out) == (ExitCode.NOT_STARTED, "")
     assert "  next: failsoft serve docs --transport http --host 127.0.0.1" in ran.err.splitlines()
@@ -114,7 +114,7 @@ def test_what_cannot_be_served_is_a_typed_error_on_standard_error(run, arguments
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-def test_a_toolset_that_does_not_come_up_is_told_with_its_reason(run, transport):
+def test_a_toolset_that_does_not_come_up_is_reported_with_its_reason(run, transport):
     ran = run("serve", "--app", "library:Stuck", "--transport", transport, "--port", "0")
     cause = next(line for line in ran.err.splitlines() if line.startswith("  cause: "))
     assert cause.startswith("  cause: RuntimeError: no fuel (")

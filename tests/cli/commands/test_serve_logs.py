@@ -55,10 +55,10 @@ def noisy(tmp_path: Path) -> Path:
 
 def judge(lines: list[str], *others: str) -> None:
     """Fail unless every line is one of the log, and every library's record is among them, without its secret."""
-    told: list[dict[str, Any]] = [json.loads(line) for line in lines]
-    assert {line["logger"] for line in told} == {*LOGGERS, *others, "py.warnings", "asyncio"}
+    reported: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    assert {line["logger"] for line in reported} == {*LOGGERS, *others, "py.warnings", "asyncio"}
     assert not any("hunter2" in line or "of no interest" in line for line in lines)
-    assert all({"timestamp", "level", "service", "environment", "message"} <= line.keys() for line in told)
+    assert all({"timestamp", "level", "service", "environment", "message"} <= line.keys() for line in reported)
 
 
 async def test_over_stdio(noisy: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -1,4 +1,4 @@
-"""A server whose standard error nobody reads: calls are answered all the same, and it ends when it is told to."""
+"""A server whose standard error is not read: calls are answered, and it ends on a signal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CALLS = 30
 
 @pytest.fixture
 def unread() -> Iterator[int]:
-    """Return the end of a small pipe that takes what is written, while nobody reads at the other."""
+    """Return the end of a small pipe that is written to, while the other end is not read."""
     read, write = os.pipe()
     fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4_096)
     yield write
@@ -37,7 +37,7 @@ def unread() -> Iterator[int]:
 
 
 @pytest.mark.anyio
-async def test_a_server_over_http_answers_though_nobody_reads_its_log(folder: Path) -> None:
+async def test_a_server_over_http_answers_though_its_log_is_not_read(folder: Path) -> None:
     with serving(folder, "--app", "library:Library") as (url, process):
         assert process.stderr is not None
         fcntl.fcntl(process.stderr, fcntl.F_SETPIPE_SZ, 4_096)
@@ -50,7 +50,7 @@ async def test_a_server_over_http_answers_though_nobody_reads_its_log(folder: Pa
         assert process.wait(BOUND_S) == 0
 
 
-def test_a_server_over_stdio_answers_though_nobody_reads_its_log(folder: Path, unread: int) -> None:
+def test_a_server_over_stdio_answers_though_its_log_is_not_read(folder: Path, unread: int) -> None:
     command = [sys.executable, "-m", "failsoft", "serve", "--app", "library:Library"]
     call = {"name": "get_book", "arguments": {"title": "Duna"}}
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}

@@ -44,7 +44,7 @@ def _at_terminal(
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65_536)
-    except OSError:  # Linux says so when the child has left
+    except OSError:  # Linux raises it when the child has ended
         return b""
 
 
@@ -58,7 +58,7 @@ def test_tables_have_colors_and_fit_the_terminal(folder, arguments, columns):
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_whoever_wants_no_colors_gets_plain_text(folder, env):
+def test_without_colors_the_text_is_plain(folder, env):
     code, seen = _at_terminal(folder, "codes", env=env)
     assert (code, "\x1b" in seen) == (ExitCode.OK, False)
 

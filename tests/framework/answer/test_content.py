@@ -61,7 +61,7 @@ SPLITS: list[tuple[Any, Any, tuple[Any, ...]]] = [
 
 
 @pytest.mark.parametrize(("value", "data", "blocks"), SPLITS, ids=range(len(SPLITS)))
-def test_blocks_are_told_apart_from_data(value: Any, data: Any, blocks: tuple[Any, ...]) -> None:
+def test_blocks_are_separated_from_data(value: Any, data: Any, blocks: tuple[Any, ...]) -> None:
     assert split_content(value) == (data, blocks)
 
 

@@ -197,7 +197,7 @@ async def test_what_json_cannot_say_is_named_where_the_schema_allows_it(
         assert response.error.code == "BAD_OUTPUT"
 
 
-async def test_a_result_that_is_too_large_is_told_with_a_way_to_narrow_it() -> None:
+async def test_a_result_that_is_too_large_comes_with_a_way_to_narrow_it() -> None:
     class Large(BaseTool):
         @operation(read_only=True)
         async def search(self, query: str, limit: int = 100) -> list[str]:

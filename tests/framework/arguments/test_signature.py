@@ -308,7 +308,7 @@ async def test_anything_else_is_refused_and_not_raised(forms: Forms, params: Any
 
 
 @pytest.mark.parametrize("params", [{"text": "\ud800"}, {"names": {"\ud800": 1}}, {"edits": [{"old": "a\udfff"}]}])
-async def test_odd_text_from_this_process_passes_and_is_mended_on_its_way_out(forms: Forms, params: Any) -> None:
+async def test_odd_text_from_this_process_passes_and_is_sanitized_on_its_way_out(forms: Forms, params: Any) -> None:
     response = await forms.execute_with_error_handling("take", params)
     assert response.success
     assert "\ufffd" in response.encode().text

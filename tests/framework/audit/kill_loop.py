@@ -87,11 +87,11 @@ def main() -> None:
     torn = 0
     broken = ""
     for number in range(rounds):
-        told = one_round(path, number, writers)
-        acknowledged |= told
+        reported = one_round(path, number, writers)
+        acknowledged |= reported
         torn += is_torn(path)
         AuditLog(path).check()  # looks through the file that is written; all of them are looked through at the end
-        if is_torn(path) or not told:
+        if is_torn(path) or not reported:
             broken = f"in round {number}"
             break
     broken = broken or str(verify(path).broken or "")

@@ -66,14 +66,14 @@ def test_on_a_full_disk_nothing_half_written_stays_and_writing_goes_on_once_ther
     assert verify(path).is_whole
 
 
-def test_a_disk_that_was_full_from_the_beginning_is_told_as_full(small_disk: Path) -> None:
+def test_a_disk_that_was_full_from_the_beginning_is_reported_as_full(small_disk: Path) -> None:
     (small_disk / "ballast").write_bytes(b"x" * 16_384)
     with pytest.raises(NotWritten) as caught:
         write(small_disk / "audit-log.jsonl", 1)
     assert caught.value.reason == "the disk is full"
 
 
-def test_a_disk_that_turns_read_only_is_told_so(small_disk: Path) -> None:
+def test_a_disk_that_turns_read_only_is_reported(small_disk: Path) -> None:
     path = small_disk / "audit-log.jsonl"
     write(path, 1)
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
@@ -104,16 +104,16 @@ path = Path(sys.argv[1])
 file = log_file(path)
 file.append([fact(0)], seconds())
 limit = path.stat().st_size
-told = []
+outcomes = []
 for more in range(1, 2_000, 61):
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit + more, resource.RLIM_INFINITY))
     try:
         file.append([fact(1, message="x" * 700), fact(2, message="x" * 700)], seconds())
-        told.append("written")
+        outcomes.append("written")
         break
     except NotWritten as refused:
-        told.append([refused.reason, path.stat().st_size == limit])
-print(json.dumps(told))
+        outcomes.append([refused.reason, path.stat().st_size == limit])
+print(json.dumps(outcomes))
 """
 
 
@@ -139,14 +139,14 @@ said = []
 logger.enable("failsoft")
 logger.add(lambda line: said.append(line.record["level"].name))
 file = log_file(Path(sys.argv[1]))
-told = []
+outcomes = []
 for number in range(5):
     try:
         file.append([fact(number)], seconds())
-        told.append("written")
+        outcomes.append("written")
     except NotWritten as refused:
-        told.append(refused.reason.partition(",")[0])
-print(json.dumps([told, said]))
+        outcomes.append(refused.reason.partition(",")[0])
+print(json.dumps([outcomes, said]))
 """
 
 
@@ -155,8 +155,8 @@ def test_after_a_failed_sync_the_log_is_dead_and_says_so(tmp_path: Path) -> None
         pytest.skip("this test makes a real fdatasync fail with strace, which is not installed")
     path = tmp_path / "audit-log.jsonl"
     fault = ["strace", "-f", "-qq", "-o", str(tmp_path / "trace"), "-e", "inject=fdatasync:error=EIO:when=3"]
-    told, said = _in_another_process(FAILED_SYNC, str(path), before=fault)
-    assert told == ["written", "written", "the disk has failed", "the disk has failed", "the disk has failed"]
+    reported, said = _in_another_process(FAILED_SYNC, str(path), before=fault)
+    assert reported == ["written", "written", "the disk has failed", "the disk has failed", "the disk has failed"]
     assert said == ["CRITICAL"]
     synced = (tmp_path / "trace").read_text().count("fdatasync(")
     assert synced == 3  # a failed one is never tried again

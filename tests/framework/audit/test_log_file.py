@@ -75,7 +75,7 @@ def test_wherever_the_last_line_breaks_no_complete_entry_is_lost(path: Path) -> 
         assert [entry["dropped_bytes"] for entry in repairs] == ([length - len(before)] if is_torn else [])
 
 
-def test_a_torn_end_is_mended_without_an_entry_too_and_the_log_says_so(path: Path) -> None:
+def test_a_torn_end_is_repaired_without_an_entry_too_and_the_log_says_so(path: Path) -> None:
     write(path, 1)
     with path.open("ab") as stream:
         stream.write(b'{"half":')
@@ -87,7 +87,7 @@ def test_a_torn_end_is_mended_without_an_entry_too_and_the_log_says_so(path: Pat
     assert [entry.get("event") for entry in on_disk(path)] == [None, "repair", None]
 
 
-def test_a_torn_end_left_by_another_process_is_mended_by_a_writer_that_was_there_already(path: Path) -> None:
+def test_a_torn_end_left_by_another_process_is_repaired_by_a_writer_that_was_there_already(path: Path) -> None:
     file = log_file(path)
     file.append([fact(1)], seconds())
     with path.open("ab") as stream:
@@ -172,7 +172,7 @@ def test_damage_done_while_a_writer_is_there_is_noticed_by_the_next_one(path: Pa
 
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["its own writer", "another writer"])
-def test_who_meets_damage_is_told_the_last_entry_before_it(path: Path, is_known: bool) -> None:
+def test_the_error_of_a_damaged_log_names_the_last_entry_before_the_damage(path: Path, is_known: bool) -> None:
     file = log_file(path)
     file.append([fact(1), fact(2), fact(3)], seconds())
     with path.open("ab") as stream:
@@ -182,7 +182,7 @@ def test_who_meets_damage_is_told_the_last_entry_before_it(path: Path, is_known:
     assert "after entry 3 " in caught.value.reason
 
 
-def test_the_log_works_again_once_somebody_has_mended_it(path: Path) -> None:
+def test_the_log_works_again_once_it_is_repaired(path: Path) -> None:
     write(path, 1, 2, 3)
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b"id-2", b"id-9"))
@@ -373,6 +373,6 @@ def test_a_long_log_is_read_from_its_end(path: Path) -> None:
     assert verify(path).entries == 3_000
 
 
-def test_a_verdict_can_be_told_as_json(path: Path) -> None:
+def test_a_verdict_can_be_written_as_json(path: Path) -> None:
     write(path, 1)
     assert json.loads(json.dumps(verify(path).to_dict()))["whole"] is True

@@ -45,7 +45,7 @@ def test_only_so_many_bytes_are_looked_through(log: Path) -> None:
     assert numbers(newest(log, "who", "a", limit=9, bytes_at_most=2 * line)) == ([10], True)
 
 
-def test_a_file_that_is_put_aside_meanwhile_is_not_told_twice(log: Path) -> None:
+def test_a_file_that_is_put_aside_meanwhile_is_not_reported_twice(log: Path) -> None:
     write(log.with_name("log.jsonl.000000000010"), rows(6, 10))
     assert numbers(newest(log, "who", "a", limit=9, bytes_at_most=10_000)) == ([2, 4, 6, 8, 10], False)
 

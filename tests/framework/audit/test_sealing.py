@@ -34,9 +34,9 @@ def test_a_line_says_its_facts_its_number_and_the_hash_before_it(facts: dict[str
 def test_the_hash_can_be_made_by_anybody_with_a_json_library() -> None:
     line, head = Seal().line({"code": "A", "error_id": "ü"}, BEGINNING)
     entry = json.loads(line)
-    told = entry.pop("hash")
+    reported = entry.pop("hash")
     text = json.dumps(entry, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    assert hashlib.sha256(text.encode()).hexdigest() == told == head.hash
+    assert hashlib.sha256(text.encode()).hexdigest() == reported == head.hash
 
 
 @given(facts=facts, seal=seals, data=st.data())
@@ -92,7 +92,7 @@ def test_what_is_no_line_of_ours_is_refused(line: bytes) -> None:
         Seal().open(line)
 
 
-def test_without_the_key_nobody_makes_a_line_that_passes() -> None:
+def test_without_the_key_no_forged_line_passes() -> None:
     forged, _ = Seal().line({"code": "A"}, BEGINNING)
     other, _ = Seal(b"another key of 16").line({"code": "A"}, BEGINNING)
     for line in (forged, other):

@@ -129,7 +129,7 @@ async def test_too_many_entries_at_once_are_refused_instead_of_kept(
     assert len(list(entries(path))) == 200 - len(refused)
 
 
-async def test_opening_looks_through_the_log_and_writes_nothing_but_what_was_mended(log: AuditLog, path: Path) -> None:
+async def test_opening_checks_the_log_and_writes_only_repairs(log: AuditLog, path: Path) -> None:
     await log.open()
     assert list(entries(path)) == []
     await log.record(fact(1))
@@ -146,7 +146,7 @@ def _tear(path: Path) -> None:
         stream.write(b"half")
 
 
-def test_a_damaged_log_is_told_by_a_check_before_the_first_entry(path: Path, log: AuditLog) -> None:
+def test_a_damaged_log_is_found_by_a_check_before_the_first_entry(path: Path, log: AuditLog) -> None:
     log.check()
     asyncio.run(log.record(fact(1)))
     log.check()

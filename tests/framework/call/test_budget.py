@@ -122,10 +122,10 @@ def test_an_operation_without_a_limit_keeps_to_the_time_that_its_request_brings(
 
 
 @pytest.mark.parametrize(
-    "told", [None, 5, [], {"remaining_ms": "1"}, {"remaining_ms": float("nan"), "runs_left": True}, {"runs_left": None}]
+    "seen", [None, 5, [], {"remaining_ms": "1"}, {"remaining_ms": float("nan"), "runs_left": True}, {"runs_left": None}]
 )
-def test_a_budget_that_is_none_bounds_nothing(layers: Layers, told: Any) -> None:
-    InstantClock().run(layers.bottom.call({}, CallScope(meta={BUDGET_KEY: told})))
+def test_a_budget_that_is_none_bounds_nothing(layers: Layers, seen: Any) -> None:
+    InstantClock().run(layers.bottom.call({}, CallScope(meta={BUDGET_KEY: seen})))
     assert layers.runs == 3
 
 

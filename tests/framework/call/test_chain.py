@@ -102,7 +102,7 @@ def place(**where: str) -> Middleware:
         ),
     ],
 )
-def test_middleware_stands_where_it_says(where: dict[str, str], described: list[str]) -> None:
+def test_middleware_is_where_it_says(where: dict[str, str], described: list[str]) -> None:
     assert Numbers(place(**where)).describe()["double"] == described
 
 

@@ -75,7 +75,7 @@ async def test_the_context_may_have_any_name_and_place(looking: Looking) -> None
     assert (await looking.last("b")).data == "last b"
 
 
-async def test_warnings_are_told_once_each_and_bounded(looking: Looking) -> None:
+async def test_warnings_are_reported_once_each_and_bounded(looking: Looking) -> None:
     response = await looking.warn(texts=["a", "a", "b\n\u202e", "x" * 5_000, *(f"w{n}" for n in range(100))])
     warnings = response.metadata.warnings
     assert warnings[:2] == ["a", "b "]
@@ -83,7 +83,7 @@ async def test_warnings_are_told_once_each_and_bounded(looking: Looking) -> None
     assert len(warnings) == 50
 
 
-async def test_warnings_are_told_without_secrets(looking: Looking) -> None:
+async def test_warnings_are_reported_without_secrets(looking: Looking) -> None:
     response = await looking.warn(texts=["password=hunter2hunter2 is old", "x" * 990 + " token=hunter2hunter2"])
     assert "hunter2" not in str(response.to_dict())
     assert response.metadata.warnings[0] == "password=<redacted> is old"

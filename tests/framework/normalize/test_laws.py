@@ -144,7 +144,7 @@ def test_a_typed_error_is_returned_as_it_is():
     assert error.__cause__ is None
 
 
-def test_an_unknown_exception_tells_the_name_of_its_type_and_nothing_else():
+def test_an_unknown_exception_reveals_only_the_name_of_its_type():
     error = normalize(KeyError(SECRET))
     assert isinstance(error, UnknownError)
     assert error.public() == {"type_name": "KeyError"}
@@ -203,7 +203,7 @@ def test_a_typed_error_in_a_group_is_that_error():
     assert normalize(BaseExceptionGroup("", [inner])) is inner
 
 
-def test_different_failures_are_told_together():
+def test_different_failures_are_reported_together():
     error = normalize(ExceptionGroup("", [TimeoutError(), ExceptionGroup("", [ValueError(), KeyError()])]))
     assert error.code == "MULTIPLE_ERRORS"
     assert [one["code"] for one in error.public()["errors"]] == ["TIMEOUT", "UNKNOWN_ERROR", "UNKNOWN_ERROR"]
@@ -215,7 +215,7 @@ def test_failures_of_one_category_keep_it():
     assert (error.code, error.category) == ("MULTIPLE_ERRORS", "not_found")
 
 
-def test_the_same_failure_several_times_is_told_once():
+def test_the_same_failure_several_times_is_reported_once():
     error = normalize(ExceptionGroup("", [ConnectionRefusedError() for _ in range(5)]))
     assert isinstance(error, Unavailable)
     assert len(error.__notes__) == 1

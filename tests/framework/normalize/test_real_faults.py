@@ -110,7 +110,7 @@ def closed_port() -> int:
         return int(one.getsockname()[1])
 
 
-def test_a_port_where_nobody_listens():
+def test_a_port_without_a_listener():
     port = closed_port()
     plain = fault(socket.create_connection, ("127.0.0.1", port))
     with httpx2.Client() as client:

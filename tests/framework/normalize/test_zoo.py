@@ -375,7 +375,7 @@ def test_an_exception_becomes_its_error(exc, code):
 
 
 @pytest.mark.parametrize("exc", [exc for exc, _ in ZOO if SECRET in str(exc)], ids=lambda exc: type(exc).__name__)
-def test_no_foreign_text_is_told(exc):
+def test_no_foreign_text_is_sent(exc):
     error = normalize(exc)
     own = error.message.partition(" It said: ")[0]  # what botocore and google report of a request is quoted
     assert SECRET not in repr((own, error.suggestions, error.public(), error.violations, error.details))

@@ -174,7 +174,7 @@ def test_a_full_queue_drops_and_a_call_never_waits() -> None:
     assert [code for code, _ in sink.sent] == ["C0", "C1", "C2"]
 
 
-def test_what_was_dropped_stands_in_the_log(log: io.StringIO) -> None:
+def test_what_was_dropped_is_in_the_log(log: io.StringIO) -> None:
     sink = Collector()
     sink.gate.clear()
     dispatcher = AlertDispatcher([sink], capacity=1, clock=Clock())
@@ -302,7 +302,7 @@ def test_the_settings_decide_the_sinks_and_the_log_never_shows_the_address(hook:
     assert hook.received[0][2]["service"] == "shop"
 
 
-def test_a_webhook_that_nobody_serves_costs_the_call_nothing(log: io.StringIO) -> None:
+def test_a_webhook_without_a_server_costs_the_call_nothing(log: io.StringIO) -> None:
     with closing(socket.socket()) as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/"

@@ -86,12 +86,12 @@ def lost(lines: list[bytes]) -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith(b"lost"))
 
 
-def test_lines_that_nobody_reads_are_kept_then_dropped_and_the_count_is_told(ends: Ends, writer: LogWriter) -> None:
+def test_unread_lines_are_kept_then_dropped_and_counted(ends: Ends, writer: LogWriter) -> None:
     for line in LINES:
         writer.write(line)
-    told = read_lines(ends, lambda lines: len(whole(lines)) + lost(lines) == len(LINES))
-    assert whole(told) == sorted(whole(told))
-    assert set(whole(told)) < set(LINES)
+    reported = read_lines(ends, lambda lines: len(whole(lines)) + lost(lines) == len(LINES))
+    assert whole(reported) == sorted(whole(reported))
+    assert set(whole(reported)) < set(LINES)
     writer.write(b"again\n")
     assert read_lines(ends, lambda lines: lines[-1] == b"again") == [b"again\n"]
 
@@ -104,7 +104,7 @@ def test_lines_that_are_read_arrive_in_their_order(ends: Ends, writer: LogWriter
         assert read_lines(ends, lambda lines, last=last: lines[-1] == last) == LINES[first : first + 20]  # type: ignore[misc]
 
 
-def test_the_end_writes_what_is_kept_where_somebody_reads(ends: Ends, writer: LogWriter) -> None:
+def test_the_end_writes_what_is_kept_if_it_is_read(ends: Ends, writer: LogWriter) -> None:
     writer.write(b"last\n")
     writer.close(BOUND_S)
     assert os.read(ends.read, 100) == b"last\n"

@@ -140,11 +140,11 @@ def test_a_line_names_the_caller_and_no_token(principal: str, shown: str) -> Non
     assert json.loads(stream.getvalue())["user"] == shown
 
 
-def test_what_the_caller_is_told_to_call_next_stays_out_of_the_log() -> None:
+def test_the_next_step_stays_out_of_the_log() -> None:
     """The corrected call quotes the arguments; so would the log of a tool that writes what it is given."""
-    told = answer("find", {"pth": "private words.md"})
-    assert told.error is not None
-    assert "private words" in told.error.message
+    seen = answer("find", {"pth": "private words.md"})
+    assert seen.error is not None
+    assert "private words" in seen.error.message
     (line,) = logged("find", {"pth": "private words.md"})
     assert (line["code"], line["violations"]) == ("INVALID_PARAM", ["path: missing", "pth: unexpected"])
     assert "private words" not in json.dumps(line)
@@ -208,7 +208,7 @@ def test_recovered_calls_are_logged_once_a_minute_for_each_cause_with_their_numb
     assert recovered == [("INFO", 1), ("DEBUG", 1), ("DEBUG", 1), ("INFO", 3), ("DEBUG", 1)]
 
 
-def test_warnings_are_told_with_their_braces() -> None:
+def test_warnings_are_logged_with_their_braces() -> None:
     (line,) = logged("work", {"how": "warn"})
     assert line["warnings"] == ["stock is {low}"]
 
@@ -276,9 +276,14 @@ def test_anything_else_that_is_logged_is_redacted_too() -> None:
     logger.bind(**extra).opt(exception=error).error("Authorization: Bearer hunter2hunter2 {}\nnext")
     (line,) = stream.getvalue().splitlines()
     assert "hunter2" not in line
-    told = json.loads(line)
-    assert (told["token"], told["extra_level"], told["odd"], told["number"]) == ("<redacted>", "mine", "<object>", None)
-    assert "ValueError" in told["stack_trace"]
+    seen = json.loads(line)
+    assert (seen["token"], seen["extra_level"], seen["odd"], seen["number"]) == (
+        "<redacted>",
+        "mine",
+        "<object>",
+        None,
+    )
+    assert "ValueError" in seen["stack_trace"]
 
 
 def test_text_for_people_is_one_line_without_control_characters() -> None:

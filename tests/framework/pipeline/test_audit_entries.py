@@ -254,7 +254,7 @@ async def test_the_log_of_a_toolset_goes_before_the_one_of_its_runtime(log: Audi
 
 
 class Slow:
-    """A trail that writes when told to."""
+    """A trail that writes on request."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()

@@ -1,4 +1,4 @@
-"""From an error to what the caller is told: effect, retry, next step and words, as a table over all categories."""
+"""What a caller gets for an error: effect, retry, next step and message, as a table over all categories."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def shop(**settings: Any) -> Shop:
     return Shop(runtime=quiet_runtime(**settings))
 
 
-def told(
+def explained(
     error: ToolError, name: str = "look", *, ran: bool = True, done: bool = False, tool: Any = None, **params: Any
 ) -> Failure:
     tool = tool or shop()
@@ -106,7 +106,7 @@ def test_effect_and_retry_follow_the_category_the_operation_and_the_phase(
     kind: type[ToolError], name: str, *, ran: bool
 ) -> None:
     error = kind(message="The thing that was asked for went wrong.")
-    failure = told(error, name, ran=ran)
+    failure = explained(error, name, ran=ran)
     effect = "none" if name == "look" or not ran else "unknown"
     held_back = kind.retry == "after_delay" and effect == "unknown" and name == "sell"
     assert failure.effect == effect
@@ -123,9 +123,9 @@ def test_effect_and_retry_follow_the_category_the_operation_and_the_phase(
 
 @pytest.mark.parametrize("code", [kind.code for kind in entries() if kind.__module__.startswith("failsoft.")])
 @pytest.mark.parametrize("name", ["look", "sell"])
-def test_every_code_of_the_catalogue_can_be_told(code: str, name: str) -> None:
+def test_every_code_of_the_catalogue_can_be_explained(code: str, name: str) -> None:
     kind = registry[code]
-    failure = told(kind(message="The thing that was asked for went wrong."), name)
+    failure = explained(kind(message="The thing that was asked for went wrong."), name)
     assert failure.code == code
     if failure.retry.when == "never" and failure.next_step is None and kind.actor != "caller":
         assert failure.error_id in failure.message
@@ -143,7 +143,7 @@ def test_every_code_of_the_catalogue_can_be_told(code: str, name: str) -> None:
     ],
 )
 def test_what_the_raiser_knows_of_the_effect_counts(raised: ToolError, name: str, effect: str, *, done: bool) -> None:
-    assert told(raised, name, done=done).effect == effect
+    assert explained(raised, name, done=done).effect == effect
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_what_the_raiser_knows_of_the_effect_counts(raised: ToolError, name: str
         (dt.timedelta(seconds=5), 2.0, "in 2 seconds"),
     ],
 )
-def test_a_wait_is_told_in_plain_seconds(asked: Any, after: float, words: str) -> None:
-    failure = told(RateLimited(retry_after_seconds=asked))
+def test_a_wait_is_reported_in_plain_seconds(asked: Any, after: float, words: str) -> None:
+    failure = explained(RateLimited(retry_after_seconds=asked))
     assert failure.retry.to_dict() == {"when": "after_delay", "after_seconds": after}
     assert words in failure.message
     assert f"`{failure.operation}` again" in failure.message
@@ -184,21 +184,21 @@ STEPS: list[tuple[dict[str, Any], NextStep | None]] = [
 
 
 @pytest.mark.parametrize(("step", "told_step"), STEPS)
-def test_a_step_that_cannot_be_made_as_it_stands_is_not_told(step: Any, told_step: NextStep | None) -> None:
-    failure = told(NotFound(message="There is no such item.", next_step=step))
+def test_a_step_that_cannot_be_made_as_it_is_is_not_sent(step: Any, told_step: NextStep | None) -> None:
+    failure = explained(NotFound(message="There is no such item.", next_step=step))
     assert failure.next_step == told_step
     assert bool(failure.dropped_step) is (told_step is None)
 
 
 def test_a_step_of_the_raiser_never_leads_back_into_a_change_that_may_be_done() -> None:
     again = NextStep("sell", {"item": "a"})
-    assert told(Timeout(next_step=again), "sell").next_step == NextStep("sold", {"item": "a"})
-    assert told(Timeout(next_step=again, effect="none"), "sell").next_step == again
-    assert told(Timeout(next_step=NextStep("prices")), "sell").next_step == NextStep("sold", {"item": "a"})
+    assert explained(Timeout(next_step=again), "sell").next_step == NextStep("sold", {"item": "a"})
+    assert explained(Timeout(next_step=again, effect="none"), "sell").next_step == again
+    assert explained(Timeout(next_step=NextStep("prices")), "sell").next_step == NextStep("sold", {"item": "a"})
 
 
 def test_the_state_is_looked_at_with_the_declared_operation_alone() -> None:
-    assert told(Timeout(), "sell", item="a", amount=2).next_step == NextStep("sold", {"item": "a", "amount": 2})
+    assert explained(Timeout(), "sell", item="a", amount=2).next_step == NextStep("sold", {"item": "a", "amount": 2})
 
     class Bare(BaseTool):
         @operation(read_only=True)
@@ -211,7 +211,7 @@ def test_the_state_is_looked_at_with_the_declared_operation_alone() -> None:
             """Change it."""
             return "changed"
 
-    assert told(Timeout(), "change", tool=Bare(runtime=quiet_runtime())).next_step is None
+    assert explained(Timeout(), "change", tool=Bare(runtime=quiet_runtime())).next_step is None
 
 
 @pytest.mark.parametrize("name", ["nothing", "change"])
@@ -252,7 +252,9 @@ FAULTS: list[tuple[dict[str, Any], NextStep | None]] = [
 
 
 @pytest.mark.parametrize(("params", "step"), FAULTS)
-def test_faults_that_can_be_mended_are_mended_in_the_next_step(params: dict[str, Any], step: NextStep | None) -> None:
+def test_faults_that_can_be_corrected_are_corrected_in_the_next_step(
+    params: dict[str, Any], step: NextStep | None
+) -> None:
     tool = shop()
     with pytest.raises(InvalidParameter) as refused:
         tool.operations["sell"].arguments.validate(params)
@@ -283,15 +285,15 @@ class Talkative(NotFound):
 
 def test_suggestions_are_the_errors_own_each_once_and_few_and_hints_where_there_are_none() -> None:
     hints = ('Look for "ladder" elsewhere', "There are 0 others", "Be brief")
-    failure = told(Talkative(word="ladder", suggestions=["rope", "rope", *(f"number {n}" for n in range(20))]))
+    failure = explained(Talkative(word="ladder", suggestions=["rope", "rope", *(f"number {n}" for n in range(20))]))
     assert failure.suggestions[:2] == ("rope", "number 0")
     assert len(failure.suggestions) == 8
     assert failure.hints == hints
-    assert told(Talkative(word="ladder")).suggestions == hints
+    assert explained(Talkative(word="ladder")).suggestions == hints
 
 
 def test_other_documents_are_put_as_a_question() -> None:
-    failure = told(DocumentNotFound(path="a.md", suggestions=["b.md"]))
+    failure = explained(DocumentNotFound(path="a.md", suggestions=["b.md"]))
     assert failure.suggestions == ("Did you mean: b.md?",)
     assert 'Closest: "b.md".' in failure.message
 
@@ -305,7 +307,7 @@ SECRETS = [
 
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("detail", ["minimal", "standard", "full"])
-def test_secrets_are_told_nowhere(secret: str, detail: str) -> None:
+def test_secrets_are_sent_nowhere(secret: str, detail: str) -> None:
     tool = shop(detail=detail, debug_stack=True)
     faults = [Violation(path="item", reason="value", message=f"not {secret}")]
     error = ValidationFailed(
@@ -342,7 +344,7 @@ def test_secrets_are_told_nowhere(secret: str, detail: str) -> None:
     ],
 )
 @pytest.mark.anyio
-async def test_the_environment_decides_how_much_is_told(
+async def test_the_environment_decides_how_much_is_disclosed(
     settings: Any, *, details: bool, cause: bool, stack: bool
 ) -> None:
     class Failing(BaseTool):
@@ -370,7 +372,9 @@ async def test_the_environment_decides_how_much_is_told(
 
 def test_a_secret_that_was_sent_as_a_name_is_not_repeated() -> None:
     name = SECRETS[0]
-    failure = told(InvalidParameter.from_violations([Violation(path=name, reason="unexpected", message="is unknown")]))
+    failure = explained(
+        InvalidParameter.from_violations([Violation(path=name, reason="unexpected", message="is unknown")])
+    )
     assert name not in str([failure.message, failure.violations, failure.suggestions])
 
 
@@ -385,7 +389,7 @@ def test_a_secret_that_was_sent_as_a_name_is_not_repeated() -> None:
 )
 def test_the_guidance_says_what_to_do_with_each_parameter(faults: Any, changes: str) -> None:
     violations = [Violation(path=p, reason=r, message="is wrong", suggestion=s) for p, r, s in faults]
-    failure = told(InvalidParameter.from_violations(violations), ran=False)
+    failure = explained(InvalidParameter.from_violations(violations), ran=False)
     assert failure.message.endswith(f"{changes} and call `look` again.")
 
 
@@ -400,19 +404,19 @@ class Served(BaseTool):
         return item
 
 
-def test_paths_in_the_folders_that_a_toolset_serves_are_told() -> None:
+def test_paths_in_the_folders_that_a_toolset_serves_are_disclosed() -> None:
     error = NotFound(message="There is no /srv/docs/a.md, only /srv/other/a.md.", suggestions=["/srv/docs/b.md"])
     faults = [Violation(path="item", reason="value", message="not in /srv/docs, but in /etc/shadow")]
     refused = ValidationFailed(message="The item is elsewhere.", violations=faults)
     served = Served(runtime=quiet_runtime())
-    assert told(error, tool=served).message.startswith(f"There is no /srv/docs/a.md, only {PATH}.")
-    assert told(error, tool=served).suggestions == ("/srv/docs/b.md",)
-    assert told(refused, tool=served).violations[0].message == f"not in /srv/docs, but in {PATH}"
-    assert told(error).message.startswith(f"There is no {PATH}, only {PATH}.")
-    assert told(error).suggestions == (PATH,)
+    assert explained(error, tool=served).message.startswith(f"There is no /srv/docs/a.md, only {PATH}.")
+    assert explained(error, tool=served).suggestions == ("/srv/docs/b.md",)
+    assert explained(refused, tool=served).violations[0].message == f"not in /srv/docs, but in {PATH}"
+    assert explained(error).message.startswith(f"There is no {PATH}, only {PATH}.")
+    assert explained(error).suggestions == (PATH,)
 
 
-def test_a_toolset_whose_folders_cannot_be_told_hides_every_path() -> None:
+def test_a_toolset_whose_folders_are_unknown_hides_every_path() -> None:
     class Broken(Served):
         @property
         def roots(self) -> Any:
@@ -442,7 +446,7 @@ def test_a_fault_deep_in_the_arguments_is_corrected(name: str) -> None:
     given = {"edits": [{"text": "a"}, {name: "b", "limit": "5"}]}
     with pytest.raises(InvalidParameter) as caught:
         tool.operations["apply"].arguments.validate(given)
-    step = told(caught.value, "apply", ran=False, tool=tool, **given).next_step
+    step = explained(caught.value, "apply", ran=False, tool=tool, **given).next_step
     expected = {"edits": [{"text": "a"}, {"text": "b", "limit": 5}]}
     assert step is not None
     assert step.arguments == expected
@@ -450,19 +454,19 @@ def test_a_fault_deep_in_the_arguments_is_corrected(name: str) -> None:
 
 def test_what_a_person_must_do_is_said_with_the_error_id() -> None:
     for error in (PermissionDenied(), UnknownError()):
-        failure = told(error)
+        failure = explained(error)
         assert failure.retry.when == "never"
         assert failure.error_id in failure.message
 
 
 def test_an_approval_names_the_person_once() -> None:
-    failure = told(ApprovalRequired())
+    failure = explained(ApprovalRequired())
     assert failure.message.count("person") == 1
     assert failure.error_id in failure.message
 
 
 def test_foreign_text_is_bounded_and_on_one_line() -> None:
-    failure = told(NotFound(message="line\nline\u202e\x00" + "x" * 10_000, suggestions=["a\nb" * 5_000]))
+    failure = explained(NotFound(message="line\nline\u202e\x00" + "x" * 10_000, suggestions=["a\nb" * 5_000]))
     assert len(failure.message) < 1_200
     assert failure.message.isprintable()
     assert all(text.isprintable() and len(text) <= 2_000 for text in failure.suggestions)

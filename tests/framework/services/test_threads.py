@@ -147,7 +147,7 @@ async def test_threads_are_used_again(sync: Sync) -> None:
     assert threading.active_count() <= before + 1
 
 
-async def test_a_call_that_finds_no_thread_is_told_so_at_once(sync: Sync, gate: Gate) -> None:
+async def test_a_call_that_finds_no_thread_fails_at_once(sync: Sync, gate: Gate) -> None:
     metrics = Recording()
     tool = Sync(runtime=quiet_runtime(metrics=metrics, max_threads=2))
     tool.gate = gate
@@ -227,7 +227,7 @@ async def test_a_result_for_a_loop_that_is_gone_is_dropped(gate: Gate) -> None:
 
 
 class Reports:
-    """Takes progress reports, and breaks on the ones that it is told to."""
+    """Takes progress reports, and fails on the chosen ones."""
 
     def __init__(self, broken: int = 0) -> None:
         self.taken: list[float] = []
@@ -252,5 +252,5 @@ async def test_progress_goes_up_and_never_fails_a_call(sync: Sync, name: str, br
 
 
 @pytest.mark.parametrize("name", ["report", "report_from_the_loop"])
-async def test_progress_that_nobody_asked_for_is_dropped(sync: Sync, name: str) -> None:
+async def test_unrequested_progress_is_dropped(sync: Sync, name: str) -> None:
     assert (await sync.operations[name].call({"steps": 2})).data == 2

@@ -120,7 +120,7 @@ def test_a_cancelled_operation_is_said_to_be_cancelled(exception):
     assert FACTORY.from_exception(exception) == ErrorResponse("INTERNAL_ERROR", "Operation was cancelled")
 
 
-def test_an_unknown_exception_is_told_without_anything_of_its_own_and_logged():
+def test_an_unknown_exception_is_reported_without_anything_of_its_own_and_logged():
     records: list[str] = []
     logger.enable("failsoft")
     sink = logger.add(lambda line: records.append(str(line)), level="ERROR", diagnose=False)

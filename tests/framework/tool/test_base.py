@@ -266,9 +266,9 @@ async def test_two_tools_of_one_class_have_their_own_runtimes() -> None:
     first, second = Recording(), Recording()
     loud = Words(runtime=quiet_runtime(metrics=first, environment="development"))
     quiet = Words(runtime=quiet_runtime(metrics=second))
-    told = (await loud.take(word="unknown")).to_dict()["error"]
+    reported = (await loud.take(word="unknown")).to_dict()["error"]
     withheld = (await quiet.take(word="unknown")).to_dict()["error"]
-    assert told["details"]["path"] == "unknown"
+    assert reported["details"]["path"] == "unknown"
     assert "details" not in withheld
     assert first.events == second.events
     assert first.of("finished") == ["rejected"]
@@ -299,7 +299,7 @@ class Sharing(BaseTool):
 
     @operation(read_only=True)
     async def foreign(self) -> str:
-        """Fail with an error of nobody's catalogue."""
+        """Fail with an error outside the catalogue."""
         raise FOREIGN
 
 

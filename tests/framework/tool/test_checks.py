@@ -1,4 +1,4 @@
-"""Checks of an author's own: those that are not async run in threads, where they stall nobody and can be given up."""
+"""Checks of an author: sync ones run in threads, where they block no other call and can be abandoned."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ async def test_a_lookup_that_turns_out_to_be_async_is_awaited_on_the_loop(tool: 
         assert [(item.path, item.reason) for item in response.error.violations] == [(path, "reference")]
 
 
-async def test_a_check_that_finds_no_thread_is_told_so_before_anything_has_begun() -> None:
+async def test_a_check_that_finds_no_thread_fails_before_anything_has_begun() -> None:
     tool = Checked(runtime=quiet_runtime(metrics=(metrics := Recording()), max_threads=1))
     async with asyncio.timeout(BOUND_S), asyncio.TaskGroup() as group:
         slow = group.create_task(tool.check_slowly.call({}))

@@ -64,7 +64,7 @@ async def test_a_toolset_hears_of_every_failure_once_and_of_nothing_else() -> No
 
 
 @pytest.mark.parametrize("breaks", [RuntimeError("x"), SystemExit(1), asyncio.CancelledError()], ids=repr)
-async def test_a_failure_is_told_even_if_the_toolset_breaks_over_it(breaks: BaseException) -> None:
+async def test_a_failure_is_answered_even_if_the_hook_of_the_toolset_raises(breaks: BaseException) -> None:
     tool = Noting(runtime=quiet_runtime())
     tool.breaks = breaks
     response = await tool.find(word="none")

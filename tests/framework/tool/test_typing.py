@@ -46,7 +46,7 @@ async def test_the_data_is_of_the_declared_type() -> None:
     assert mapped.data == Book(title="other")
 
 
-def test_on_the_class_stands_the_declaration_and_on_the_instance_what_is_bound() -> None:
+def test_the_class_has_the_declaration_and_the_instance_what_is_bound() -> None:
     library = Library(runtime=quiet_runtime())
     assert isinstance(Library.get, Operation)
     assert isinstance(library.get, BoundOperation)

@@ -1,4 +1,4 @@
-"""Arguments are mended where every fault says what was meant, however deep; otherwise they are left alone."""
+"""Arguments are corrected where every fault has a suggestion, however deep; otherwise they are left alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fault(path: str, reason: Reason, suggestion: Any = None) -> Violation:
         ({"in": {"a.b": "1"}}, [fault("in.a.b", "type", 1)], {"in": {"a.b": 1}}),
     ],
 )
-def test_every_fault_with_a_suggestion_is_mended(arguments: Any, violations: list[Violation], expected: Any) -> None:
+def test_every_fault_with_a_suggestion_is_corrected(arguments: Any, violations: list[Violation], expected: Any) -> None:
     mended = corrected(arguments, violations)
     assert mended == expected
     assert list(mended or ()) == list(expected), "in the order of the caller"
@@ -54,7 +54,7 @@ def test_every_fault_with_a_suggestion_is_mended(arguments: Any, violations: lis
         ([1], [fault("0", "type", 5)]),
     ],
 )
-def test_what_cannot_be_mended_whole_is_left_alone(arguments: Any, violations: list[Violation]) -> None:
+def test_what_cannot_be_corrected_whole_is_left_alone(arguments: Any, violations: list[Violation]) -> None:
     assert corrected(arguments, violations) is None
 
 

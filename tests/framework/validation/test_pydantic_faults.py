@@ -45,7 +45,7 @@ class Color(enum.Enum):
 
 
 def faults(annotation: Any, value: Any, name: str = "value", **others: Any) -> list[Violation]:
-    """Return what is told of a call whose only parameter has this type."""
+    """Return the violations of a call whose only parameter has this type."""
     arguments = {name: value, **others}
     model = create_model("Arguments", __config__=ConfigDict(extra="forbid", strict=True), **{name: (annotation, ...)})
     adapter = TypeAdapter(model)
@@ -112,11 +112,11 @@ def test_no_reason_is_kept_for_an_error_type_that_pydantic_does_not_have():
 def test_every_error_type_of_pydantic_becomes_a_violation(kind):
     line = {"type": kind, "loc": ("field",), "input": "x", "ctx": CONTEXT}
     error = pydantic_core.ValidationError.from_exception_data("t", [line])
-    (told,) = violations_from_pydantic(error, {}, {"field": "x"})
-    assert told.reason == REASONS[kind][0]
-    assert told.path.startswith("field")
-    assert "{" not in told.message
-    assert "the accepted one" not in told.message
+    (seen,) = violations_from_pydantic(error, {}, {"field": "x"})
+    assert seen.reason == REASONS[kind][0]
+    assert seen.path.startswith("field")
+    assert "{" not in seen.message
+    assert "the accepted one" not in seen.message
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_every_error_type_of_pydantic_becomes_a_violation(kind):
     ],
 )
 def test_a_type_fault_says_what_was_expected_in_json_terms(annotation, value, expected):
-    told = fault(annotation, value)
-    assert (told.path, told.reason, told.expected) == ("value", "type", expected)
-    assert f"expected {expected}" in told.message
+    seen = fault(annotation, value)
+    assert (seen.path, seen.reason, seen.expected) == ("value", "type", expected)
+    assert f"expected {expected}" in seen.message
 
 
 @pytest.mark.parametrize(
@@ -167,17 +167,17 @@ def test_a_type_fault_says_what_was_expected_in_json_terms(annotation, value, ex
     ],
 )
 def test_a_fault_has_its_reason_and_says_what_would_be_accepted(annotation, value, reason, expected):
-    told = fault(annotation, value)
-    assert (told.reason, told.expected) == (reason, expected)
+    seen = fault(annotation, value)
+    assert (seen.reason, seen.expected) == (reason, expected)
 
 
-def test_all_faults_are_told_at_once():
+def test_all_faults_are_reported_at_once():
     model = create_model("Arguments", a=(int, ...), b=(str, ...), c=(list[int], ...), __config__={"extra": "forbid"})
     arguments = {"a": "x", "c": [1, "y", 2, "z"], "d": 1}
     with pytest.raises(pydantic_core.ValidationError) as caught:
         model.model_validate(arguments)
-    told = violations_from_pydantic(caught.value, model.model_json_schema(), arguments)
-    assert [(one.path, one.reason) for one in told] == [
+    seen = violations_from_pydantic(caught.value, model.model_json_schema(), arguments)
+    assert [(one.path, one.reason) for one in seen] == [
         ("a", "type"),
         ("b", "missing"),
         ("c.1", "type"),
@@ -187,26 +187,30 @@ def test_all_faults_are_told_at_once():
 
 
 def test_a_missing_parameter_says_what_is_expected():
-    (told,) = [one for one in faults(list[str], 1, name="b", c=2) if one.reason == "unexpected"]
-    assert told.path == "c"
-    (told,) = schema_faults({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}, {})
-    assert (told.path, told.reason, told.expected) == ("a", "missing", "string")
+    (seen,) = [one for one in faults(list[str], 1, name="b", c=2) if one.reason == "unexpected"]
+    assert seen.path == "c"
+    (seen,) = schema_faults({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}, {})
+    assert (seen.path, seen.reason, seen.expected) == ("a", "missing", "string")
 
 
 def test_a_path_goes_down_with_dots_and_positions():
     class Edit(BaseModel):
         limit: int
 
-    told = fault(list[Edit], [{"limit": 1}, {"limit": "x"}], name="edits")
-    assert told.path == "edits.1.limit"
+    seen = fault(list[Edit], [{"limit": 1}, {"limit": "x"}], name="edits")
+    assert seen.path == "edits.1.limit"
 
 
 def test_an_unexpected_name_is_corrected_to_the_closest_accepted_one():
     model = create_model("Arguments", max_results=(int, 1), path=(str, "a"), __config__={"extra": "forbid"})
     with pytest.raises(pydantic_core.ValidationError) as caught:
         model.model_validate({"maxResults": 5})
-    (told,) = violations_from_pydantic(caught.value, model.model_json_schema(), {"maxResults": 5})
-    assert (told.reason, told.suggestion, told.allowed) == ("unexpected", "max_results", ("max_results", "path"))
+    (seen,) = violations_from_pydantic(caught.value, model.model_json_schema(), {"maxResults": 5})
+    assert (seen.reason, seen.suggestion, seen.allowed) == (
+        "unexpected",
+        "max_results",
+        ("max_results", "path"),
+    )
 
 
 def test_a_name_that_was_given_already_is_not_suggested():
@@ -214,8 +218,8 @@ def test_a_name_that_was_given_already_is_not_suggested():
     arguments = {"path": "x", "pat": "y"}
     with pytest.raises(pydantic_core.ValidationError) as caught:
         model.model_validate(arguments)
-    (told,) = violations_from_pydantic(caught.value, model.model_json_schema(), arguments)
-    assert told.suggestion is None
+    (seen,) = violations_from_pydantic(caught.value, model.model_json_schema(), arguments)
+    assert seen.suggestion is None
 
 
 @pytest.mark.parametrize(
@@ -239,9 +243,9 @@ def test_a_name_that_was_given_already_is_not_suggested():
     ],
 )
 def test_a_value_that_only_looks_different_is_suggested(annotation, value, suggestion):
-    told = fault(annotation, value)
-    assert told.suggestion == suggestion
-    assert type(told.suggestion) is type(suggestion)
+    seen = fault(annotation, value)
+    assert seen.suggestion == suggestion
+    assert type(seen.suggestion) is type(suggestion)
 
 
 def test_null_for_an_optional_parameter_may_be_left_out():
@@ -249,13 +253,17 @@ def test_null_for_an_optional_parameter_may_be_left_out():
     arguments = {"a": None, "b": None, "c": [None]}
     with pytest.raises(pydantic_core.ValidationError) as caught:
         model.model_validate(arguments)
-    told = violations_from_pydantic(caught.value, model.model_json_schema(), arguments)
-    assert [(one.path, "leave it out" in one.message) for one in told] == [("a", False), ("b", True), ("c.0", False)]
+    seen = violations_from_pydantic(caught.value, model.model_json_schema(), arguments)
+    assert [(one.path, "leave it out" in one.message) for one in seen] == [
+        ("a", False),
+        ("b", True),
+        ("c.0", False),
+    ]
 
 
 def test_the_accepted_values_are_listed_up_to_twenty():
-    told = fault(Literal[tuple(f"v{number}" for number in range(30))], "x")
-    assert len(told.allowed) == 20
+    seen = fault(Literal[tuple(f"v{number}" for number in range(30))], "x")
+    assert len(seen.allowed) == 20
 
 
 @pytest.mark.parametrize(("value", "received"), [("x" * 60, "x" * 60), ("x" * 61, None), (True, True), ([1], None)])
@@ -273,9 +281,9 @@ def test_a_value_is_echoed_only_if_it_is_short(value, received):
     ],
 )
 def test_a_secret_or_a_file_content_is_neither_echoed_nor_suggested(name, value):
-    told = fault(list[int], value, name=name)
-    assert (told.received, told.suggestion) == (None, None)
-    assert value not in json.dumps(told.to_dict())
+    seen = fault(list[int], value, name=name)
+    assert (seen.received, seen.suggestion) == (None, None)
+    assert value not in json.dumps(seen.to_dict())
 
 
 def test_a_value_that_cannot_be_read_as_it_is_is_not_echoed():
@@ -283,37 +291,41 @@ def test_a_value_that_cannot_be_read_as_it_is_is_not_echoed():
         assert fault(int, value).received is None
 
 
-def test_a_union_is_told_by_the_branch_that_the_value_was_meant_for():
+def test_a_union_is_reported_by_the_branch_that_the_value_was_meant_for():
     assert [one.path for one in faults(int | list[int], ["x"])] == ["value.0"]
-    told = faults(Cat | Dog, {"kind": "dog", "nam": "Rex"}, name="pet")
-    assert [(one.path, one.reason, one.suggestion) for one in told] == [
+    seen = faults(Cat | Dog, {"kind": "dog", "nam": "Rex"}, name="pet")
+    assert [(one.path, one.reason, one.suggestion) for one in seen] == [
         ("pet.name", "missing", None),
         ("pet.nam", "unexpected", "name"),
     ]
 
 
 def test_a_union_that_no_branch_fits_is_one_fault():
-    told = fault(int | list[int] | Cat, "x")
-    assert (told.path, told.reason, told.expected) == ("value", "type", "integer or array of integer or object")
+    seen = fault(int | list[int] | Cat, "x")
+    assert (seen.path, seen.reason, seen.expected) == (
+        "value",
+        "type",
+        "integer or array of integer or object",
+    )
 
 
 @pytest.mark.parametrize("pet", [Cat | Dog, Annotated[Cat | Dog, Field(discriminator="kind")]])
 def test_a_wrong_tag_is_one_fault_of_the_tag(pet):
-    told = fault(pet, {"kind": "cow"}, name="pet")
-    assert (told.path, told.reason, told.allowed) == ("pet.kind", "enum", ("cat", "dog"))
+    seen = fault(pet, {"kind": "cow"}, name="pet")
+    assert (seen.path, seen.reason, seen.allowed) == ("pet.kind", "enum", ("cat", "dog"))
 
 
 def test_a_missing_tag_is_a_missing_field():
-    told = fault(Annotated[Cat | Dog, Field(discriminator="kind")], {}, name="pet")
-    assert (told.path, told.reason) == ("pet.kind", "missing")
+    seen = fault(Annotated[Cat | Dog, Field(discriminator="kind")], {}, name="pet")
+    assert (seen.path, seen.reason) == ("pet.kind", "missing")
 
 
-def test_a_name_of_a_mapping_that_is_not_accepted_is_told_as_such():
-    told = fault(dict[int, str], {"x": "y"})
-    assert (told.path, told.reason) == ("value.x", "value")
+def test_a_name_of_a_mapping_that_is_not_accepted_is_reported_as_such():
+    seen = fault(dict[int, str], {"x": "y"})
+    assert (seen.path, seen.reason) == ("value.x", "value")
 
 
-def test_the_sentence_of_an_authors_check_is_told():
+def test_the_sentence_of_an_authors_check_is_reported():
     def check(_value: str) -> str:
         msg = "must not be longer than the title."
         raise ValueError(msg)
@@ -321,7 +333,7 @@ def test_the_sentence_of_an_authors_check_is_told():
     assert fault(Annotated[str, AfterValidator(check)], "abc").message == "must not be longer than the title"
 
 
-def test_the_sentence_of_an_authors_check_is_not_told_if_it_repeats_the_value():
+def test_the_sentence_of_an_authors_check_is_not_reported_if_it_repeats_the_value():
     def check(_value: str) -> str:
         msg = f"{_value} is too weak"
         raise ValueError(msg)
@@ -329,13 +341,13 @@ def test_the_sentence_of_an_authors_check_is_not_told_if_it_repeats_the_value():
     assert "hunter2" not in fault(Annotated[str, AfterValidator(check)], "hunter2").message
 
 
-def test_a_custom_error_of_pydantic_is_told_with_its_sentence():
+def test_a_custom_error_of_pydantic_is_reported_with_its_sentence():
     def check(_value: str) -> str:
         kind = "my_own"
         raise PydanticCustomError(kind, "needs {count} dots", {"count": 2})
 
-    told = fault(Annotated[str, AfterValidator(check)], "abc")
-    assert (told.reason, told.message) == ("value", "needs 2 dots")
+    seen = fault(Annotated[str, AfterValidator(check)], "abc")
+    assert (seen.reason, seen.message) == ("value", "needs 2 dots")
 
 
 def test_the_text_of_a_typed_error_that_a_check_raises_is_the_violation():
@@ -347,14 +359,14 @@ def test_the_text_of_a_typed_error_that_a_check_raises_is_the_violation():
     model = create_model("Arguments", a=(int, ...), b=(Annotated[str, AfterValidator(check)], ...))
     with pytest.raises(pydantic_core.ValidationError) as caught:
         model.model_validate({"a": "x", "b": "y"})
-    told = violations_from_pydantic(caught.value, model.model_json_schema(), {"a": "x", "b": "y"})
-    assert [(one.path, one.message) for one in told][1:] == [("b", "The uptake is negative")]
+    seen = violations_from_pydantic(caught.value, model.model_json_schema(), {"a": "x", "b": "y"})
+    assert [(one.path, one.message) for one in seen][1:] == [("b", "The uptake is negative")]
 
 
-def test_a_million_faults_are_told_in_one_sentence():
+def test_a_million_faults_are_reported_in_one_sentence():
     arguments = {"value": ["x"] * 100_000}
-    told = faults(list[int], arguments["value"])
-    assert [(one.path, one.reason) for one in told] == [("", "value")]
+    seen = faults(list[int], arguments["value"])
+    assert [(one.path, one.reason) for one in seen] == [("", "value")]
 
 
 def test_the_list_of_violations_is_bounded():
@@ -388,11 +400,11 @@ def test_the_list_of_violations_is_bounded():
     ],
 )
 def test_a_json_schema_has_the_same_words(schema, value, reason, expected):
-    (told,) = schema_faults({"type": "object", "properties": {"value": schema}}, {"value": value})
-    assert (told.path, told.reason, told.expected) == ("value", reason, expected)
+    (seen,) = schema_faults({"type": "object", "properties": {"value": schema}}, {"value": value})
+    assert (seen.path, seen.reason, seen.expected) == ("value", reason, expected)
 
 
-def test_a_json_schema_tells_all_faults_at_once():
+def test_a_json_schema_reports_all_faults_at_once():
     schema = {
         "type": "object",
         "properties": {
@@ -406,8 +418,8 @@ def test_a_json_schema_tells_all_faults_at_once():
         "additionalProperties": False,
         "$defs": {"Pet": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}},
     }
-    told = schema_faults(schema, {"c": {"name": 5}, "aa": 1, "d": "1"})
-    assert {(one.path, one.reason, one.suggestion) for one in told} == {
+    seen = schema_faults(schema, {"c": {"name": 5}, "aa": 1, "d": "1"})
+    assert {(one.path, one.reason, one.suggestion) for one in seen} == {
         ("a", "missing", None),
         ("b", "missing", None),
         ("e", "missing", None),
@@ -417,7 +429,7 @@ def test_a_json_schema_tells_all_faults_at_once():
     }
 
 
-def test_a_pattern_for_names_is_told_at_the_name():
+def test_a_pattern_for_names_is_reported_at_the_name():
     schema = {"type": "object", "propertyNames": {"pattern": "^[a-z]+$"}}
     assert [(one.path, one.reason) for one in schema_faults(schema, {"A": 1, "b": 1})] == [("A", "unexpected")]
 
@@ -447,9 +459,9 @@ class Everything(BaseModel, extra="forbid", strict=True):
 SCHEMA = Everything.model_json_schema()
 
 
-def hold(told: list[Violation]) -> None:
-    json.dumps([one.to_dict() for one in told], allow_nan=False).encode()
-    for one in told:
+def hold(seen: list[Violation]) -> None:
+    json.dumps([one.to_dict() for one in seen], allow_nan=False).encode()
+    for one in seen:
         assert one.message
         assert len(one.message) <= QUOTED_AT_MOST
         assert len(one.path) <= QUOTED_AT_MOST
@@ -470,23 +482,23 @@ def test_whatever_the_arguments_are_the_violations_of_pydantic_can_be_sent(argum
             return violations_from_pydantic(error, SCHEMA, arguments)
         return []
 
-    told = judge()
-    hold(told)
-    assert judge() == told
+    seen = judge()
+    hold(seen)
+    assert judge() == seen
 
 
 @given(arguments=LIKELY)
 def test_whatever_the_arguments_are_the_violations_of_a_json_schema_can_be_sent(arguments):
-    told = schema_faults(SCHEMA, arguments)
-    hold(told)
-    assert schema_faults(SCHEMA, arguments) == told
+    seen = schema_faults(SCHEMA, arguments)
+    hold(seen)
+    assert schema_faults(SCHEMA, arguments) == seen
 
 
 @given(value=st.text(min_size=6), wanted=st.sampled_from([int, list[int], Cat, Literal["one"], dt.date, bool]))
 def test_no_sentence_repeats_the_value(value, wanted):
-    for told in faults(wanted, value):
+    for seen in faults(wanted, value):
         if value.strip() not in "expected integer, got string array of object 'one' a date as YYYY-MM-DD boolean":
-            assert value not in told.message
+            assert value not in seen.message
 
 
 @given(value=st.integers(), low=st.integers(-5, 5))

@@ -54,7 +54,7 @@ class Elsewhere:
 
 
 class Answering(BaseTool):
-    """Answers what it is told to."""
+    """Returns a configured value."""
 
     raised: BaseException | None = None
 
@@ -89,7 +89,7 @@ def test_the_formats_are_known() -> None:
 @pytest.mark.parametrize("wire_format", FORMATS)
 @pytest.mark.parametrize("level", LEVELS, ids=range(len(LEVELS)))
 @pytest.mark.parametrize("code", CODES)
-async def test_every_code_is_told_in_the_published_shape(code: str, level: Any, wire_format: str) -> None:
+async def test_every_code_is_reported_in_the_published_shape(code: str, level: Any, wire_format: str) -> None:
     tool = answering(wire_format, **level)
     tool.raised = registry[code](message="The thing that was asked for went wrong.", details={"a": [1, None]})
     response = await tool.take()
@@ -207,7 +207,7 @@ async def test_a_failure_is_cut_until_a_client_accepts_it(wire_format: str) -> N
         assert response.error.code == error.code
 
 
-def test_the_output_schema_tells_both_shapes_apart_at_its_root() -> None:
+def test_the_output_schema_distinguishes_both_shapes_at_its_root() -> None:
     for wire_format in FORMATS:
         schema = answering(wire_format).operations["take"].output_schema()
         assert schema["type"] == "object"

@@ -221,11 +221,11 @@ REFUSED = {
 def test_what_means_nothing_is_refused_with_its_place_and_the_reason(text: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         shop(text)
-    for told in REFUSED[text]:
-        assert told in caught.value.message
+    for code_of in REFUSED[text]:
+        assert code_of in caught.value.message
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     with pytest.raises(ConfigurationError) as caught:
         read_configuration(None, "defaults.retri = true\ntools.x.hedge.delay_s = 'soon'")
     assert caught.value.message.count("line") == 2
@@ -296,14 +296,14 @@ def test_a_reload_changes_the_chain_and_what_a_dependency_remembers_stays(tmp_pa
         with FaultScript(Unavailable()).replaces(tool.pay):
             await tool.pay()
             await tool.pay()
-        assert told(await tool.refund()) == "CIRCUIT_OPEN"
+        assert code_of(await tool.refund()) == "CIRCUIT_OPEN"
         file.write_text(
             "dependencies.billing.circuit_breaker.open_s = 30\ntools.shop.operations.own.retry.attempts = 4\n"
         )
         assert tool.runtime.reload_recovery()
-        assert told(await tool.refund()) == "CIRCUIT_OPEN"
+        assert code_of(await tool.refund()) == "CIRCUIT_OPEN"
         await asyncio.sleep(61)
-        assert told(await tool.refund()) is None
+        assert code_of(await tool.refund()) is None
 
     with CapturedEvents(tool.runtime, CircuitEvent) as captured:
         InstantClock().run(main())
@@ -315,7 +315,7 @@ def test_a_reload_changes_the_chain_and_what_a_dependency_remembers_stays(tmp_pa
     assert runs(tool, "own") == 4
 
 
-def told(response: Any) -> str | None:
+def code_of(response: Any) -> str | None:
     return None if response.error is None else str(response.error.code)
 
 

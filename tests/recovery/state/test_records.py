@@ -97,7 +97,7 @@ def test_a_record_is_gone_when_its_time_is_over(reopen: Open) -> None:
         await records.put("key:1", "short", 0.02)
         await records.put("key:2", "long", 60)
         async with asyncio.timeout(60):
-            while await records.get("key:1") is not None:  # noqa: ASYNC110 - nobody announces it
+            while await records.get("key:1") is not None:  # noqa: ASYNC110 - there is no event for it
                 await asyncio.sleep(0.005)
         found = await records.find("key:")
         return [
@@ -235,9 +235,9 @@ def test_what_was_answered_survives_kill_9(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
     process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    told = [int(next(process.stdout)) for _ in range(50)]
+    reported = [int(next(process.stdout)) for _ in range(50)]
     process.kill()
-    told += [int(line) for line in process.stdout if line.endswith("\n")]
+    reported += [int(line) for line in process.stdout if line.endswith("\n")]
     process.stdout.close()
     process.wait(60)
 
@@ -247,7 +247,7 @@ def test_what_was_answered_survives_kill_9(tmp_path: Path) -> None:
         await store.close()
         return sorted(item.value for item in found)
 
-    assert asyncio.run(main())[: len(told)] == told
+    assert asyncio.run(main())[: len(reported)] == reported
 
 
 async def code_with(path: Path) -> tuple[str, str]:

@@ -49,7 +49,7 @@ async def replicas(server: RedisServer, number: int = 2, limit_s: float = PATIEN
 
 
 async def until(condition: Callable[[], Any]) -> None:
-    """Wait until a condition holds that nobody announces."""
+    """Wait for a condition that has no event."""
     async with asyncio.timeout(PATIENCE_S):
         while not (await holds if asyncio.iscoroutine(holds := condition()) else holds):  # noqa: ASYNC110 - as it says
             await asyncio.sleep(0.005)
@@ -236,7 +236,7 @@ def store_metrics(runtime: Runtime) -> tuple[float, float]:
     return float(lines["mcp_state_store_unavailable"]), float(lines["mcp_state_store_losses_total"])
 
 
-def test_a_store_that_hangs_holds_nobody_up_for_long(redis_server: RedisServer) -> None:
+def test_a_store_that_hangs_delays_no_call_for_long(redis_server: RedisServer) -> None:
     async def main() -> None:
         async with replicas(redis_server, 1, limit_s=0.25) as [runtime]:
             tool = protected(CircuitBreaker(), runtime=runtime)

@@ -14,7 +14,7 @@ from tests.framework.recording import Recording, quiet_runtime
 
 
 class Slow(BaseTool):
-    """Takes as long as it is told to, run by run."""
+    """Takes a configured time, run by run."""
 
     def __init__(self, *seconds: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -46,7 +46,7 @@ class Slow(BaseTool):
 
     @operation(idempotent=True, timeout=10, recovery=[AttemptTimeout(0.02)])
     def block(self) -> bool:
-        """Block a thread, which nobody can stop."""
+        """Block a thread, which cannot be stopped."""
         return self.released.wait(30)
 
     @operation(read_only=True, timeout=10, recovery=[AttemptTimeout(1)])

@@ -62,7 +62,7 @@ def test_who_may_wait_is_served_in_order() -> None:
     on_instant_clock(main())
 
 
-def test_nobody_waits_longer_than_allowed() -> None:
+def test_no_call_waits_longer_than_allowed() -> None:
     async def main() -> None:
         tool = protected(Bulkhead(1, wait_s=2.5, queue=100), work=takes(1))
         began = asyncio.get_running_loop().time()
@@ -247,7 +247,7 @@ def test_a_place_is_held_until_a_thread_has_really_ended() -> None:
         assert tool.most == 2
         go.set()
         async with asyncio.timeout(60):
-            while (await tool.work()).error is not None:  # noqa: ASYNC110 - nobody announces it
+            while (await tool.work()).error is not None:  # noqa: ASYNC110 - there is no event for it
                 await asyncio.sleep(0.005)
 
     asyncio.run(main())

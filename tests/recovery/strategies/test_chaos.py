@@ -92,7 +92,7 @@ def test_another_share_does_not_shift_the_faults() -> None:
     ],
     ids=["fault", "other", "foreign", "lost", "wrong", "reported", "cancelled", "in a thread"],
 )
-def test_each_fault_is_counted_and_told_as_a_real_one(
+def test_each_fault_is_counted_and_reported_as_a_real_one(
     options: dict[str, Any], name: str, code: str, effect: str, attempts: list[str]
 ) -> None:
     metrics = Recording()
@@ -117,7 +117,7 @@ def test_a_run_is_held_up_on_the_clock() -> None:
     assert clock.elapsed_s == 5
 
 
-def test_what_it_breaks_the_rest_of_the_chain_mends() -> None:
+def test_what_it_breaks_the_rest_of_the_chain_recovers() -> None:
     metrics = Recording()
     tool = Working(Chaos(3, fault=0.4), Retry(attempts=8, base_s=0), metrics=metrics)
     assert codes(answers(tool, times=100)) == [""] * 100
@@ -135,7 +135,7 @@ def test_the_gate_lets_in_only_some_calls() -> None:
     assert codes(asyncio.run(both())) == ["", "UNAVAILABLE"]
 
 
-def test_it_stands_innermost_and_only_where_it_was_asked_for() -> None:
+def test_it_is_innermost_and_only_where_it_was_requested() -> None:
     assert Working(Retry()).describe()["read"] == [*Working().describe()["read"][:-1], "recover:retry", "handler"]
     chain = Working(Chaos(1), AttemptTimeout(1)).describe()["read"]
     assert chain[-3:] == ["attempt_timeout", "chaos", "handler"]

@@ -47,7 +47,7 @@ def broken() -> int:
 
 
 class Counting(BaseTool):
-    """Returns its number, or raises what it is told to."""
+    """Returns its number, or raises a configured error."""
 
     def __init__(self, raised: BaseException | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -151,7 +151,7 @@ def test_the_function_is_given_what_it_asks_for() -> None:
         (PermissionDenied(), "PERMISSION_DENIED"),
     ],
 )
-def test_what_the_caller_can_mend_or_a_person_has_to_decide_is_told(raised: ToolError, code: str) -> None:
+def test_what_the_caller_can_correct_or_a_person_has_to_decide_is_raised(raised: ToolError, code: str) -> None:
     tool, metrics = counting(raised)
     assert answer(tool).error.code == code
     assert metrics.of("recovery") == [("fallback", "skipped")]

@@ -26,7 +26,7 @@ from tests.framework.recording import Recording, quiet_runtime
 
 
 class Uneven(BaseTool):
-    """Each run takes as long, and ends, as it is told to; the value is the number of the run."""
+    """Each run has a configured duration and outcome; the value is the number of the run."""
 
     def __init__(self, *script: tuple[float, Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -134,7 +134,7 @@ def test_an_error_that_another_run_would_repeat_decides_at_once() -> None:
     assert response.metadata.warnings == ["from run 1"]
 
 
-def test_if_all_fail_the_first_error_is_told() -> None:
+def test_if_all_fail_the_first_error_is_reported() -> None:
     tool, metrics = uneven((1.5, Unavailable(message="One.")), (1, Unavailable(message="Two.")))
     response = answer(tool)
     assert response.error.exception.message == "One."
@@ -196,10 +196,10 @@ def test_nothing_a_run_raises_ends_the_event_loop(raised: BaseException) -> None
 
 
 def test_progress_of_all_runs_only_ever_increases() -> None:
-    told: list[float] = []
+    reported: list[float] = []
 
     async def report(done: float, _total: float | None, _message: str | None) -> None:
-        told.append(done)
+        reported.append(done)
 
     class Reporting(BaseTool):
         @operation(read_only=True, timeout=60, recovery=[Hedge(1.0)])
@@ -211,8 +211,8 @@ def test_progress_of_all_runs_only_ever_increases() -> None:
 
     tool = Reporting(runtime=quiet_runtime())
     InstantClock().run(tool.operations["read"].call({}, CallScope(report_progress=report)))  # type: ignore[arg-type]
-    assert told == sorted(set(told))
-    assert told[:2] == [1, 2]
+    assert reported == sorted(set(reported))
+    assert reported[:2] == [1, 2]
 
 
 def test_all_runs_are_one_request() -> None:

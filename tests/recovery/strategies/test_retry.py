@@ -32,7 +32,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Clock:
-    """Sleeps without waiting, and notes for how long; draws the numbers that it is told to."""
+    """Sleeps without waiting, and notes for how long; draws given numbers."""
 
     def __init__(self, draw: Callable[[float, float], float] = lambda _low, high: high) -> None:
         self.slept: list[float] = []
@@ -51,7 +51,7 @@ class Clock:
 
 
 class Failing(BaseTool):
-    """Raises what it is told to, run by run; then returns the number of the run."""
+    """Raises configured errors, run by run; then returns the number of the run."""
 
     def __init__(self, retry: Retry, *raised: Any, metrics: Recording | None = None) -> None:
         manager = RecoveryManager()
@@ -119,7 +119,7 @@ async def test_the_pause_that_is_made_is_the_one_that_was_found_to_fit() -> None
 
 
 @pytest.mark.parametrize("attempts", [2, 3, 5])
-async def test_it_gives_up_after_the_attempts_and_tells_the_last_error(attempts: int) -> None:
+async def test_it_gives_up_after_the_attempts_and_raises_the_last_error(attempts: int) -> None:
     clock = Clock()
     errors = [*[Unavailable() for _ in range(attempts - 1)], Overloaded(), Overloaded()]
     tool = Failing(clock.retry(attempts=attempts), *errors)
@@ -188,7 +188,7 @@ async def test_only_what_waiting_may_cure_is_tried_again(error: BaseException) -
     assert (tool.attempts, clock.slept) == ([1], [])
 
 
-async def test_an_error_that_ends_the_retrying_is_the_one_that_is_told() -> None:
+async def test_an_error_that_ends_the_retrying_is_the_one_that_is_raised() -> None:
     clock = Clock()
     tool = Failing(clock.retry(), Unavailable(), NotFound(message="It is gone now."))
     response = await tool.read()
@@ -239,7 +239,7 @@ async def test_the_answer_says_why_there_was_no_further_run(errors: Any, stop_re
     assert (response.error.stop_reason, tool.attempts[-1]) == (stop_reason, attempts)
 
 
-async def test_a_wait_beyond_the_deadline_is_the_reason_that_is_told() -> None:
+async def test_a_wait_beyond_the_deadline_is_the_reported_reason() -> None:
     response = await Failing(Clock().retry(cap_s=60), RateLimited(retry_after_seconds=30)).read()
     assert response.error is not None
     assert response.error.stop_reason == "deadline"

@@ -237,7 +237,7 @@ def test_equal_calls_at_one_time_are_one() -> None:
     assert metrics.of("finished") == ["ok"] * 51
 
 
-def test_equal_calls_share_an_error_and_nobody_asks_again() -> None:
+def test_equal_calls_share_an_error_without_another_run() -> None:
     async def many() -> list[Any]:
         return await asyncio.gather(*[read(tool) for _ in range(20)])
 
@@ -302,7 +302,7 @@ def test_if_the_first_runs_out_of_time_the_later_ones_have_time_left() -> None:
     assert [other.data.title for other in others] == ["a 2", "a 2"]
 
 
-def test_nobody_is_served_anothers_answer() -> None:
+def test_no_caller_is_served_anothers_answer() -> None:
     async def several() -> list[Any]:
         bound = tool.operations["read"]
         scopes = [

@@ -1,4 +1,4 @@
-"""What stands beside `/mcp` over HTTP, and who is let in."""
+"""The routes beside `/mcp`, and access control."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_the_address_that_is_listened_on_is_accepted() -> None:
 
 @pytest.mark.parametrize("authorization", [None, "Bearer wrong", "Bearer ", "Basic abc", f"bearer {TOKEN}x", TOKEN])
 @pytest.mark.parametrize("route", GUARDED)
-async def test_without_the_token_nobody_reaches_tools_or_metrics(route: str, authorization: str | None) -> None:
+async def test_without_the_token_tools_and_metrics_are_refused(route: str, authorization: str | None) -> None:
     headers = {"authorization": authorization} if authorization else {}
     async with opened(asgi_app(polite(auth_token=TOKEN))) as client:
         for era in ERAS:
@@ -255,7 +255,7 @@ async def test_a_request_with_two_headers_that_decide_about_access_is_refused(na
 
 
 @pytest.mark.parametrize("auth", [None, OAUTH])
-async def test_a_verifier_that_breaks_lets_nobody_in(auth: AuthSettings | None) -> None:
+async def test_a_verifier_that_raises_refuses_every_request(auth: AuthSettings | None) -> None:
     async with opened(asgi_app(polite(), token_verifier=Directory(), auth=auth)) as client:
         assert (await call(client, "facts", era="modern", authorization="Bearer broken")).status_code == 401
 
@@ -410,7 +410,7 @@ async def test_what_is_in_flight_when_a_server_drains_is_answered_on_a_connectio
         assert answer.headers["connection"] == "close"
 
 
-async def test_status_tells_what_is_served() -> None:
+async def test_status_lists_what_is_served() -> None:
     async with opened(asgi_app(polite(), name="shop")) as client:
         status = (await client.get("/status.json")).json()
         assert (status["name"], status["status"], status["in_flight"]) == ("shop", "ready", 0)

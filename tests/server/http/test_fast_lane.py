@@ -192,7 +192,7 @@ async def test_calls_in_flight_are_finished_while_the_server_drains(lane: str) -
 
 
 class Span(trace.NonRecordingSpan):
-    """A span that keeps what it is told."""
+    """A span that records what is set on it."""
 
     def __init__(self, **facts: Any) -> None:
         super().__init__(trace.SpanContext(1, 1, is_remote=False))

@@ -161,7 +161,7 @@ async def test_finishing_waits_for_the_last_request() -> None:
 
 
 async def cut_off(tool: Writer, name: str = "write") -> dict[str, Any]:
-    """Return the error that a call is told when the server ends without waiting for it."""
+    """Return the error of a call that the server does not wait for when it ends."""
     assembly = assemble(tool)
     answers: list[Any] = []
     with anyio.fail_after(60):
@@ -185,7 +185,7 @@ async def test_a_changing_call_that_is_cut_off_says_that_its_effect_is_unknown_a
     assert error["next_step"] == {"tool": "look", "arguments": {}}
 
 
-async def test_a_call_that_is_cut_off_is_counted_once_and_as_what_its_caller_is_told() -> None:
+async def test_a_call_that_is_cut_off_is_counted_once_under_the_code_that_its_caller_gets() -> None:
     metrics = Recording()
     await cut_off(Writer(runtime=quiet_runtime(metrics=metrics)))
     assert metrics.events == [

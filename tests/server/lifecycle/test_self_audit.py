@@ -74,7 +74,7 @@ async def test_a_workspace_that_is_sound_starts_with_its_log(tmp_path: Path) -> 
 
 
 @pytest.mark.anyio
-async def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+async def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     settings = {"audit_path": str(tmp_path / "gone" / "log.jsonl"), "workspace_preflight": '[["no-such-program"]]'}
     error = await refused(workspace(tmp_path, **settings))
     assert isinstance(error, SelfAuditFailure)
@@ -128,7 +128,7 @@ async def test_a_folder_that_has_gone_is_a_fault(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_a_catalogue_that_is_not_whole_is_a_fault() -> None:
     class Renamed(NotFound):
-        """Somebody changed this class after it was declared."""
+        """This class was changed after its declaration."""
 
         code = "RENAMED_LATER"
 
@@ -192,9 +192,7 @@ OVER = {
 
 
 @pytest.mark.parametrize("arguments", OVER.values(), ids=OVER)
-def test_its_operator_is_told_the_canonical_envelope_and_an_exit_code(
-    tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
+def test_its_operator_gets_the_canonical_envelope_and_an_exit_code(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     log = str(tmp_path / "gone" / "log.jsonl")
     ran = served(tmp_path, "serve", "workspace", "--root", ".", *arguments, FAILSOFT_AUDIT_PATH=log)
     assert (ran.returncode, ran.stdout) == (ExitCode.NOT_STARTED, "")
@@ -215,7 +213,7 @@ def test_its_operator_is_told_the_canonical_envelope_and_an_exit_code(
         ("FAILSOFT_WORKSPACE_ROLES", "A:fly"),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_told_likewise(tmp_path: Path, variable: str, value: str) -> None:
+def test_a_setting_that_cannot_be_used_is_reported_likewise(tmp_path: Path, variable: str, value: str) -> None:
     ran = served(tmp_path, "serve", "workspace", "--root", ".", **{variable: value})
     assert ran.returncode == ExitCode.NOT_STARTED
     (envelope,) = [json.loads(line) for line in ran.stderr.splitlines() if line.startswith('{"error_code"')]
@@ -224,7 +222,7 @@ def test_a_setting_that_cannot_be_used_is_told_likewise(tmp_path: Path, variable
 
 
 @pytest.mark.parametrize("root", ["gone", "file"])
-def test_a_folder_that_is_none_is_told_likewise(tmp_path: Path, root: str) -> None:
+def test_a_folder_that_is_none_is_reported_likewise(tmp_path: Path, root: str) -> None:
     (tmp_path / "file").touch()
     ran = served(tmp_path, "serve", "workspace", "--root", root)
     assert ran.returncode == ExitCode.NOT_STARTED
@@ -237,6 +235,6 @@ def test_the_doctor_looks_at_the_same(tmp_path: Path, root: tuple[str, ...], sev
     ran = served(tmp_path, "doctor", "--json", *root, FAILSOFT_WORKSPACE_PREFLIGHT='[["no-such-program"]]')
     found = json.loads(ran.stdout)
     assert ran.returncode == code
-    told = [one for one in found["remarks"] if "no-such-program" in one["message"]]
-    assert [(one["severity"], one["about"]) for one in told] == [(severity, "toolset workspace")]
+    reported = [one for one in found["remarks"] if "no-such-program" in one["message"]]
+    assert [(one["severity"], one["about"]) for one in reported] == [(severity, "toolset workspace")]
     assert not (tmp_path / "audit-log.jsonl").exists()

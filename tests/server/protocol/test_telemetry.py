@@ -33,7 +33,7 @@ def test_a_success_has_no_error_type(spans: list[dict[str, Any]]) -> None:
     assert spans[0]["status"] == ""
 
 
-def test_a_recovery_is_told(spans: list[dict[str, Any]]) -> None:
+def test_a_recovery_is_an_event_of_the_span(spans: list[dict[str, Any]]) -> None:
     attributes = spans[1]["attributes"]
     assert attributes["failsoft.recovery.strategy"] == "elsewhere"
     assert attributes["failsoft.attempts"] == 2
@@ -41,18 +41,18 @@ def test_a_recovery_is_told(spans: list[dict[str, Any]]) -> None:
 
 
 def test_every_run_and_every_recovery_is_an_event_of_the_span(spans: list[dict[str, Any]]) -> None:
-    def told(span: dict[str, Any]) -> list[tuple[str, Any]]:
+    def events_in(span: dict[str, Any]) -> list[tuple[str, Any]]:
         return [(name, facts.get("failsoft.result")) for name, facts in span["events"]]
 
-    assert told(spans[0]) == [("failsoft.attempt", "ok")]
-    assert told(spans[1]) == [
+    assert events_in(spans[0]) == [("failsoft.attempt", "ok")]
+    assert events_in(spans[1]) == [
         ("failsoft.attempt", "error"), ("failsoft.attempt", "ok"), ("failsoft.recovery", "recovered")
     ]  # fmt: skip
     first, second = (facts for name, facts in spans[1]["events"] if name == "failsoft.attempt")
     assert (first["failsoft.attempt"], first["failsoft.code"]) == (1, "DOC_NOT_FOUND")
     assert "failsoft.code" not in second
     assert "failsoft.tool" not in first
-    assert told(spans[3]) == []
+    assert events_in(spans[3]) == []
 
 
 def test_a_failure_is_named_by_its_code_and_bad_arguments_by_theirs(spans: list[dict[str, Any]]) -> None:

@@ -1,4 +1,4 @@
-"""Calls tools while somebody traces, and prints the spans as JSON: a script, for a tracer is set once for all."""
+"""Script that calls tools with a tracer installed and prints the spans as JSON; a process has only one tracer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SPANS: list[Recorded] = []
 
 
 class Recorded(trace.NonRecordingSpan):
-    """A span that keeps what it is told."""
+    """A span that records what is set on it."""
 
     def __init__(self, name: str, kind: SpanKind, attributes: Any) -> None:
         super().__init__(SpanContext(len(SPANS) + 1, len(SPANS) + 1, is_remote=False, trace_flags=TraceFlags(1)))

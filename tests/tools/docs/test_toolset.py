@@ -296,7 +296,7 @@ class TestToolset:
         assert call(docs, "get_documentation", path="guide/intro.md").success
         assert failure(docs, "get_documentation", path="gone.md")["code"] == "DOC_NOT_FOUND"
 
-    def test_an_index_that_cannot_be_kept_is_told_once(self, tree: Path, tmp_path: Path, write: Write) -> None:
+    def test_an_index_that_cannot_be_kept_is_reported_once(self, tree: Path, tmp_path: Path, write: Write) -> None:
         write({"a.md": "words"})
         (tmp_path / "cache").write_text("a file where the folder should be")
         docs = Docs(tree, cache_dir=tmp_path / "cache")

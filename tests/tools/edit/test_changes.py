@@ -1,4 +1,4 @@
-"""The diff of a dry run: whoever applies it gets the very text that the edits make."""
+"""The diff of a dry run: applying it gives exactly the text that the edits make."""
 
 from __future__ import annotations
 

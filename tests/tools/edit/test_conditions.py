@@ -1,6 +1,6 @@
 """Every code that the disk is to blame for, by its real condition: nothing here is made up.
 
-Mounting and changing users takes root; where the tests run as somebody else, those are skipped and say so.
+Mounting and changing users takes root; for other users those are skipped with the reason.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def test_a_state_folder_that_may_not_be_written(desk: Desk, tmp_path: Path) -> N
 
 
 def test_a_file_that_is_changed_while_it_is_edited(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from failsoft.tools.edit import work  # noqa: PLC0415 - the one place where somebody else can come in between
+    from failsoft.tools.edit import work  # noqa: PLC0415 - the one point at which another process can interfere
 
     file = desk.file()
     real = work.apply_edits

@@ -64,7 +64,7 @@ def test_crlf_files_are_searched_and_shown_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("sought", ["39 line of text!", "nothing of the kind"])
-def test_the_last_line_shown_is_without_its_end_so_that_it_can_be_replaced_as_it_stands(sought: str) -> None:
+def test_the_last_line_shown_is_without_its_end_so_that_it_can_be_replaced_as_it_is(sought: str) -> None:
     for end in ("\n", "\r\n"):
         assert missing(end.join([*LINES, ""]), sought).endswith("text")
 

@@ -1,4 +1,4 @@
-"""The edit toolset on real files: what is written, what is kept, what is told, and what is safe to send twice."""
+"""The edit toolset on real files: what is written, kept and reported, and what is safe to send twice."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def test_the_hash_of_an_answer_fits_the_next_call(desk: Desk) -> None:
     assert desk.edit(file, change("three", "3"), expected_hash=first["sha256"])["success"]
 
 
-def test_after_a_mismatch_the_next_step_shows_the_state_and_can_be_taken_as_it_stands(desk: Desk) -> None:
+def test_after_a_mismatch_the_next_step_shows_the_state_and_can_be_taken_as_it_is(desk: Desk) -> None:
     file = desk.file()
     wire = desk.edit(file, change("two", "2"), expected_hash="0" * 64, backup=True)
     step = wire["next_step"]
@@ -340,7 +340,7 @@ def test_a_call_that_ran_out_of_time_before_it_wrote_never_writes(desk: Desk) ->
         wire = desk.edit(file, change("two", "2"), tool=desk.tool(default_timeout_s=0.2))
         assert (wire["error_code"], wire["effect"]) == ("DEADLINE_EXCEEDED", "unknown")
     with holder.files.transaction([str(file)], wait_s=30):
-        pass  # the lock is free, so whoever waited for it has had it or has given up
+        pass  # the lock is free, so every call that waited for it had it or gave up
     assert file.read_text() == TEXT
 
 
@@ -375,7 +375,7 @@ def test_concurrent_edits_of_one_file_are_all_kept(desk: Desk) -> None:
     assert file.read_text() == "".join(f"[{number}]\n" if number < 20 else f"<{number}>\n" for number in range(40))
 
 
-# Roots, progress, and what is not told.
+# Roots, progress, and what is not disclosed.
 
 
 def test_nothing_outside_the_roots_is_touched(desk: Desk, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_a_file_that_is_written_in_place_again_and_again_is_not_read(
         files.read(str(file), bytes_at_most=2 * HALF)
 
 
-def test_a_missing_file_and_a_missing_folder_are_told_by_the_system(files: Files, root: Path) -> None:
+def test_a_missing_file_and_a_missing_folder_are_reported_by_the_system(files: Files, root: Path) -> None:
     for path in ("gone", "gone/file"):
         with pytest.raises(DiskFault) as caught:
             files.read(str(root / path), bytes_at_most=1)

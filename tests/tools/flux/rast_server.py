@@ -38,7 +38,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.gate.wait(60)
         body = self.server.body
         if body is None:
-            features = [{"id": name, "function": told} for name, told in self.server.functions.items()]
+            features = [{"id": name, "function": reported} for name, reported in self.server.functions.items()]
             body = json.dumps({"version": "1.1", "result": [{"features": features}]}).encode()
         try:
             self.send_response(self.server.status)

@@ -121,8 +121,8 @@ def small_pyfba(folder: Path) -> Path:
     for part in ("Biochemistry", "Annotations", "Templates/GramNegative", "Templates/Core"):
         (database / part).mkdir(parents=True)
     compounds: list[dict[str, Any]] = [
-        {"id": name, "name": told, "formula": formula, "charge": charge}
-        for name, (told, formula, charge) in _COMPOUNDS.items()
+        {"id": name, "name": reported, "formula": formula, "charge": charge}
+        for name, (reported, formula, charge) in _COMPOUNDS.items()
     ]
     reactions = [
         {"id": name, "name": name, "stoichiometry": item[0], "status": item[1], "is_obsolete": 0}
@@ -134,7 +134,7 @@ def small_pyfba(folder: Path) -> Path:
     head = "id\tcompartment\tdirection\tgfdir\ttype\tbase_cost\tforward_cost\treverse_cost\tcomplexes"
     for template in ("GramNegative", "Core"):
         (database / f"Templates/{template}/Reactions.tsv").write_text("\n".join([head, *rows]) + "\n")
-    roles = [f"{name}\t{told}\tModelSEED\tnull\tnull" for name, told in _ROLES.items()]
+    roles = [f"{name}\t{reported}\tModelSEED\tnull\tnull" for name, reported in _ROLES.items()]
     (database / "Annotations/Roles.tsv").write_text("\n".join(["id\tname\tsource\tfeatures\taliases", *roles]) + "\n")
     complexes = [f"{name}\t{name}\tModelSEED\tnull\t1.0\t{parts}" for name, parts in _COMPLEXES.items()]
     head = "id\tname\tsource\treference\tconfidence\troles"

@@ -30,7 +30,7 @@ DOTS = (
     ". .",
     ".. ",
 )
-"""What somebody may take for `..` after decoding, normalizing or trimming once too often."""
+"""What may be taken for `..` after decoding, normalizing or trimming once too often."""
 SLASHES = ("/", "%2f", "%252f", "%c0%af", "%5c", "\\", "\u2215", "\u2044", "\uff0f", "\u29f8", "//", "/./")
 """The same for the slash."""
 TARGETS = ("outside/secret.md", "neighbor/secret.md", "etc/passwd")

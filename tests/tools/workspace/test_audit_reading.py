@@ -27,18 +27,18 @@ def test_a_session_reads_what_happened_last_in_its_workspace(site: Site, tool: W
     failed = site.call(tool, "read_file", {"path": "gone.md"})
     site.call(tool, "write_failure_report", {"title": "It is gone", "body": "x"})
     data = log_of(site, tool)
-    told = [(one["event"], one["tool_name"], one["error_code"], one["error_id"]) for one in data["entries"]]
-    assert [one[:3] for one in told] == [
+    reported = [(one["event"], one["tool_name"], one["error_code"], one["error_id"]) for one in data["entries"]]
+    assert [one[:3] for one in reported] == [
         ("success", "begin_session", None),
         ("failure", "read_file", "FILE_NOT_FOUND"),
         ("success", "write_failure_report", None),
     ]
-    assert told[1][3] == failed["error_id"]
+    assert reported[1][3] == failed["error_id"]
     assert {(one["session_id"], one["own"], one["role"]) for one in data["entries"]} == {(session, True, "WINDSURF")}
     assert (data["has_more"], data["chain"]) == (False, "whole")
 
 
-def test_of_other_workspaces_nothing_is_told(site: Site, tool: Workspace) -> None:
+def test_of_other_workspaces_nothing_is_reported(site: Site, tool: Workspace) -> None:
     inner = site.project / "inner"
     inner.mkdir()
     for folder in (site.root, inner):
@@ -52,7 +52,7 @@ def test_of_other_workspaces_nothing_is_told(site: Site, tool: Workspace) -> Non
     assert str(inner) not in json.dumps(data)
 
 
-def test_the_ids_of_other_sessions_are_not_told(site: Site, tool: Workspace) -> None:
+def test_the_ids_of_other_sessions_are_not_reported(site: Site, tool: Workspace) -> None:
     other = site.begin(tool, "ANTIGRAVITY")
     site.call(tool, "read_file", {"path": "gone.md"})
     mine = site.begin(tool)
@@ -61,7 +61,7 @@ def test_the_ids_of_other_sessions_are_not_told(site: Site, tool: Workspace) -> 
     assert [(one["own"], one["session_id"]) for one in data["entries"]] == [(False, None), (False, None), (True, mine)]
 
 
-def test_no_more_is_told_than_was_asked_for_and_the_last_comes_last(site: Site, tool: Workspace) -> None:
+def test_no_more_is_reported_than_was_asked_for_and_the_last_comes_last(site: Site, tool: Workspace) -> None:
     site.begin(tool)
     ids = [site.call(tool, "read_file", {"path": f"{number}.md"})["error_id"] for number in range(5)]
     data = log_of(site, tool, limit=2)
@@ -90,7 +90,7 @@ def test_entries_are_bounded_in_bytes(tmp_path: Path, site: Site) -> None:
     assert found["chain"] == "broken"
 
 
-def test_a_log_that_somebody_has_changed_is_told_as_broken(site: Site, tool: Workspace) -> None:
+def test_a_changed_log_is_reported_as_broken(site: Site, tool: Workspace) -> None:
     site.begin(tool)
     site.call(tool, "read_file", {"path": "gone.md"})
     path = site.root / "audit-log.jsonl"

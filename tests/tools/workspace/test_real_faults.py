@@ -33,7 +33,7 @@ def hashed(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def told(answer: dict[str, Any]) -> tuple[Any, Any, Any]:
+def failure_of(answer: dict[str, Any]) -> tuple[Any, Any, Any]:
     """Return the code, the effect, and what the operating system said."""
     return answer["error_code"], answer["effect"], answer["human_message"].rpartition(": ")[2].partition(".")[0]
 
@@ -56,18 +56,18 @@ def files(folder: Path) -> dict[str, str]:
 
 
 class TestDisks:
-    def test_a_full_disk_is_told_and_what_was_there_stays(self, site: Site, mount: Mount) -> None:
+    def test_a_full_disk_is_reported_and_what_was_there_stays(self, site: Site, mount: Mount) -> None:
         mount(site.project, "-t", "tmpfs", "-o", "size=64k", "tmpfs")
         (site.project / "a.md").write_text("one\n")
         tool = working(site)
         full = ("FILE_WRITE_FAILED", "none", "no space left on device")
 
-        assert told(write(site, tool, "new/deep/b.md", LARGE)) == full
-        assert told(write(site, tool, "a.md", LARGE, expected_hash=hashed("one\n"))) == full
+        assert failure_of(write(site, tool, "new/deep/b.md", LARGE)) == full
+        assert failure_of(write(site, tool, "a.md", LARGE, expected_hash=hashed("one\n"))) == full
         grown = "@@ -1 +1,2 @@\n one\n+" + LARGE + "\n"
-        assert told(site.call(tool, "apply_patch", {"path": "a.md", "patch": grown})) == full
+        assert failure_of(site.call(tool, "apply_patch", {"path": "a.md", "patch": grown})) == full
         report = {"title": "Full", "body": LARGE}
-        assert told(site.call(tool, "write_failure_report", report))[:2] == full[:2]
+        assert failure_of(site.call(tool, "write_failure_report", report))[:2] == full[:2]
         assert files(site.project) == {"a.md": "one\n"}
         assert not (site.project / "new").exists()
         assert write(site, tool, "new/b.md", "short\n")["success"]
@@ -79,11 +79,11 @@ class TestDisks:
         refused = ("FILE_WRITE_FAILED", "none", "read-only file system")
 
         assert site.call(tool, "read_file", {"path": "a.md"})["data"]["content"] == "one\n"
-        assert told(write(site, tool, "b.md", "x\n")) == refused
-        assert told(write(site, tool, "new/b.md", "x\n")) == refused
-        assert told(write(site, tool, "a.md", "two\n", expected_hash=hashed("one\n"))) == refused
-        assert told(site.call(tool, "apply_patch", {"path": "a.md", "patch": PATCH})) == refused
-        assert told(site.call(tool, "write_failure_report", {"title": "No", "body": "x"}))[:2] == refused[:2]
+        assert failure_of(write(site, tool, "b.md", "x\n")) == refused
+        assert failure_of(write(site, tool, "new/b.md", "x\n")) == refused
+        assert failure_of(write(site, tool, "a.md", "two\n", expected_hash=hashed("one\n"))) == refused
+        assert failure_of(site.call(tool, "apply_patch", {"path": "a.md", "patch": PATCH})) == refused
+        assert failure_of(site.call(tool, "write_failure_report", {"title": "No", "body": "x"}))[:2] == refused[:2]
         assert files(site.project) == {"a.md": "one\n"}
 
 
@@ -126,18 +126,18 @@ class TestRights:
         yield site
         shutil.rmtree(folder)
 
-    def test_what_the_user_may_not_read_or_enter_is_told(self, theirs: Site) -> None:
+    def test_what_the_user_may_not_read_or_enter_is_reported(self, theirs: Site) -> None:
         os.chown(theirs.project / "closed", 0, 0)
         (theirs.project / "closed").chmod(0o700)
         (theirs.project / "a.md").chmod(0o200)
         with as_nobody():
             tool = working(theirs)
             refused = ("FILE_READ_FAILED", "none", "permission denied")
-            assert told(theirs.call(tool, "read_file", {"path": "a.md"})) == refused
-            assert told(theirs.call(tool, "read_file", {"path": "closed/b.md"})) == refused
-            assert told(theirs.call(tool, "list_files", {"path": "closed"})) == refused
+            assert failure_of(theirs.call(tool, "read_file", {"path": "a.md"})) == refused
+            assert failure_of(theirs.call(tool, "read_file", {"path": "closed/b.md"})) == refused
+            assert failure_of(theirs.call(tool, "list_files", {"path": "closed"})) == refused
             closed = {"workspace_root": str(theirs.project / "closed"), "role": "WINDSURF"}
-            assert told(theirs.call(tool, "begin_session", closed)) == (
+            assert failure_of(theirs.call(tool, "begin_session", closed)) == (
                 "SESSION_INITIALIZATION_FAILED",
                 "none",
                 "permission denied",
@@ -149,10 +149,10 @@ class TestRights:
         with as_nobody():
             tool = working(theirs)
             refused = ("FILE_WRITE_FAILED", "none", "permission denied")
-            assert told(write(theirs, tool, "a.md", "two\n", expected_hash=hashed("one\n"))) == refused
-            assert told(theirs.call(tool, "apply_patch", {"path": "a.md", "patch": PATCH})) == refused
-            assert told(write(theirs, tool, "closed/new.md", "x\n")) == refused
-            assert told(write(theirs, tool, "closed/new/new.md", "x\n")) == refused
+            assert failure_of(write(theirs, tool, "a.md", "two\n", expected_hash=hashed("one\n"))) == refused
+            assert failure_of(theirs.call(tool, "apply_patch", {"path": "a.md", "patch": PATCH})) == refused
+            assert failure_of(write(theirs, tool, "closed/new.md", "x\n")) == refused
+            assert failure_of(write(theirs, tool, "closed/new/new.md", "x\n")) == refused
         assert files(theirs.project) == {"a.md": "one\n", "closed/b.md": "one\n"}
 
 
@@ -187,7 +187,7 @@ CHANGE = ("apply_patch", {"path": "a.md", "patch": PATCH})
     ],
     ids=["while it is read", "while it is written", "after it is written", "while it is listed"],
 )
-def test_a_disk_that_breaks_is_told_with_what_it_holds_then(
+def test_a_disk_that_breaks_is_reported_with_what_it_holds_then(
     site: Site, call: tuple[str, dict[str, Any]], fault: str, broken: str | None, expected: tuple[str, str]
 ) -> None:
     """The system calls of a real process fail, all of them or those on one file or folder."""
@@ -214,5 +214,5 @@ def test_a_disk_that_breaks_is_told_with_what_it_holds_then(
 
     answer = json.loads(ran.stdout)
 
-    assert told(answer) == (*expected, "input/output error")
+    assert failure_of(answer) == (*expected, "input/output error")
     assert files(site.project) == {"a.md": "two\n" if expected[1] == "applied" else "one\n"}

@@ -133,7 +133,7 @@ def test_the_audit_log_cannot_be_reached_through_the_reports_folder(site: Site) 
     assert report(site, tool)["error_code"] == "OUTSIDE_WORKSPACE"
 
 
-def test_a_file_where_the_folder_should_be_is_told(site: Site, tool: Workspace) -> None:
+def test_a_file_where_the_folder_should_be_is_reported(site: Site, tool: Workspace) -> None:
     (site.project / "docs").write_text("x")
     site.begin(tool)
     answer = report(site, tool)

@@ -1,7 +1,7 @@
 """A workspace full of ways out, and everything around it that must not be reached.
 
 What lies outside holds a word that occurs nowhere else, in its contents and in its names, and looks as if it had not
-been read for years: the operating system notes when somebody does.
+been read for years: the operating system records the next read.
 """
 
 from __future__ import annotations

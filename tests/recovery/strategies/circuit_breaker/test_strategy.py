@@ -210,7 +210,7 @@ def test_a_cancelled_probe_gives_its_place_to_the_next_caller() -> None:
 
 
 def test_a_probe_that_never_ends_loses_its_place_when_its_time_is_up() -> None:
-    """As if its process had died: nobody gives the place back."""
+    """As if its process had died: the probe is not released."""
 
     async def main() -> None:
         tool = await opened(CircuitBreaker(open_s=30))

@@ -12,7 +12,7 @@ from failsoft.testing import InstantClock
 from tests.framework.recording import quiet_runtime
 
 
-def told(response: ToolResponse[Any]) -> tuple[str, str] | None:
+def outcome_of(response: ToolResponse[Any]) -> tuple[str, str] | None:
     return None if response.error is None else (response.error.code, response.error.effect)
 
 
@@ -47,7 +47,7 @@ def test_any_json_value_makes_a_derived_key(derived: Any) -> None:
 
 @pytest.mark.parametrize("derived", [object(), {1, 2}, ZeroDivisionError()])
 def test_what_is_no_json_value_is_the_fault_of_the_tool(derived: Any) -> None:
-    assert told(InstantClock().run(deriving(derived).write())) == ("SYSTEM_ERROR", "none")
+    assert outcome_of(InstantClock().run(deriving(derived).write())) == ("SYSTEM_ERROR", "none")
 
 
 def test_a_conflict_of_a_derived_key_names_the_arguments() -> None:
@@ -59,7 +59,7 @@ def test_a_conflict_of_a_derived_key_names_the_arguments() -> None:
         return response
 
     response = InstantClock().run(main())
-    assert told(response) == ("IDEMPOTENCY_CONFLICT", "none")
+    assert outcome_of(response) == ("IDEMPOTENCY_CONFLICT", "none")
     assert response.error is not None
     assert "same `invoice`" in response.error.message
     assert "another `amount`" in response.error.message

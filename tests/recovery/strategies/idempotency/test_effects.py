@@ -82,14 +82,14 @@ async def send(tool: Till, name: str = "charge") -> ToolResponse[Any]:
     return await tool.operations[name].call({"amount": 5}, keyed())
 
 
-def told(response: ToolResponse[Any]) -> Any:
+def outcome_of(response: ToolResponse[Any]) -> Any:
     return response.data if response.error is None else (response.error.code, response.error.effect)
 
 
 @pytest.mark.parametrize("name", ["charge", "charge_in_a_thread"])
 def test_an_effect_is_done_once_and_its_value_goes_on(till: Till, name: str) -> None:
     async def main() -> list[Any]:
-        return [told(await send(till, name)) for _ in range(2)]
+        return [outcome_of(await send(till, name)) for _ in range(2)]
 
     assert asyncio.run(main()) == ["charge 1"] * 2
     assert (till.charged, till.looks) == ([5], 0)
@@ -97,7 +97,7 @@ def test_an_effect_is_done_once_and_its_value_goes_on(till: Till, name: str) -> 
 
 def test_without_a_key_an_effect_just_runs(till: Till) -> None:
     async def main() -> list[Any]:
-        return [told(await till.charge(amount=5)) for _ in range(2)]  # type: ignore[arg-type]
+        return [outcome_of(await till.charge(amount=5)) for _ in range(2)]  # type: ignore[arg-type]
 
     assert InstantClock().run(main()) == ["charge 1", "charge 2"]
 
@@ -117,7 +117,7 @@ def test_a_repetition_after_a_crash_goes_on_from_there(
         if was_charged:
             till.charged.append(5)
         await asyncio.sleep(LEASE_OVER_S)
-        return told(await send(till))
+        return outcome_of(await send(till))
 
     assert InstantClock().run(main()) == answer
     assert (till.charged, till.looks) == ([5], looks)
@@ -129,7 +129,7 @@ def test_after_a_crash_behind_the_effect_its_value_is_known(till: Till) -> None:
         await left_behind(till, "charge", {"amount": 5}, 1)
         till.pauses["after"] = 0
         await asyncio.sleep(LEASE_OVER_S)
-        return told(await send(till))
+        return outcome_of(await send(till))
 
     assert InstantClock().run(main()) == "charge 1"
     assert (till.charged, till.looks) == ([5], 0)
@@ -142,9 +142,9 @@ def test_a_probe_that_cannot_tell_leaves_the_outcome_unknown_until_it_can(till: 
         till.pauses["in"] = 0
         await asyncio.sleep(LEASE_OVER_S)
         till.cannot_tell = True
-        first = told(await send(till))
+        first = outcome_of(await send(till))
         till.cannot_tell = False
-        return [first, told(await send(till))]
+        return [first, outcome_of(await send(till))]
 
     assert InstantClock().run(main()) == [("IDEMPOTENCY_OUTCOME_UNKNOWN", "unknown"), "charge 1"]
 
@@ -154,7 +154,7 @@ def test_a_handler_without_effects_has_begun_its_effect_when_it_starts(till: Til
         till.pauses["in"] = LONG_S
         await left_behind(till, "plain", {"amount": 5}, 1)
         await asyncio.sleep(LEASE_OVER_S)
-        return told(await send(till, "plain"))
+        return outcome_of(await send(till, "plain"))
 
     assert InstantClock().run(main()) == ("IDEMPOTENCY_OUTCOME_UNKNOWN", "unknown")
     assert till.charged == [5]
@@ -172,7 +172,7 @@ def test_before_the_effect_a_cancellation_cancels_and_a_lost_connection_does_not
         first.cancel()
         await asyncio.wait({first})
         await asyncio.sleep(10)
-        return [list(till.charged), told(await send(till))]
+        return [list(till.charged), outcome_of(await send(till))]
 
     assert InstantClock().run(main()) == [[] if is_asked_for else [5], "charge 1"]
 
@@ -197,10 +197,10 @@ def test_an_effect_whose_mark_cannot_be_kept_is_not_begun() -> None:
         first = asyncio.get_running_loop().create_task(calling)
         await asyncio.sleep(0.5)
         backend.is_lost = True
-        refused = [told(await first), told(await send(tool))]
+        refused = [outcome_of(await first), outcome_of(await send(tool))]
         backend.is_lost = False
         await asyncio.sleep(LEASE_OVER_S)
-        return [*refused, list(tool.charged), told(await send(tool))]
+        return [*refused, list(tool.charged), outcome_of(await send(tool))]
 
     lost = ("STATE_UNAVAILABLE", "none")
     assert InstantClock().run(main()) == [lost, lost, [], "charge 1"]
@@ -226,11 +226,11 @@ def test_an_outcome_that_could_not_be_kept_is_kept_once_the_store_is_back() -> N
         first = asyncio.get_running_loop().create_task(calling)
         await asyncio.sleep(0.5)
         backend.is_lost = True
-        answer = told(await first)
+        answer = outcome_of(await first)
         await asyncio.sleep(1)
         backend.is_lost = False
         await asyncio.sleep(30)
-        return [answer, told(await send(tool, "plain"))]
+        return [answer, outcome_of(await send(tool, "plain"))]
 
     assert InstantClock().run(main()) == [5, 5]
     assert tool.charged == [5]
@@ -239,9 +239,9 @@ def test_an_outcome_that_could_not_be_kept_is_kept_once_the_store_is_back() -> N
 def test_a_failed_transaction_has_changed_nothing_and_frees_its_key(till: Till) -> None:
     async def main() -> list[Any]:
         till.fault = ZeroDivisionError()
-        first = told(await send(till, "book"))
+        first = outcome_of(await send(till, "book"))
         till.fault = None
-        return [first, told(await send(till, "book"))]
+        return [first, outcome_of(await send(till, "book"))]
 
     assert InstantClock().run(main()) == [("UNKNOWN_ERROR", "none"), 5]
     assert till.charged == [5]

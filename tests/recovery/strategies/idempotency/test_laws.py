@@ -65,7 +65,7 @@ class Kept:
     """What the model knows of one key.
 
     `record` is its name in the store, `run` the number of the run, `tasks` are the calls that have no answer yet, one
-    of them at work while `works`. `told` is the outcome, once there is one: the data, or the code.
+    of them at work while `works`. `reported` is the outcome, once there is one: the data, or the code.
     """
 
     amount: int
@@ -73,7 +73,7 @@ class Kept:
     run: int
     tasks: list[Task]
     works: bool = True
-    told: Any = None
+    reported: Any = None
     lost_at: float = float("inf")
     ends_at: float = float("inf")
 
@@ -132,8 +132,8 @@ class Keys(RuleBasedStateMachine):
             self.model[key] = Kept(amount, record, len(self.tool.runs) - 1, [task])
         elif known.amount != amount:
             assert answered(task) == "IDEMPOTENCY_CONFLICT"
-        elif known.told is not None:
-            assert answered(task) == known.told
+        elif known.reported is not None:
+            assert answered(task) == known.reported
         elif self.clock.now_s >= known.lost_at:
             assert answered(task) == LOST
         else:
@@ -156,7 +156,7 @@ class Keys(RuleBasedStateMachine):
         assert {answered(task) for task in done} <= {outcome}
         if ending != "nothing changed":
             assert done == known.tasks
-            known.tasks, known.works, known.told, known.ends_at = [], False, outcome, self.clock.now_s + TTL_S
+            known.tasks, known.works, known.reported, known.ends_at = [], False, outcome, self.clock.now_s + TTL_S
             return
         if known.tasks:
             assert len(done) <= 1  # none: the caller has left
@@ -250,10 +250,10 @@ def test_python_and_lua_answer_alike(client: redis.Redis) -> None:
         client.flushall()
         now = 1_732_233_600.125
         local = LocalState(lambda: now)
-        for pause_s, (transition, *told) in history:
+        for pause_s, (transition, *reported) in history:
             now += pause_s
-            expected = local.change_now(transition, "key", *told)
+            expected = local.change_now(transition, "key", *reported)
             source = script(transition, now=f"{now!r}")
-            assert as_answer(client.eval(source, 1, "key", *map(argument, told))) == expected  # type: ignore[arg-type]
+            assert as_answer(client.eval(source, 1, "key", *map(argument, reported))) == expected  # type: ignore[arg-type]
 
     check()

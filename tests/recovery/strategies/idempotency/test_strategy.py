@@ -1,4 +1,4 @@
-"""Idempotency keys: work done once, its outcome told twice, and nothing done again that may have been done."""
+"""Idempotency keys: work is done once, repetitions get its outcome, and doubtful work is not repeated."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def send(
     return await tool.operations[name].call(given, keyed(key, principal))
 
 
-def told(response: ToolResponse[Any]) -> tuple[str, str] | None:
+def outcome_of(response: ToolResponse[Any]) -> tuple[str, str] | None:
     return None if response.error is None else (response.error.code, response.error.effect)
 
 
@@ -170,7 +170,7 @@ def test_other_arguments_under_the_same_key_are_a_conflict(bank: Bank) -> None:
         return [await send(bank, amount=6), await send(bank, amount=5, to="savings")]
 
     other, same = InstantClock().run(main())
-    assert told(other) == ("IDEMPOTENCY_CONFLICT", "none")
+    assert outcome_of(other) == ("IDEMPOTENCY_CONFLICT", "none")
     assert other.error is not None
     assert other.error.retry.when == "after_fix"
     assert "Change the arguments" not in other.error.message  # with the same key that would be a conflict again
@@ -181,7 +181,7 @@ def test_other_arguments_under_the_same_key_are_a_conflict(bank: Bank) -> None:
 @pytest.mark.parametrize("key", ["", " ", "a b", "ä", "x" * 256, 5, None, ["k"], "line\nbreak", "\ud800"])
 def test_a_key_that_is_none_is_refused_before_anything_runs(bank: Bank, key: Any) -> None:
     response = InstantClock().run(send(bank, "transfer", key))
-    assert told(response) == ("IDEMPOTENCY_KEY_INVALID", "none")
+    assert outcome_of(response) == ("IDEMPOTENCY_KEY_INVALID", "none")
     assert bank.runs == 0
 
 
@@ -255,7 +255,7 @@ def test_a_waiting_call_ends_before_its_own_deadline_with_an_answer_that_promise
 
     clock = InstantClock()
     waiting, first, later = clock.run(main())
-    assert told(waiting) == ("IDEMPOTENCY_IN_PROGRESS", "unknown")
+    assert outcome_of(waiting) == ("IDEMPOTENCY_IN_PROGRESS", "unknown")
     assert waiting.error is not None
     assert (waiting.error.retry.when, waiting.error.stop_reason) == ("after_fix", "effect_possible")
     assert first.data == later.data == RECEIPT
@@ -267,13 +267,13 @@ def test_a_failure_that_changed_nothing_frees_the_key(bank: Bank) -> None:
         with FaultScript(DocumentNotFound(path="a", effect="none"), RECEIPT).replaces(bank.transfer) as script:
             answers = [await send(bank), await send(bank)]
         assert len(script.calls) == 2
-        return [told(answers[0]), answers[1].data, answers[1].metadata.cache_hit]
+        return [outcome_of(answers[0]), answers[1].data, answers[1].metadata.cache_hit]
 
     assert InstantClock().run(main()) == [("DOC_NOT_FOUND", "none"), RECEIPT, None]
 
 
 def test_a_failure_that_may_have_changed_something_is_an_outcome(bank: Bank) -> None:
-    """Every fact of the error is told again, and that nothing was done this time."""
+    """Every fact of the error is sent again, and that this call did nothing."""
     error = DocumentNotFound(path="a.md", suggestions=["b.md"], effect="applied", details={"n": 1})
 
     async def main() -> list[ToolResponse[Any]]:
@@ -283,7 +283,7 @@ def test_a_failure_that_may_have_changed_something_is_an_outcome(bank: Bank) -> 
         return answers
 
     first, second = InstantClock().run(main())
-    assert told(first) == told(second) == ("DOC_NOT_FOUND", "applied")
+    assert outcome_of(first) == outcome_of(second) == ("DOC_NOT_FOUND", "applied")
     assert first.error is not None
     assert second.error is not None
     assert second.error.suggestions == first.error.suggestions
@@ -300,7 +300,7 @@ def test_an_unexpected_failure_is_never_followed_by_a_second_run(bank: Bank) -> 
         assert len(script.calls) == 1
         return answers
 
-    assert {told(answer) for answer in InstantClock().run(main())} == {("UNKNOWN_ERROR", "unknown")}
+    assert {outcome_of(answer) for answer in InstantClock().run(main())} == {("UNKNOWN_ERROR", "unknown")}
 
 
 def test_a_time_out_is_an_outcome_too(bank: Bank) -> None:
@@ -312,7 +312,7 @@ def test_a_time_out_is_an_outcome_too(bank: Bank) -> None:
 
     clock = InstantClock()
     first, second = clock.run(main())
-    assert told(first) == told(second) == ("DEADLINE_EXCEEDED", "unknown")
+    assert outcome_of(first) == outcome_of(second) == ("DEADLINE_EXCEEDED", "unknown")
     assert second.error is not None
     assert second.error.retry.when == "never"
     assert clock.elapsed_s == 30
@@ -392,7 +392,7 @@ def test_a_process_that_died_is_noticed_when_its_lease_ends(after_s: int) -> Non
         return await send(bank)
 
     clock = InstantClock()
-    assert told(clock.run(main())) == ("IDEMPOTENCY_OUTCOME_UNKNOWN", "unknown")
+    assert outcome_of(clock.run(main())) == ("IDEMPOTENCY_OUTCOME_UNKNOWN", "unknown")
     assert clock.elapsed_s == pytest.approx(max(10, 1.1 + after_s), abs=0.3)
 
 
@@ -432,14 +432,14 @@ def test_a_retry_inside_is_part_of_the_one_outcome(bank: Bank) -> None:
     assert second.metadata.recovery.attempts == 3
 
 
-def test_a_result_that_is_too_large_to_keep_is_told_as_such() -> None:
+def test_a_result_that_is_too_large_to_keep_is_reported_as_such() -> None:
     bank = Bank(runtime=quiet_runtime(state=LocalState(), max_response_bytes=1_000))
 
     async def main() -> list[ToolResponse[Any]]:
         with FaultScript(Note("x" * 2_000, frozenset())).replaces(bank.operations["note"]):
             return [await send(bank, "note", text="a"), await send(bank, "note", text="a")]
 
-    assert told(InstantClock().run(main())[1]) == ("RESULT_TOO_LARGE", "applied")
+    assert outcome_of(InstantClock().run(main())[1]) == ("RESULT_TOO_LARGE", "applied")
 
 
 def test_what_happens_to_keys_is_announced_and_costs_no_attempt(bank: Bank) -> None:

@@ -1,4 +1,4 @@
-"""Rate limits: how many get through, whose limit it is, and that the wait that is told is exact."""
+"""Rate limits: how many get through, whose limit it is, and that the reported wait is exact."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_calls_beyond_the_rate_are_turned_away_before_anything_is_done_for_them(
     on_instant_clock(main())
 
 
-def test_the_wait_that_is_told_is_exact() -> None:
+def test_the_reported_wait_is_exact() -> None:
     async def main() -> None:
         tool = protected(RateLimit("2/minute"))
         assert await tool.code() == "ok"

@@ -1,4 +1,4 @@
-"""Slips in the arguments: which are mended, which never are, and how the caller is told."""
+"""Mistakes in arguments: which are repaired, which never are, and what the caller gets."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def answer(name: str, params: Any, metrics: Recording | None = None) -> Any:
     ],
     ids=str,
 )
-def test_what_can_mean_only_one_thing_is_mended_and_told(given: dict[str, Any], changed: dict[str, Any]) -> None:
+def test_what_can_mean_only_one_thing_is_repaired_and_reported(given: dict[str, Any], changed: dict[str, Any]) -> None:
     metrics = Recording()
     response = answer("search", {"query": "tea", **given}, metrics)
     assert response.success, response.error
@@ -208,7 +208,7 @@ def test_a_required_name_that_was_misspelt_is_found() -> None:
     assert (response.data, dict(response.metadata.recovery.changed)) == ({"query": "tea"}, {"query": "tea"})
 
 
-def test_arguments_declared_by_a_schema_are_mended_too() -> None:
+def test_arguments_declared_by_a_schema_are_repaired_too() -> None:
     response = answer("proxied", {"limitt": "5"})
     assert (response.data, dict(response.metadata.recovery.changed)) == ({"limit": 5}, {"limit": 5})
 
@@ -219,7 +219,7 @@ def test_valid_arguments_are_left_alone() -> None:
 
 
 class Failing(BaseTool):
-    """Fails after its arguments were mended."""
+    """Fails after its arguments were repaired."""
 
     def __init__(self, *raised: BaseException, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -242,7 +242,7 @@ class Failing(BaseTool):
             raise TypeError
 
 
-def test_a_failure_says_what_was_mended() -> None:
+def test_a_failure_says_what_was_repaired() -> None:
     tool = Failing(ValueError("a crash"), runtime=quiet_runtime())
     response = asyncio.run(tool.execute_with_error_handling("count", {"number": "5"}))
     assert response.error is not None
@@ -250,7 +250,7 @@ def test_a_failure_says_what_was_mended() -> None:
     check_wellformed(response, tool.operations["count"])
 
 
-def test_a_retry_after_it_runs_with_the_mended_arguments_and_both_are_told() -> None:
+def test_a_retry_after_it_runs_with_the_repaired_arguments_and_both_are_reported() -> None:
     tool = Failing(Unavailable(), runtime=quiet_runtime())
     response = asyncio.run(tool.execute_with_error_handling("count", {"number": "5"}))
     assert response.data == 5
@@ -297,7 +297,7 @@ def test_a_name_is_never_taken_for_one_of_two(name: str, options: list[str]) -> 
 
 
 @given(st.dictionaries(NAMES, st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())))
-def test_whatever_is_mended_is_valid(arguments: dict[str, Any]) -> None:
+def test_repaired_arguments_are_valid(arguments: dict[str, Any]) -> None:
     response = answer("search", {"query": "tea", **arguments})
     assert response.success or response.error.category == "invalid_argument"
     if response.success and response.metadata.recovery is not None:

@@ -24,7 +24,7 @@ from tests.server.processes import BOUND_S, Served
 MODES = ["2026-07-28", "legacy"]
 
 
-def told(result: CallToolResult) -> dict[str, Any]:
+def answer_of(result: CallToolResult) -> dict[str, Any]:
     """Return the structured answer."""
     assert isinstance(result.structured_content, dict)
     return result.structured_content
@@ -43,9 +43,9 @@ async def test_a_client_that_disconnects_cancels_its_call(http_url: str, mode: s
                         await leaving.call_tool("hang", {"key": key})
 
                 group.start_soon(leave_early)
-                assert told(await witness.call_tool("witness", {"event": f"{key} started"}))["data"] is True
+                assert answer_of(await witness.call_tool("witness", {"event": f"{key} started"}))["data"] is True
                 group.cancel_scope.cancel()
-            assert told(await witness.call_tool("witness", {"event": f"{key} cancelled"}))["data"] is True
+            assert answer_of(await witness.call_tool("witness", {"event": f"{key} cancelled"}))["data"] is True
 
 
 @pytest.mark.anyio
@@ -60,9 +60,9 @@ async def test_a_client_that_disconnects_with_another_request_in_the_pipeline_ca
         with anyio.fail_after(BOUND_S):
             async with await anyio.connect_tcp(address, int(port)) as connection:
                 await connection.send(f"{head}{body}GET /readyz HTTP/1.1\r\nHost: {address}\r\n\r\n".encode())
-                assert told(await witness.call_tool("witness", {"event": f"{key} started"}))["data"] is True
+                assert answer_of(await witness.call_tool("witness", {"event": f"{key} started"}))["data"] is True
         with anyio.fail_after(12):  # after 15 s a ping to the client fails, which ends the call as well
-            assert told(await witness.call_tool("witness", {"event": f"{key} cancelled"}))["data"] is True
+            assert answer_of(await witness.call_tool("witness", {"event": f"{key} cancelled"}))["data"] is True
 
 
 @pytest.mark.anyio
@@ -85,7 +85,7 @@ async def test_a_signal_lets_calls_in_flight_finish_and_refuses_new_ones(
                 finished.append(await client.call_tool("count_when_let_go", {"path": server.gate}))
 
             group.start_soon(wait)
-            told(await client.call_tool("witness", {"event": "counting"}))
+            answer_of(await client.call_tool("witness", {"event": "counting"}))
             server.send(number)
             while (await probe.get("/readyz")).status_code == 200:
                 pass
@@ -93,7 +93,7 @@ async def test_a_signal_lets_calls_in_flight_finish_and_refuses_new_ones(
                 await client.call_tool("process_id")
             assert (await probe.get("/healthz")).status_code == 200
             server.open_gate()
-    assert told(finished[0])["data"] == 3
+    assert answer_of(finished[0])["data"] == 3
     assert server.wait() == 0
     assert server.errors[-1] == "stopped"
 
@@ -101,7 +101,7 @@ async def test_a_signal_lets_calls_in_flight_finish_and_refuses_new_ones(
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("signals", [1, 2])
-async def test_a_call_that_outlasts_the_grace_or_a_second_signal_is_told_so(
+async def test_a_call_that_outlasts_the_grace_or_a_second_signal_is_unavailable(
     served: Callable[..., Served], mode: str, signals: int
 ) -> None:
     server = served("http", "tools=announced", FAILSOFT_SHUTDOWN_GRACE_S="0.2" if signals == 1 else "600")
@@ -118,14 +118,14 @@ async def test_a_call_that_outlasts_the_grace_or_a_second_signal_is_told_so(
                 cut.append(await client.call_tool("hang", {"key": "k"}))
 
             group.start_soon(hang)
-            told(await client.call_tool("witness", {"event": "k started"}))
+            answer_of(await client.call_tool("witness", {"event": "k started"}))
             server.send(signal.SIGTERM)
             if signals == 2:
                 while (await probe.get("/readyz")).status_code == 200:
                     pass
                 server.send(signal.SIGTERM)
         assert await anyio.to_thread.run_sync(server.wait) == 0
-    assert told(cut[0])["error"]["code"] == "UNAVAILABLE"
+    assert answer_of(cut[0])["error"]["code"] == "UNAVAILABLE"
     assert server.errors[-1] == "stopped"
 
 
@@ -174,7 +174,7 @@ def test_serving_every_address_with_a_token_still_checks_the_host(served: Callab
 
 @pytest.fixture
 def taken_port() -> Iterator[int]:
-    """Return a port that somebody listens on."""
+    """Return a port that is in use."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         yield taken.getsockname()[1]
 
@@ -210,7 +210,7 @@ async def process_id(url: str, mode: str) -> int:
     """Return which process answers."""
     with anyio.fail_after(BOUND_S):
         async with Client(f"{url}/mcp", mode=mode) as client:
-            return int(told(await client.call_tool("process_id"))["data"])
+            return int(answer_of(await client.call_tool("process_id"))["data"])
 
 
 async def in_flight(url: str) -> int:
@@ -249,14 +249,14 @@ async def test_workers_end_when_their_supervisor_is_killed_and_calls_in_flight_f
             async def wait() -> None:
                 finished.append(await client.call_tool("count_when_let_go", {"path": server.gate}))
 
-            await client.list_tools()  # the SDK asks for the schema of an answer, when nobody may be there any more
+            await client.list_tools()  # the SDK asks for the schema of an answer, when the server may have ended
             group.start_soon(wait)
             while not await in_flight(url):  # the other worker may be the one that is asked
                 pass
             server.send(signal.SIGKILL)
             stopped = {int(await anyio.to_thread.run_sync(server.wait_for, "worker stopped"))}
             server.open_gate()
-    assert told(finished[0])["data"] == 3
+    assert answer_of(finished[0])["data"] == 3
     stopped.add(int(await anyio.to_thread.run_sync(server.wait_for, "worker stopped")))
     assert stopped == set(started)
 

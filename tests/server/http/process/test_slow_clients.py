@@ -106,8 +106,8 @@ def test_more_slow_connections_than_allowed_leave_room_for_others(served: Callab
         for _ in range(5):
             assert httpx2.get(f"{url}/healthz", timeout=BOUND_S).status_code == 200
         assert is_closed(slow[0])
-    told = [line for line in server.errors if "Connections were dropped" in line]
-    assert len(told) <= 1
+    reported = [line for line in server.errors if "Connections were dropped" in line]
+    assert len(reported) <= 1
 
 
 @pytest.mark.slow

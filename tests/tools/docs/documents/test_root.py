@@ -1,4 +1,4 @@
-"""The root of the documents: nothing outside it is read, nothing blocks, and no answer tells where the root is."""
+"""The root of the documents: nothing outside it is read, nothing blocks, and no answer reveals where the root is."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ class TestLimits:
 
         assert {type(error) for error in errors} == {PermissionDenied}
 
-    def test_a_root_that_went_away_is_a_configuration_error_and_its_return_mends_it(
+    def test_a_root_that_went_away_is_a_configuration_error_until_it_returns(
         self, root: DocumentRoot, tree: Path
     ) -> None:
         tree.rename(tree.with_name("away"))

@@ -1,4 +1,4 @@
-"""The index: up to date, shared, and mended when it is damaged."""
+"""The index: up to date, shared, and rebuilt when it is damaged."""
 
 from __future__ import annotations
 

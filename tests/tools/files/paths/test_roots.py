@@ -245,7 +245,7 @@ class TestSeveralRoots:
         assert read(files, f"{root}/up{tmp_path}/outside/secret") == b"secret"
 
     def test_a_root_within_a_root_is_a_part_of_it(self, root: Path, tmp_path: Path) -> None:
-        """Else whoever may write the outer one could swap the inner one for a link to anywhere."""
+        """Otherwise a user who may write the outer one could swap the inner one for a link to anywhere."""
         (tmp_path / "alias").symlink_to(root / "folder")
         roots = Roots([tmp_path / "alias", root])
         files = Files(roots, state_folder=tmp_path / "state")

@@ -56,7 +56,7 @@ def test_a_file_that_is_being_made_is_read_or_not_there_yet(strict: Files, root:
                 found.append(strict.read(str(path), bytes_at_most=LIMIT).data)
             except DiskFault:
                 continue
-            except Exception as fault:  # noqa: BLE001 - told by the test
+            except Exception as fault:  # noqa: BLE001 - reported by the test
                 wrong.append(fault)
                 return
 

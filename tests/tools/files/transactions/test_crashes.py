@@ -1,4 +1,4 @@
-"""A process that is killed at any system call leaves old or new, and whoever comes next leaves nothing in between."""
+"""A process killed at any system call leaves the old or the new content, and the next process leaves no other."""
 
 from __future__ import annotations
 

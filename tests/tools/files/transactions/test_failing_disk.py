@@ -99,7 +99,7 @@ def test_where_hard_links_are_unknown_the_way_back_is_a_copy(shelf: Shelf, monke
 def test_a_file_that_is_swapped_before_its_rename_takes_the_others_back(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The way back of a running process: the first file was renamed, the second is somebody else's by now."""
+    """The way back of a running process: the first file was renamed, the second was changed by another process."""
     files = shelf.set_up()
 
     def interfere(number: int, name: str, call: Callable[..., object], arguments: tuple[object, ...]) -> None:

@@ -78,7 +78,7 @@ def test_a_journal_is_had_only_when_its_owner_is_gone(journals: Journals, entrie
 def test_a_journal_that_is_taken_for_an_orphan_while_it_is_made_is_made_again(
     journals: Journals, entries: list[JournalEntry], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between its creation and its lock, somebody else finds it empty and without an owner, and removes it."""
+    """Between its creation and its lock, another process finds it empty and unlocked, and removes it."""
     flock = fcntl.flock
     removed = []
 

@@ -113,7 +113,7 @@ def test_a_file_that_another_thread_holds_is_not_had_in_time(files: Files, pair:
         pass
 
 
-def test_a_call_that_nobody_waits_for_stops_waiting(files: Files, pair: tuple[Path, Path]) -> None:
+def test_an_abandoned_call_stops_waiting(files: Files, pair: tuple[Path, Path]) -> None:
     gone = threading.Event()
     faults: list[BaseException] = []
 

@@ -68,13 +68,13 @@ class TestDisks:
 
         assert fault_of(files, (other, b"new"), (full, b"x" * 20_000)) == ("stage", "ENOSPC")
 
-    def test_a_read_only_disk_is_told(self, files: Files, root: Path, mount: Mount) -> None:
+    def test_a_read_only_disk_is_reported(self, files: Files, root: Path, mount: Mount) -> None:
         (root / "file").write_bytes(b"old")
         read_only(mount, root)
 
         assert fault_of(files, (root / "file", b"new")) == ("stage", "EROFS")
 
-    def test_a_full_state_folder_is_told(self, files: Files, root: Path, mount: Mount) -> None:
+    def test_a_full_state_folder_is_reported(self, files: Files, root: Path, mount: Mount) -> None:
         (root / "file").write_bytes(b"old")
         replace(files, (root / "file", b"older"))
         mount(files.state_folder / "journals", "-t", "tmpfs", "-o", "size=4k,nr_inodes=1", "tmpfs")
@@ -127,7 +127,7 @@ class TestRights:
         assert written.durable
         assert (home / "root/file").read_bytes() == b"new"
 
-    def test_a_file_that_may_not_be_read_is_told(self, theirs: Files, home: Path) -> None:
+    def test_a_file_that_may_not_be_read_is_reported(self, theirs: Files, home: Path) -> None:
         (home / "root/file").chmod(0o200)
 
         with as_nobody(), pytest.raises(DiskFault) as caught:
@@ -143,13 +143,13 @@ class TestRights:
         with as_nobody():
             assert fault_of(theirs, (home / "root/file", b"new")) == ("stage", "EACCES")
 
-    def test_a_folder_that_may_not_be_written_is_told(self, theirs: Files, home: Path) -> None:
+    def test_a_folder_that_may_not_be_written_is_reported(self, theirs: Files, home: Path) -> None:
         (home / "root").chmod(0o555)
 
         with as_nobody():
             assert fault_of(theirs, (home / "root/file", b"new")) == ("stage", "EACCES")
 
-    def test_a_folder_that_may_not_be_entered_is_told(self, theirs: Files, home: Path) -> None:
+    def test_a_folder_that_may_not_be_entered_is_reported(self, theirs: Files, home: Path) -> None:
         (home / "root/closed").mkdir(mode=0o700)
         (home / "root/closed/file").touch()
 
@@ -167,7 +167,9 @@ class TestRights:
         assert not written.durable
         assert (home / "root/file").read_bytes() == b"new"
 
-    def test_somebody_elses_file_keeps_its_mode_but_not_its_owner_nor_his_bits(self, theirs: Files, home: Path) -> None:
+    def test_a_file_of_another_user_keeps_its_mode_but_not_its_owner_nor_set_id_bits(
+        self, theirs: Files, home: Path
+    ) -> None:
         os.chown(home / "root/file", 1234, 1234)
         (home / "root/file").chmod(0o4766)
 
@@ -177,7 +179,7 @@ class TestRights:
         facts = (home / "root/file").stat()
         assert (facts.st_uid, stat.S_IMODE(facts.st_mode)) == (NOBODY, 0o766)
 
-    def test_somebody_elses_file_in_a_transaction_is_kept_by_a_copy(self, theirs: Files, home: Path) -> None:
+    def test_a_file_of_another_user_in_a_transaction_is_kept_by_a_copy(self, theirs: Files, home: Path) -> None:
         """The kernel does not let everybody make hard links to it."""
         (home / "root/other").write_bytes(b"old")
         (home / "root/other").chmod(0o4766)
@@ -187,7 +189,7 @@ class TestRights:
 
         assert {file.name: file.read_bytes() for file in (home / "root").iterdir()} == {"file": b"new", "other": b"new"}
 
-    def test_a_state_folder_that_may_not_be_written_is_told(self, theirs: Files, home: Path) -> None:
+    def test_a_state_folder_that_may_not_be_written_is_reported(self, theirs: Files, home: Path) -> None:
         shutil.rmtree(home / "state")
         os.chown(home, 0, 0)
 

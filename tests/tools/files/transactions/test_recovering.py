@@ -73,7 +73,7 @@ def test_what_cannot_be_carried_through_is_taken_back(tmp_path: Path) -> None:
 
 
 def test_what_was_over_before_the_crash_is_only_swept(tmp_path: Path) -> None:
-    """All files were in their places; what somebody put back since then is no reason to take the rest back."""
+    """All files were in their places; a file that was put back since then does not undo the rest."""
     shelf = crash(tmp_path, 1)
     (path,) = (shelf.state / "journals").iterdir()
     said = path.read_bytes()
@@ -102,7 +102,7 @@ def test_only_the_backup_of_the_transaction_is_taken_back(tmp_path: Path) -> Non
 
 
 class TestChangedByOthers:
-    """Whatever somebody did to a file after the crash stays, and is reported."""
+    """A change made to a file after the crash is kept, and is reported."""
 
     @pytest.mark.parametrize("name", ["a", "b"])
     def test_before_anything_was_renamed_the_rest_stays_old(self, tmp_path: Path, name: str) -> None:

@@ -40,7 +40,7 @@ def file(root: Path) -> Path:
 
 
 class TestReplacing:
-    def test_the_new_bytes_are_there_and_told(self, files: Files, file: Path) -> None:
+    def test_the_new_bytes_are_there_and_reported(self, files: Files, file: Path) -> None:
         data = os.urandom(3_000_000)
 
         written = replace(files, file, data)
@@ -200,7 +200,7 @@ class TestBackups:
 
 class TestChangesByOthers:
     @pytest.mark.parametrize("how", ["in place", "same size", "replaced", "removed", "link", "folder"])
-    def test_what_somebody_else_did_meanwhile_is_kept(self, files: Files, file: Path, how: str) -> None:
+    def test_what_another_process_did_meanwhile_is_kept(self, files: Files, file: Path, how: str) -> None:
         with files.transaction([str(file)]) as work:
             work.read(str(file), bytes_at_most=LIMIT)
             work.replace(str(file), b"new", backup=True)
@@ -232,7 +232,7 @@ class TestWithoutCommit:
         assert _snapshot(file.parent) == {"file": b"old"}
         assert replace(files, file, b"new").changed
 
-    def test_a_call_that_nobody_waits_for_writes_nothing(self, files: Files, file: Path) -> None:
+    def test_an_abandoned_call_writes_nothing(self, files: Files, file: Path) -> None:
         """However far it is: each question could be the one that is answered with yes."""
         asked = 0
         for last in range(1, 100):
@@ -283,7 +283,7 @@ class TestWithoutCommit:
         assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_a_state_folder_that_cannot_be_made_is_told_as_such(root: Path, tmp_path: Path) -> None:
+def test_a_state_folder_that_cannot_be_made_is_reported_as_such(root: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (root / "file").write_bytes(b"old")
     files = Files(Roots([root]), state_folder=tmp_path / "file/state")

@@ -94,7 +94,7 @@ def test_without_diamond_the_template_is_not_loaded(lab: Lab, carveme: Path, tmp
     assert error["details"]["missing"] == ["the program diamond"]
 
 
-def test_a_template_that_other_data_have_is_told_apart(lab: Lab, carveme: Path) -> None:
+def test_a_template_that_other_data_have_is_distinguished(lab: Lab, carveme: Path) -> None:
     error = build(lab, lab.tool(flux_templates=(str(carveme),)), SOUND, "Core")
     assert error["error_code"] == "TEMPLATE_NOT_LOADED"
     assert "GramNegative" in error["details"]["loaded_templates"]
@@ -186,7 +186,7 @@ def test_a_model_whose_template_is_gone_cannot_be_gapfilled(lab: Lab, pyfba: Pat
     assert error["error_code"] == "TEMPLATE_NOT_LOADED"
 
 
-def test_rast_tells_the_functions_that_the_template_needs(lab: Lab, pyfba: Path) -> None:
+def test_rast_returns_the_functions_that_the_template_needs(lab: Lab, pyfba: Path) -> None:
     with rast_server(FUNCTIONS) as server:
         tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=server.url)
         built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), annotate_with_rast=True)
@@ -215,7 +215,7 @@ def test_rast_that_is_slow_or_down_is_unavailable(lab: Lab, pyfba: Path) -> None
     assert build(lab, tool, SOUND, annotate_with_rast=True)["error_code"] == "RAST_UNAVAILABLE"
 
 
-def test_rast_that_nobody_configured_is_unavailable(lab: Lab, pyfba: Path) -> None:
+def test_rast_that_is_not_configured_is_unavailable(lab: Lab, pyfba: Path) -> None:
     error = build(lab, lab.tool(flux_templates=(str(pyfba),)), SOUND, annotate_with_rast=True)
     assert error["error_code"] == "RAST_UNAVAILABLE"
 

@@ -1,4 +1,4 @@
-"""The database of compounds and reactions: built from any source, found again, mended, and searched."""
+"""The database of compounds and reactions: built from any source, found again, repaired, and searched."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_folder_without_tables_is_no_source(tmp_path: Path) -> None:
         find_tables(tmp_path)
 
 
-def test_what_nobody_knows_is_nothing(small: Database) -> None:
+def test_an_unknown_name_finds_nothing(small: Database) -> None:
     odd = small.compound("cpd11927")
     assert odd is not None
     assert (odd.name, odd.formula, odd.charge, odd.mass, odd.aliases) == ('3"-odd', "", None, None, {})
@@ -105,10 +105,10 @@ def test_without_tables_the_models_of_cobrapy_are_read_and_cobrapy_is_not_import
         "import sys; from pathlib import Path; from failsoft.tools.flux.database import Database\n"
         "print(Database(cache_dir=Path(sys.argv[1])).facts()); assert 'cobra' not in sys.modules"
     )
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", program, tmp_path], check=True, capture_output=True, text=True, timeout=120
     ).stdout
-    assert "COBRApy" in told
+    assert "COBRApy" in reported
 
 
 def test_the_shipped_models_name_the_common_compounds(shipped: Database) -> None:
@@ -141,14 +141,14 @@ def test_an_installed_distribution_is_found_and_not_imported(tmp_path: Path) -> 
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
         "from failsoft.tools.flux.database import Database; print(Database(cache_dir=Path(sys.argv[2])).facts())"
     )
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", program, tmp_path / "site", tmp_path / "cache"],
         check=True,
         capture_output=True,
         text=True,
         timeout=120,
     ).stdout
-    assert "total_compounds=9" in told
+    assert "total_compounds=9" in reported
 
 
 # The file.
@@ -251,7 +251,7 @@ def test_processes_that_ask_first_wait_for_one_another(tmp_path: Path) -> None:
     assert len(files_in(tmp_path / "cache")) == 1
 
 
-def test_what_a_killed_builder_left_is_in_nobodys_way(small: Database, tmp_path: Path) -> None:
+def test_what_a_killed_builder_left_does_not_disturb(small: Database, tmp_path: Path) -> None:
     small.facts()
     (file,) = files_in(tmp_path / "cache")
     file.rename(file.with_suffix(".partial"))

@@ -59,8 +59,8 @@ def media(call: Call, compounds: list[str] | None = None, **more: Any) -> dict[s
 
 def warnings(wire: dict[str, Any]) -> list[str]:
     assert wire["success"], wire
-    told: list[str] = wire.get("metadata", {}).get("warnings", [])
-    return told
+    reported: list[str] = wire.get("metadata", {}).get("warnings", [])
+    return reported
 
 
 def follow(call: Call, wire: dict[str, Any]) -> dict[str, Any]:
@@ -71,13 +71,13 @@ def follow(call: Call, wire: dict[str, Any]) -> dict[str, Any]:
 # Look-ups.
 
 
-def test_a_compound_is_told_by_its_id(call: Call) -> None:
+def test_a_compound_is_looked_up_by_its_id(call: Call) -> None:
     wire = call("get_compound_name", {"compound_id": "cpd00027"})
     assert wire.items() >= {"success": True, "name": "D-Glucose", "formula": "C6H12O6", "charge": 0}.items()
     assert wire["aliases"]["KEGG"] == ["C00031"]
 
 
-def test_a_reaction_is_told_by_its_id(call: Call) -> None:
+def test_a_reaction_is_looked_up_by_its_id(call: Call) -> None:
     wire = call("get_reaction_name", {"reaction_id": "rxn00148"})
     assert wire["equation"] == "(1) ATP[0] <=> (1) ADP[0]"
     assert (wire["ec_numbers"], wire["is_transport"], wire["reversibility"]) == (["2.7.1.40"], False, "<")
@@ -127,7 +127,7 @@ def test_what_is_no_id_at_all_is_refused(call: Call, given: str) -> None:
         assert len(json.dumps(wire)) < 3_000
 
 
-def test_an_obsolete_id_is_told_with_what_takes_its_place(call: Call) -> None:
+def test_an_obsolete_id_comes_with_its_replacement(call: Call) -> None:
     wire = call("get_compound_name", {"compound_id": "cpd01355"})
     assert (wire["is_obsolete"], wire["replaced_by"]) == (True, ["cpd00179"])
     (warning,) = warnings(wire)
@@ -135,7 +135,7 @@ def test_an_obsolete_id_is_told_with_what_takes_its_place(call: Call) -> None:
     assert "rxn00216" in warnings(call("get_reaction_name", {"reaction_id": "rxn06467"}))[0]
 
 
-def test_a_search_tells_what_it_was_found_by(call: Call) -> None:
+def test_a_search_says_what_matched(call: Call) -> None:
     wire = call("search_compounds", {"query": "dextrose", "limit": 1})
     assert wire["total"] == 1
     assert wire["results"] == [
@@ -219,12 +219,12 @@ def test_a_medium_is_made_and_listed(call: Call, flux: Flux) -> None:
 
 def test_bounds_of_single_compounds_come_before_the_default(call: Call) -> None:
     bounds = {"cpd00027": [-5.5, 0], "cpd00007": [None, None], "cpd00001": [0, 0], "cpd00009": [None, 3]}
-    told = {item["compound_id"]: item["bounds"] for item in media(call, custom_bounds=bounds)["compounds"]}
-    assert told["cpd00027"] == [-5.5, 0]
-    assert told["cpd00007"] == [None, None]
-    assert told["cpd00001"] == [0, 0]
-    assert told["cpd00009"] == [None, 3]
-    assert told["cpd00013"] == [-100, 1000]
+    reported = {item["compound_id"]: item["bounds"] for item in media(call, custom_bounds=bounds)["compounds"]}
+    assert reported["cpd00027"] == [-5.5, 0]
+    assert reported["cpd00007"] == [None, None]
+    assert reported["cpd00001"] == [0, 0]
+    assert reported["cpd00009"] == [None, 3]
+    assert reported["cpd00013"] == [-100, 1000]
 
 
 def test_what_is_given_twice_counts_once(call: Call) -> None:
@@ -265,7 +265,7 @@ def test_every_fault_of_a_medium_has_its_code(call: Call, code: str) -> None:
     ("first", "second"),
     [(first, second) for place, first in enumerate(FAULTS) for second in list(FAULTS)[place + 1 :]],
 )
-def test_of_two_faults_the_first_in_the_order_of_the_seed_decides_and_both_are_told(
+def test_of_two_faults_the_first_in_the_order_of_the_seed_decides_and_both_are_reported(
     call: Call, first: str, second: str
 ) -> None:
     wire = call("build_media", joined(first, second))
@@ -309,7 +309,7 @@ def test_an_uptake_has_to_be_above_zero(call: Call, uptake: float) -> None:
         assert follow(call, wire)["success"]
 
 
-def test_invalid_ids_are_told_with_the_valid_ones(call: Call) -> None:
+def test_invalid_ids_are_reported_with_the_valid_ones(call: Call) -> None:
     wire = media(call, ["cpd99999", "cpd00ABC", "cpd00027", "cpd00007", "cpd00001"])
     details = wire["details"]
     assert details["invalid_ids"] == ["cpd99999", "cpd00ABC"]
@@ -335,7 +335,7 @@ def test_bounds_under_another_spelling_of_an_id_are_corrected(call: Call) -> Non
     assert follow(call, wire)["compounds"][0]["bounds"] == [-1, 2]
 
 
-def test_whoever_gives_an_id_that_does_not_exist_is_led_to_what_the_medium_lacks(call: Call) -> None:
+def test_an_id_that_does_not_exist_leads_to_what_the_medium_lacks(call: Call) -> None:
     """Scenario 1 of the seed, by a client that knows nothing but what the answers say."""
     compounds = ["cpd99999", *COMPLETE[1:]]
     refused = media(call, compounds)
@@ -391,7 +391,7 @@ def test_an_obsolete_compound_is_warned_of(call: Call) -> None:
         (["", "Ca", "Cl", "Sn", "Pt", "Na", "Co"], ["carbon", "nitrogen", "phosphorus", "sulfur", "electron"]),
     ],
 )
-def test_nutrients_are_told_by_formula(formulas: list[str], missing: list[str]) -> None:
+def test_nutrients_are_reported_by_formula(formulas: list[str], missing: list[str]) -> None:
     names = [source.name for source in missing_sources(formulas)]
     assert len(names) == len(missing)
     assert all(name.startswith(begin) for name, begin in zip(names, missing, strict=True))

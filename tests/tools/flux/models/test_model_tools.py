@@ -126,7 +126,7 @@ def test_a_mistyped_handle_is_never_guessed(lab: Lab, tool: Flux) -> None:
     assert error["details"]["available_models"] == [model_id]
 
 
-def test_lists_belong_to_their_caller_and_ids_to_whoever_has_them(lab: Lab, tool: Flux) -> None:
+def test_lists_belong_to_their_caller_and_ids_to_every_holder(lab: Lab, tool: Flux) -> None:
     mine = lab.loaded(tool, principal="ada")
     assert len(mine) > 40
     assert lab.call(tool, "list_models", principal="eve")["total"] == 0

@@ -69,7 +69,7 @@ async def test_what_a_task_raises_arrives_as_it_was_raised(runs: Runs) -> None:
 
 
 @pytest.mark.parametrize("task", ["crash", "unreadable"])
-async def test_a_crash_is_an_unknown_error_that_tells_the_caller_nothing(runs: Runs, task: str) -> None:
+async def test_a_crash_is_an_unknown_error_that_reveals_nothing_to_the_caller(runs: Runs, task: str) -> None:
     answer = await runs.run(task=task)
     assert answer.error.code == "UNKNOWN_ERROR"
     assert "swordfish" not in str(answer.to_dict())
@@ -134,15 +134,15 @@ async def test_a_task_knows_how_long_it_may_take(runs: Runs) -> None:
 
 
 async def test_progress_arrives_in_order_before_the_answer(runs: Runs) -> None:
-    told: list[tuple[float, float | None, str | None]] = []
+    reported: list[tuple[float, float | None, str | None]] = []
 
     async def listen(done: float, total: float | None, message: str | None) -> None:
-        told.append((done, total, message))
+        reported.append((done, total, message))
 
     bound = runs.operations["run"]
     answer = await bound.call({"task": "count", "given": [3]}, CallScope(report_progress=listen))
     assert answer.data == 3
-    assert told == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
+    assert reported == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
 
 
 async def test_a_large_answer_comes_whole(runs: Runs) -> None:
@@ -160,7 +160,7 @@ async def test_a_large_answer_comes_whole(runs: Runs) -> None:
     assert (await Measures().measure()).data == 5_000_000
 
 
-async def test_above_the_queue_calls_are_refused_and_told_to_come_back(tmp_path: Path) -> None:
+async def test_above_the_queue_calls_are_refused_with_a_wait(tmp_path: Path) -> None:
     """And a worker that has had more memory than it may is replaced after its task."""
     workers = Workers(FluxSettings(workers=1, queue=0, worker_bytes=100_000_000, preload=()))
     runs = Runs(workers)

@@ -29,7 +29,7 @@ def read(site: Site, tool: Workspace, path: str, **more: Any) -> dict[str, Any]:
     return site.call(tool, "read_file", {"path": path, **more})
 
 
-def told(answer: dict[str, Any]) -> tuple[Any, Any]:
+def failure_of(answer: dict[str, Any]) -> tuple[Any, Any]:
     return answer.get("error_code"), answer.get("effect")
 
 
@@ -54,9 +54,9 @@ def test_a_file_is_replaced_only_by_who_has_read_it(site: Site, working: Workspa
     file = site.project / "a.md"
     file.write_text("one")
     blind = write(site, working, "a.md", "two")
-    assert told(blind) == ("FILE_ALREADY_EXISTS", "none")
+    assert failure_of(blind) == ("FILE_ALREADY_EXISTS", "none")
     stale = write(site, working, "a.md", "two", expected_hash=hashed("zero"))
-    assert told(stale) == ("HASH_MISMATCH", "none")
+    assert failure_of(stale) == ("HASH_MISMATCH", "none")
     assert "dry run" not in stale["human_message"]  # there is none in this toolset
     for answer in (blind, stale):
         step = answer["next_step"]
@@ -68,9 +68,9 @@ def test_a_file_is_replaced_only_by_who_has_read_it(site: Site, working: Workspa
 
 def test_without_a_session_nothing_is_touched(site: Site, tool: Workspace) -> None:
     (site.project / "a.md").write_text("one")
-    assert told(read(site, tool, "a.md")) == ("SESSION_NOT_INITIALIZED", "none")
-    assert told(site.call(tool, "list_files")) == ("SESSION_NOT_INITIALIZED", "none")
-    assert told(write(site, tool, "b.md")) == ("SESSION_NOT_INITIALIZED", "none")
+    assert failure_of(read(site, tool, "a.md")) == ("SESSION_NOT_INITIALIZED", "none")
+    assert failure_of(site.call(tool, "list_files")) == ("SESSION_NOT_INITIALIZED", "none")
+    assert failure_of(write(site, tool, "b.md")) == ("SESSION_NOT_INITIALIZED", "none")
     assert [file.name for file in site.entries()] == ["a.md"]
 
 
@@ -79,7 +79,7 @@ def test_the_role_that_plans_does_not_write(site: Site, tool: Workspace) -> None
     session = site.begin(tool, PLANNER)
     assert read(site, tool, "a.md")["data"]["content"] == "one"
     answer = write(site, tool, "b.md", session_id=session)
-    assert told(answer) == ("UNAUTHORIZED_ACTION", "none")
+    assert failure_of(answer) == ("UNAUTHORIZED_ACTION", "none")
     assert (answer["role"], answer["session_id"], answer["workspace_root"]) == (PLANNER, session, str(site.project))
     assert not (site.project / "b.md").exists()
 
@@ -87,8 +87,8 @@ def test_the_role_that_plans_does_not_write(site: Site, tool: Workspace) -> None
 def test_a_role_without_a_power_neither_reads_nor_lists(site: Site) -> None:
     tool = site.tool(workspace_roles=("SCRIBE:write",))
     site.begin(tool, "SCRIBE")
-    assert told(read(site, tool, "a.md")) == ("UNAUTHORIZED_ACTION", "none")
-    assert told(site.call(tool, "list_files")) == ("UNAUTHORIZED_ACTION", "none")
+    assert failure_of(read(site, tool, "a.md")) == ("UNAUTHORIZED_ACTION", "none")
+    assert failure_of(site.call(tool, "list_files")) == ("UNAUTHORIZED_ACTION", "none")
 
 
 def test_a_folder_is_listed(site: Site, working: Workspace) -> None:
@@ -159,7 +159,7 @@ def test_every_condition_has_its_code_and_changes_nothing(
     os.mkfifo(site.project / "pipe")
     before = sorted(path.name for path in site.root.rglob("*") if not path.name.startswith("audit-log"))
     params = {"path": path} | ({"content": "x"} if operation == "write_file" else {})
-    assert told(site.call(working, operation, params)) == (code, "none")
+    assert failure_of(site.call(working, operation, params)) == (code, "none")
     assert sorted(path.name for path in site.root.rglob("*") if not path.name.startswith("audit-log")) == before
 
 
@@ -177,7 +177,7 @@ def test_a_neighbor_of_the_workspace_is_outside_whether_or_not_it_exists(site: S
     (site.root / "other/a.md").write_text("x")
     (site.root / "projector").write_text("x")
     for path in ("other/a.md", "other/gone.md", "gone/a.md", "projector"):
-        assert told(read(site, working, f"{site.root}/{path}"))[0] == "OUTSIDE_WORKSPACE", path
+        assert failure_of(read(site, working, f"{site.root}/{path}"))[0] == "OUTSIDE_WORKSPACE", path
 
 
 def test_a_workspace_that_was_swapped_for_a_link_leads_nowhere(site: Site, working: Workspace) -> None:
@@ -185,9 +185,9 @@ def test_a_workspace_that_was_swapped_for_a_link_leads_nowhere(site: Site, worki
     (site.root / "other/a.md").write_text("x")
     site.project.rename(site.root / "aside")
     site.project.symlink_to(site.root / "other")
-    assert told(read(site, working, "a.md")) == ("INVARIANT_VIOLATION", "none")
-    assert told(write(site, working, "b.md")) == ("SESSION_LOCKED", "none")
-    assert told(site.call(working, "list_files")) == ("SESSION_LOCKED", "none")
+    assert failure_of(read(site, working, "a.md")) == ("INVARIANT_VIOLATION", "none")
+    assert failure_of(write(site, working, "b.md")) == ("SESSION_LOCKED", "none")
+    assert failure_of(site.call(working, "list_files")) == ("SESSION_LOCKED", "none")
     assert not (site.root / "other/b.md").exists()
 
 
@@ -203,9 +203,9 @@ def test_no_hostile_path_reads_or_makes_anything_outside(site: Site, working: Wo
 
 
 def test_a_path_that_lacks_too_many_folders_makes_none(site: Site, working: Workspace) -> None:
-    assert told(write(site, working, "a/" * 33 + "b.md")) == ("INVALID_PATH", "none")
+    assert failure_of(write(site, working, "a/" * 33 + "b.md")) == ("INVALID_PATH", "none")
     assert site.entries() == []
-    assert told(write(site, working, "a/" * 32 + "b.md")) == (None, None)
+    assert failure_of(write(site, working, "a/" * 32 + "b.md")) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -215,8 +215,8 @@ def test_no_tool_reaches_the_audit_log(site: Site, tool: Workspace, name: str) -
     site.allow(tool, "*", name, root=site.root)
     site.begin(tool, root=site.root)
     before = (site.root / "audit-log.jsonl").read_bytes()
-    assert told(read(site, tool, name)) == ("OUTSIDE_WORKSPACE", "none")
-    assert told(write(site, tool, name)) == ("OUTSIDE_WORKSPACE", "none")
+    assert failure_of(read(site, tool, name)) == ("OUTSIDE_WORKSPACE", "none")
+    assert failure_of(write(site, tool, name)) == ("OUTSIDE_WORKSPACE", "none")
     assert [one["name"] for one in site.call(tool, "list_files")["data"]["entries"]] == ["project"]
     assert (site.root / "audit-log.jsonl").read_bytes().startswith(before)
 
@@ -226,9 +226,9 @@ def test_a_file_above_the_limit_is_neither_read_nor_written(site: Site) -> None:
     site.allow(tool)
     site.begin(tool)
     (site.project / "long").write_text("four")
-    assert told(read(site, tool, "long")) == ("FILE_TOO_LARGE", "none")
-    assert told(write(site, tool, "new/b", "four")) == ("FILE_TOO_LARGE", "none")
-    assert told(write(site, tool, "new/b", "one")) == (None, None)
+    assert failure_of(read(site, tool, "long")) == ("FILE_TOO_LARGE", "none")
+    assert failure_of(write(site, tool, "new/b", "four")) == ("FILE_TOO_LARGE", "none")
+    assert failure_of(write(site, tool, "new/b", "one")) == (None, None)
 
 
 def test_a_file_with_another_name_is_neither_read_nor_replaced_unless_the_settings_say_so(site: Site) -> None:
@@ -238,8 +238,8 @@ def test_a_file_with_another_name_is_neither_read_nor_replaced_unless_the_settin
     for tool in (strict, lenient):
         site.allow(tool)
         site.begin(tool)
-    assert told(read(site, strict, "a.md")) == ("OUTSIDE_WORKSPACE", "none")
-    assert told(write(site, strict, "a.md", "two", expected_hash=hashed("one"))) == ("OUTSIDE_WORKSPACE", "none")
+    assert failure_of(read(site, strict, "a.md")) == ("OUTSIDE_WORKSPACE", "none")
+    assert failure_of(write(site, strict, "a.md", "two", expected_hash=hashed("one"))) == ("OUTSIDE_WORKSPACE", "none")
     assert read(site, lenient, "a.md")["data"]["content"] == "one"
     assert write(site, lenient, "a.md", "two", expected_hash=hashed("one"))["success"]
     assert read(site, strict, "a.md")["data"]["content"] == "two"
@@ -247,7 +247,7 @@ def test_a_file_with_another_name_is_neither_read_nor_replaced_unless_the_settin
 
 
 def test_a_replaced_file_has_to_exist(site: Site, working: Workspace) -> None:
-    assert told(write(site, working, "gone.md", expected_hash=hashed(""))) == ("FILE_NOT_FOUND", "none")
+    assert failure_of(write(site, working, "gone.md", expected_hash=hashed(""))) == ("FILE_NOT_FOUND", "none")
 
 
 def test_what_was_written_is_on_record_without_its_content(site: Site, working: Workspace) -> None:

@@ -132,15 +132,15 @@ def test_no_path_leads_out(trap: Trap, said: list[str], operation: str, way: str
     if operation != "begin_session":
         params = [{**one, "session_id": session} for one in params]
 
-    told = asyncio.run(answers(tool, operation, params))
+    reported = asyncio.run(answers(tool, operation, params))
 
-    assert CANARY not in json.dumps(told)
+    assert CANARY not in json.dumps(reported)
     assert trap.state() == before
     assert CANARY not in "".join(said)
     assert CANARY not in trap.audit.read_text()
     assert verify(trap.audit).is_whole
     assert trap.settings.read_text() == ""
-    expected_of(operation, told, trap)
+    expected_of(operation, reported, trap)
 
 
 def worker(trap: Trap, tool: Workspace, operation: str) -> str:
@@ -150,17 +150,17 @@ def worker(trap: Trap, tool: Workspace, operation: str) -> str:
     return site.begin(tool, "ANTIGRAVITY" if operation == "submit_plan" else "WINDSURF")
 
 
-def expected_of(operation: str, told: list[dict[str, Any]], trap: Trap) -> None:
+def expected_of(operation: str, reported: list[dict[str, Any]], trap: Trap) -> None:
     """Look at what was answered: by far the most is refused, and what is not lies in the workspace."""
-    codes = Counter(answer.get("error_code") for answer in told)
-    data = [answer["data"] for answer in told if answer.get("success")]
+    codes = Counter(answer.get("error_code") for answer in reported)
+    data = [answer["data"] for answer in reported if answer.get("success")]
     if operation == "read_file":
         assert {found["content"] for found in data} <= {INSIDE}
     if operation == "begin_session":
         assert all(Path(found["workspace_root"]).is_relative_to(trap.served) for found in data)
     if operation in {"read_file", "list_files", "write_file", "apply_patch"}:
-        assert len(told) > 500
+        assert len(reported) > 500
         assert codes["OUTSIDE_WORKSPACE"] > 150
         assert codes["PATH_TRAVERSAL_BLOCKED"] > 50
         assert "UNKNOWN_TOOL_FAILURE" not in codes
-        assert {answer.get("effect", "none") for answer in told if not answer.get("success")} == {"none"}
+        assert {answer.get("effect", "none") for answer in reported if not answer.get("success")} == {"none"}

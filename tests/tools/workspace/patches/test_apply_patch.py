@@ -21,7 +21,7 @@ def hashed(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def told(answer: dict[str, Any]) -> tuple[Any, Any]:
+def failure_of(answer: dict[str, Any]) -> tuple[Any, Any]:
     return answer.get("error_code"), answer.get("effect")
 
 
@@ -54,15 +54,15 @@ def test_a_patch_from_nothing_makes_the_file_and_its_folders(site: Site, working
     done = patched(site, working, "new/a.md", CREATION)["data"]
     assert (done["created"], (site.project / "new/a.md").read_bytes()) == (True, b"one\n")
     again = patched(site, working, "new/a.md", CREATION)
-    assert told(again) == ("FILE_ALREADY_EXISTS", "none")
+    assert failure_of(again) == ("FILE_ALREADY_EXISTS", "none")
     known = patched(site, working, "new/a.md", CREATION, expected_hash=hashed(b"one\n"))
-    assert told(known) == ("PATCH_INVALID", "none")
+    assert failure_of(known) == ("PATCH_INVALID", "none")
 
 
 def test_the_header_may_name_the_file_as_the_call_does(site: Site, working: Workspace) -> None:
     absolute = f"{site.project}/a.md"
     assert patched(site, working, absolute, f"--- {absolute}\n+++ {absolute}\n{CHANGE}")["success"]
-    assert told(patched(site, working, patch=f"--- a/b.md\n+++ b/b.md\n{CHANGE}")) == ("PATCH_INVALID", "none")
+    assert failure_of(patched(site, working, patch=f"--- a/b.md\n+++ b/b.md\n{CHANGE}")) == ("PATCH_INVALID", "none")
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_every_condition_has_its_code_and_changes_nothing(
     site: Site, working: Workspace, path: str, patch: str, more: dict[str, Any], code: str
 ) -> None:
     (site.project / "folder").mkdir()
-    assert told(patched(site, working, path, patch, **more)) == (code, "none")
+    assert failure_of(patched(site, working, path, patch, **more)) == (code, "none")
     assert [file.name for file in site.entries()] == ["a.md", "folder"]
     assert (site.project / "a.md").read_bytes() == b"one\ntwo\n"
 
 
-def test_what_does_not_fit_is_told_to_the_caller_and_not_to_the_log(site: Site, working: Workspace) -> None:
+def test_what_does_not_fit_is_shown_to_the_caller_and_not_logged(site: Site, working: Workspace) -> None:
     answer = patched(site, working, patch="@@ -1,2 +1,2 @@\n one\n-private words\n+TWO\n")
     assert answer["error_code"] == "PATCH_APPLY_FAILED"
     assert any("private words" in text for text in answer["suggestions"])
@@ -112,7 +112,7 @@ def test_a_file_that_changes_meanwhile_is_not_written(
         return commit(work)
 
     monkeypatch.setattr(Transaction, "commit", late)
-    assert told(patched(site, working)) == ("HASH_MISMATCH", "none")
+    assert failure_of(patched(site, working)) == ("HASH_MISMATCH", "none")
     assert (site.project / "a.md").read_bytes() == b"one\ntwo\nthree\n"
 
 
@@ -121,8 +121,8 @@ def test_of_a_result_above_the_limit_nothing_is_written(site: Site) -> None:
     (site.project / "a.md").write_bytes(b"one\ntwo\n")
     site.allow(tool)
     site.begin(tool)
-    assert told(patched(site, tool, patch=CHANGE.replace("+TWO", "+TWELVE"))) == ("FILE_TOO_LARGE", "none")
-    assert told(patched(site, tool, "new/b.md", CREATION.replace("a.md", "b.md").replace("one", "x" * 9))) == (
+    assert failure_of(patched(site, tool, patch=CHANGE.replace("+TWO", "+TWELVE"))) == ("FILE_TOO_LARGE", "none")
+    assert failure_of(patched(site, tool, "new/b.md", CREATION.replace("a.md", "b.md").replace("one", "x" * 9))) == (
         "FILE_TOO_LARGE",
         "none",
     )
@@ -142,5 +142,5 @@ def test_a_patch_outside_the_plan_learns_nothing_of_the_file(site: Site, tool: W
     site.begin(tool)
     for patch in (CHANGE, "nonsense", CREATION):
         answer = patched(site, tool, "b.md", patch)
-        assert told(answer) == ("PLAN_SCOPE_VIOLATION", "none")
+        assert failure_of(answer) == ("PLAN_SCOPE_VIOLATION", "none")
         assert "secret" not in json.dumps(answer)

@@ -248,7 +248,7 @@ def test_a_hunk_without_context_needs_a_file_that_is_known() -> None:
         applied(b"@@ -5,0 +6 @@\n+six\n", FILE[:-1], is_known=True)
 
 
-def test_what_was_expected_and_found_is_told_in_short() -> None:
+def test_what_was_expected_and_found_is_reported_in_short() -> None:
     with pytest.raises(PatchApplyFailed) as refused:
         applied(PATCH, b"one\n" + b"x" * 100_000 + b"\nthree\n")
     expected, found = refused.value.suggestions

@@ -109,7 +109,7 @@ def test_a_copy_of_each_plan_lies_in_the_workspace_and_no_tool_reaches_it(site: 
     assert site.call(tool, "list_files")["data"]["entries"] == []
 
 
-def test_a_copy_that_somebody_changes_means_nothing(site: Site, tool: Workspace) -> None:
+def test_a_changed_copy_approves_nothing(site: Site, tool: Workspace) -> None:
     author = site.begin(tool, "ANTIGRAVITY")
     plan_hash = submit(site, tool, author)["data"]["plan_hash"]
     copy = site.project / ".failsoft/plans" / f"{plan_hash}.json"
@@ -220,7 +220,7 @@ def test_the_roles_and_their_powers_are_in_the_schema_and_in_the_descriptions(to
 # Sessions that ended.
 
 
-def test_a_session_that_ended_is_told_from_one_that_never_was(site: Site, tool: Workspace) -> None:
+def test_a_session_that_ended_is_distinguished_from_one_that_never_was(site: Site, tool: Workspace) -> None:
     session = site.begin(tool)
     site.call(tool, "end_session", {"session_id": session})
     ended = site.call(tool, "read_file", {"path": "a.md", "session_id": session})

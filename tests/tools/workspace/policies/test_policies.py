@@ -155,7 +155,7 @@ def test_rust_that_panics_is_not_written(site: Site, ready: Workspace) -> None:
     assert not (site.project / "src").exists()
 
 
-def test_all_findings_are_told_at_once_and_the_first_policy_gives_the_code(site: Site, ready: Workspace) -> None:
+def test_all_findings_are_reported_at_once_and_the_first_policy_gives_the_code(site: Site, ready: Workspace) -> None:
     answer = write(site, ready, "a.rs", "fn f() { todo!(); x.unwrap(); }\n")
     assert (answer["error_code"], len(answer["violations"])) == ("POLICY_VIOLATION", 2)
 
@@ -306,7 +306,7 @@ def test_a_policy_that_cannot_be_loaded_is_an_error_at_the_start(name: str) -> N
     assert f"'{name}'" in caught.value.issue
 
 
-def test_a_finding_says_nothing_of_what_stands_there() -> None:
+def test_a_finding_does_not_quote_the_text() -> None:
     (finding,) = generic.GenericPolicy().findings("a.md", GITHUB)
     assert GITHUB not in repr(finding)
     assert Finding("secret", 1, finding.advice) == finding

@@ -144,7 +144,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES), st.lists(PIECES))
-def test_code_between_any_pieces_is_found_where_it_stands(before: list[str], behind: list[str]) -> None:
+def test_code_between_any_pieces_is_found_at_its_position(before: list[str], behind: list[str]) -> None:
     head = "".join(before)
     assert found(f"{head} unsafe {''.join(behind)}") == [("unsafe", head.count("\n") + 1)]
 

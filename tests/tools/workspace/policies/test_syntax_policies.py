@@ -86,4 +86,4 @@ def test_rules_are_known_where_every_policy_lists_them() -> None:
             return []
 
     assert {"unwrap", "eval", "empty-catch"} <= (rules_of([PYTHON, TYPESCRIPT, RUST]) or frozenset())
-    assert rules_of([PYTHON, House()]) is None  # type: ignore[list-item]  # a policy of somebody else
+    assert rules_of([PYTHON, House()]) is None  # type: ignore[list-item]  # a third-party policy

@@ -63,7 +63,7 @@ def number_in(file: Path) -> int:
     raise AssertionError(file)
 
 
-def test_commands_that_pass_are_told_in_their_order(site: Site) -> None:
+def test_commands_that_pass_are_reported_in_their_order(site: Site) -> None:
     tool = ready(site, python("print('first')"), python("import sys; sys.stderr.write('second')"))
     first, second = site.call(tool, "run_preflight")["data"]["commands"]
     assert (first["exit_code"], first["output_end"], first["output_bytes"]) == (0, "first\n", 6)
@@ -93,7 +93,7 @@ def test_programs_are_not_looked_for_where_an_agent_can_put_them() -> None:
     assert reduced({"PATH": "/bin::.:bin:/usr/bin"})["PATH"] == "/bin:/usr/bin"
 
 
-def test_a_command_that_fails_is_told_with_the_end_of_its_output_and_ends_the_preflight(site: Site) -> None:
+def test_a_command_that_fails_is_reported_with_the_end_of_its_output_and_ends_the_preflight(site: Site) -> None:
     after = site.project / "after"
     answer = failed(site, python("print('E: line 3'); raise SystemExit(7)"), ["touch", str(after)])
     details = answer["details"]
@@ -122,7 +122,7 @@ def test_the_output_is_not_put_on_record(site: Site) -> None:
     assert "pizzapizza" not in log
 
 
-def test_a_secret_in_the_output_is_not_told(site: Site) -> None:
+def test_a_secret_in_the_output_is_not_reported(site: Site) -> None:
     token = "ghp" + "_16C7e42F292c6912E7710c838347Ae178B4a"
     for status in (0, 1):
         tool = ready(site, python(f"print('{token[:9]}' + '{token[9:]}'); raise SystemExit({status})"))
@@ -131,7 +131,7 @@ def test_a_secret_in_the_output_is_not_told(site: Site) -> None:
 
 @pytest.mark.parametrize(("environment", "is_told"), [("production", False), ("development", True)])
 @pytest.mark.parametrize("status", [0, 1])
-def test_paths_outside_of_the_workspace_are_not_told_in_production(
+def test_paths_outside_of_the_workspace_are_not_reported_in_production(
     site: Site, environment: str, status: int, *, is_told: bool
 ) -> None:
     inside = f"{site.project}/src/a.rs"
@@ -139,17 +139,17 @@ def test_paths_outside_of_the_workspace_are_not_told_in_production(
         site, python(f"print('/etc/shadow.d/x {inside}'); raise SystemExit({status})"), environment=environment
     )
     answer = site.call(tool, "run_preflight")
-    told = answer["data"]["commands"][0]["output_end"] if status == 0 else answer["details"]["output_snippet"]
-    assert ("/etc/shadow.d/x" in told, inside in told) == (is_told, True)
+    reported = answer["data"]["commands"][0]["output_end"] if status == 0 else answer["details"]["output_snippet"]
+    assert ("/etc/shadow.d/x" in reported, inside in reported) == (is_told, True)
 
 
 @pytest.mark.parametrize("detail", ["minimal", "full"])
-def test_the_output_is_told_at_every_level_of_detail(site: Site, detail: str) -> None:
+def test_the_output_is_reported_at_every_level_of_detail(site: Site, detail: str) -> None:
     answer = failed(site, python("print('x'); raise SystemExit(1)"), detail=detail)
     assert answer["details"]["output_snippet"] == "x\n"
 
 
-def test_a_signal_is_told_by_its_name(site: Site) -> None:
+def test_a_signal_is_reported_by_its_name(site: Site) -> None:
     answer = failed(site, python("import os; os.kill(os.getpid(), 9)"))
     assert "SIGKILL" in answer["details"]["outcome"]
     assert "exit_code" not in answer["details"]
@@ -160,7 +160,7 @@ def test_a_program_that_is_not_there_changes_nothing(site: Site) -> None:
     assert answer["effect"] == "none"
 
 
-def test_a_program_that_may_not_be_run_is_told(site: Site) -> None:
+def test_a_program_that_may_not_be_run_is_reported(site: Site) -> None:
     (site.project / "check").write_text("")
     assert "permission denied" in failed(site, ["./check"])["details"]["outcome"]
 
@@ -200,7 +200,7 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(site: Site) ->
 
 
 def test_what_a_command_leaves_running_is_ended_and_not_waited_for(site: Site) -> None:
-    """The grandchild holds the pipe open: whoever waited for its end would wait ten minutes."""
+    """The grandchild holds the pipe open: waiting for its end would take ten minutes."""
     command, file = spawning(site, "print('done')")
     (passed,) = site.call(ready(site, command), "run_preflight")["data"]["commands"]
     assert (passed["exit_code"], passed["output_end"]) == (0, "done\n")
@@ -263,13 +263,13 @@ raise SystemExit({status})
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     answer = site.call(tool, "run_preflight")
     grown_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    told = answer["data"]["commands"][0]["output_end"] if status == 0 else answer["details"]["output_snippet"]
-    assert told.endswith("x\nthe end\n")
-    assert len(told) <= 4_000
+    reported = answer["data"]["commands"][0]["output_end"] if status == 0 else answer["details"]["output_snippet"]
+    assert reported.endswith("x\nthe end\n")
+    assert len(reported) <= 4_000
     assert grown_kb < 20_000
 
 
-def test_output_that_is_no_text_is_told_as_far_as_it_is(site: Site) -> None:
+def test_output_that_is_no_text_is_reported_as_far_as_it_is(site: Site) -> None:
     tool = ready(site, python("import sys; sys.stdout.buffer.write(b'a\\xff\\x00b')"))
     (command,) = site.call(tool, "run_preflight")["data"]["commands"]
     assert (command["output_bytes"], command["output_end"][0], command["output_end"][-1]) == (4, "a", "b")
@@ -277,13 +277,13 @@ def test_output_that_is_no_text_is_told_as_far_as_it_is(site: Site) -> None:
 
 def test_each_command_is_announced(site: Site) -> None:
     tool = ready(site, python("0"), python("1"))
-    told: list[tuple[float, float | None]] = []
+    reported: list[tuple[float, float | None]] = []
 
     async def report(done: float, total: float | None, _message: str | None) -> None:
-        told.append((done, total))
+        reported.append((done, total))
 
     site.call(tool, "run_preflight", report_progress=report)
-    assert told == [(0, 2), (1, 2), (2, 2)]
+    assert reported == [(0, 2), (1, 2), (2, 2)]
 
 
 def test_where_the_system_forgets_the_ends_of_children_nothing_passes(site: Site) -> None:

@@ -22,7 +22,7 @@ SOURCE = ROOT / "src/failsoft/tools/workspace"
 REPORT = {"title": "It broke", "body": "This is what I saw."}
 
 
-def told(answer: dict[str, Any]) -> tuple[Any, Any]:
+def failure_of(answer: dict[str, Any]) -> tuple[Any, Any]:
     return answer.get("error_code"), answer.get("invariant_id")
 
 
@@ -80,7 +80,7 @@ def test_a_folder_put_in_place_of_the_workspace_is_noticed_before_anything_is_to
     (site.project / "a.md").write_text("x")
     swap(site.project)
     answer = site.call(working, operation, arguments)
-    assert told(answer) == ("INVARIANT_VIOLATION", "WORKSPACE_ROOT_UNCHANGED")
+    assert failure_of(answer) == ("INVARIANT_VIOLATION", "WORKSPACE_ROOT_UNCHANGED")
     assert answer["effect"] == "none"
     assert not (site.root / "aside/b.md").exists()
 
@@ -89,7 +89,7 @@ def test_a_session_whose_folder_was_replaced_can_be_reported_on_and_ended(site: 
     swapped_for_a_folder(site.project)
     site.call(working, "list_files")
     assert site.call(working, "write_failure_report", REPORT)["success"]
-    assert told(site.call(working, "list_files"))[0] == "INVARIANT_VIOLATION"
+    assert failure_of(site.call(working, "list_files"))[0] == "INVARIANT_VIOLATION"
     assert site.call(working, "write_failure_report", REPORT)["success"]
     assert site.call(working, "end_session")["success"]
     site.begin(working)
@@ -132,7 +132,7 @@ def after_commit(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
 
 
 def lying_disk(file: Path) -> None:
-    """Hold other bytes than were written, as a disk would that lies: nobody has touched the file."""
+    """Hold other bytes than were written, as a faulty disk would: no other process touched the file."""
     facts = file.stat()
     with file.open("r+b") as stream:
         stream.write(b"X")
@@ -159,13 +159,13 @@ def test_a_disk_that_does_not_hold_what_was_written_is_noticed(
     with monkeypatch.context() as patched:
         after_commit(patched, lying_disk)
         answer = site.call(working, "write_file", arguments)
-    assert told(answer) == ("INVARIANT_VIOLATION", "WRITTEN_IS_ON_DISK")
+    assert failure_of(answer) == ("INVARIANT_VIOLATION", "WRITTEN_IS_ON_DISK")
     assert answer["effect"] == "applied"
-    assert told(site.call(working, "read_file", {"path": "a.md"}))[0] == "SESSION_LOCKED"
+    assert failure_of(site.call(working, "read_file", {"path": "a.md"}))[0] == "SESSION_LOCKED"
 
 
 @pytest.mark.parametrize("change", [other_writer, writer_in_place, Path.unlink])
-def test_somebody_else_who_writes_right_after_is_no_false_alarm(
+def test_another_process_that_writes_right_after_is_no_false_alarm(
     site: Site, working: Workspace, monkeypatch: pytest.MonkeyPatch, change: Any
 ) -> None:
     with monkeypatch.context() as patched:

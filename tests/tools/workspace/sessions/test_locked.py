@@ -56,7 +56,7 @@ class Broken(Workspace):
 
     @operation(destructive=False)
     async def wait_and_write(self, call: CallContext, session_id: str | None = None) -> str:
-        """Wait for somebody, then go on."""
+        """Wait for an event, then continue."""
         self.begun.set()
         await self.waiting.wait()
         return "written"
@@ -145,7 +145,7 @@ def test_a_lock_is_known_to_every_replica_and_so_is_its_report(site: Site) -> No
     assert site.call(one, "list_files", named, principal="alice")["success"]
 
 
-def test_nobody_locks_or_reports_for_somebody_else(site: Site) -> None:
+def test_no_caller_locks_or_reports_for_another(site: Site) -> None:
     tool = broken(site)
     named = {"session_id": site.begin(tool, principal="alice")}
     assert code_of(site.call(tool, "break_it", named, principal="bob")) == "INSUFFICIENT_PERMISSIONS"
@@ -158,7 +158,7 @@ def test_nobody_locks_or_reports_for_somebody_else(site: Site) -> None:
     assert code_of(site.call(tool, "list_files", named, principal="alice")) == "SESSION_LOCKED"
 
 
-def test_nobody_gets_round_a_lock_by_beginning_another_session(site: Site) -> None:
+def test_a_lock_cannot_be_evaded_by_beginning_another_session(site: Site) -> None:
     tool = broken(site)
     session = site.begin(tool)
     site.call(tool, "break_it", {"session_id": session})
@@ -236,8 +236,8 @@ def test_of_two_violations_at_once_the_report_on_one_does_not_unlock_the_other(s
         answer = await tool.operations["write_failure_report"].call(REPORT, scope)
         return answer.to_dict()["data"]  # type: ignore[no-any-return]
 
-    told = asyncio.run(second_while_reporting())
-    assert (told["error_id"], told["locked"]) == (first["error_id"], True)
+    reported = asyncio.run(second_while_reporting())
+    assert (reported["error_id"], reported["locked"]) == (first["error_id"], True)
     assert code_of(site.call(tool, "list_files")) == "SESSION_LOCKED"
     assert site.call(tool, "write_failure_report", REPORT)["data"]["locked"] is False
     assert site.call(tool, "list_files")["success"]
@@ -254,9 +254,9 @@ def test_many_violations_at_once_need_one_report(site: Site) -> None:
 
     answers = asyncio.run(all_at_once())
     ids = {answer.error.error_id for answer in answers if answer.error.code == "INVARIANT_VIOLATION"}
-    told = site.call(tool, "write_failure_report", REPORT)["data"]
-    assert told["error_id"] in ids
-    assert told["locked"] is False
+    reported = site.call(tool, "write_failure_report", REPORT)["data"]
+    assert reported["error_id"] in ids
+    assert reported["locked"] is False
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])

@@ -35,7 +35,7 @@ def test_a_session_says_whose_it_is(site: Site, tool: Workspace) -> None:
     assert data["may"] == ["read", "write"]
 
 
-def test_the_root_of_a_session_is_told_without_links(site: Site, tool: Workspace) -> None:
+def test_the_root_of_a_session_is_reported_without_links(site: Site, tool: Workspace) -> None:
     (site.root / "link").symlink_to(site.project)
     assert begun(site, tool, site.root / "link")["data"]["workspace_root"] == str(site.project)
 
@@ -76,7 +76,7 @@ def test_without_a_session_the_next_step_begins_one(site: Site, tool: Workspace)
     assert code_of(site.call(tool, step["tool"], step["arguments"])) is None
 
 
-def test_a_session_of_somebody_else_is_refused(site: Site, tool: Workspace) -> None:
+def test_a_session_of_another_caller_is_refused(site: Site, tool: Workspace) -> None:
     session = site.begin(tool, principal="alice")
     for principal in ("bob", None, "local"):
         answer = site.call(tool, "end_session", {"session_id": session}, principal=principal)
@@ -192,7 +192,7 @@ def test_replicas_share_sessions_through_the_state_store(site: Site) -> None:
     assert code_of(site.call(one, "end_session", {"session_id": session}, principal="alice")) is not None
 
 
-def test_whoever_reads_the_store_learns_no_session_id_from_its_keys(site: Site) -> None:
+def test_the_keys_of_the_store_reveal_no_session_id(site: Site) -> None:
     records = MemoryRecords()
     session = site.begin(site.tool(state=LocalState(records=records)))
     kept = asyncio.run(records.find(""))

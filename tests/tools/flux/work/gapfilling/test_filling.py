@@ -118,7 +118,7 @@ def test_a_solver_that_is_out_of_time_says_so() -> None:
     assert copy.copy(caught.value).is_time  # as it crosses from one process to another
 
 
-def test_what_food_would_help_is_told_apart_from_what_nothing_makes() -> None:
+def test_missing_nutrients_are_distinguished_from_missing_reactions() -> None:
     model = network(
         EX_a_e=reaction(-10.0, a_e=-1.0),
         EX_n_e=reaction(0.0, n_e=-1.0),
@@ -145,7 +145,7 @@ def test_upkeep_that_cannot_be_met_hides_nothing() -> None:
     assert [item["uptake"] for item in found.nutrients] == [6.0]
 
 
-def test_candidates_feed_nobody_behind_the_mediums_back() -> None:
+def test_candidates_add_no_uptake_that_the_medium_lacks() -> None:
     model = network(EX_a_e=reaction(-1_000.0, a_e=-1.0), bio=reaction(a_e=-1.0))
     universe = Network(
         {

@@ -26,7 +26,7 @@ def fill(lab: Lab, tool: Flux, model_id: str, media_id: str, **more: Any) -> dic
 
 
 def follow(lab: Lab, tool: Flux, error: dict[str, Any]) -> dict[str, Any]:
-    """Make the call that an error tells its caller to make."""
+    """Make the call that an error recommends."""
     step = error["next_step"]
     return lab.call(tool, step["tool"], step["arguments"])
 
@@ -128,16 +128,16 @@ def test_a_model_without_biomass_has_nothing_to_fill_for(lab: Lab, tool: Flux) -
     assert fill(lab, tool, model, lab.fed(tool))["error_code"] == "OBJECTIVE_NOT_FOUND"
 
 
-def test_progress_is_told(lab: Lab, tool: Flux, gappy: str) -> None:
-    told: list[tuple[float, float | None, str | None]] = []
+def test_progress_is_reported(lab: Lab, tool: Flux, gappy: str) -> None:
+    reported: list[tuple[float, float | None, str | None]] = []
 
     async def report(done: float, total: float | None, message: str | None) -> None:
-        told.append((done, total, message))
+        reported.append((done, total, message))
 
     params = {"model_id": gappy, "media_id": lab.fed(tool), "target_growth": 0.5}
     assert lab.call(tool, "gapfill_model", params, report_progress=report)["success"]
-    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
-    assert told[-1][1] == 5
+    assert [done for done, _, _ in reported] == sorted(done for done, _, _ in reported)
+    assert reported[-1][1] == 5
 
 
 def with_real_data(lab: Lab, *names: str) -> Flux:

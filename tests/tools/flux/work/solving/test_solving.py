@@ -34,7 +34,7 @@ def test_an_answer_names_uptakes_and_secretions_by_compound(lab: Lab, tool: Flux
     assert all(item["flux"] > 0 for item in answer["secretions"])
 
 
-def test_the_largest_fluxes_are_told_and_the_others_counted(lab: Lab, tool: Flux) -> None:
+def test_the_largest_fluxes_are_reported_and_the_others_counted(lab: Lab, tool: Flux) -> None:
     model_id = lab.loaded(tool)
     whole, part = solved(lab, tool, model_id), solved(lab, tool, model_id, limit=20)
     assert (len(whole["fluxes"]), whole["fluxes_omitted"]) == (whole["num_active_reactions"], 0)
@@ -62,7 +62,7 @@ def test_compounds_that_the_model_cannot_take_are_named_in_a_warning(lab: Lab, t
 
 
 @pytest.mark.parametrize("missing", ["cpd00027", "cpd00013", "cpd00009"])
-def test_an_incomplete_medium_is_infeasible_and_the_next_step_mends_it(lab: Lab, tool: Flux, missing: str) -> None:
+def test_an_incomplete_medium_is_infeasible_and_the_next_step_repairs_it(lab: Lab, tool: Flux, missing: str) -> None:
     model_id = lab.loaded(tool)
     poor = lab.fed(tool, [item for item in AEROBIC if item != missing])
     error = solved(lab, tool, model_id, media_id=poor)
@@ -85,7 +85,7 @@ def test_everything_that_is_missing_is_named_at_once(lab: Lab, tool: Flux) -> No
     assert {item["compound_id"] for item in error["details"]["missing_uptakes"]} == {"cpd00027", "cpd00013", "cpd00009"}
 
 
-def test_a_model_whose_own_uptakes_are_closed_is_told_which_to_open(lab: Lab, tool: Flux) -> None:
+def test_the_error_of_a_model_with_closed_uptakes_names_those_to_open(lab: Lab, tool: Flux) -> None:
     model_id = lab.modified(tool, lab.loaded(tool), bounds={"EX_glc__D_e": [0, 1000]})
     error = solved(lab, tool, model_id)
     assert (error["error_code"], error["next_step"]["tool"]) == ("FBA_INFEASIBLE", "modify_model")

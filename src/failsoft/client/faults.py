@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from failsoft.framework.errors import (
     BadOutput,
-    Effect,
     ResultTooLarge,
     Timeout,
     ToolError,
@@ -111,10 +110,10 @@ def _from_fault(fault: Mapping[str, Any], server: str) -> ToolError:
     return BadOutput(message=f"The server '{server}' sent an answer that is not valid JSON-RPC.")
 
 
-def not_connected(server: str, *, retry_after_s: float, effect: Effect = "none") -> Unavailable:
+def not_connected(server: str, *, retry_after_s: float) -> Unavailable:
     """Return UNAVAILABLE for a call that was not sent, because the upstream is down."""
     return Unavailable(
         message=f"The server '{server}' is not running at the moment; it is being started again.",
         retry_after_seconds=max(retry_after_s, 0.1),
-        effect=effect,
+        effect="none",
     )

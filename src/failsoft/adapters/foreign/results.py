@@ -8,7 +8,6 @@ import mcp_types as types
 import pydantic_core
 
 from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.errors import ResultTooLarge
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.server.protocol.encoding import call_tool_result
 
@@ -34,17 +33,13 @@ def recovery_meta(response: ToolResponse[Any]) -> dict[str, Any] | None:
     return facts
 
 
-def safe_result(result: R, *, limit_bytes: int | None = None) -> R:
+def safe_result(result: R) -> R:
     """Return a result that JSON can carry: unchanged if it already is.
 
     A lone surrogate (an undecodable file name) or a NaN in it would end a stdio server; both are replaced.
 
     Args:
         result: The SDK's result, or FastMCP's, which has the same attributes.
-        limit_bytes: The largest size on the wire; None for no limit.
-
-    Raises:
-        RESULT_TOO_LARGE: It is larger.
     """
     whole: Any = result
     parts = (whole.content, whole.structured_content, whole.meta)
@@ -52,8 +47,6 @@ def safe_result(result: R, *, limit_bytes: int | None = None) -> R:
         encoded = pydantic_core.to_json(parts, by_alias=True, inf_nan_mode="constants")
     except (ValueError, TypeError, RecursionError):
         return cast("R", _repaired(whole))
-    if limit_bytes is not None and len(encoded) > limit_bytes:
-        raise ResultTooLarge(size_bytes=len(encoded), limit_bytes=limit_bytes)
     if b"NaN" in encoded or b"Infinity" in encoded:
         return cast("R", _repaired(whole))
     return result

@@ -9,13 +9,13 @@ from pathlib import Path
 __all__ = ["opened_regular", "read_regular"]
 
 
-def opened_regular(file: Path, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+def opened_regular(file: Path, flags: int = os.O_RDONLY) -> int:
     """Open a regular file and return its descriptor.
 
     Raises:
         OSError: It cannot be opened, or is not a regular file.
     """
-    descriptor = os.open(file, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, mode)
+    descriptor = os.open(file, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o600)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         msg = "not a regular file"

@@ -9,9 +9,10 @@ from failsoft.framework.picklable import PicklableError
 
 __all__ = ["EditStep", "Edited", "FailedEdit", "TextEdit", "TextTooLong", "apply_edits", "later_failures", "matches"]
 
-
 _LENGTH_AT_MOST = 20_000_000
 """Default limit of intermediate texts, in characters: a few edits can multiply the length of a text."""
+_LATER_AT_MOST = 20
+"""Attempts to find further failures after the first one."""
 
 
 class TextTooLong(PicklableError):
@@ -109,7 +110,7 @@ def apply_edits(
     return Edited(text, tuple(occurrences), tuple(steps))
 
 
-def later_failures(failed: FailedEdit, edits: Sequence[TextEdit], *, at_most: int = 20) -> list[FailedEdit]:
+def later_failures(failed: FailedEdit, edits: Sequence[TextEdit]) -> list[FailedEdit]:
     """Return the edits after a failed one that fail as well, as if the failed ones were left out.
 
     An edit that may depend on what a failed one would have written is left out.
@@ -117,7 +118,7 @@ def later_failures(failed: FailedEdit, edits: Sequence[TextEdit], *, at_most: in
     found: list[FailedEdit] = []
     written = [edits[failed.edit_index].new]
     text, at = failed.text, failed.edit_index + 1
-    for _ in range(at_most):
+    for _ in range(_LATER_AT_MOST):
         try:
             done = apply_edits(text, edits[at:])
         except TextTooLong:
@@ -135,10 +136,10 @@ def later_failures(failed: FailedEdit, edits: Sequence[TextEdit], *, at_most: in
 
 def matches(text: str, sought: str, *, step: int = 1) -> Iterator[int]:
     """Yield where `sought` occurs: every match with a step of 1, disjoint ones with its length."""
-    place = text.find(sought)
-    while place >= 0:
-        yield place
-        place = text.find(sought, place + step)
+    position = text.find(sought)
+    while position >= 0:
+        yield position
+        position = text.find(sought, position + step)
 
 
 def is_crlf(text: str) -> bool:

@@ -206,11 +206,7 @@ def test_an_unexpected_name_is_corrected_to_the_closest_accepted_one():
     with pytest.raises(pydantic_core.ValidationError) as caught:
         model.model_validate({"maxResults": 5})
     (seen,) = violations_from_pydantic(caught.value, model.model_json_schema(), {"maxResults": 5})
-    assert (seen.reason, seen.suggestion, seen.allowed) == (
-        "unexpected",
-        "max_results",
-        ("max_results", "path"),
-    )
+    assert (seen.reason, seen.suggestion, seen.allowed) == ("unexpected", "max_results", ("max_results", "path"))
 
 
 def test_a_name_that_was_given_already_is_not_suggested():
@@ -254,11 +250,7 @@ def test_null_for_an_optional_parameter_may_be_left_out():
     with pytest.raises(pydantic_core.ValidationError) as caught:
         model.model_validate(arguments)
     seen = violations_from_pydantic(caught.value, model.model_json_schema(), arguments)
-    assert [(one.path, "leave it out" in one.message) for one in seen] == [
-        ("a", False),
-        ("b", True),
-        ("c.0", False),
-    ]
+    assert [(one.path, "leave it out" in one.message) for one in seen] == [("a", False), ("b", True), ("c.0", False)]
 
 
 def test_the_accepted_values_are_listed_up_to_twenty():
@@ -302,11 +294,7 @@ def test_a_union_is_reported_by_the_branch_that_the_value_was_meant_for():
 
 def test_a_union_that_no_branch_fits_is_one_fault():
     seen = fault(int | list[int] | Cat, "x")
-    assert (seen.path, seen.reason, seen.expected) == (
-        "value",
-        "type",
-        "integer or array of integer or object",
-    )
+    assert (seen.path, seen.reason, seen.expected) == ("value", "type", "integer or array of integer or object")
 
 
 @pytest.mark.parametrize("pet", [Cat | Dog, Annotated[Cat | Dog, Field(discriminator="kind")]])

@@ -50,7 +50,7 @@ class Shared(LocalState):
         asyncio.run(self.shared.put(self.kept(kind)[0], value, 100.0))
 
 
-def failed(answer: dict[str, Any]) -> tuple[Any, Any]:
+def coded(answer: dict[str, Any]) -> tuple[Any, Any]:
     return answer.get("error_code"), answer.get("effect")
 
 
@@ -97,11 +97,11 @@ def test_no_author_approves_their_own_plan(site: Site, tool: Workspace) -> None:
     author, other = site.begin(tool, PLANNER), site.begin(tool, PLANNER)
     plan_hash = submit(site, tool, session_id=author)["data"]["plan_hash"]
     refused = approve(site, tool, plan_hash, session_id=author)
-    assert failed(refused) == ("UNAUTHORIZED_ACTION", "none")
+    assert coded(refused) == ("UNAUTHORIZED_ACTION", "none")
     step = refused["next_step"]
     assert site.call(tool, step["tool"], step["arguments"])["data"]["plans"][0]["approved"] is False
     assert approve(site, tool, plan_hash, session_id=other)["data"]["approved"] is True
-    assert failed(approve(site, tool, plan_hash, session_id=author)) == ("UNAUTHORIZED_ACTION", "none")
+    assert coded(approve(site, tool, plan_hash, session_id=author)) == ("UNAUTHORIZED_ACTION", "none")
 
 
 def test_a_principal_is_one_author_in_all_its_sessions(site: Site, tool: Workspace) -> None:
@@ -110,7 +110,7 @@ def test_a_principal_is_one_author_in_all_its_sessions(site: Site, tool: Workspa
         "plan_hash"
     ]
     params = [{"plan_hash": plan_hash, "session_id": session} for session in sessions]
-    assert failed(site.call(tool, "approve_plan", params[1], principal="ada")) == ("UNAUTHORIZED_ACTION", "none")
+    assert coded(site.call(tool, "approve_plan", params[1], principal="ada")) == ("UNAUTHORIZED_ACTION", "none")
     assert site.call(tool, "approve_plan", params[2], principal="bob")["data"]["approved"] is True
 
 
@@ -121,7 +121,7 @@ def test_a_token_holder_named_local_approves_no_plan_of_its_own(site: Site, tool
         "plan_hash"
     ]
     params = {"plan_hash": plan_hash, "session_id": sessions[1]}
-    assert failed(site.call(tool, "approve_plan", params, principal=impostor)) == ("UNAUTHORIZED_ACTION", "none")
+    assert coded(site.call(tool, "approve_plan", params, principal=impostor)) == ("UNAUTHORIZED_ACTION", "none")
 
 
 def test_without_a_principal_over_http_no_plan_is_approved(site: Site, tool: Workspace) -> None:
@@ -130,7 +130,7 @@ def test_without_a_principal_over_http_no_plan_is_approved(site: Site, tool: Wor
     params: dict[str, Any] = {"plan_hash": plan_hash}
     for session in (author, other):
         answer = site.call(tool, "approve_plan", {**params, "session_id": session}, principal=None)
-        assert failed(answer) == ("UNAUTHORIZED_ACTION", "none")
+        assert coded(answer) == ("UNAUTHORIZED_ACTION", "none")
 
 
 def test_roles_plan_approve_and_list_only_where_they_have_the_power(site: Site) -> None:
@@ -149,17 +149,17 @@ def test_roles_plan_approve_and_list_only_where_they_have_the_power(site: Site) 
 def test_the_role_that_writes_neither_plans_nor_approves(site: Site, tool: Workspace) -> None:
     plan_hash = planned(site, tool, "docs/**")
     site.begin(tool, WORKER)
-    assert failed(submit(site, tool)) == ("UNAUTHORIZED_ACTION", "none")
-    assert failed(approve(site, tool, plan_hash)) == ("UNAUTHORIZED_ACTION", "none")
+    assert coded(submit(site, tool)) == ("UNAUTHORIZED_ACTION", "none")
+    assert coded(approve(site, tool, plan_hash)) == ("UNAUTHORIZED_ACTION", "none")
 
 
 def test_nothing_is_written_before_a_plan_is_approved(site: Site, tool: Workspace) -> None:
     worker = site.begin(tool)
-    assert failed(write(site, tool, "docs/a.md")) == ("PLAN_NOT_APPROVED", "none")
+    assert coded(write(site, tool, "docs/a.md")) == ("PLAN_NOT_APPROVED", "none")
     plan_hash = planned(site, tool, "docs/**")
     for named in ({}, {"plan_hash": plan_hash}):
         answer = write(site, tool, "docs/a.md", session_id=worker, **named)
-        assert failed(answer) == ("PLAN_NOT_APPROVED", "none")
+        assert coded(answer) == ("PLAN_NOT_APPROVED", "none")
         step = answer["next_step"]
         assert site.call(tool, step["tool"], step["arguments"])["data"]["plans"][0]["plan_hash"] == plan_hash
     assert answer["plan_hash"] == plan_hash
@@ -177,9 +177,9 @@ def test_a_path_that_no_plan_could_cover_is_reported_before_the_plan(
     site: Site, tool: Workspace, path: str, code: str, named: dict[str, Any]
 ) -> None:
     site.begin(tool)
-    assert failed(write(site, tool, path, **named)) == (code, "none")
+    assert coded(write(site, tool, path, **named)) == (code, "none")
     patch = {"path": path, "patch": "@@ -0,0 +1 @@\n+x\n", **named}
-    assert failed(site.call(tool, "apply_patch", patch)) == (code, "none")
+    assert coded(site.call(tool, "apply_patch", patch)) == (code, "none")
 
 
 def test_a_write_goes_by_the_plan_that_it_names(site: Site, tool: Workspace) -> None:
@@ -191,8 +191,8 @@ def test_a_write_goes_by_the_plan_that_it_names(site: Site, tool: Workspace) -> 
     assert write(site, tool, "src/a.py", meta=by_meta, plan_hash=source)["success"]
     assert write(site, tool, "docs/c.md")["success"]
     refused = write(site, tool, "src/b.py", meta=by_meta)
-    assert (*failed(refused), refused["plan_hash"]) == ("PLAN_SCOPE_VIOLATION", "none", docs)
-    assert failed(write(site, tool, "docs/d.md", plan_hash=source)) == ("PLAN_SCOPE_VIOLATION", "none")
+    assert (*coded(refused), refused["plan_hash"]) == ("PLAN_SCOPE_VIOLATION", "none", docs)
+    assert coded(write(site, tool, "docs/d.md", plan_hash=source)) == ("PLAN_SCOPE_VIOLATION", "none")
     entries = [json.loads(line) for line in (site.root / "audit-log.jsonl").read_text().splitlines()]
     writes = [entry["plan_hash"] for entry in entries if entry["operation"] == "write_file"]
     assert writes == [docs, docs, source, docs, docs, source]
@@ -207,7 +207,7 @@ def test_a_plan_that_was_not_submitted_is_not_found(site: Site, tool: Workspace,
         answers.append(write(site, tool, "a.md", plan_hash=named))
         answers.append(approve(site, tool, named, session_id=site.begin(tool, PLANNER)))
     for answer in answers:
-        assert failed(answer) == ("PLAN_NOT_FOUND", "none")
+        assert coded(answer) == ("PLAN_NOT_FOUND", "none")
         step = answer["next_step"]
         assert site.call(tool, step["tool"], step["arguments"])["data"]["total"] == 1
     assert site.entries() == []
@@ -217,11 +217,11 @@ def test_a_plan_is_for_its_workspace_only(site: Site, tool: Workspace) -> None:
     (site.root / "other").mkdir()
     plan_hash = site.allow(tool, "**")
     worker = site.begin(tool, root=site.root / "other")
-    assert failed(write(site, tool, "a.md")) == ("PLAN_NOT_APPROVED", "none")
-    assert failed(write(site, tool, "a.md", plan_hash=plan_hash)) == ("PLAN_NOT_FOUND", "none")
+    assert coded(write(site, tool, "a.md")) == ("PLAN_NOT_APPROVED", "none")
+    assert coded(write(site, tool, "a.md", plan_hash=plan_hash)) == ("PLAN_NOT_FOUND", "none")
     assert site.call(tool, "list_plans", {"session_id": worker})["data"] == {"plans": [], "total": 0}
     site.allow(tool, "**", root=site.root)
-    assert failed(write(site, tool, "a.md", session_id=worker)) == ("PLAN_NOT_APPROVED", "none")
+    assert coded(write(site, tool, "a.md", session_id=worker)) == ("PLAN_NOT_APPROVED", "none")
 
 
 OUTSIDE = {
@@ -259,10 +259,10 @@ def test_nothing_outside_the_plan_is_written_whatever_leads_there(
     site.begin(tool)
     path = f"{site.project}/{OUTSIDE[kind]}" if is_absolute else f".//{OUTSIDE[kind]}"
     known = {} if is_new else {"expected_hash": hashlib.sha256(b"old\n").hexdigest()}
-    assert failed(write(site, tool, path, **known)) == ("PLAN_SCOPE_VIOLATION", "none")
+    assert coded(write(site, tool, path, **known)) == ("PLAN_SCOPE_VIOLATION", "none")
     patch = f"--- {'/dev/null' if is_new else path}\n+++ {path}\n@@ -{'0,0' if is_new else '1'} +1 @@\n"
     answer = site.call(tool, "apply_patch", {"path": path, "patch": patch + ("" if is_new else "-old\n") + "+x\n"})
-    assert failed(answer) == ("PLAN_SCOPE_VIOLATION", "none")
+    assert coded(answer) == ("PLAN_SCOPE_VIOLATION", "none")
     assert {path: path.read_text() if path.is_file() else None for path in sorted(site.project.rglob("*"))} == before
 
 
@@ -324,10 +324,10 @@ def test_a_scope_violation_lists_what_the_plan_covers(site: Site, tool: Workspac
 def test_a_plan_that_could_not_be_held_to_is_refused_with_every_fault(site: Site, tool: Workspace) -> None:
     site.begin(tool, PLANNER)
     answer = submit(site, tool, files=["/etc/passwd", "a.md", "../b", "src/"])
-    assert failed(answer) == ("PLAN_ENFORCEMENT_FAILED", "none")
+    assert coded(answer) == ("PLAN_ENFORCEMENT_FAILED", "none")
     assert [fault["path"] for fault in answer["violations"]] == ["files.0", "files.2", "files.3"]
     for files in ([], ["a"] * 201):
-        assert failed(submit(site, tool, files=files)) == ("PLAN_ENFORCEMENT_FAILED", "none")
+        assert coded(submit(site, tool, files=files)) == ("PLAN_ENFORCEMENT_FAILED", "none")
     assert site.call(tool, "list_plans")["data"]["total"] == 0
 
 
@@ -345,7 +345,7 @@ def test_the_largest_plan_is_listed_whole_and_more_of_them_one_by_one(site: Site
         plan = {"title": f"Plan {number}", "files": [f"{place:03}" + "\U0001f600" * 97 for place in range(200)]}
         assert submit(site, tool, **plan, body="\x01" * 50_000)["success"]
     refused = site.call(tool, "list_plans")
-    assert failed(refused) == ("RESULT_TOO_LARGE", "none")
+    assert coded(refused) == ("RESULT_TOO_LARGE", "none")
     step = refused["next_step"]
     assert site.call(tool, step["tool"], {**step["arguments"], "limit": 1})["data"]["plans"][0]["title"] == "Plan 2"
 
@@ -367,15 +367,12 @@ def test_a_plan_expires_and_its_approval_with_it(site: Site) -> None:
     approve(site, tool, plan_hash, session_id=other)
     assert write(site, tool, "docs/a.md", session_id=worker)["success"]
     now[0] += 31
-    assert failed(write(site, tool, "docs/b.md", session_id=worker)) == ("PLAN_NOT_APPROVED", "none")
-    assert failed(write(site, tool, "docs/b.md", session_id=worker, plan_hash=plan_hash)) == (
-        "PLAN_NOT_FOUND",
-        "none",
-    )
+    assert coded(write(site, tool, "docs/b.md", session_id=worker)) == ("PLAN_NOT_APPROVED", "none")
+    assert coded(write(site, tool, "docs/b.md", session_id=worker, plan_hash=plan_hash)) == ("PLAN_NOT_FOUND", "none")
     assert site.call(tool, "list_plans", {"session_id": worker})["data"]["total"] == 0
     again = submit(site, tool, session_id=other)["data"]  # whose approval of the old one is kept for 30 seconds yet
     assert (again["plan_hash"], again["approved"]) == (plan_hash, False)
-    assert failed(write(site, tool, "docs/b.md", session_id=worker)) == ("PLAN_NOT_APPROVED", "none")
+    assert coded(write(site, tool, "docs/b.md", session_id=worker)) == ("PLAN_NOT_APPROVED", "none")
 
 
 TAMPERED: dict[str, Any] = {
@@ -401,7 +398,7 @@ def test_a_plan_that_is_not_its_hash_is_an_invariant_violation(site: Site, kind:
         state.replace("plan", "x" if kind == "no plan" else {**state.kept("plan")[1], **TAMPERED[kind]})
     params = {"path": "docs/a.md", "content": "x"} if operation == "write_file" else {}
     answer = site.call(tool, operation, params)
-    assert (*failed(answer), answer["invariant_id"]) == ("INVARIANT_VIOLATION", "none", "PLAN_IS_ITS_HASH")
+    assert (*coded(answer), answer["invariant_id"]) == ("INVARIANT_VIOLATION", "none", "PLAN_IS_ITS_HASH")
     assert site.entries() == []
 
 
@@ -413,11 +410,7 @@ def test_a_plan_that_its_author_approved_is_an_invariant_violation(site: Site) -
     sessions = [site.begin(tool) for _ in range(2)]
     for session_id, named in zip(sessions, ({}, {"plan_hash": plan_hash}), strict=True):
         answer = write(site, tool, "docs/a.md", session_id=session_id, **named)
-        assert (*failed(answer), answer["invariant_id"]) == (
-            "INVARIANT_VIOLATION",
-            "none",
-            "AUTHOR_IS_NOT_APPROVER",
-        )
+        assert (*coded(answer), answer["invariant_id"]) == ("INVARIANT_VIOLATION", "none", "AUTHOR_IS_NOT_APPROVER")
     assert site.entries() == []
 
 

@@ -214,7 +214,8 @@ class Flux(Offers):
         Names: textbook (small, quick), iJO1366 (E. coli), salmonella. Files: SBML, cobra JSON, MAT, YAML.
         """
         if path is not None:
-            data = await self.runtime.threads.run(lambda: self.files.read(path))
+            published = f"Published models are loaded by `name`: {', '.join(SHIPPED_MODELS)}."
+            data = await self.runtime.threads.run(lambda: self.files.read(path, otherwise=published))
             recipe = Recipe(await compute(self, call, "solving.reading:read_model", path, data))
             origin = f"file: {bounded(path, 200)}"
         else:

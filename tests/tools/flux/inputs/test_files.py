@@ -200,6 +200,7 @@ def test_a_missing_file_is_answered_with_the_files_that_are_spelled_alike(
     assert answer.get("next_step") == (step and {"tool": "load_model", "arguments": step})
     if step is not None:
         assert answer["suggestions"] == ["own.xml"]
+    assert ("`name`: textbook" in answer["message"]) is (step is None)
 
 
 def test_two_similar_files_are_candidates_and_no_step(lab: Lab, tool: Flux, tmp_path: Path) -> None:

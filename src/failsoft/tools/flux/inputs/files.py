@@ -42,8 +42,12 @@ class InputFiles:
         self._roots = open_roots(root, "flux", relative=True)
         self.folder = Path(self._roots.folders[0])
 
-    def read(self, path: str) -> bytes:
+    def read(self, path: str, *, otherwise: str = "") -> bytes:
         """Return the bytes of a file; a name that ends in `.gz` is unpacked.
+
+        Args:
+            path: The file, as the caller wrote it.
+            otherwise: What else the caller can do if no file is spelled like it.
 
         Raises:
             INPUT_FILE_NOT_FOUND: There is no such file below the root.
@@ -55,11 +59,17 @@ class InputFiles:
         except TooLarge as fault:
             raise _too_large(path) from fault
         except FileFault as fault:
-            closest = similar_files(self._roots, path)
-            raise InputFileNotFound(
-                path=bounded(path, _PATH_AT_MOST), reason=_reason(fault), suggestions=closest, effect="none"
-            ) from fault
+            raise self._not_found(path, fault, otherwise) from fault
         return _unpacked(path, data) if path.casefold().endswith(".gz") else data
+
+    def _not_found(self, path: str, fault: FileFault, otherwise: str) -> InputFileNotFound:
+        closest = similar_files(self._roots, path)
+        shown = bounded(path, _PATH_AT_MOST)
+        error = InputFileNotFound(path=shown, reason=_reason(fault), suggestions=closest, effect="none")
+        if otherwise and not closest:
+            error.message = f"{error.message} {otherwise}"
+            error.args = (error.message,)
+        return error
 
 
 def _unpacked(path: str, data: bytes) -> bytes:

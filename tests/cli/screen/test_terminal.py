@@ -48,8 +48,10 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize("columns", [80, 120])
-@pytest.mark.parametrize("arguments", [["demo"], ["codes"], ["doctor"], ["explain", "DOC_NOT_FOUND"]])
+@pytest.mark.parametrize(
+    ("arguments", "columns"),
+    [(["demo"], 80), (["codes"], 80), (["codes"], 120), (["doctor"], 80), (["explain", "DOC_NOT_FOUND"], 80)],
+)
 def test_tables_have_colors_and_fit_the_terminal(folder, arguments, columns):
     code, seen = _at_terminal(folder, *arguments, columns=columns)
     assert code == ExitCode.OK

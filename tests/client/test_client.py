@@ -14,6 +14,7 @@ from failsoft import BaseTool, CallContext, Retry, Runtime, Settings, operation
 from failsoft.client import Client
 from failsoft.client.reported import error_from_result
 from failsoft.framework.errors.base import registry
+from tests.proxy.test_http_upstream import website
 
 pytestmark = pytest.mark.anyio
 FORMATS = ["tool_response", "edit_envelope", "system_error", "coded_error", "error_response", "problem"]
@@ -200,6 +201,12 @@ async def test_a_server_that_is_not_there_is_unavailable():
     with pytest.raises(failsoft.ToolError):
         async with Client("/nonexistent/server"):
             pass
+
+
+async def test_a_redirect_is_followed():
+    with website() as url:
+        async with Client(url.replace("mcp", "307")) as client:
+            assert await client.call("works") == "fine"
 
 
 async def test_the_protocols_draft_record_is_sent_by_setting_and_read_from_any_server():

@@ -221,7 +221,8 @@ class Client:
         target = self._target
         if _is_url(target):
             headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-            http = httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(None, connect=_CONNECT_S))
+            timeout = httpx2.Timeout(None, connect=_CONNECT_S)
+            http = httpx2.AsyncClient(headers=headers, timeout=timeout, follow_redirects=True)
             await self._stack.enter_async_context(http)
             return streamable_http_client(target, http_client=http)
         if isinstance(target, (str, PurePath)):

@@ -1,6 +1,6 @@
 """The bare SDK server of `start_up` and `stdio`, in a process of its own.
 
-It imports nothing of failsoft, and it validates, bounds, times, counts and catches nothing.
+It imports nothing of failsoft; it validates, bounds, times, counts and catches nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import uvicorn
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
-__all__ = ["bare", "over_http", "over_stdio"]
+__all__ = ["bare", "ours_over_sdk_streams", "over_http", "over_stdio"]
 
 _SCHEMA = {"type": "object", "properties": {"size": {"type": "integer"}}, "required": ["size"]}
 
@@ -39,13 +39,21 @@ def bare() -> Server[Any]:
 
 def over_stdio() -> None:
     """Serve the standard streams."""
+    asyncio.run(_serve(bare()))
 
-    async def serve() -> None:
-        server = bare()
-        async with stdio_server() as (reading, writing):
-            await server.run(reading, writing, server.create_initialization_options())
 
-    asyncio.run(serve())
+def ours_over_sdk_streams() -> None:
+    """Serve the same tool of failsoft on the standard streams, as the SDK reads and writes them."""
+    from text_tool import Texts  # noqa: PLC0415 - the other servers do without failsoft
+
+    from failsoft import mcp_server  # noqa: PLC0415 - the same
+
+    asyncio.run(_serve(mcp_server(Texts)))
+
+
+async def _serve(server: Server[Any]) -> None:
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
 
 
 def over_http(port: int) -> None:

@@ -24,7 +24,7 @@ from baseline import keep
 from measure import Figure, show
 
 BENCHMARKS = (
-    *("call_path", "recovery_success", "through_mcp", "proxy", "import_time", "start_up"),
+    *("call_path", "recovery_success", "through_mcp", "proxy", "import_time", "start_up", "stdio"),
     *("scrape", "docs_search", "edit", "audit"),
 )
 

@@ -78,6 +78,13 @@ def test_a_start_is_compared_with_the_bare_sdk_servers() -> None:
         assert figures[f"{transport}: resident over bare MB"]["goal"] == "<= 8"
 
 
+@pytest.mark.slow
+def test_calls_over_stdio_are_compared_with_the_bare_sdk_server() -> None:
+    figures = _figures("stdio")
+    for kind in ("1 in flight", "8 in flight", "1 MB results"):
+        assert figures[f"{kind}: throughput of bare"]["goal"] == ">= 1"
+
+
 def test_a_scrape_is_set_against_none() -> None:
     figures = _figures("scrape")
     assert {"longest stall, no scrape ms", "longest stall, scrapes ms", "p99 of a call, scrapes ms"} <= figures.keys()

@@ -60,7 +60,7 @@ class ProxyProtocol(ToolProtocol):
         self._upstreams = tuple(tools)
         self._passing = Passing(self._upstreams)
         self._server: Server[Lifecycle] | None = None
-        self._list: list[types.Tool] = []
+        self._list = types.ListToolsResult(tools=[])
         for tool in tools:
             tool.on_listed = self._refresh
 
@@ -73,7 +73,7 @@ class ProxyProtocol(ToolProtocol):
         self._live.refresh()
         if self._server is not None:
             self._passing.install(self._server)
-        self._list = [
+        tools = [
             types.Tool.model_validate(
                 {**listed.tree, "outputSchema": widened(listed.tree.get("outputSchema"), tool.operations[name].wire)},
                 by_name=False,
@@ -81,6 +81,7 @@ class ProxyProtocol(ToolProtocol):
             for tool in self._upstreams
             for name, listed in tool.listed.items()
         ]
+        self._list = types.ListToolsResult(tools=tools)
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         """Return the tool's input schema, or None."""
@@ -101,7 +102,7 @@ class ProxyProtocol(ToolProtocol):
         await super().list_tools(ctx, params)  # refuses a cursor
         for tool in self._upstreams:
             tool.front.seen(ctx.session)
-        return types.ListToolsResult(tools=self._list)
+        return self._list
 
     def _scope(
         self,

@@ -20,6 +20,7 @@ from failsoft.server.http.access import authentication, chosen_verifier, transpo
 from failsoft.server.http.fast_lane import FastLane, is_proven
 from failsoft.server.http.gate import AdmissionMiddleware
 from failsoft.server.http.legacy import LegacyRequests
+from failsoft.server.http.list_lane import ListLane
 from failsoft.server.http.metrics_route import MetricsEndpoint
 from failsoft.server.http.probes import probe_routes
 from failsoft.server.http.status import status_routes
@@ -90,22 +91,27 @@ def build_app(
     )
     acceptance = Acceptance(security)
     has_lane = settings.fast_lane == "on" and not assembly.asks_clients and is_proven()
-    lane = _fast_lane(assembly, acceptance) if has_lane else None
+    lanes: list[Any] = [_fast_lane(assembly, acceptance), _lists(assembly, acceptance)] if has_lane else []
     limited = assembly.server.session_manager.asgi_app  # refuses large bodies, then passes them on
     limited.app = LegacyRequests(
         limited.app, server=assembly.server, lifecycle=assembly.lifecycle, acceptance=acceptance
     )
-    if lane is not None and verifier is not None:
-        limited.app = lane(limited.app)
+    if verifier is not None:
+        for lane in reversed(lanes):
+            limited.app = lane(limited.app)
     # The SDK reads tokens only with OAuth settings; for plain tokens its middleware is added here.
     app.user_middleware[:0] = [
         Middleware(AdmissionMiddleware, security=security, lifecycle=assembly.lifecycle, mcp_path=MCP_PATH),
         *(authentication(verifier) if verifier is not None and auth is None else ()),
-        *([Middleware(lane)] if lane is not None and verifier is None else ()),
+        *(Middleware(lane) for lane in lanes if verifier is None),
     ]
     app.state.assembly = assembly
     app.state.has_token = verifier is not None
     return app
+
+
+def _lists(assembly: Assembly, acceptance: Acceptance) -> Callable[[ASGIApp], ListLane]:
+    return partial(ListLane, server=assembly.server, lifecycle=assembly.lifecycle, acceptance=acceptance, path=MCP_PATH)
 
 
 def _fast_lane(assembly: Assembly, acceptance: Acceptance) -> Callable[[ASGIApp], FastLane]:

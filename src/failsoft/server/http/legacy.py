@@ -27,6 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from failsoft.server.http.acceptance import Acceptance
 from failsoft.server.http.exchange import event, replayed, until_disconnect
 from failsoft.server.lifecycle.lifecycle import Lifecycle
+from failsoft.server.protocol.kept_list import encoded
 
 __all__ = ["LegacyRequests"]
 
@@ -120,7 +121,7 @@ class _Exchange:
             result = await serve_one(
                 server, self, self._call.method, self._call.params, connection=connection, lifespan_state=lifecycle
             )
-            return b'"result":%b' % pydantic_core.to_json(result, inf_nan_mode="null")
+            return b'"result":%b' % encoded(server, self._call.method, result, connection.protocol_version)
         except Exception as exception:  # noqa: BLE001 - what it says stays in the log
             error = handler_exception_to_error_data(exception)
             if error is None:

@@ -25,6 +25,7 @@ from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
 from failsoft.server.protocol import telemetry
 from failsoft.server.protocol.caller import principal_of
 from failsoft.server.protocol.encoding import call_tool_result
+from failsoft.server.protocol.kept_list import KeptList
 from failsoft.server.protocol.progress import Progress
 from failsoft.server.protocol.resources import OfferProtocol
 
@@ -33,6 +34,8 @@ __all__ = ["ToolProtocol", "describe_tool"]
 T = TypeVar("T")
 
 _NAME_AT_MOST = 128
+_FRESH_MS = 60_000
+"""How long a client may use the list without asking again: it changes only with a restart."""
 _RETRY_AFTER_S = 5.0
 """The retry delay that a draining server gives, in seconds."""
 
@@ -52,7 +55,7 @@ class ToolProtocol:
         self._max_response_bytes = max_response_bytes
         self._schemas = {bound.name: bound.input_schema for bound in toolbox}
         self._offers = OfferProtocol([tool for tool in toolbox.tools if isinstance(tool, BaseTool)], self.respond)
-        self._listed = types.ListToolsResult(tools=[describe_tool(bound) for bound in toolbox])
+        self._listed = types.ListToolsResult(tools=[describe_tool(bound) for bound in toolbox], ttl_ms=_FRESH_MS)
 
     def server(self, name: str, *, version: str, instructions: str | None) -> Server[Lifecycle]:
         """Return a low-level SDK server with these handlers."""
@@ -66,6 +69,7 @@ class ToolProtocol:
             on_call_tool=self.call_tool,  # type: ignore[arg-type]  # the runner accepts a dictionary as well as a model
             **self._offers.handlers(),
         )
+        server.middleware.append(KeptList(server))
         telemetry.install(server, {id(bound.events): bound.events for bound in self._toolbox}.values())
         return server
 

@@ -1,0 +1,135 @@
+"""Requests for the list of tools in the stateless protocol version, answered with a body that was encoded before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import pydantic_core
+from mcp.server import Server, ServerRequestContext
+from mcp_types import LOG_LEVEL_META_KEY, PROTOCOL_VERSION_META_KEY, methods
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from failsoft.server.http.acceptance import Acceptance
+from failsoft.server.http.exchange import received, replayed
+from failsoft.server.http.plain_calls import VERSION
+from failsoft.server.lifecycle.lifecycle import Lifecycle
+from failsoft.server.protocol.kept_list import METHOD, KeptList
+
+__all__ = ["ListLane"]
+
+_HEADERS = {b"mcp-protocol-version": VERSION.encode(), b"mcp-method": METHOD.encode()}
+_BYTES_AT_MOST = 65_536
+"""A longer request is the SDK's."""
+_OPTED_IN = frozenset({"progressToken", "progress_token", LOG_LEVEL_META_KEY})
+"""Keys of `_meta` that ask for notifications."""
+
+
+class _NotKeptError(Exception):
+    """The list has changed, or was not asked for before."""
+
+
+class ListLane:
+    """ASGI app that answers with the kept list, and passes every other request on.
+
+    Args:
+        app: Gets the other requests; its answer is kept for the next request.
+        server: The SDK's server.
+        lifecycle: The state that handlers are given.
+        acceptance: Checks the headers.
+        path: The path of the requests.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, server: Server[Any], lifecycle: Lifecycle, acceptance: Acceptance, path: str
+    ) -> None:
+        self._app = app
+        self._lifecycle = lifecycle
+        self._acceptance = acceptance
+        self._path = path
+        self._server = server
+        self._middleware = list(server.middleware)
+        self._kept = next(one for one in server.middleware if isinstance(one, KeptList))
+        self._list: Any = _refuse
+        for middleware in reversed(self._middleware):
+            self._list = partial(middleware, call_next=self._list)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if not await self._is_plain(scope):
+            await self._app(scope, receive, send)
+            return
+        messages = await received(receive, at_most=_BYTES_AT_MOST)
+        tree = _plain_request(messages)
+        body = None if tree is None else await self._body(tree, Request(scope))
+        if body is None:
+            await self._app(scope, replayed(messages, receive), send)
+            return
+        headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def _is_plain(self, scope: Scope) -> bool:
+        """Return whether the headers are those of a plain request, to a started server that is as it was built."""
+        if scope["type"] != "http" or scope["method"] != "POST" or self._lifecycle.phase != "ready":
+            return False
+        headers = dict(scope["headers"])
+        return (
+            headers.items() >= _HEADERS.items()
+            and b"mcp-name" not in headers
+            and len(headers) == len(scope["headers"])
+            and scope["path"].removeprefix(scope.get("root_path", "")) == self._path
+            and self._server.middleware == self._middleware
+            and await self._acceptance.accepts(scope, headers)
+        )
+
+    async def _body(self, tree: dict[str, Any], request: Request) -> bytes | None:
+        """Return the body of the response, or None if the SDK has to make the list."""
+        context: ServerRequestContext[Any, Any] = ServerRequestContext(
+            session=None,  # type: ignore[arg-type]  # no handler of ours notifies during a list
+            lifespan_context=self._lifecycle,
+            protocol_version=VERSION,
+            method=METHOD,
+            params=tree["params"],
+            request_id=tree["id"],
+            meta=tree["params"]["_meta"],
+            request=request,
+        )
+        try:
+            result = await self._list(context)
+        except _NotKeptError:
+            return None
+        request_id = pydantic_core.to_json(tree["id"])
+        return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (request_id, self._kept.encoded(result, VERSION))
+
+
+async def _refuse(_context: Any) -> Any:
+    raise _NotKeptError
+
+
+def _plain_request(messages: Sequence[Message]) -> dict[str, Any] | None:
+    """Return the request in a complete body, validated by the protocol's own types, or None if it is not plain."""
+    last = messages[-1]
+    body = b"".join([message.get("body", b"") for message in messages])
+    if last["type"] != "http.request" or last.get("more_body", False) or len(body) > _BYTES_AT_MOST:
+        return None
+    try:
+        tree = pydantic_core.from_json(body, allow_inf_nan=False)
+        if not _asks_for_all(tree):
+            return None
+        methods.validate_client_request(METHOD, VERSION, tree["params"])
+    except ValueError:  # ValidationError, too
+        return None
+    return tree  # type: ignore[no-any-return]  # a dictionary, by now
+
+
+def _asks_for_all(tree: Any) -> bool:
+    if type(tree) is not dict or tree.keys() != {"jsonrpc", "id", "method", "params"}:
+        return False
+    if tree["jsonrpc"] != "2.0" or tree["method"] != METHOD or type(tree["id"]) not in {int, str}:
+        return False
+    params = tree["params"]
+    meta = params.get("_meta") if type(params) is dict and params.keys() == {"_meta"} else None
+    return type(meta) is dict and meta.get(PROTOCOL_VERSION_META_KEY) == VERSION and _OPTED_IN.isdisjoint(meta)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from failsoft.tools.docs import Docs
-from failsoft.tools.docs.search.snippet import snippet
+from failsoft.tools.docs.search.snippet import places_of, snippet
 from failsoft.tools.docs.settings import DocsSettings
 from tests.tools.docs.parts import Write
 
@@ -194,6 +194,12 @@ def test_no_question_costs_much_more_on_a_page_of_a_million_like_words(docs: Doc
 )
 def test_a_snippet_marks_the_words(text: str, words: list[str], shown: str) -> None:
     assert snippet(text, words) == shown
+
+
+def test_a_letter_is_not_looked_for_in_all_of_a_long_text() -> None:
+    text = "bad " * 1_000 + "a"
+    assert list(places_of(text, "a", {"a"}, 2_000)) == [(4_000, 4_001, "a")]
+    assert list(places_of(text, "a", {"a"}, 100)) == []
 
 
 def test_a_snippet_is_the_passage_with_the_most_words() -> None:

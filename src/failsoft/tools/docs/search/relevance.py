@@ -21,7 +21,8 @@ _LENGTH_SHARES = (0.5, 0.5, 0.5, 0.75)
 """How much the length of each field counts: 0 not at all, 1 fully."""
 _SATURATION = 5.0
 """The weighted number of times that a word occurs at which it counts half."""
-_COUNTED_AT_MOST = 60
+_COUNTED_AT_MOST = 40
+_LOOKS_AT_MOST = 300
 _WORDS_AT_MOST = 16
 """Words of a query that are weighed: each is counted in the index and looked for in all pages."""
 _TEXT_CHARACTERS_AT_MOST = 100_000
@@ -106,6 +107,6 @@ def _share(page: Page, term: Term, means: Sequence[float]) -> float:
 def _share_of(page: Page, root: str, means: Sequence[float]) -> float:
     counted = 0.0
     for text, weight, length_share, mean in zip(page.fields, _WEIGHTS, _LENGTH_SHARES, means, strict=True):
-        count = sum(1 for _ in islice(places_of(text, root, {root}), _COUNTED_AT_MOST))
+        count = sum(1 for _ in islice(places_of(text, root, {root}, _LOOKS_AT_MOST), _COUNTED_AT_MOST))
         counted += weight * count / (1 - length_share + length_share * len(text) / mean)
     return counted / (counted + _SATURATION)

@@ -20,7 +20,8 @@ def loop_time() -> float:
 
 def utc_timestamp(*, after_s: float = 0.0) -> str:
     """Return now, or `after_s` seconds from now, in UTC as ISO 8601 with milliseconds and `Z`."""
-    seconds, milliseconds = divmod(time.time_ns() // 1_000_000 + int(after_s * 1_000), 1_000)
+    now = time.time_ns() // 1_000_000
+    seconds, milliseconds = divmod(now + int(after_s * 1_000) if after_s else now, 1_000)
     return f"{_to_the_second(seconds)}.{milliseconds:03}Z"
 
 

@@ -94,13 +94,13 @@ def quoted(text: Any, limit: int = QUOTED_AT_MOST) -> str:
 def named(name: Any) -> str:
     """Return the name of a parameter or tool in backticks; other text is quoted as foreign text."""
     text = str(name)
-    return f"`{text}`" if len(text) <= _NAME_AT_MOST and _is_name(text) else quoted(text, _NAME_AT_MOST)
+    return _named(text) if len(text) <= _NAME_AT_MOST else quoted(text, _NAME_AT_MOST)
 
 
 @lru_cache(maxsize=1_024)
-def _is_name(text: str) -> bool:
-    """Return whether a text may be put in backticks. Cached, since most names come from schemas."""
-    return _NAME.fullmatch(text) is not None
+def _named(text: str) -> str:
+    """Return a short name as `named` does. Cached, since most names come from schemas."""
+    return f"`{text}`" if _NAME.fullmatch(text) is not None else quoted(text, _NAME_AT_MOST)
 
 
 def file_name(path: Any) -> str:

@@ -103,12 +103,12 @@ class Failure:
     @property
     def public(self) -> dict[str, Any]:
         """The error's public fields, shown in every environment; only some wire formats include them."""
-        if self.is_cut:
+        given = {} if self.is_cut else self.exception.public()
+        if not given:
             return {}
-        given = self.exception.public()
-        content = {name: json_safe(value) for name, value in given.items() if name in self.exception.content_fields}
+        content = {name: json_safe(given[name]) for name in self.exception.content_fields if name in given}
         fields: dict[str, Any] = redact(json_safe(given))
-        return fields | content
+        return fields | content if content else fields
 
     @property
     def sent_stop_reason(self) -> StopReason | None:

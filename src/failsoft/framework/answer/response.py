@@ -15,6 +15,7 @@ from failsoft.framework.safe.losses import losses
 __all__ = ["EncodedResponse", "Failed", "Metadata", "Renderer", "Success", "ToolResponse"]
 
 T = TypeVar("T")
+_TEXT = frozenset({str})
 
 
 @dataclass(slots=True)
@@ -166,7 +167,9 @@ class Failed(ToolResponse[Any]):
 
 
 def _meta_of(failure: Failure) -> dict[str, Any]:
-    meta = {"dev.failsoft/error": json_safe.json_safe(failure.meta())}
+    texts = (failure.code, failure.category, failure.effect, failure.error_id, failure.retry.when)
+    is_safe = _TEXT.issuperset(map(type, texts)) and "".join(texts).isascii()  # as always, unless a class is odd
+    meta = {"dev.failsoft/error": failure.meta() if is_safe else json_safe.json_safe(failure.meta())}
     if failure.sends_draft:
         meta["io.modelcontextprotocol/toolFailure"] = json_safe.json_safe(failure.draft_record())
     return meta

@@ -102,12 +102,9 @@ class InvalidParameter(InvalidArgument):
     def from_violations(cls, violations: Sequence[Violation]) -> Self:
         """Return the error for these faults; the first one gives `param` and `expected`."""
         first = violations[0]
-        return cls(
-            message=summarize(violations),
-            param=first.path,
-            expected=first.expected or first.message,
-            violations=violations,
-        )
+        error = cls(message=summarize(violations), violations=violations)
+        error.param, error.expected = first.path, first.expected or first.message  # as keywords, they would be checked
+        return error
 
     def rendered_hints(self) -> tuple[str, ...]:
         """Return the hints, the first in words that suit the first fault."""

@@ -116,6 +116,8 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, propos
 
 def _without_guesses(violations: Sequence[Violation], call: Call) -> tuple[tuple[Violation, ...], list[str]]:
     """Move suggested ids and handles from the violations to the candidates: a similar id means something else."""
+    if "reference" not in [item.reason for item in violations]:
+        return tuple(violations), []
     kept, guesses = [], []
     for item in violations:
         if item.reason == "reference" and item.suggestion is not None and not _is_spelled(item, call):
@@ -190,8 +192,11 @@ def _is_clean(texts: list[str], message: str) -> bool:
 
     The message is the first text with our own advice behind it, whose arguments were redacted before.
     """
-    whole = " ".join([text for text in texts if text is texts[0] or text not in message])
-    is_printable = message.isascii() and message.isprintable() and whole.isascii() and whole.isprintable()
+    others = [text for text in texts[1:] if text not in message]
+    whole = " ".join([texts[0], *others])
+    is_printable = message.isascii() and message.isprintable()
+    if others:
+        is_printable = is_printable and whole.isascii() and whole.isprintable()
     return is_printable and len(message) + len(whole) <= _TEXT_AT_MOST and redact_text(whole) == whole
 
 

@@ -7,6 +7,7 @@ rebuilt one by one.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 from pydantic_core import from_json, to_json
@@ -73,29 +74,27 @@ def _made_of(value: Any, max_items: int) -> Literal["plain", "models", "anything
     The walk is breadth-first, so that a cycle or a tree of shared lists ends at one of the limits.
     """
     level = [value]
-    count = depth = 0
+    count, depth = 1, 0
     made_of: Literal["plain", "models"] = "plain"
     while level:
         depth += 1
-        count += len(level)
-        if depth > MAX_DEPTH or count > max_items:
-            return "anything"
         below: list[Any] = []
         for item in level:
             kind = type(item)
-            if kind in _SCALARS:
-                continue
+            inner: Collection[Any] = ()
             if kind is dict:
                 if not _NAMES.issuperset(map(type, item)):
                     return "anything"
-                below += item.values()
+                inner = item.values()
             elif kind is list or kind is tuple:
-                below += item
+                inner = item
             elif getattr(kind, "__pydantic_serializer__", None) is not None:
                 made_of = "models"
-            else:
+            elif kind not in _SCALARS:
                 return "anything"
-            if len(below) > max_items:
+            count += len(inner)
+            if count > max_items or (inner and depth == MAX_DEPTH):
                 return "anything"
+            below += [part for part in inner if type(part) not in _SCALARS]
         level = below
     return made_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["LONG_RUN", "REDACTED", "TOKENS", "Secret"]
+__all__ = ["REDACTED", "TOKENS", "Secret", "has_long_run"]
 
 REDACTED = "<redacted>"
 """Placeholder for a secret."""
@@ -63,5 +63,14 @@ def _mark_of(needles: tuple[str, ...]) -> str:
 
 TOKENS = tuple(Secret(needles, re.compile(pattern, re.ASCII), _mark_of(needles)) for needles, pattern in _FORMATS)
 """The formats, each with its own pattern."""
-LONG_RUN = re.compile(r"[^\w-]*+(?:[\w-]{1,14}+[^\w-]++)*+[\w-]{15}", re.ASCII)
-"""A quick pre-check: matches the beginning of every text with a token, and of few others."""
+_WORD = b"-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_AS_RUNS = bytes(ord("-") if code in _WORD else ord(" ") for code in range(256))
+_RUN = b"-" * 15
+
+
+def has_long_run(text: str) -> bool:
+    """Return whether a text has 15 letters, digits, `_` or `-` in a row, as every token has, and few other texts.
+
+    A translation and a search take a third of the time of a regular expression.
+    """
+    return len(text) >= len(_RUN) and _RUN in text.encode("ascii", "replace").translate(_AS_RUNS)

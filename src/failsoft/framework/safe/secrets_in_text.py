@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from failsoft.framework.safe.secret_names import is_secret_name, is_secret_parameter
-from failsoft.framework.safe.secret_patterns import LONG_RUN, REDACTED, TOKENS
+from failsoft.framework.safe.secret_patterns import REDACTED, TOKENS, has_long_run
 
 __all__ = ["redact_text"]
 
@@ -63,7 +63,7 @@ _MASKED = ("<redacted>", "********", "<withheld>", "***", "${", "$(", "{{", "%s"
 def redact_text(text: str) -> str:
     """Return the text with every secret replaced: by structure first, by the formats of tokens second."""
     lowered = text.lower()
-    if LONG_RUN.match(text) is not None or "private key" in lowered:
+    if has_long_run(text) or "private key" in lowered:
         text = _without_tokens(text, lowered)
         lowered = text.lower()
     if "://" in lowered:

@@ -52,10 +52,12 @@ class Accepted:
 
     def below(self, step: str | int) -> Accepted:
         """Return what is accepted at a property or a list position of a value."""
-        key = step if step in self._declared else type(step)  # all undeclared names have the same schema
-        found = self._below.get(key)
+        found = self._below.get(step)
         if found is None:
-            found = self._below[key] = self.held_to(below(self._schemas, step, self._root))
+            key = step if step in self._declared else type(step)  # all undeclared names have the same schema
+            found = self._below.get(key)
+            if found is None:
+                found = self._below[key] = self.held_to(below(self._schemas, step, self._root))
         return found
 
     @cached_property
@@ -92,12 +94,12 @@ class Accepted:
     @cached_property
     def words(self) -> str:
         """What a value must be: `integer`, `array of string`, `one of 'a', 'b'`."""
-        return describe(self._schemas, self._root)
+        return bounded(describe(self._schemas, self._root))
 
     @cached_property
     def words_of_type(self) -> str:
         """The same with the JSON types of listed values in place of the values."""
-        return describe(self._schemas, self._root, by_type=True)
+        return bounded(describe(self._schemas, self._root, by_type=True))
 
     @cached_property
     def words_beside_values(self) -> str:

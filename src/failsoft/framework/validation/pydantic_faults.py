@@ -31,6 +31,12 @@ _MAPPING = (dict, Mapping)
 _NO_CONTEXT: Mapping[str, Any] = {}
 _CONSTANTS = frozenset({"literal_error", "enum"})
 _ABOUT_THE_ABSENT = frozenset(kind for kind, (reason, _) in REASONS.items() if reason == "missing")
+_SIMPLE = {
+    kind: fact
+    for kind, fact in REASONS.items()
+    if fact[0] in {"missing", "unexpected", "type"} and kind not in TAGS and "{" not in fact[1]
+}
+"""The kinds whose violation needs neither pydantic's context nor its text."""
 _LISTED = re.compile(r"'([^']*)'|(?<![\w.'])(-?\d{1,18})(?![\w.'])")
 _BRANCH = re.compile(r".*\[.*\]|int|str|float|bool|none|date|datetime|dict|list|tuple|set|bytes|url|uuid|decimal|any")
 """Names that pydantic gives the branches of a union; needed only without the arguments."""
@@ -64,12 +70,27 @@ def violations_from_pydantic(
         said = f"they have {error.error_count()} faults, too many to list; correct them and call again"
         return [Violation(path="", reason="value", message=said, expected="arguments that fit the schema")]
     accepted = schema if isinstance(schema, Accepted) else Accepted.by(schema or {})
-    lines = [_locate(details, accepted, arguments) for details in error.errors(include_url=False)]
+    faults = error.errors(include_url=False)
+    if type(arguments) is dict and len(faults) <= VIOLATIONS_AT_MOST:
+        simple = [_of_argument(details, accepted, arguments) for details in faults]
+        if all(simple):
+            return simple  # type: ignore[return-value]  # none of them is None
+    lines = [_locate(details, accepted, arguments) for details in faults]
     if len(lines) > 1:
         causes = [line for line in lines if line.kind not in CONSEQUENCES] or lines
         is_union = [line for line in causes if line.branches]
         lines = (_collapse(causes, 0) if is_union else causes)[:VIOLATIONS_AT_MOST]
     return [_violation(line) for line in lines]
+
+
+def _of_argument(details: Any, accepted: Accepted, arguments: dict[str, Any]) -> Violation | None:
+    """Return the fault of an argument itself, of a frequent kind, at half the cost of the general way; else None."""
+    fact, steps = _SIMPLE.get(details["type"]), details["loc"]
+    name = steps[0] if len(steps) == 1 else "[key]"
+    if fact is None or name == "[key]" or not (name in arguments or name in accepted.names):
+        return None
+    place = Location(steps, arguments.get(name), accepted.below(name), accepted, arguments)
+    return violation(fact[0], place, expected=fact[1])
 
 
 def _locate(details: Any, accepted: Accepted, arguments: Any) -> _Line:

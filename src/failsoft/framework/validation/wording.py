@@ -96,11 +96,9 @@ def _is_certain(reason: Reason, value: Any, suggestion: Any, allowed: Sequence[A
 
 
 def _missing(place: Location, expected: str) -> Violation:
-    expected = bounded(place.accepted.words or expected)
-    message = f"is missing ({expected})" if expected else "is missing"
-    return Violation(
-        path=dotted(place.path), reason="missing", message=bounded(message), expected=expected, is_standard=True
-    )
+    expected = place.accepted.words or bounded(expected)
+    message = bounded(f"is missing ({expected})") if expected else "is missing"
+    return Violation(path=dotted(place.path), reason="missing", message=message, expected=expected, is_standard=True)
 
 
 def _unexpected(place: Location) -> Violation:

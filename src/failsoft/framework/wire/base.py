@@ -130,14 +130,14 @@ EXTRAS: dict[str, Any] = {
 """Keys that every seed format may have after its own, so that a client that reads only the text can act."""
 
 
-def extras(failure: Failure) -> dict[str, Any]:
-    """Return the keys of `EXTRAS` for a failure, without empty ones."""
+def extras(failure: Failure, *, with_violations: bool = True) -> dict[str, Any]:
+    """Return the keys of `EXTRAS` for a failure, without empty ones; the violations only if asked for."""
     wire: dict[str, Any] = {"effect": failure.effect}
     if failure.sent_stop_reason is not None:
         wire["stop_reason"] = failure.sent_stop_reason
     if failure.next_step is not None:
         wire["next_step"] = failure.next_step.to_dict()
-    if failure.violations:
+    if with_violations and failure.violations:
         wire["violations"] = violations(failure)
     wire["error_id"] = failure.error_id
     return wire

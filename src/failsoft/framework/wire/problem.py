@@ -57,9 +57,7 @@ class ProblemFormat:
             wire["suggestions"] = list(failure.suggestions)
         if failure.details:
             wire["details"] = failure.details
-        own = extras(failure)
-        own.pop("violations", None)
-        return {**wire, **causes(failure), **own}
+        return {**wire, **causes(failure), **extras(failure, with_violations=False)}
 
     def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the schema of an answer; see `WireFormat`."""

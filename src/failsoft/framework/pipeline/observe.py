@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -39,11 +39,11 @@ async def observe(call: Call, proceed: Proceed) -> ToolResponse[Any]:
         response = _success(call, value)
     except BaseException as raised:
         _forget_earlier_calls(raised)
-        ended = _ended_by_server(call) if is_real_cancellation(raised) else call.typed(raised)
-        if ended is None:
+        failing = _answer_to(raised, call)
+        if failing is None:
             _cancelled(call)
             raise
-        return await _failure(call, ended)
+        return await failing  # the error has no local name here, as in `recover`: its traceback refers to this frame
     if call.bound.governed and call.bound.audit is not None and not call.read_only:
         try:
             refused = await success_refused(call, call.bound.audit)
@@ -55,6 +55,8 @@ async def observe(call: Call, proceed: Proceed) -> ToolResponse[Any]:
     duration_s = response.metadata.execution_time_ms / 1000
     metrics.finished(_outcome(call), duration_s)
     logs.log_finished(call, duration_s)
+    if call.error is not None:
+        call.forget_errors()
     return response
 
 
@@ -85,6 +87,12 @@ def _outcome(call: Call) -> Outcome:
     if call.is_replayed:
         return "replayed"
     return "degraded" if call.receipt.degraded else "recovered"
+
+
+def _answer_to(raised: BaseException, call: Call) -> Awaitable[ToolResponse[Any]] | None:
+    """Return the answer to an exception, to be awaited; None if the call was cancelled by its caller."""
+    error = _ended_by_server(call) if is_real_cancellation(raised) else call.typed(raised)
+    return None if error is None else _failure(call, error)
 
 
 def _ended_by_server(call: Call) -> ToolError | None:

@@ -99,7 +99,7 @@ class ThreadPool:
         try:
             raise value
         finally:
-            del value  # avoids a reference cycle: its traceback refers to this frame
+            del value, job  # avoids reference cycles: its traceback refers to this frame
 
     def call_in_loop(self, function: Callable[..., Awaitable[None]], *arguments: Any) -> Awaitable[None] | None:
         """Start a coroutine function on the loop of the running call, from the loop or from one of our threads."""
@@ -184,6 +184,7 @@ def _outcome(job: _ThreadJob) -> tuple[bool, Any]:
         return False, error
     finally:
         _current.job = None
+        del job  # it has the future of the error, whose traceback refers to this frame
 
 
 async def _run(function: Callable[..., Awaitable[None]], arguments: tuple[Any, ...]) -> None:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from failsoft.framework.did_you_mean import certain_name, closest_name, closest_value, coerced, same_name
@@ -254,7 +255,15 @@ def _leaves(value: Any, depth: int = 3) -> list[str]:
 
 def dotted(path: Sequence[str | int]) -> str:
     """Return `edits.0.limit`, printable and bounded."""
-    steps = ".".join(map(str, path)) if len(path) != 1 else str(path[0])
+    if len(path) == 1 and len(name := str(path[0])) <= _STEP_AT_MOST:
+        return _name(name)
+    steps = ".".join(map(str, path))
     if len(steps) > _STEP_AT_MOST:
         steps = ".".join([bounded(str(step), _STEP_AT_MOST) for step in path])
     return bounded(steps)
+
+
+@lru_cache(maxsize=1_024)
+def _name(text: str) -> str:
+    """Return a short name, printable. Cached, since most names come from schemas."""
+    return bounded(text)

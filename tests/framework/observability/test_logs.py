@@ -233,6 +233,31 @@ def test_plain_success_is_silent_at_info() -> None:
     assert logged("work", level="INFO") == []
 
 
+@pytest.mark.parametrize(
+    ("least", "levels"),
+    [
+        ("DEBUG", ["DEBUG", "WARNING", "ERROR"]),
+        ("INFO", ["WARNING", "ERROR"]),
+        ("WARNING", ["WARNING", "ERROR"]),
+        ("ERROR", ["ERROR"]),
+        ("CRITICAL", []),
+    ],
+)
+def test_each_sink_gets_the_lines_of_its_level(least: str, levels: list[str]) -> None:
+    records: list[Any] = []
+    logger.remove()
+    logger.enable("failsoft.framework")
+    for _ in range(2):  # loguru remembers which modules are enabled
+        records.clear()
+        logger.add(lambda message: records.append(message.record["level"].name), level=least)
+        for name, params in (("work", {}), ("find", {"path": "a"}), ("crash", {})):
+            answer(name, params)
+        assert records == levels
+        logger.remove()
+        answer("find", {"path": "a"})
+    assert records == levels
+
+
 def test_the_library_is_silent_until_it_is_enabled(capsys: pytest.CaptureFixture[str]) -> None:
     logger.remove()
     stream = io.StringIO()

@@ -34,6 +34,8 @@ def with_changes(
         changed: The new values, under any name of their parameters.
         known: See `spellings`.
     """
+    if not known:
+        return {**params, **changed}
     replaced = {name for given in changed for name in known.get(given, ())}
     return {**{name: value for name, value in params.items() if name not in replaced}, **changed}
 

@@ -28,6 +28,7 @@ WITHHELD = "<withheld>"
 """Placeholder for a file's content, a sequence or a model."""
 
 _CONTENT_WORDS = frozenset({"body", "content", "contents", "preview", "sequence", "sequences", "snippet"})
+_CONTENTS = (str, list, tuple, Mapping)
 _CONTENT_PAIRS = frozenset({("new", "string"), ("old", "string")})
 
 
@@ -78,10 +79,15 @@ def _shown(name: str) -> str:
 
 def is_content(name: Any, item: Any) -> bool:
     """Return whether an item of this name is a file's content, a sequence, an edit or a model."""
-    words = words_of(name[:NAME_AT_MOST]) if isinstance(name, str) else ()
+    return isinstance(name, str) and isinstance(item, _kinds_of_contents(name[:NAME_AT_MOST]))
+
+
+@lru_cache(maxsize=1_024)
+def _kinds_of_contents(name: str) -> tuple[type, ...]:
+    """Return the types whose items are contents under this name; none for most names. Cached, as `is_secret_name`."""
+    words = words_of(name)
     if not words:
-        return False
+        return ()
     if words[-1] == "model":
-        return isinstance(item, Mapping)
-    says_so = words[-1] in _CONTENT_WORDS or words[-2:] in _CONTENT_PAIRS
-    return says_so and isinstance(item, (str, list, tuple, Mapping))
+        return (Mapping,)
+    return _CONTENTS if words[-1] in _CONTENT_WORDS or words[-2:] in _CONTENT_PAIRS else ()

@@ -6,9 +6,8 @@ import datetime as dt
 import decimal
 import enum
 import json
-import types
 import typing
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import jsonschema
@@ -18,7 +17,6 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic_core import PydanticCustomError, core_schema
-from typing_extensions import TypedDict
 
 from failsoft.framework.errors import InvalidArgument
 from failsoft.framework.errors.violations import Violation
@@ -496,31 +494,3 @@ def test_both_validators_judge_alike(value, low):
     schema = {"type": "object", "properties": {"value": {"type": "integer", "minimum": low}}}
     one = faults(Annotated[int, Field(ge=low)], value)
     assert [item.to_dict() for item in one] == [item.to_dict() for item in schema_faults(schema, {"value": value})]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {},
-        {"path": 5, "limit": "5"},
-        {"path": None, "limit": None},
-        {"pth": "a", "limit": "five", "nested": 1},
-        {"[key]": 1, "limt": 3},
-        {"path": "a", "nested": {"limit": "x", "other": 1}},
-        {"path": "a", "mode": "fats", "password": 12_345_678},
-    ],
-)
-def test_faults_of_arguments_themselves_are_worded_as_those_found_by_following_their_paths(arguments):
-    class Nested(BaseModel):
-        limit: int
-
-    fields = {"path": str, "limit": NotRequired[int], "nested": NotRequired[Nested | list[int]]}
-    fields |= {"mode": NotRequired[Literal["fast", "slow"]], "password": NotRequired[str]}
-    shape = TypedDict("shape", fields)
-    shape.__pydantic_config__ = ConfigDict(strict=True, extra="forbid")
-    adapter = TypeAdapter(shape)
-    with pytest.raises(pydantic_core.ValidationError) as refused:
-        adapter.validate_python(arguments)
-    short = violations_from_pydantic(refused.value, adapter.json_schema(), arguments)
-    general = violations_from_pydantic(refused.value, adapter.json_schema(), types.MappingProxyType(arguments))
-    assert list(map(vars, short)) == list(map(vars, general))

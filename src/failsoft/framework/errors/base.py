@@ -211,8 +211,7 @@ class ToolError(_Declared):
             self.details = dict(details or {})
             self.operator_hint = operator_hint
             self.violations = tuple(violations)
-            if mistakes:
-                report_mistakes(type(self).__name__, mistakes)
+            report_mistakes(type(self).__name__, mistakes)
             if faults:
                 report_mistakes(type(self).__name__, faults)
                 msg = f"{type(self).__name__} {'; '.join(faults)}"

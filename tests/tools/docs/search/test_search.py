@@ -119,6 +119,12 @@ def test_the_page_that_begins_with_the_words_precedes_one_that_ends_with_them(do
     assert paths(search(docs, "which instrument tells how high the pressure in a boiler is"))[:2] == ["b.md", "a.md"]
 
 
+def test_the_order_is_the_same_however_few_are_returned(docs: Docs, write: Write) -> None:
+    long = "A road has lanes and signs.\n\n" * 40
+    write({"a.md": f"# Roads\n\n{long}A zebra is a crossing.\n", "zebra.md": "# Zebra\n\nAn animal with stripes.\n"})
+    assert paths(search(docs, "zebra crossing", limit=1)) == paths(search(docs, "zebra crossing"))[:1]
+
+
 def test_a_page_with_a_synonym_of_a_word_precedes_one_without_it(docs: Docs, write: Write) -> None:
     write({"a.md": "# Pipes\n\nThe gauge of a boiler.\n", "b.md": "# Pipes\n\nThe directory of a boiler.\n"})
     assert paths(search(docs, "in which folder are the files of my boiler"))[:2] == ["b.md", "a.md"]

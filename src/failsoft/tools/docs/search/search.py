@@ -14,6 +14,8 @@ __all__ = ["Scope", "ScoredRow", "hits_of", "rank", "reaching", "search"]
 
 _POOL = 50
 """Matches that are ranked again by BM25F; FTS5's own BM25 saturates too early to tell a page that is about a word."""
+_ENOUGH = 10
+"""Pages with all words below which those with any of them are looked for as well, however few are returned."""
 _KEY_WORDS_AT_MOST = 3
 """Words of a query above which it is a question: the page that answers it may well lack one of them."""
 _ALL_WORDS = 0.5
@@ -46,7 +48,7 @@ def rank(connection: IndexConnection, query: Query, scope: Scope) -> tuple[list[
     found = connection.ranked(query.expression, scope, pool)
     total = len(found) if len(found) < pool else connection.count(query.expression, scope)
     complete = frozenset(found)
-    if query.relaxed is not None and (len(found) < scope.limit or len(query.words) > _KEY_WORDS_AT_MOST):
+    if query.relaxed is not None and (len(found) < max(_ENOUGH, scope.limit) or len(query.words) > _KEY_WORDS_AT_MOST):
         found |= connection.ranked(query.relaxed, scope, pool)
     hits = _again(connection, query, found, complete)
     if not total and found:

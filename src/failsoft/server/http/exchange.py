@@ -10,7 +10,7 @@ from typing import TypeVar
 import anyio
 from starlette.types import Message, Receive
 
-__all__ = ["PING_S", "event", "received", "replayed", "until_disconnect"]
+__all__ = ["PING_S", "Disconnects", "event", "received", "replayed"]
 
 T = TypeVar("T")
 
@@ -20,24 +20,67 @@ _WATCHED_AFTER_S = 0.02
 """A request that takes longer than this is cancelled when its client disconnects, in seconds."""
 
 
-async def until_disconnect(work: Awaitable[T], receive: Receive, ping: Callable[[], Awaitable[None]]) -> T | None:
-    """Return the result of the work, or None if the client disconnected, which cancels it.
+class Disconnects:
+    """Cancels work when the client that waits for it disconnects.
 
-    Args:
-        work: The work, which never returns None.
-        receive: Tells of the disconnect, once the body has been read.
-        ping: Called after each ping interval; the work's result is returned when no ping is being sent.
+    One timer serves all requests, as that of the deadlines does: with one each, a third of a short request's time would
+    go into timers that never fire.
     """
-    result: T | None = None
-    with anyio.CancelScope() as scope:
-        watch = _Watch(receive, ping, scope)
-        timer = asyncio.get_running_loop().call_later(_WATCHED_AFTER_S, watch.begin)
-        try:
-            result = await work
-        finally:
-            timer.cancel()
-            await watch.end()
-    return None if scope.cancelled_caught else result
+
+    def __init__(self) -> None:
+        self._timer: _Timer | None = None
+
+    async def watch(self, work: Awaitable[T], receive: Receive, ping: Callable[[], Awaitable[None]]) -> T | None:
+        """Return the result of the work, or None if the client disconnected, which cancels it.
+
+        Args:
+            work: The work, which never returns None.
+            receive: Tells of the disconnect, once the body has been read.
+            ping: Called after each ping interval; the work's result is returned when no ping is being sent.
+        """
+        loop = asyncio.get_running_loop()
+        timer = self._timer
+        if timer is None or timer.loop is not loop:
+            timer = self._timer = _Timer(loop)  # that of another loop continues for its own requests
+        result: T | None = None
+        with anyio.CancelScope() as scope:
+            watch = _Watch(receive, ping, scope)
+            timer.add(watch)
+            try:
+                result = await work
+            finally:
+                timer.waiting.pop(watch, None)
+                await watch.end()
+        return None if scope.cancelled_caught else result
+
+
+class _Timer:
+    """Begins to watch requests that take long. All have the same limit, so the oldest one reaches it first."""
+
+    __slots__ = ("_is_set", "loop", "waiting")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.waiting: dict[_Watch, float] = {}
+        self._is_set = False
+
+    def add(self, watch: _Watch) -> None:
+        self.waiting[watch] = until = self.loop.time() + _WATCHED_AFTER_S
+        if not self._is_set:
+            self._is_set = True
+            self.loop.call_at(until, self._look)
+
+    def _look(self) -> None:
+        self._is_set = False
+        now = self.loop.time()
+        while self.waiting:
+            watch, until = next(iter(self.waiting.items()))
+            if until > now:
+                self._is_set = True
+                self.loop.call_at(until, self._look)
+                return
+            del self.waiting[watch]
+            watch.begin()
 
 
 class _Watch:

@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from failsoft.framework.tool.toolbox import Toolbox
 from failsoft.server.http.acceptance import Acceptance
-from failsoft.server.http.exchange import event, received, replayed, until_disconnect
+from failsoft.server.http.exchange import Disconnects, event, received, replayed
 from failsoft.server.http.plain_calls import METHOD, VERSION, PlainCalls
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 
@@ -103,6 +103,7 @@ class FastLane:
         self._path = path
         self._max_body_bytes = max_body_bytes
         self._calls = PlainCalls(toolbox, max_body_bytes=max_body_bytes)
+        self._disconnects = Disconnects()
         self._entry: Any = server.get_request_handler(METHOD)
         self._middleware = list(server.middleware)
         self._stamp = {SERVER_INFO_META_KEY: server.server_info_stamp}
@@ -155,7 +156,7 @@ class FastLane:
             request=request,
         )
         response = _Response(send)
-        outcome = await until_disconnect(self._outcome(context), receive, response.ping)
+        outcome = await self._disconnects.watch(self._outcome(context), receive, response.ping)
         if outcome is not None:
             await response.finish(*outcome)
 

@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from failsoft.server.http.acceptance import Acceptance
-from failsoft.server.http.exchange import event, replayed, until_disconnect
+from failsoft.server.http.exchange import Disconnects, event, replayed
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.protocol.kept_list import encoded
 
@@ -55,6 +55,7 @@ class LegacyRequests:
         self._server = server
         self._lifecycle = lifecycle
         self._acceptance = acceptance
+        self._disconnects = Disconnects()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -69,7 +70,13 @@ class LegacyRequests:
             await self._app(scope, replayed([first], receive), send)
             return
         exchange = _Exchange(call, Request(scope), send)
-        await exchange.run(self._server, Connection.from_envelope(version, None, None), self._lifecycle, receive)
+        connection = Connection.from_envelope(version, None, None)
+        await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
+        outcome = exchange.outcome(self._server, connection, self._lifecycle)
+        member = await self._disconnects.watch(outcome, receive, exchange.ping)
+        if member is not None:
+            body = b'{"jsonrpc":"2.0","id":%b,%b}' % (pydantic_core.to_json(call.id), member)
+            await send({"type": "http.response.body", "body": event(body), "more_body": False})
 
     async def _is_acceptable(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
         """Return whether the SDK would read the body; a server that has not started is the SDK's to refuse, too."""
@@ -107,15 +114,7 @@ class _Exchange:
         self.message_metadata = ServerMessageMetadata(request_context=request, can_send_request=False)
         self.cancel_requested = anyio.Event()
 
-    async def run(self, server: Server[Any], connection: Connection, lifecycle: Lifecycle, receive: Receive) -> None:
-        """Run the handler and send its response; a client that disconnects cancels it."""
-        await self._send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
-        outcome = await until_disconnect(self._outcome(server, connection, lifecycle), receive, self._ping)
-        if outcome is not None:
-            body = b'{"jsonrpc":"2.0","id":%b,%b}' % (pydantic_core.to_json(self._call.id), outcome)
-            await self._send({"type": "http.response.body", "body": event(body), "more_body": False})
-
-    async def _outcome(self, server: Server[Any], connection: Connection, lifecycle: Lifecycle) -> bytes:
+    async def outcome(self, server: Server[Any], connection: Connection, lifecycle: Lifecycle) -> bytes:
         """Return the member `result` or `error` of the response."""
         try:
             result = await serve_one(
@@ -131,7 +130,8 @@ class _Exchange:
         finally:
             self._is_over = True
 
-    async def _ping(self) -> None:
+    async def ping(self) -> None:
+        """Send a comment."""
         await self._stream(b": ping\r\n\r\n")
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:  # noqa: ARG002 - the SDK's signature

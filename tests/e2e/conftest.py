@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,10 +86,23 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def url(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of `failsoft serve` with the docs toolset and the suite's tools, ready."""
+    with _serving(documents, tmp_path_factory.mktemp("log") / "server.log") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def url_without_fast_lane(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the same, with the fast lane off."""
     log = tmp_path_factory.mktemp("log") / "server.log"
+    with _serving(documents, log, FAILSOFT_FAST_LANE="off") as address:
+        yield address
+
+
+@contextmanager
+def _serving(documents: Path, log: Path, **variables: str) -> Iterator[str]:
     command = [sys.executable, "-m", "failsoft", "serve", "docs", "--root", str(documents)]
     command += ["--app", "conformance_tools:Conformance", "--transport", "http", "--port", "0"]
-    environment = {**os.environ, "PYTHONPATH": str(HERE)}
+    environment = {**os.environ, "PYTHONPATH": str(HERE), **variables}
     with log.open("wb") as errors:  # a pipe would have to be read all the time
         server = subprocess.Popen(command, env=environment, stderr=errors, stdout=subprocess.DEVNULL)
     try:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.thorough import THOROUGH
+
 HERE = Path(__file__).parent
 CALLS = [
     {"name": "get_documentation", "arguments": {"path": "guide/intro.mdx"}},
@@ -84,8 +86,21 @@ def test_the_inspector_sees_success_recovery_and_the_typed_failure(node: Any, ur
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("revision", ["2026-07-28", "2025-11-25"])
-def test_the_conformance_suite_finds_nothing_unexpected(node: Any, url: str, tmp_path: Path, revision: str) -> None:
+@pytest.mark.parametrize(
+    ("revision", "served_at"),
+    [
+        ("2026-07-28", "url"),
+        ("2025-11-25", "url"),
+        pytest.param(
+            *("2026-07-28", "url_without_fast_lane"),
+            marks=pytest.mark.skipif(not THOROUGH, reason="the way of all other requests; HYPOTHESIS_PROFILE=thorough"),
+        ),
+    ],
+)
+def test_the_conformance_suite_finds_nothing_unexpected(
+    node: Any, request: pytest.FixtureRequest, tmp_path: Path, revision: str, served_at: str
+) -> None:
+    url = request.getfixturevalue(served_at)
     baseline = HERE / f"conformance-{revision}.yml"
     suite = ["--suite", "all", "--spec-version", revision, "--expected-failures", str(baseline)]
     done = node.run("conformance", "server", "--url", url, *suite, cwd=tmp_path)

@@ -33,6 +33,7 @@ from failsoft.framework.audit.reading import entries
 from failsoft.framework.call.call import CallScope
 from failsoft.framework.errors import CatalogueError
 from failsoft.framework.errors.catalogue import lookup
+from failsoft.tools.workspace import FileReadFailed, InvalidPath
 from tests.contract.surroundings import runtime
 from tests.laws.hostile import odd_trees
 
@@ -355,9 +356,9 @@ def test_every_failure_is_on_record_before_it_is_sent(tmp_path: Path) -> None:
 
 def test_every_factory_takes_the_name_of_the_tool_as_the_seed_shows() -> None:
     made = [
-        SystemErrorFactory.from_unknown(ValueError("x"), error_code="FILE_READ_FAILED", tool_name="read_file"),
+        SystemErrorFactory.from_unknown(ValueError("x"), error_code=FileReadFailed.code, tool_name="read_file"),
         SystemErrorFactory.invariant_violation("MANDATORY_DIAGNOSTICS", tool_name="read_file"),
-        SystemErrorFactory.tool_failure("INVALID_PATH", tool_name="read_file", role="WINDSURF"),
+        SystemErrorFactory.tool_failure(InvalidPath.code, tool_name="read_file", role="WINDSURF"),
         SystemErrorFactory.startup_failure("BOOTSTRAP_FAILURE", tool_name="read_file"),
     ]
     for error in made:

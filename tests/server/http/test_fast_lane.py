@@ -15,12 +15,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from loguru import logger
 from mcp.server import _otel, _streamable_http_modern as modern, streamable_http_manager
+from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 from opentelemetry import trace
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.responses import Response
+from starlette.routing import Mount
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from failsoft import BaseTool, Runtime, Settings, asgi_app
 from failsoft.server.http import exchange, fast_lane
-from tests.server.http.lane_requests import Post, Request, plain, requests
+from tests.server.http.lane_requests import Answer, Post, Request, plain, requests
 from tests.server.http.test_app import opened
 from tests.server.served_tools import Hostile, Polite
 from tests.thorough import THOROUGH
@@ -104,21 +109,70 @@ async def test_the_sdk_is_asked_if_the_lane_is_off_or_its_version_unknown(
     monkeypatch.setattr(fast_lane, "PROVEN_WITH", {version})
     monkeypatch.setattr(metadata, "version", lambda _: "2.3.0")
     app = asgi_app(tools("off" if version == "2.3.0" else "on"))
-    assert not any(middleware.cls is fast_lane.FastLane for middleware in app.user_middleware)
+    await answered_by_the_sdk(app, monkeypatch)
 
 
-async def test_middleware_and_handlers_that_are_added_to_the_sdk_s_server_see_every_call() -> None:
+async def answered_by_the_sdk(app: Starlette, monkeypatch: pytest.MonkeyPatch) -> Answer:
+    """Return the answer to a plain call, which the SDK has to give."""
+    asked: list[Any] = []
+    serve = streamable_http_manager.handle_modern_request
+
+    async def counted(*arguments: Any) -> None:
+        asked.append(arguments)
+        await serve(*arguments)
+
+    monkeypatch.setattr(streamable_http_manager, "handle_modern_request", counted)
+    async with app.router.lifespan_context(app):
+        (answer,) = await answers(plain("facts"), app)
+    assert (answer.status, len(asked)) == (200, 1)
+    return answer  # type: ignore[no-any-return]  # of a list of any answers
+
+
+async def test_middleware_that_is_added_to_the_sdk_s_server_has_the_sdk_s_context(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app = asgi_app(tools("on"))
-    seen: list[str] = []
+    seen: list[Any] = []
 
     async def witness(ctx: Any, call_next: Any) -> Any:
-        seen.append(ctx.method)
+        seen.append((ctx.method, ctx.session.client_params.client_info.name, await ctx.request.body() != b""))
         return await call_next(ctx)
 
     app.state.assembly.server.middleware.append(witness)
+    await answered_by_the_sdk(app, monkeypatch)
+    assert seen == [("tools/call", "test", True)]
+
+
+async def test_a_handler_that_replaces_that_of_the_sdk_s_server_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = asgi_app(tools("on"))
+
+    async def handler(_ctx: Any, params: CallToolRequestParams) -> CallToolResult:
+        return CallToolResult(content=[TextContent(type="text", text=f"mine: {params.name}")])
+
+    app.state.assembly.server.add_request_handler("tools/call", CallToolRequestParams, handler)
+    assert "mine: facts" in str(await answered_by_the_sdk(app, monkeypatch))
+
+
+@pytest.mark.parametrize("place", ["endpoint", "route", "middleware"])
+async def test_what_is_put_between_the_gate_and_the_tools_is_not_bypassed(place: str) -> None:
+    app = asgi_app(tools("on"))
+    route: Any = app.routes[0]
+
+    def close(inner: ASGIApp) -> ASGIApp:
+        async def closed(scope: Scope, receive: Receive, send: Send) -> None:
+            await (Response(status_code=401) if scope["type"] == "http" else inner)(scope, receive, send)
+
+        return closed
+
+    if place == "endpoint":
+        route.app = close(route.app)
+    elif place == "route":
+        app.routes.insert(0, Mount("", close(app)))
+    else:
+        app.user_middleware.append(Middleware(close))
     async with app.router.lifespan_context(app):
-        await answers(plain("facts"), app)
-    assert seen == ["tools/call"]
+        (answer,) = await answers(plain("facts"), app)
+    assert answer.status == 401
 
 
 @pytest.mark.parametrize("token", ["correct horse battery", "another horse battery", None])

@@ -126,4 +126,4 @@ async def test_middleware_of_the_sdk_s_server_that_is_added_later_sees_every_req
         app.state.assembly.server.middleware.append(note)
         app.state.assembly.server.middleware.insert(0, note)
         await answer(app, request())
-    assert seen == ["tools/list"]
+    assert seen == ["tools/list"] * 2

@@ -22,6 +22,7 @@ from failsoft.server.http.gate import AdmissionMiddleware
 from failsoft.server.http.legacy import LegacyRequests
 from failsoft.server.http.list_lane import ListLane
 from failsoft.server.http.metrics_route import MetricsEndpoint
+from failsoft.server.http.plain_calls import METHOD
 from failsoft.server.http.probes import probe_routes
 from failsoft.server.http.status import status_routes
 from failsoft.server.registry import Tools
@@ -97,13 +98,12 @@ def build_app(
         limited.app, server=assembly.server, lifecycle=assembly.lifecycle, acceptance=acceptance
     )
     if verifier is not None:
-        for lane in reversed(lanes):
-            limited.app = lane(limited.app)
+        limited.app = _before(limited.app, lanes)
     # The SDK reads tokens only with OAuth settings; for plain tokens its middleware is added here.
     app.user_middleware[:0] = [
         Middleware(AdmissionMiddleware, security=security, lifecycle=assembly.lifecycle, mcp_path=MCP_PATH),
         *(authentication(verifier) if verifier is not None and auth is None else ()),
-        *(Middleware(lane) for lane in lanes if verifier is None),
+        *([Middleware(_in_front(app, lanes))] if lanes and verifier is None else ()),
     ]
     app.state.assembly = assembly
     app.state.has_token = verifier is not None
@@ -111,19 +111,46 @@ def build_app(
 
 
 def _lists(assembly: Assembly, acceptance: Acceptance) -> Callable[[ASGIApp], ListLane]:
-    return partial(ListLane, server=assembly.server, lifecycle=assembly.lifecycle, acceptance=acceptance, path=MCP_PATH)
+    return partial(
+        ListLane,
+        server=assembly.server,
+        middleware=tuple(assembly.server.middleware),
+        lifecycle=assembly.lifecycle,
+        acceptance=acceptance,
+        path=MCP_PATH,
+    )
 
 
 def _fast_lane(assembly: Assembly, acceptance: Acceptance) -> Callable[[ASGIApp], FastLane]:
     return partial(
         FastLane,
         server=assembly.server,
+        chain=(*assembly.server.middleware, assembly.server.get_request_handler(METHOD)),
         toolbox=assembly.toolbox,
         lifecycle=assembly.lifecycle,
         acceptance=acceptance,
         path=MCP_PATH,
         max_body_bytes=assembly.settings.max_request_bytes,
     )
+
+
+def _in_front(app: Starlette, lanes: Sequence[Any]) -> Callable[[ASGIApp], ASGIApp]:
+    """Return middleware that puts the lanes before the routes, unless something was added that they would bypass."""
+    route: Any = app.routes[0]
+    endpoint = route.app
+
+    def placed(below: ASGIApp) -> ASGIApp:
+        last: Any = app.user_middleware[-1].cls
+        is_as_built = last is placed and route.app is endpoint and app.routes[0] is route
+        return _before(below, lanes) if is_as_built else below
+
+    return placed
+
+
+def _before(app: ASGIApp, lanes: Sequence[Any]) -> ASGIApp:
+    for lane in reversed(lanes):
+        app = lane(app)
+    return app
 
 
 def _guarded(endpoint: Any, verifier: TokenVerifier | None, auth: AuthSettings | None) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from contextvars import Context
 from typing import TypeVar
 
 import anyio
@@ -57,18 +58,20 @@ class Disconnects:
 class _Timer:
     """Begins to watch requests that take long. All have the same limit, so the oldest one reaches it first."""
 
-    __slots__ = ("_is_set", "loop", "waiting")
+    __slots__ = ("_context", "_is_set", "loop", "waiting")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.waiting: dict[_Watch, float] = {}
         self._is_set = False
+        self._context = Context()
+        """Empty: a request is not watched in the context of the one that set the timer."""
 
     def add(self, watch: _Watch) -> None:
         self.waiting[watch] = until = self.loop.time() + _WATCHED_AFTER_S
         if not self._is_set:
             self._is_set = True
-            self.loop.call_at(until, self._look)
+            self.loop.call_at(until, self._look, context=self._context)
 
     def _look(self) -> None:
         self._is_set = False
@@ -77,7 +80,7 @@ class _Timer:
             watch, until = next(iter(self.waiting.items()))
             if until > now:
                 self._is_set = True
-                self.loop.call_at(until, self._look)
+                self.loop.call_at(until, self._look, context=self._context)
                 return
             del self.waiting[watch]
             watch.begin()

@@ -5,6 +5,7 @@ The SDK gets every other request, and every request with something unusual in it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from importlib import metadata
 from typing import Any
@@ -78,6 +79,7 @@ class FastLane:
     Args:
         app: Gets the other requests.
         server: The SDK's server.
+        chain: Its middleware and, last, its handler of `tools/call`, as failsoft installed them.
         toolbox: Its tools, all of them failsoft's.
         lifecycle: The state that handlers are given.
         acceptance: Checks the headers.
@@ -90,6 +92,7 @@ class FastLane:
         app: ASGIApp,
         *,
         server: Server[Any],
+        chain: Sequence[Any],
         toolbox: Toolbox,
         lifecycle: Lifecycle,
         acceptance: Acceptance,
@@ -104,8 +107,7 @@ class FastLane:
         self._max_body_bytes = max_body_bytes
         self._calls = PlainCalls(toolbox, max_body_bytes=max_body_bytes)
         self._disconnects = Disconnects()
-        self._entry: Any = server.get_request_handler(METHOD)
-        self._middleware = list(server.middleware)
+        *self._middleware, self._entry = chain
         self._stamp = {SERVER_INFO_META_KEY: server.server_info_stamp}
         self._call: Any = self._run
         for middleware in reversed(self._middleware):

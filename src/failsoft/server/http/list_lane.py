@@ -37,24 +37,32 @@ class ListLane:
     Args:
         app: Gets the other requests; its answer is kept for the next request.
         server: The SDK's server.
+        middleware: Its middleware as failsoft installed it.
         lifecycle: The state that handlers are given.
         acceptance: Checks the headers.
         path: The path of the requests.
     """
 
     def __init__(
-        self, app: ASGIApp, *, server: Server[Any], lifecycle: Lifecycle, acceptance: Acceptance, path: str
+        self,
+        app: ASGIApp,
+        *,
+        server: Server[Any],
+        middleware: Sequence[Any],
+        lifecycle: Lifecycle,
+        acceptance: Acceptance,
+        path: str,
     ) -> None:
         self._app = app
         self._lifecycle = lifecycle
         self._acceptance = acceptance
         self._path = path
         self._server = server
-        self._middleware = list(server.middleware)
-        self._kept = next(one for one in server.middleware if isinstance(one, KeptList))
+        self._middleware = list(middleware)
+        self._kept = next(one for one in middleware if isinstance(one, KeptList))
         self._list: Any = _refuse
-        for middleware in reversed(self._middleware):
-            self._list = partial(middleware, call_next=self._list)
+        for around in reversed(self._middleware):
+            self._list = partial(around, call_next=self._list)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""

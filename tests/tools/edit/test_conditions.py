@@ -144,6 +144,7 @@ def test_a_disk_that_fails_while_it_is_written(desk: Desk) -> None:
 
 CALL = """
 import asyncio, json, os, sys
+import filelock  # the first lock loads it, which another user may not be able to
 from pathlib import Path
 from failsoft.tools.edit import Edit
 

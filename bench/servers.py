@@ -108,21 +108,26 @@ class Running:
     pid: int
 
     def cpu_s(self) -> float:
-        """Return the CPU time that the threads of the process have used, in seconds."""
-        threads = Path(f"/proc/{self.pid}/task").glob("*/schedstat")
+        """Return the CPU time that the threads of the process and of its workers have used, in seconds."""
+        own = Path(f"/proc/{self.pid}/task")
+        workers = (own / str(self.pid) / "children").read_text(encoding="ascii").split()
+        threads = [one for pid in (self.pid, *workers) for one in Path(f"/proc/{pid}/task").glob("*/schedstat")]
         return sum(int(one.read_text(encoding="ascii").split()[0]) for one in threads) / 1e9
 
 
 @asynccontextmanager
-async def running(factory: str) -> AsyncIterator[Running]:
-    """Run one app in a uvicorn process of its own, and end it afterwards."""
+async def running(
+    factory: str, *, module: str = "servers", workers: int = 1, **environment: str
+) -> AsyncIterator[Running]:
+    """Run one app in a uvicorn process of its own, or in several, and end it afterwards."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "uvicorn", f"servers:{factory}", "--factory", "--port", str(port)),
+        *(sys.executable, "-m", "uvicorn", f"{module}:{factory}", "--factory", "--port", str(port)),
         *("--log-level", "error", "--no-access-log", "--timeout-keep-alive", "600"),
+        *(("--workers", str(workers)) if workers > 1 else ()),
         cwd=Path(__file__).parent,
-        env={**os.environ, "FASTMCP_LOG_LEVEL": "ERROR"},  # called but silent, as ours is
+        env={**os.environ, "FASTMCP_LOG_LEVEL": "ERROR", **environment},  # called but silent, as ours is
     )
     try:
         async with asyncio.timeout(_STARTS_WITHIN_S):

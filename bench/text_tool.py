@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failsoft import BaseTool, operation
+from failsoft import BaseTool, Conflict, operation
 
 __all__ = ["Texts"]
 
@@ -12,5 +12,7 @@ class Texts(BaseTool):
 
     @operation(read_only=True, timeout=30.0)
     async def get_text(self, size: int) -> str:
-        """Return a text of this many characters."""
+        """Return a text of this many characters; a negative number fails."""
+        if size < 0:
+            raise Conflict(message="The text was changed meanwhile.")
         return "x" * size

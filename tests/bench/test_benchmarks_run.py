@@ -85,6 +85,14 @@ def test_calls_over_stdio_are_compared_with_the_bare_sdk_server() -> None:
         assert figures[f"{kind}: throughput of bare"]["goal"] == ">= 1"
 
 
+@pytest.mark.slow
+def test_each_dimension_of_scale_is_set_against_a_raw_app() -> None:
+    figures = _figures("scale")
+    names = {name.partition(":")[0] for name in figures}
+    assert names >= {"workers", "idle connections", "busy connections", "characters of the result", "tools"}
+    assert all(one["value"] > 0 for one in figures.values())
+
+
 def test_a_scrape_is_set_against_none() -> None:
     figures = _figures("scrape")
     assert {"longest stall, no scrape ms", "longest stall, scrapes ms", "p99 of a call, scrapes ms"} <= figures.keys()

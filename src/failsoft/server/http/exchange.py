@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable
-from contextvars import Context
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from contextvars import Context, copy_context
+from types import coroutine
+from typing import Any, TypeVar
 
 import anyio
 from starlette.types import Message, Receive
@@ -19,6 +20,7 @@ PING_S = 15.0
 """Silence after which a comment keeps the connection open, in seconds; the SDK's interval."""
 _WATCHED_AFTER_S = 0.02
 """A request that takes longer than this is cancelled when its client disconnects, in seconds."""
+_SEPARATORS = tuple((char.encode(), b"\\u%04x" % ord(char)) for char in "\x85\u2028\u2029")
 
 
 class Disconnects:
@@ -31,11 +33,13 @@ class Disconnects:
     def __init__(self) -> None:
         self._timer: _Timer | None = None
 
-    async def watch(self, work: Awaitable[T], receive: Receive, ping: Callable[[], Awaitable[None]]) -> T | None:
+    async def watch(
+        self, work: Coroutine[Any, Any, T], receive: Receive, ping: Callable[[], Awaitable[None]]
+    ) -> T | None:
         """Return the result of the work, or None if the client disconnected, which cancels it.
 
         Args:
-            work: The work, which never returns None.
+            work: The work, which never returns None. Context variables that it sets are gone when it ends.
             receive: Tells of the disconnect, once the body has been read.
             ping: Called after each ping interval; the work's result is returned when no ping is being sent.
         """
@@ -48,11 +52,32 @@ class Disconnects:
             watch = _Watch(receive, ping, scope)
             timer.add(watch)
             try:
-                result = await work
+                result = await _in_own_context(work)
             finally:
                 timer.waiting.pop(watch, None)
                 await watch.end()
         return None if scope.cancelled_caught else result
+
+
+@coroutine
+def _in_own_context(work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+    """Run a coroutine in a copy of the context, as a task of its own would.
+
+    An ASGI server may begin the next request of a connection in the context in which this one was answered.
+    """
+    context = copy_context()
+    step: Callable[[Any], Any] = work.send
+    value: Any = None
+    while True:
+        try:
+            awaited = context.run(step, value)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]  # what the coroutine returned
+        try:
+            value = yield awaited
+            step = work.send
+        except BaseException as error:  # noqa: BLE001 - a cancellation, too, is for the coroutine to handle
+            step, value = work.throw, error
 
 
 class _Timer:
@@ -125,15 +150,21 @@ class _Watch:
 
 
 async def received(receive: Receive, *, at_most: int) -> list[Message]:
-    """Return the messages of a request: all of its body, or as much as shows that it is too large or incomplete."""
-    messages: list[Message] = []
-    size = 0
-    while True:
+    """Return the messages of a request, its body in one: all of it, or what shows that it is too large or incomplete.
+
+    A list of pieces would take hundreds of times the memory of a body that comes byte by byte.
+    """
+    message = await receive()
+    if not message.get("more_body", False):
+        return [message]
+    body = bytearray()
+    while message["type"] == "http.request":
+        body += message.get("body", b"")
+        is_incomplete = message.get("more_body", False)
+        if not is_incomplete or len(body) > at_most:
+            return [{"type": "http.request", "body": bytes(body), "more_body": is_incomplete}]
         message = await receive()
-        messages.append(message)
-        size += len(message.get("body", b""))
-        if message["type"] != "http.request" or not message.get("more_body", False) or size > at_most:
-            return messages
+    return [{"type": "http.request", "body": bytes(body), "more_body": True}, message]
 
 
 def replayed(messages: Iterable[Message], receive: Receive) -> Receive:
@@ -147,5 +178,7 @@ def replayed(messages: Iterable[Message], receive: Receive) -> Receive:
 
 
 def event(body: bytes) -> bytes:
-    """Return a message as a server-sent event."""
+    """Return a JSON message as a server-sent event. Some clients also end lines at Unicode's separators."""
+    for separator, escaped in _SEPARATORS:
+        body = body.replace(separator, escaped)
     return b"event: message\r\ndata: %b\r\n\r\n" % body

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, CallContext, NotFound, operation
+from failsoft.framework.arguments.json_schema import JsonSchemaArguments
+from failsoft.framework.errors import InvalidParameter
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 
@@ -170,6 +172,14 @@ BAD_SCHEMAS: list[Any] = [
     {"type": "object", "properties": {"self": {}}},
     {"type": "object", "properties": {"call": {}}},
     {"type": "object", "required": "a"},
+    {"type": "object", "$ref": "#"},
+    {"type": "object", "properties": {"a": {"$ref": "#/properties/a"}}},
+    {
+        "type": "object",
+        "properties": {"a": {"$ref": "#/$defs/b"}},
+        "$defs": {"b": {"anyOf": [{}, {"$ref": "#/$defs/b"}]}},
+    },
+    {"type": "object", "allOf": [{"if": {"not": {"$dynamicRef": "#/allOf/0"}}}]},
 ]
 
 
@@ -183,6 +193,42 @@ def test_a_schema_that_would_break_clients_is_refused_when_the_tool_is_made(sche
 
     with pytest.raises(TypeError):
         Bad(runtime=quiet_runtime())
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "is_accepted"),
+    [
+        ("date-time", "2026-01-01T00:00:00", True),
+        ("date-time", "2026-01-01T00:00:00Z", True),
+        ("time", "12:30", True),
+        ("uuid", "123456781234567812345678123456ab", True),
+        ("uuid", "12345678-1234-5678-1234-5678123456ab", True),
+        ("uuid", "x", False),
+        ("date", "2026-01-32", False),
+    ],
+)
+def test_a_format_is_as_wide_as_tools_take_it(kind: str, value: str, is_accepted: bool) -> None:
+    arguments = JsonSchemaArguments("t", {"type": "object", "properties": {"a": {"type": "string", "format": kind}}})
+    if is_accepted:
+        assert arguments.validate({"a": value}) == {"a": value}
+    else:
+        with pytest.raises(InvalidParameter):
+            arguments.validate({"a": value})
+
+
+async def test_a_schema_that_refers_to_itself_below_a_property_describes_a_tree() -> None:
+    node = {"type": "object", "properties": {"below": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}
+
+    class Tree(BaseTool):
+        @operation(
+            input_schema={"type": "object", "properties": {"a": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}
+        )
+        async def take(self, **arguments: Any) -> Any:
+            """Take a tree."""
+            return arguments
+
+    tree = {"a": {"below": [{"below": []}]}}
+    assert (await Tree(runtime=quiet_runtime()).execute_with_error_handling("take", tree)).data == tree
 
 
 def test_a_schema_with_a_name_that_the_handler_does_not_take_is_refused() -> None:

@@ -137,7 +137,7 @@ def _arguments(owner: str, tool: ForeignTool) -> Arguments:
         schema.setdefault("unevaluatedProperties", False)
     try:
         return JsonSchemaArguments(f"{owner}.{tool.name}", schema)
-    except TypeError as error:
+    except (TypeError, RecursionError) as error:  # the latter: nested too deeply
         logger.bind(tool=owner, operation=tool.name).warning(
             "An input schema cannot be used, so arguments are passed on unchecked: {}", str(error)
         )

@@ -29,7 +29,7 @@ def _metrics(settings: Settings) -> Recorder:
 
 
 def _recovery(settings: Settings) -> RecoveryEngine:  # noqa: ARG001 - one signature for all makers
-    from failsoft.recovery import RecoveryManager  # noqa: PLC0415 - with the first tool, not with `import failsoft`
+    from failsoft.recovery.manager import RecoveryManager  # noqa: PLC0415 - with the first tool, not with `import failsoft`
 
     return RecoveryManager.default()
 

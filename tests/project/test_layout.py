@@ -11,6 +11,8 @@ from pathlib import Path
 import grimp
 import pytest
 
+import failsoft.recovery
+
 HEAVY = ("mcp", "prometheus_client", "typer", "rich", "starlette", "pydantic_settings", "jsonschema", "sqlite3", "yaml")
 LINES_AT_MOST = {"src": 400, "bench": 400, "scripts": 400, "tests": 500}
 LONG_ON_PURPOSE = {
@@ -90,3 +92,25 @@ def test_importing_failsoft_loads_nothing_heavy(statement: str) -> None:
     program = f"import sys; {statement}; print(*sorted(sys.modules.keys() & {set(HEAVY)!r}))"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == []
+
+
+NOT_AT_START = ("filelock", "failsoft.recovery.strategies.chaos", "failsoft.recovery.strategies.rate_limit.strategy")
+
+
+def test_creating_the_server_of_a_toolset_loads_only_what_it_uses(root: Path) -> None:
+    program = f"""
+import sys
+from failsoft.server import mcp_server
+from failsoft.tools.docs import Docs
+
+mcp_server(Docs)
+print(*sorted(sys.modules.keys() & {set(NOT_AT_START)!r}))
+"""
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root / "docs"
+    )
+    assert loaded.stdout.split() == []
+
+
+def test_every_public_name_of_recovery_loads() -> None:
+    assert [name for name in failsoft.recovery.__all__ if not hasattr(failsoft.recovery, name)] == []

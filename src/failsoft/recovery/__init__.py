@@ -1,25 +1,31 @@
 """Recovery strategies, and the `RecoveryManager` that applies them to failed calls."""
 
-from failsoft.framework.call.call import Call
-from failsoft.framework.call.recovery_port import RecoveryResult, RecoveryStrategy
-from failsoft.recovery.classification import Phase, Situation, verdict
-from failsoft.recovery.manager import RecoveryManager
-from failsoft.recovery.strategies.adaptive_concurrency import AdaptiveConcurrency, AdaptiveConcurrencyOptions
-from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource
-from failsoft.recovery.strategies.alternate_paths.strategy import AlternatePaths
-from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout, AttemptTimeoutOptions
-from failsoft.recovery.strategies.bulkhead import Bulkhead, BulkheadOptions
-from failsoft.recovery.strategies.chaos import Chaos, ChaosOptions
-from failsoft.recovery.strategies.circuit_breaker.circuit import CircuitOptions, CircuitView
-from failsoft.recovery.strategies.circuit_breaker.strategy import CircuitBreaker
-from failsoft.recovery.strategies.fallback import Fallback, FallbackOptions
-from failsoft.recovery.strategies.hedge import Hedge, HedgeOptions
-from failsoft.recovery.strategies.idempotency.strategy import Idempotency, IdempotencyOptions
-from failsoft.recovery.strategies.rate_limit.strategy import RateLimit, RateLimitOptions
-from failsoft.recovery.strategies.repair_arguments.strategy import RepairArguments
-from failsoft.recovery.strategies.retry import Retry, RetryOptions
-from failsoft.recovery.strategies.retry_budget import RetryBudget, RetryBudgetOptions
-from failsoft.recovery.strategies.stale_cache import StaleCache, StaleCacheOptions
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from failsoft.framework.call.call import Call
+    from failsoft.framework.call.recovery_port import RecoveryResult, RecoveryStrategy
+    from failsoft.recovery.classification import Phase, Situation, verdict
+    from failsoft.recovery.manager import RecoveryManager
+    from failsoft.recovery.strategies.adaptive_concurrency import AdaptiveConcurrency, AdaptiveConcurrencyOptions
+    from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource
+    from failsoft.recovery.strategies.alternate_paths.strategy import AlternatePaths
+    from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout, AttemptTimeoutOptions
+    from failsoft.recovery.strategies.bulkhead import Bulkhead, BulkheadOptions
+    from failsoft.recovery.strategies.chaos import Chaos, ChaosOptions
+    from failsoft.recovery.strategies.circuit_breaker.circuit import CircuitOptions, CircuitView
+    from failsoft.recovery.strategies.circuit_breaker.strategy import CircuitBreaker
+    from failsoft.recovery.strategies.fallback import Fallback, FallbackOptions
+    from failsoft.recovery.strategies.hedge import Hedge, HedgeOptions
+    from failsoft.recovery.strategies.idempotency.strategy import Idempotency, IdempotencyOptions
+    from failsoft.recovery.strategies.rate_limit.strategy import RateLimit, RateLimitOptions
+    from failsoft.recovery.strategies.repair_arguments.strategy import RepairArguments
+    from failsoft.recovery.strategies.retry import Retry, RetryOptions
+    from failsoft.recovery.strategies.retry_budget import RetryBudget, RetryBudgetOptions
+    from failsoft.recovery.strategies.stale_cache import StaleCache, StaleCacheOptions
 
 __all__ = [
     "AdaptiveConcurrency",
@@ -59,3 +65,50 @@ __all__ = [
     "StaleCacheOptions",
     "verdict",
 ]
+
+_HOMES = {
+    "AdaptiveConcurrency": "recovery.strategies.adaptive_concurrency",
+    "AdaptiveConcurrencyOptions": "recovery.strategies.adaptive_concurrency",
+    "Alternate": "recovery.strategies.alternate_paths.rules",
+    "AlternatePaths": "recovery.strategies.alternate_paths.strategy",
+    "AttemptTimeout": "recovery.strategies.attempt_timeout",
+    "AttemptTimeoutOptions": "recovery.strategies.attempt_timeout",
+    "Bulkhead": "recovery.strategies.bulkhead",
+    "BulkheadOptions": "recovery.strategies.bulkhead",
+    "Call": "framework.call.call",
+    "Chaos": "recovery.strategies.chaos",
+    "ChaosOptions": "recovery.strategies.chaos",
+    "CircuitBreaker": "recovery.strategies.circuit_breaker.strategy",
+    "CircuitOptions": "recovery.strategies.circuit_breaker.circuit",
+    "CircuitView": "recovery.strategies.circuit_breaker.circuit",
+    "Fallback": "recovery.strategies.fallback",
+    "FallbackOptions": "recovery.strategies.fallback",
+    "Hedge": "recovery.strategies.hedge",
+    "HedgeOptions": "recovery.strategies.hedge",
+    "Idempotency": "recovery.strategies.idempotency.strategy",
+    "IdempotencyOptions": "recovery.strategies.idempotency.strategy",
+    "PathSource": "recovery.strategies.alternate_paths.rules",
+    "Phase": "recovery.classification",
+    "RateLimit": "recovery.strategies.rate_limit.strategy",
+    "RateLimitOptions": "recovery.strategies.rate_limit.strategy",
+    "RecoveryManager": "recovery.manager",
+    "RecoveryResult": "framework.call.recovery_port",
+    "RecoveryStrategy": "framework.call.recovery_port",
+    "RepairArguments": "recovery.strategies.repair_arguments.strategy",
+    "Retry": "recovery.strategies.retry",
+    "RetryBudget": "recovery.strategies.retry_budget",
+    "RetryBudgetOptions": "recovery.strategies.retry_budget",
+    "RetryOptions": "recovery.strategies.retry",
+    "Situation": "recovery.classification",
+    "StaleCache": "recovery.strategies.stale_cache",
+    "StaleCacheOptions": "recovery.strategies.stale_cache",
+    "verdict": "recovery.classification",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first access: most servers use three of the strategies."""
+    if name not in _HOMES:
+        msg = f"module 'failsoft.recovery' has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(importlib.import_module(f"failsoft.{_HOMES[name]}"), name)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import threading
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -317,6 +318,17 @@ class TestToolset:
 
         assert asyncio.run(live()).success
         assert call(docs, "search_documents", query="retry").success
+
+    def test_shutdown_ends_a_warming_that_has_not_begun(self, docs: Docs) -> None:
+        async def live() -> None:
+            await docs.startup()
+            await docs.shutdown()
+
+        asyncio.run(live())
+        for thread in threading.enumerate():
+            if thread.name == "failsoft-docs-index":
+                thread.join(timeout=10)
+        assert "failsoft-docs-index" not in {thread.name for thread in threading.enumerate()}
 
     def test_many_calls_at_once_do_not_disturb_each_other(self, docs: Docs) -> None:
         async def crowd() -> list[ToolResponse[Any]]:

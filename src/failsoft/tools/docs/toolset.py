@@ -54,6 +54,8 @@ __all__ = ["Docs"]
 
 _SHARE_OF_RESPONSE = 4
 """A response holds the content twice, with the escapes of JSON and the facts beside it."""
+_WARM_UP_AFTER_S = 0.5
+"""The server answers its first requests before the index takes its time; a search meanwhile does not wait for this."""
 
 
 class Docs(DocumentResources):
@@ -98,6 +100,7 @@ class Docs(DocumentResources):
         folder = folder.absolute()
         self.roots = (folder,)
         self._state_folder = state_folder
+        self._warming: threading.Timer | None = None
         self.meaning = Meaning(embedder_for(self.settings, self.runtime))
         url = self.settings.database_url
         self.projects = Projects(
@@ -293,16 +296,20 @@ class Docs(DocumentResources):
         return [Alternate(item.path + suffix, item.rule) for item in found]
 
     async def startup(self) -> None:
-        """Begin to build the search index and to watch the documents, without waiting for either."""
+        """Watch the documents, and build the search index soon after, without waiting for either."""
         self.projects.watches = self.settings.watch
         if self.settings.watch:
             for project in self.projects.all():
                 project.watch()
         if self.projects.implicit is not None:
-            threading.Thread(target=self._warm_up, name="failsoft-docs-index", daemon=True).start()
+            self._warming = threading.Timer(_WARM_UP_AFTER_S, self._warm_up)
+            self._warming.name, self._warming.daemon = "failsoft-docs-index", True
+            self._warming.start()
 
     async def shutdown(self) -> None:
         """Close the search indexes."""
+        if self._warming is not None:
+            self._warming.cancel()
         await self.runtime.threads.run(self.projects.close)
 
     def _warm_up(self) -> None:

@@ -149,6 +149,10 @@ class Holder(BaseModel):
     thing: Lying
 
 
+class Box(BaseModel):
+    value: Any
+
+
 def nested(levels: int) -> list[Any]:
     tree: list[Any] = []
     for _ in range(levels):
@@ -318,6 +322,17 @@ def test_a_bomb_of_shared_lists_is_cut_at_the_limit_and_says_so() -> None:
 def test_a_long_list_is_cut_at_the_limit_on_either_path() -> None:
     assert json_safe.json_safe(list(range(10)), max_items=4) == [0, 1, 2, "<more>"]
     assert json_safe.json_safe(deque(range(10)), max_items=4) == [0, 1, 2, "<more>"]
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_items": 8}, {"max_items": 120}])
+def test_the_limits_hold_for_what_is_in_a_model_whether_its_text_or_its_values_are_counted(
+    limits: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = [[], *([0] * count for count in range(5, 10)), *map(nested, (3, 60, *range(95, 103)))]
+    boxes = [{"value": Box(value=value)} for value in (*lists, "a" * 200, "[" * 200, [[]] * 99)]
+    found = [json_safe.encode_and_tell(box, **limits) for box in boxes]
+    monkeypatch.setattr(json_safe, "_is_small", lambda *_: False)
+    assert found == [json_safe.encode_and_tell(box, **limits) for box in boxes]
 
 
 def test_a_model_that_holds_a_foreign_object_becomes_its_name() -> None:

@@ -93,6 +93,15 @@ async def test_generated_requests_are_answered_alike() -> None:
         logger.enable("failsoft")
 
 
+async def test_failures_in_lean_text_are_answered_alike() -> None:
+    bad = [plain("raise_it", {"kind": kind}) for kind in ("group", "unspeakable", "no such kind")]
+    bad += [plain("find", arguments) for arguments in ({}, {"name": "gone"}, {"nme": "gone"}, {"name": 5})]
+    async with both(text="lean") as apps:
+        for request in bad:
+            fast, slow = await answers(request, *apps)
+            assert fast == slow, request
+
+
 async def test_plain_calls_are_answered_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     app = asgi_app(tools("on"))
     async with app.router.lifespan_context(app):

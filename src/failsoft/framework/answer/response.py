@@ -42,7 +42,7 @@ class Metadata:
         return wire
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class EncodedResponse:
     """A response in MCP's form: the same object as a tree and as compact text."""
 

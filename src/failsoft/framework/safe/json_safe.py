@@ -58,13 +58,18 @@ def encode_and_tell(value: Any, *, max_items: int = MAX_ITEMS) -> tuple[Any, str
             text = to_json(value, inf_nan_mode="null")
             tree = from_json(text, allow_inf_nan=False)
             # The contents of a model can be counted only after it is dumped.
-            if made_of == "plain" or _made_of(tree, max_items) == "plain":
+            if made_of == "plain" or _is_small(text, max_items) or _made_of(tree, max_items) == "plain":
                 return tree, text.decode(), True
     except BaseException:  # noqa: BLE001, S110 - a lone surrogate, a huge integer, a dict that changes, a model's own code
         pass
     rebuild = Rebuild(max_depth=MAX_DEPTH, max_items=max_items)
     tree = rebuild.run(value)
     return tree, to_json(tree).decode(), rebuild.is_faithful
+
+
+def _is_small(text: bytes, max_items: int) -> bool:
+    """Return whether JSON text is too short to have too many values, and has too few brackets to nest too deeply."""
+    return len(text) <= max_items and text.count(b"{") + text.count(b"[") < MAX_DEPTH
 
 
 def _made_of(value: Any, max_items: int) -> Literal["plain", "models", "anything"]:

@@ -48,7 +48,8 @@ class AdmissionMiddleware:
         if len(by_name) < len(headers) and _repeats(headers):  # a proxy may have checked the other one
             await JSONResponse({"error": "a header is repeated"}, 400)(scope, receive, send)
             return
-        if any(by_name.get(name, b"") != by_name.get(name, b"").lower() for name in _HOST_NAMES):
+        hosts = by_name.get(b"host", b"") + by_name.get(b"origin", b"")
+        if hosts != hosts.lower():
             scope["headers"] = [_with_lower_case_host(*header) for header in headers]
         outgoing = _Outgoing(send, self._lifecycle)
         path = scope["path"].removeprefix(scope.get("root_path", ""))

@@ -10,7 +10,7 @@ from typing import Any
 
 import fastmcp
 import pytest
-from fastmcp.exceptions import ToolError as FastMCPToolError
+from fastmcp.exceptions import NotFoundError, ToolError as FastMCPToolError
 from jsonschema import Draft202012Validator
 from mcp.client import Client
 from mcp.server.mcpserver import MCPServer
@@ -152,6 +152,20 @@ async def test_a_tool_error_keeps_its_text_and_a_crash_keeps_its_own_to_itself(l
         assert "The price service is busy" in failure(await client.call("refuses_because", {}))["message"]
         assert "out of stock" in failure(await client.call("says_error", {}))["message"]
         assert "hunter2" not in (await client.call("crashes", {})).model_dump_json()
+
+
+async def test_a_tool_that_is_listed_but_cannot_be_called_is_not_its_own_closest_name():
+    server = FastMCPServer().make({"runtime": Runtime()})
+
+    @server.tool()
+    def lent() -> str:
+        """Be lent to somebody else."""
+        raise NotFoundError
+
+    async with fastmcp.Client(server) as client:
+        with pytest.raises(MCPError) as raised:
+            await client.call_tool_mcp("lent", {})
+    assert raised.value.error.data == {"code": "UNKNOWN_TOOL"}
 
 
 async def test_all_faults_of_the_arguments_are_violations_before_the_tool_runs(library):

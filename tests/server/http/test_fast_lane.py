@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -100,6 +101,21 @@ async def test_failures_in_lean_text_are_answered_alike() -> None:
         for request in bad:
             fast, slow = await answers(request, *apps)
             assert fast == slow, request
+
+
+async def test_plain_calls_leave_no_reference_cycles() -> None:
+    """Each would be kept until a garbage collection, which delays the calls that are running."""
+    app = asgi_app(tools("on"))
+    async with app.router.lifespan_context(app):
+        await answers(plain("facts"), app)
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(50):
+                await answers(plain("facts"), app)
+            assert gc.collect() < 50
+        finally:
+            gc.enable()
 
 
 async def test_plain_calls_are_answered_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,3 +120,16 @@ async def test_a_hidden_tool_cannot_be_called_and_a_misspelt_override_is_logged(
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     unused = next(line for line in lines if line.get("override"))
     assert (unused["level"], unused["override"], unused["closest"]) == ("WARNING", "ecko", "echo")
+
+
+async def test_limits_hold_for_all_tools_of_an_upstream_and_for_no_other(tmp_path):
+    command = {"command": sys.executable, "args": [str(HOSTILE)]}
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {"a": command, "b": command}}))
+    limits = 'tools.a = {dependency = "a", rate_limit = {limit = "2/hour"}, bulkhead = {limit = 4}}'
+    parameters = proxy_parameters("--config", str(config), upstream=[], env={"FAILSOFT_RECOVERY": limits})
+    async with Client(stdio_client(parameters), cache=None) as client:
+        names = ("a__echo", "a__echo_safely", "a__echo", "b__echo", "b__echo", "b__echo")
+        results = [await client.call_tool(name, {"text": "on"}) for name in names]
+    codes = [item.structured_content["error"]["code"] if item.is_error else "ok" for item in results]
+    assert codes == ["ok", "ok", "RATE_LIMITED", "ok", "ok", "ok"]

@@ -94,16 +94,21 @@ def test_importing_failsoft_loads_nothing_heavy(statement: str) -> None:
     assert loaded.stdout.split() == []
 
 
-NOT_AT_START = ("filelock", "failsoft.recovery.strategies.chaos", "failsoft.recovery.strategies.rate_limit.strategy")
+NOT_AT_START = (
+    "filelock",
+    "prometheus_client",
+    "failsoft.recovery.strategies.chaos",
+    "failsoft.recovery.strategies.rate_limit.strategy",
+)
 
 
 def test_creating_the_server_of_a_toolset_loads_only_what_it_uses(root: Path) -> None:
     program = f"""
 import sys
-from failsoft.server import mcp_server
+from failsoft.server import asgi_app
 from failsoft.tools.docs import Docs
 
-mcp_server(Docs)
+asgi_app(Docs)
 print(*sorted(sys.modules.keys() & {set(NOT_AT_START)!r}))
 """
     loaded = subprocess.run(

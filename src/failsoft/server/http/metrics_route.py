@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from prometheus_client import CollectorRegistry, Metric
-from prometheus_client.samples import Sample
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from failsoft.framework.tool.base import BaseTool
 from failsoft.metrics import PrometheusRecorder, scrape
+
+if TYPE_CHECKING:
+    from prometheus_client import Metric
+    from prometheus_client.samples import Sample
 
 __all__ = ["MetricsEndpoint"]
 
@@ -49,6 +51,8 @@ class _MergedRegistries:
     """
 
     def __init__(self, recorders: Sequence[PrometheusRecorder]) -> None:
+        from prometheus_client import CollectorRegistry  # noqa: PLC0415 - 25 ms; with one recorder the first scrape loads it
+
         self._registries = [recorder.registry for recorder in recorders]
         self.registry = CollectorRegistry()
         self.registry.register(self)  # only `collect` is called

@@ -1,11 +1,12 @@
 """A tool with an envelope of its own, before and after."""
 
 import asyncio
-from typing import Any
 
 from mcp.client import Client
 
 # --8<-- [start:before]
+from typing import Any
+
 from mcp.server.mcpserver import MCPServer
 
 server = MCPServer("shop")
@@ -23,7 +24,7 @@ def price(item: str) -> dict[str, Any]:
 
 # --8<-- [end:before]
 # --8<-- [start:after]
-from failsoft import BaseTool, NotFound, mcp_server, operation
+from failsoft import BaseTool, NotFound, operation
 
 
 class Shop(BaseTool):
@@ -41,6 +42,7 @@ class Shop(BaseTool):
 # --8<-- [start:wrapped]
 from mcp_types import ToolAnnotations
 
+import failsoft
 from failsoft.adapters.mcpserver import FailSoft
 
 wrapped: MCPServer[Any] = MCPServer("shop")
@@ -50,7 +52,7 @@ wrapped: MCPServer[Any] = MCPServer("shop")
 def price_or_error(item: str) -> float:
     """Return the price of an item."""
     if item not in PRICES:
-        raise NotFound(message=f'No item "{item}".', suggestions=sorted(PRICES))
+        raise failsoft.NotFound(message=f'No item "{item}".', suggestions=sorted(PRICES))
     return PRICES[item]
 
 
@@ -69,7 +71,7 @@ async def answer(target: Any) -> str:
 
 async def main() -> None:
     print("before is", await answer(server))
-    print("after is", await answer(mcp_server(Shop)))
+    print("after is", await answer(failsoft.mcp_server(Shop)))
     print("with the adapter it is", await answer(wrapped))
 
 

@@ -10,7 +10,6 @@ import pytest
 import failsoft.recovery
 from failsoft.recovery.configuration.configurable import CONFIGURABLE
 from failsoft.recovery.configuration.toml_file import read_configuration
-from failsoft.recovery.strategies.adaptive_concurrency import AdaptiveConcurrency
 
 NAMES = sorted(CONFIGURABLE)
 
@@ -28,7 +27,7 @@ def test_there_is_a_page_for_each_strategy_and_nothing_else(pages: Path) -> None
 def test_what_a_page_shows_can_be_written_like_that(pages: Path, name: str) -> None:
     text = (pages / f"{name}.md").read_text()
     (shown,) = re.findall(r"@operation\(recovery=\[(.*)\]\)", text)
-    known = {**vars(failsoft.recovery), "AdaptiveConcurrency": AdaptiveConcurrency}
+    known = {name: getattr(failsoft.recovery, name) for name in failsoft.recovery.__all__}
     assert isinstance(eval(shown, known), CONFIGURABLE[name].strategy)  # noqa: S307 - our own page
     for toml in re.findall(r"```toml\n(.*?)```", text, re.DOTALL):
         configuration = read_configuration(None, toml)

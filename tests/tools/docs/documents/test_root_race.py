@@ -9,6 +9,9 @@ from pathlib import Path
 from failsoft.framework.errors import ToolError
 from failsoft.tools.docs.documents.library import walk
 from failsoft.tools.docs.documents.root import DocumentRoot
+from tests.thorough import THOROUGH
+
+ROUNDS = 4_000 if THOROUGH else 800
 
 SWAP = """
 import os, sys
@@ -65,14 +68,14 @@ def race(tmp_path: Path, script: str, rounds: int) -> tuple[set[bytes], set[str]
 
 
 def test_a_folder_swapped_for_a_link_never_leads_out(tmp_path: Path) -> None:
-    read, codes = race(tmp_path, SWAP, 4_000)
+    read, codes = race(tmp_path, SWAP, ROUNDS)
 
     assert read == {b"inside"}
     assert codes <= {"DOC_NOT_FOUND", "PERMISSION_DENIED", "DOC_LOAD_ERROR"}
 
 
 def test_a_file_swapped_for_a_link_never_leads_out(tmp_path: Path) -> None:
-    read, codes = race(tmp_path, SWAP_FILE, 4_000)
+    read, codes = race(tmp_path, SWAP_FILE, ROUNDS)
 
     assert read == {b"inside"}
     assert codes <= {"DOC_NOT_FOUND", "PERMISSION_DENIED", "DOC_LOAD_ERROR"}

@@ -29,7 +29,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from failsoft.framework.tool.toolbox import Toolbox
 from failsoft.server.http.acceptance import Acceptance
 from failsoft.server.http.exchange import Disconnects, event, received, replayed
-from failsoft.server.http.plain_calls import METHOD, VERSION, PlainCalls
+from failsoft.server.http.plain_calls import METHOD, PlainCalls
+from failsoft.server.http.plain_requests import VERSION
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 
 __all__ = ["PROVEN_WITH", "FastLane", "is_proven"]

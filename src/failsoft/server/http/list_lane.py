@@ -8,23 +8,26 @@ from typing import Any
 
 import pydantic_core
 from mcp.server import Server, ServerRequestContext
-from mcp_types import LOG_LEVEL_META_KEY, PROTOCOL_VERSION_META_KEY, methods
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from failsoft.server.http.acceptance import Acceptance
 from failsoft.server.http.exchange import received, replayed
-from failsoft.server.http.plain_calls import VERSION
+from failsoft.server.http.plain_requests import (
+    VERSION,
+    fits_protocol,
+    has_plain_headers,
+    header_values,
+    request_in,
+)
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.protocol.kept_list import METHOD, KeptList
 
 __all__ = ["ListLane"]
 
-_HEADERS = {b"mcp-protocol-version": VERSION.encode(), b"mcp-method": METHOD.encode()}
+_HEADERS = header_values(METHOD)
 _BYTES_AT_MOST = 65_536
 """A longer request is the SDK's."""
-_OPTED_IN = frozenset({"progressToken", "progress_token", LOG_LEVEL_META_KEY})
-"""Keys of `_meta` that ask for notifications."""
 
 
 class _NotKeptError(Exception):
@@ -81,13 +84,12 @@ class ListLane:
 
     async def _is_plain(self, scope: Scope) -> bool:
         """Return whether the headers are those of a plain request, to a started server that is as it was built."""
-        if scope["type"] != "http" or scope["method"] != "POST" or self._lifecycle.phase != "ready":
+        if scope["type"] != "http" or self._lifecycle.phase != "ready":
             return False
         headers = dict(scope["headers"])
         return (
-            headers.items() >= _HEADERS.items()
+            has_plain_headers(scope, headers, _HEADERS)
             and b"mcp-name" not in headers
-            and len(headers) == len(scope["headers"])
             and scope["path"].removeprefix(scope.get("root_path", "")) == self._path
             and self._server.middleware == self._middleware
             and await self._acceptance.accepts(scope, headers)
@@ -118,26 +120,9 @@ async def _refuse(_context: Any) -> Any:
 
 
 def _plain_request(messages: Sequence[Message]) -> dict[str, Any] | None:
-    """Return the request in a complete body, validated by the protocol's own types, or None if it is not plain."""
-    last = messages[-1]
-    body = b"".join([message.get("body", b"") for message in messages])
-    if last["type"] != "http.request" or last.get("more_body", False) or len(body) > _BYTES_AT_MOST:
+    """Return the request for the whole list in a complete body, or None if it is not plain."""
+    tree = request_in(messages, METHOD, bytes_at_most=_BYTES_AT_MOST)
+    if tree is None:
         return None
-    try:
-        tree = pydantic_core.from_json(body, allow_inf_nan=False)
-        if not _asks_for_all(tree):
-            return None
-        methods.validate_client_request(METHOD, VERSION, tree["params"])
-    except ValueError:  # ValidationError, too
-        return None
-    return tree  # type: ignore[no-any-return]  # a dictionary, by now
-
-
-def _asks_for_all(tree: Any) -> bool:
-    if type(tree) is not dict or tree.keys() != {"jsonrpc", "id", "method", "params"}:
-        return False
-    if tree["jsonrpc"] != "2.0" or tree["method"] != METHOD or type(tree["id"]) not in {int, str}:
-        return False
     params = tree["params"]
-    meta = params.get("_meta") if type(params) is dict and params.keys() == {"_meta"} else None
-    return type(meta) is dict and meta.get(PROTOCOL_VERSION_META_KEY) == VERSION and _OPTED_IN.isdisjoint(meta)
+    return tree if params.keys() == {"_meta"} and fits_protocol(METHOD, params) else None

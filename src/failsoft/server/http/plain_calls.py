@@ -7,26 +7,20 @@ from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from typing import Any
 
-import pydantic_core
 from mcp.shared.inbound import decode_header_value, x_mcp_header_map
-from mcp_types import LOG_LEVEL_META_KEY, PROTOCOL_VERSION_META_KEY, methods
 from starlette.types import Message, Scope
 
 from failsoft.framework.tool.bound_operation import BoundOperation
+from failsoft.server.http.plain_requests import fits_protocol, has_plain_headers, header_values, request_in
 
-__all__ = ["METHOD", "VERSION", "PlainCalls"]
+__all__ = ["METHOD", "PlainCalls"]
 
-VERSION = "2026-07-28"
 METHOD = "tools/call"
 
-_HEADERS = {b"mcp-protocol-version": VERSION.encode(), b"mcp-method": METHOD.encode()}
+_HEADERS = header_values(METHOD)
 _DIGITS_AT_MOST = 18
 _REMEMBERED_AT_MOST = 8
-_IDS = frozenset({int, str})
-_MEMBERS = frozenset({"jsonrpc", "id", "method", "params"})
 _PARAMS = frozenset({"name", "arguments", "_meta"})
-_OPTED_IN = frozenset({"progressToken", "progress_token", LOG_LEVEL_META_KEY})
-"""Keys of `_meta` that ask for notifications."""
 
 
 class PlainCalls:
@@ -51,9 +45,7 @@ class PlainCalls:
         """
         size = headers.get(b"content-length", b"0")
         is_plain = (
-            scope["method"] == "POST"
-            and headers.items() >= _HEADERS.items()
-            and len(headers) == len(scope["headers"])
+            has_plain_headers(scope, headers, _HEADERS)
             and size.isdigit()
             and len(size) <= _DIGITS_AT_MOST
             and int(size) <= self._max_body_bytes
@@ -67,31 +59,23 @@ class PlainCalls:
             messages: The ASGI messages of the body.
             name: The tool that the headers name.
         """
-        last = messages[-1]
-        body = b"".join([message.get("body", b"") for message in messages])
-        if last["type"] != "http.request" or last.get("more_body", False) or len(body) > self._max_body_bytes:
+        tree = request_in(messages, METHOD, bytes_at_most=self._max_body_bytes)
+        if tree is None:
             return None
-        try:
-            tree = pydantic_core.from_json(body, allow_inf_nan=False)
-            if not _is_plain_call(tree, name):
-                return None
-            self._validate(tree["params"])
-        except ValueError:  # ValidationError, too
-            return None
-        return tree  # type: ignore[no-any-return]  # a dictionary, by now
+        params = tree["params"]
+        is_call = params.keys() <= _PARAMS and params.get("name") == name
+        return tree if is_call and self._fits(params) else None
 
-    def _validate(self, params: dict[str, Any]) -> None:
-        """Validate the parameters by the protocol's own type; metadata that has passed is not validated again.
-
-        Raises:
-            ValidationError: They do not fit the protocol.
-        """
+    def _fits(self, params: dict[str, Any]) -> bool:
+        """Return whether the parameters fit the protocol; metadata that has passed is not validated again."""
         meta, arguments = params["_meta"], params.get("arguments")
         if meta in self._passed and (arguments is None or type(arguments) is dict):
-            return
-        methods.validate_client_request(METHOD, VERSION, params)
+            return True
+        if not fits_protocol(METHOD, params):
+            return False
         if _is_text(meta):
             self._passed.append(deepcopy(meta))
+        return True
 
 
 def _is_plain(bound: BoundOperation[..., Any]) -> bool:
@@ -103,15 +87,3 @@ def _is_plain(bound: BoundOperation[..., Any]) -> bool:
 def _is_text(tree: Any) -> bool:
     """Return whether a tree has no leaves but strings; trees that are equal to it then have the same types."""
     return type(tree) is str or (type(tree) is dict and all(map(_is_text, tree.values())))
-
-
-def _is_plain_call(tree: Any, name: str) -> bool:
-    if type(tree) is not dict or tree.keys() != _MEMBERS:
-        return False
-    params = tree["params"]
-    if tree["jsonrpc"] != "2.0" or tree["method"] != METHOD or type(tree["id"]) not in _IDS:
-        return False
-    if type(params) is not dict or not params.keys() <= _PARAMS or params.get("name") != name:
-        return False
-    meta = params.get("_meta")
-    return type(meta) is dict and meta.get(PROTOCOL_VERSION_META_KEY) == VERSION and _OPTED_IN.isdisjoint(meta)

@@ -38,8 +38,8 @@ class Assembly:
     lifecycle: Lifecycle
     settings: Settings
     server: Server[Any]
-    asks_clients: bool = True
-    """Whether a call may ask its client something, or tell it more than its progress."""
+    plain_calls: ToolProtocol | None = None
+    """Answers calls that ask their client nothing, and tell it nothing but their progress; None if any call may."""
 
 
 def assemble(
@@ -63,7 +63,7 @@ def assemble(
         tool.server_name = name
     version = version or _version_of(made)
     server = protocol.server(name, version=version, instructions=instructions or _introduced(made))
-    return Assembly(name, version, made, toolbox, lifecycle, settings, server, asks_clients=False)
+    return Assembly(name, version, made, toolbox, lifecycle, settings, server, protocol)
 
 
 def mcp_server(

@@ -25,6 +25,7 @@ from failsoft.server.http.metrics_route import MetricsEndpoint
 from failsoft.server.http.plain_calls import METHOD
 from failsoft.server.http.probes import probe_routes
 from failsoft.server.http.status import status_routes
+from failsoft.server.protocol.tools import ToolProtocol
 from failsoft.server.registry import Tools
 
 __all__ = ["MCP_PATH", "asgi_app", "build_app"]
@@ -91,8 +92,7 @@ def build_app(
         ],
     )
     acceptance = Acceptance(security)
-    has_lane = settings.fast_lane == "on" and not assembly.asks_clients and is_proven()
-    lanes: list[Any] = [_fast_lane(assembly, acceptance), _lists(assembly, acceptance)] if has_lane else []
+    lanes = _lanes(assembly, acceptance) if settings.fast_lane == "on" and is_proven() else []
     limited = assembly.server.session_manager.asgi_app  # refuses large bodies, then passes them on
     limited.app = LegacyRequests(
         limited.app, server=assembly.server, lifecycle=assembly.lifecycle, acceptance=acceptance
@@ -110,6 +110,12 @@ def build_app(
     return app
 
 
+def _lanes(assembly: Assembly, acceptance: Acceptance) -> list[Callable[[ASGIApp], ASGIApp]]:
+    if assembly.plain_calls is None:
+        return []
+    return [_fast_lane(assembly, assembly.plain_calls, acceptance), _lists(assembly, acceptance)]
+
+
 def _lists(assembly: Assembly, acceptance: Acceptance) -> Callable[[ASGIApp], ListLane]:
     return partial(
         ListLane,
@@ -121,16 +127,15 @@ def _lists(assembly: Assembly, acceptance: Acceptance) -> Callable[[ASGIApp], Li
     )
 
 
-def _fast_lane(assembly: Assembly, acceptance: Acceptance) -> Callable[[ASGIApp], FastLane]:
+def _fast_lane(assembly: Assembly, protocol: ToolProtocol, acceptance: Acceptance) -> Callable[[ASGIApp], FastLane]:
     return partial(
         FastLane,
-        server=assembly.server,
-        chain=(*assembly.server.middleware, assembly.server.get_request_handler(METHOD)),
-        toolbox=assembly.toolbox,
-        lifecycle=assembly.lifecycle,
+        assembly=assembly,
+        protocol=protocol,
+        entry=assembly.server.get_request_handler(METHOD),
+        middleware=tuple(assembly.server.middleware),
         acceptance=acceptance,
         path=MCP_PATH,
-        max_body_bytes=assembly.settings.max_request_bytes,
     )
 
 

@@ -43,50 +43,53 @@ class Disconnects:
             receive: Tells of the disconnect, once the body has been read.
             ping: Called after each ping interval; the work's result is returned when no ping is being sent.
         """
-        loop = asyncio.get_running_loop()
         timer = self._timer
-        if timer is None or timer.loop is not loop:
-            timer = self._timer = _Timer(loop)  # that of another loop continues for its own requests
-        result: T | None = None
-        with anyio.CancelScope() as scope:
+        if timer is None or timer.loop is not asyncio.get_running_loop():
+            timer = self._timer = _Timer()  # that of another loop continues for its own requests
+        context = copy_context()
+        with timer.new_scope() as scope:
+            try:
+                awaited = context.run(work.send, None)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]  # it never waited, so nothing could be read meanwhile
             watch = _Watch(receive, ping, scope)
             timer.add(watch)
             try:
-                result = await _in_own_context(work)
+                return await _resumed(work, awaited, context)
             finally:
                 timer.waiting.pop(watch, None)
                 await watch.end()
-        return None if scope.cancelled_caught else result
+        return None
 
 
 @coroutine
-def _in_own_context(work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-    """Run a coroutine in a copy of the context, as a task of its own would.
+def _resumed(work: Coroutine[Any, Any, T], awaited: Any, context: Context) -> Generator[Any, Any, T]:
+    """Run the rest of a coroutine, which has begun to wait, in a context of its own, as a task of its own would.
 
     An ASGI server may begin the next request of a connection in the context in which this one was answered.
     """
-    context = copy_context()
-    step: Callable[[Any], Any] = work.send
-    value: Any = None
+    step: Callable[[Any], Any]
     while True:
-        try:
-            awaited = context.run(step, value)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]  # what the coroutine returned
         try:
             value = yield awaited
             step = work.send
         except BaseException as error:  # noqa: BLE001 - a cancellation, too, is for the coroutine to handle
             step, value = work.throw, error
+        try:
+            awaited = context.run(step, value)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]  # what the coroutine returned
 
 
 class _Timer:
     """Begins to watch requests that take long. All have the same limit, so the oldest one reaches it first."""
 
-    __slots__ = ("_context", "_is_set", "loop", "waiting")
+    __slots__ = ("_context", "_is_set", "loop", "new_scope", "waiting")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.new_scope: type[anyio.CancelScope] = type(anyio.CancelScope())
+        """The loop's kind of cancel scope; to look it up costs as much as to enter one."""
         self.waiting: dict[_Watch, float] = {}
         self._is_set = False
         self._context = Context()

@@ -11,27 +11,21 @@ from importlib import metadata
 from typing import Any
 
 import pydantic_core
-from loguru import logger
-from mcp.server import Server, ServerRequestContext
+from mcp.server import ServerRequestContext
 from mcp.server.runner import modern_error_data
-from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
-from mcp_types import (
-    INTERNAL_ERROR,
-    SERVER_INFO_META_KEY,
-    RequestId,
-    methods,
-)
-from pydantic import ValidationError
+from mcp_types import RequestId
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from failsoft.framework.tool.toolbox import Toolbox
+from failsoft.server.assembly import Assembly
 from failsoft.server.http.acceptance import Acceptance
 from failsoft.server.http.exchange import Disconnects, event, received, replayed
 from failsoft.server.http.plain_calls import METHOD, PlainCalls
 from failsoft.server.http.plain_requests import VERSION
-from failsoft.server.lifecycle.lifecycle import Lifecycle
+from failsoft.server.http.plain_results import PlainResult, PlainResults
+from failsoft.server.protocol.kept_list import KeptList
+from failsoft.server.protocol.tools import ToolProtocol
 
 __all__ = ["PROVEN_WITH", "FastLane", "is_proven"]
 
@@ -64,60 +58,54 @@ class _NoSession:
 _NO_SESSION: Any = _NoSession()
 
 
-class _Params:
-    """The members of `CallToolRequestParams` that the handler reads."""
-
-    __slots__ = ("arguments", "name")
-
-    def __init__(self, params: Any) -> None:
-        self.name = params["name"]
-        self.arguments = params.get("arguments")
-
-
 class FastLane:
     """ASGI app that answers plain calls itself and passes every other request on.
 
     Args:
         app: Gets the other requests.
-        server: The SDK's server.
-        chain: Its middleware and, last, its handler of `tools/call`, as failsoft installed them.
-        toolbox: Its tools, all of them failsoft's.
-        lifecycle: The state that handlers are given.
+        assembly: The server, with the tools that are all failsoft's.
+        protocol: Runs the calls.
+        entry: The handler of `tools/call` of the SDK's server, which is that of `protocol`.
+        middleware: The middleware of the SDK's server as failsoft installed it.
         acceptance: Checks the headers.
         path: The path of the requests.
-        max_body_bytes: A larger request is passed on, to be refused.
     """
 
     def __init__(
         self,
         app: ASGIApp,
         *,
-        server: Server[Any],
-        chain: Sequence[Any],
-        toolbox: Toolbox,
-        lifecycle: Lifecycle,
+        assembly: Assembly,
+        protocol: ToolProtocol,
+        entry: Any,
+        middleware: Sequence[Any],
         acceptance: Acceptance,
         path: str,
-        max_body_bytes: int,
     ) -> None:
         self._app = app
-        self._server = server
-        self._lifecycle = lifecycle
+        self._server = assembly.server
+        self._lifecycle = assembly.lifecycle
+        self._tools = assembly.toolbox.operations
+        self._protocol = protocol
+        self._entry = entry
+        self._middleware = list(middleware)
         self._acceptance = acceptance
         self._path = path
-        self._max_body_bytes = max_body_bytes
-        self._calls = PlainCalls(toolbox, max_body_bytes=max_body_bytes)
+        self._max_body_bytes = assembly.settings.max_request_bytes
+        self._calls = PlainCalls(assembly.toolbox, max_body_bytes=self._max_body_bytes)
+        self._result = PlainResults(assembly.server).result
         self._disconnects = Disconnects()
-        *self._middleware, self._entry = chain
-        self._stamp = {SERVER_INFO_META_KEY: server.server_info_stamp}
         self._call: Any = self._run
-        for middleware in reversed(self._middleware):
-            self._call = partial(middleware, call_next=self._call)
+        for around in reversed(self._middleware):
+            if not isinstance(around, KeptList):  # it passes every call on
+                self._call = partial(around, call_next=self._call)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        name = await self._tool_of(scope)
-        if name is None:
+        is_open = scope["type"] == "http" and self._is_open(scope)
+        headers = dict(scope["headers"]) if is_open else {}
+        name = self._calls.named_in(scope, headers) if is_open else None
+        if name is None or not await self._acceptance.accepts(scope, headers):
             await self._app(scope, receive, send)
             return
         messages = await received(receive, at_most=self._max_body_bytes)
@@ -126,14 +114,6 @@ class FastLane:
             await self._app(scope, replayed(messages, receive), send)
             return
         await self._answer(tree["id"], tree["params"], Request(scope), receive, send)
-
-    async def _tool_of(self, scope: Scope) -> str | None:
-        """Return the tool that the headers of a plain call name, or None."""
-        if scope["type"] != "http" or not self._is_open(scope):
-            return None
-        headers = dict(scope["headers"])
-        name = self._calls.named_in(scope, headers)
-        return name if name is not None and await self._acceptance.accepts(scope, headers) else None
 
     def _is_open(self, scope: Scope) -> bool:
         """Return whether the request is for the tools of a started server that is still as it was built."""
@@ -167,24 +147,19 @@ class FastLane:
         """Return the status and the body of the response."""
         request_id = pydantic_core.to_json(context.request_id)
         try:
-            result = pydantic_core.to_json(await self._call(context), inf_nan_mode="null")
+            result: PlainResult = await self._call(context)
         except Exception as exception:  # noqa: BLE001 - the SDK decides what the client sees of it
             error = modern_error_data(exception)
             found = error.model_dump_json(by_alias=True, exclude_none=True).encode()
             status = ERROR_CODE_HTTP_STATUS.get(error.code, 200)
             return status, b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (request_id, found)
-        return 200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (request_id, result)
+        return 200, b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (request_id, result.json)
 
-    async def _run(self, context: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-        """Run the SDK's handler and return its result as the SDK would send it."""
-        result = await self._entry.handler(context, _Params(context.params))
-        if len(result["content"]) > 1:  # made of the handler's own blocks
-            try:
-                result = methods.serialize_server_result(METHOD, VERSION, result)
-            except ValidationError:
-                logger.exception("A tool returned a content block that the protocol does not know")
-                raise MCPError(code=INTERNAL_ERROR, message="Handler returned an invalid result") from None
-        return {**result, "_meta": {**result.get("_meta", {}), **self._stamp}}
+    async def _run(self, context: ServerRequestContext[Any, Any]) -> PlainResult:
+        """Run the tool, whose name was compared with those of the toolbox, as the SDK's handler would."""
+        params: Any = context.params
+        bound = self._tools[params["name"]]
+        return await self._protocol.respond(context, bound, params.get("arguments") or {}, self._result)
 
 
 class _Response:

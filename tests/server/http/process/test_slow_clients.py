@@ -47,6 +47,17 @@ def test_an_unfinished_request_is_given_up(served: Callable[..., Served], sent: 
         assert is_closed(made)
 
 
+@pytest.mark.parametrize("first", [b"", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"], ids=["first", "second"])
+def test_the_limits_of_header_and_body_may_differ(served: Callable[..., Served], first: bytes) -> None:
+    """The body's limit holds although the header's, which was counted before, ends much later."""
+    server = served("http", "tools=polite", FAILSOFT_HEADER_TIMEOUT_S="600", FAILSOFT_BODY_TIMEOUT_S="0.3")
+    with connected(server.wait_for("ready"), first) as made:
+        if first:
+            assert made.recv(65_536).startswith(b"HTTP/1.1 200")
+        made.sendall(WITH_BODY)
+        assert is_closed(made)
+
+
 def test_a_header_is_given_up_however_often_a_byte_of_it_comes(served: Callable[..., Served]) -> None:
     server = served("http", "tools=polite", FAILSOFT_HEADER_TIMEOUT_S="0.5")
     with connected(server.wait_for("ready"), BEGUN) as made:

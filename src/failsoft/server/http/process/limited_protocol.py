@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 from weakref import WeakKeyDictionary
 
 import httptools
@@ -12,13 +12,15 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from failsoft.server.http.process.connections import ConnectionLimits, Connections, DropReason
+from failsoft.server.http.process.connections import ConnectionLimits, Connections
 
 __all__ = ["LimitedProtocol"]
 
 Phase: TypeAlias = Literal["idle", "header", "body", "complete"]
 _HEADER_BYTES_AT_MOST = 65_536
 _HEADERS_AT_MOST = 200
+_PAUSED_S = 0.05
+"""How soon a client is looked at again from which nothing is read, in seconds."""
 _of_server: WeakKeyDictionary[Config, Connections] = WeakKeyDictionary()
 
 
@@ -46,7 +48,8 @@ class LimitedProtocol(HttpToolsProtocol):
         self._limits = limits
         self._all = _of_server.setdefault(config, Connections(limits))
         self._timer: asyncio.TimerHandle | None = None
-        self._heard = 0.0
+        self._due: float | None = None
+        """When the client has to have sent more, on the loop's clock; None while nothing is expected of it."""
         self._header_bytes = 0
         self._known_bytes = 0
         self._is_oversized = False
@@ -65,7 +68,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def drop(self) -> None:
         """Close the connection without waiting for the client."""
-        self._stop_timer()
+        self._due = None
         self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn narrows it, too
@@ -76,7 +79,9 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection. Of pipelined requests uvicorn reports the loss to the last one, which does not run."""
-        self._stop_timer()
+        self._due = None
+        if self._timer is not None:
+            self._timer.cancel()
         self._all.leave(self)
         super().connection_lost(exc)
         for cycle in self._unanswered:
@@ -95,14 +100,14 @@ class LimitedProtocol(HttpToolsProtocol):
             self.parser.feed_data(data)
         except httptools.HttpParserError:
             self._all.count("invalid", self.loop)
-            self._stop_timer()
+            self._due = None
             self.send_400_response("Invalid HTTP request received.")
         except httptools.HttpParserUpgrade:
             return  # upgrades are not supported: handled as a plain request
         else:
             if self.phase == "header" and self._header_bytes > _HEADER_BYTES_AT_MOST:
                 self._is_oversized = True
-                self._stop_timer()
+                self._due = None
                 self.send_400_response("")
 
     def send_400_response(self, msg: str) -> None:
@@ -114,19 +119,21 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_url(self, url: bytes) -> None:
         """Handle a part of the URL."""
-        self._count_header(url)
+        self._known_bytes += len(url)
+        if self._known_bytes > _HEADER_BYTES_AT_MOST:
+            self._refuse_header()
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Handle a header or trailer field, within the size limit."""
-        self._count_header(name + value)
+        self._known_bytes += len(name) + len(value)
+        if self._known_bytes > _HEADER_BYTES_AT_MOST or len(self.headers) >= _HEADERS_AT_MOST:
+            self._refuse_header()
         super().on_header(name, value.strip(b" \t"))  # optional white space is not part of it (RFC 9110, 5.5)
 
-    def _count_header(self, data: bytes) -> None:
-        self._known_bytes += len(data)
-        if self._known_bytes > _HEADER_BYTES_AT_MOST or len(self.headers) >= _HEADERS_AT_MOST:
-            self._is_oversized = True
-            raise _TooMuchHeader
+    def _refuse_header(self) -> NoReturn:
+        self._is_oversized = True
+        raise _TooMuchHeader
 
     def on_message_begin(self) -> None:
         """Begin a request."""
@@ -136,21 +143,20 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Start the body time-out."""
-        self._stop_timer()
         self._header_bytes = 0
-        self.phase, self._heard = "body", self.loop.time()
+        self.phase = "body"
         super().on_headers_complete()
         self._unanswered.append(self.cycle)
-        self._timer = self.loop.call_later(self._limits.body_timeout_s, self._check_time_out)
+        self._expect_within(self._limits.body_timeout_s)
 
     def on_body(self, body: bytes) -> None:
         """Handle a part of the body."""
-        self._heard = self.loop.time()
+        self._expect_within(self._limits.body_timeout_s)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Stop the timer: the app has its own time limits."""
-        self._stop_timer()
+        """Expect nothing more: the app has its own time limits."""
+        self._due = None
         self.phase = "complete"
         super().on_message_complete()
 
@@ -164,20 +170,29 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _await_header(self) -> None:
         self.phase, self._header_bytes = "header", 0
-        self._timer = self.loop.call_later(self._limits.header_timeout_s, self._check_time_out)
+        self._expect_within(self._limits.header_timeout_s)
+
+    def _expect_within(self, limit_s: float) -> None:
+        """Expect more of the client within a time. A timer that ends before that looks again then."""
+        self._due = due = self.loop.time() + limit_s
+        if self._timer is not None and self._timer.when() > due:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None:
+            self._timer = self.loop.call_at(due, self._check_time_out)
 
     def _check_time_out(self) -> None:
         """Close the connection if the client has been silent for too long; paused reading does not count."""
         self._timer = None
-        reason: DropReason = "header_timeout"
-        if self.phase == "body":
-            silent_s = self.loop.time() - self._heard
-            if self.flow.read_paused or silent_s < self._limits.body_timeout_s:
-                rest_s = max(0.05, self._limits.body_timeout_s - silent_s)
-                self._timer = self.loop.call_later(rest_s, self._check_time_out)
-                return
-            reason = "body_timeout"
-        self._all.count(reason, self.loop)
+        if self._due is None:
+            return
+        if self.phase == "body" and self.flow.read_paused:
+            self._due = max(self._due, self.loop.time() + _PAUSED_S)
+        if self._due > self.loop.time():
+            self._timer = self.loop.call_at(self._due, self._check_time_out)
+            return
+        self._due = None
+        self._all.count("body_timeout" if self.phase == "body" else "header_timeout", self.loop)
         self._end_with(408)
 
     def _end_with(self, status: int) -> None:
@@ -186,8 +201,3 @@ class LimitedProtocol(HttpToolsProtocol):
         if not is_answering and not self.transport.is_closing():
             self.transport.write(STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
         self.transport.close()
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None

@@ -187,8 +187,10 @@ def _message(body: Mapping[str, Any], text: str) -> str:
 
 def _details(value: Any) -> dict[str, Any]:
     """Return the details of a failure as JSON; more than anybody would read is left out."""
-    tree, text = encode(_mapping(value))
-    return {name: item for name, item in tree.items() if item is not None} if len(text) <= _DETAILS_AT_MOST else {}
+    details = encode(_mapping(value))
+    if len(details.text) > _DETAILS_AT_MOST:
+        return {}
+    return {name: item for name, item in details.tree.items() if item is not None}
 
 
 def _text_of(result: Any) -> str:
@@ -226,8 +228,8 @@ def _effect(value: Any) -> Effect | None:
 
 def _small(value: Any) -> Any:
     """Return a value as JSON, or None if it is longer than a message may be."""
-    tree, text = encode(value)
-    return tree if len(text) <= _MESSAGE_AT_MOST else None
+    encoded = encode(value)
+    return encoded.tree if len(encoded.text) <= _MESSAGE_AT_MOST else None
 
 
 def _violations(value: Any) -> tuple[Violation, ...]:

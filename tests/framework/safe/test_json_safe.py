@@ -28,13 +28,19 @@ from failsoft.framework.safe.rebuild import Rebuild
 
 def written(value: Any) -> Any:
     """Return the tree, after the checks that every result has to pass."""
-    tree, text = json_safe.encode(value)
+    encoded = json_safe.encode(value)
+    tree, text = encoded.tree, encoded.text
     strict = json.dumps(tree, allow_nan=False)
     strict.encode("utf-8")
     text.encode("utf-8")
     assert json.loads(text) == json.loads(strict) == tree
     assert "\n" not in text
     return tree
+
+
+def told(value: Any, **limits: Any) -> tuple[Any, str, bool]:
+    encoded = json_safe.encode(value, **limits)
+    return encoded.tree, encoded.text, encoded.is_faithful
 
 
 def of_exact_types(tree: Any) -> bool:
@@ -330,9 +336,9 @@ def test_the_limits_hold_for_what_is_in_a_model_whether_its_text_or_its_values_a
 ) -> None:
     lists = [[], *([0] * count for count in range(5, 10)), *map(nested, (3, 60, *range(95, 103)))]
     boxes = [{"value": Box(value=value)} for value in (*lists, "a" * 200, "[" * 200, [[]] * 99)]
-    found = [json_safe.encode_and_tell(box, **limits) for box in boxes]
+    found = [told(box, **limits) for box in boxes]
     monkeypatch.setattr(json_safe, "_is_small", lambda *_: False)
-    assert found == [json_safe.encode_and_tell(box, **limits) for box in boxes]
+    assert found == [told(box, **limits) for box in boxes]
 
 
 def test_a_model_that_holds_a_foreign_object_becomes_its_name() -> None:

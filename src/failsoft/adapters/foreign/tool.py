@@ -36,7 +36,7 @@ class ForeignTool:
     recovery: Sequence[Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class ForeignScope(CallScope):
     """A call's scope that also holds how to run the foreign tool.
 

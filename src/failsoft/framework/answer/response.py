@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Protocol, Typ
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.safe import json_safe
+from failsoft.framework.safe.json_safe import Encoded
 from failsoft.framework.safe.losses import losses
 
 __all__ = ["EncodedResponse", "Failed", "Metadata", "Renderer", "Success", "ToolResponse"]
@@ -44,25 +45,34 @@ class Metadata:
 
 @dataclass(slots=True)
 class EncodedResponse:
-    """A response in MCP's form: the same object as a tree and as compact text."""
+    """A response in MCP's form: as compact JSON, and as text, which is the same unless it is written for models."""
 
-    structured: dict[str, Any]
+    json: Encoded
     text: str
     is_error: bool
     meta: dict[str, Any] | None = None
     content: tuple[Any, ...] = ()
     """Content blocks that the handler returned besides its data (images, resource links)."""
-    structured_bytes: int = 0
-    """The size of the tree as JSON if the text is different; 0 if both are the same."""
-    is_faithful: bool = True
-    """Whether all data could be encoded: no part was replaced by the name of its type."""
+
+    @property
+    def structured(self) -> dict[str, Any]:
+        """The response as a tree."""
+        return self.json.tree  # type: ignore[no-any-return]  # a response is an object
+
+    @property
+    def is_faithful(self) -> bool:
+        """Whether all data could be encoded: no part was replaced by the name of its type."""
+        return self.json.is_faithful
 
     @property
     def size_bytes(self) -> int:
         """The size on the wire, text, structured content and further blocks together, in bytes."""
-        text_bytes = len(self.text) if self.text.isascii() else len(self.text.encode())
-        size = text_bytes + (self.structured_bytes or text_bytes)
-        return size + sum(len(block.model_dump_json()) for block in self.content)
+        size = _bytes_of(self.text) + _bytes_of(self.json.text)
+        return size + sum(len(block.model_dump_json()) for block in self.content) if self.content else size
+
+
+def _bytes_of(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 class Renderer(Protocol):
@@ -127,17 +137,13 @@ class ToolResponse(Generic[T]):
                 msg = "this response was made by hand: give it a wire format to encode it"
                 raise TypeError(msg)
             tree = self.wire.failure(self.error, self.metadata) if self.error else self.wire.success(self)
-            structured, text, is_faithful = json_safe.encode_and_tell(tree)
-            if self.error is None and ("null" in text or not is_faithful) and (lost := losses(self.data)):
+            json = json_safe.encode(tree)
+            if self.error is None and ("null" in json.text or not json.is_faithful) and (lost := losses(self.data)):
                 self.metadata.warnings = [*self.metadata.warnings, *lost]
-                structured, text, is_faithful = json_safe.encode_and_tell(self.wire.success(self))
+                json = json_safe.encode(self.wire.success(self))
             meta = None if self.error is None else _meta_of(self.error)
-            json_bytes = 0
-            if self.as_text is not None and self.error is not None:
-                json_bytes, text = len(text.encode()), self.as_text(self.error)
-            self.encoded = EncodedResponse(
-                structured, text, not self.success, meta, self.content, json_bytes, is_faithful
-            )
+            text = json.text if self.error is None or self.as_text is None else self.as_text(self.error)
+            self.encoded = EncodedResponse(json, text, not self.success, meta, self.content)
         return self.encoded
 
 

@@ -20,9 +20,11 @@ def _always() -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class CallScope:
-    """What a transport knows about a call besides its arguments.
+    """What a transport knows about a call besides its arguments. Not to be changed.
+
+    It is not frozen, because then each attribute would be set by a call of `object.__setattr__`.
 
     Args:
         request_id: The id of the request on the wire.

@@ -18,7 +18,7 @@ from failsoft.framework.normalize import normalize
 from failsoft.framework.pipeline.check import run_checks
 from failsoft.framework.pipeline.verdict import effect_of, retry_of
 from failsoft.framework.record import record
-from failsoft.framework.safe.json_safe import encode
+from failsoft.framework.safe.json_safe import dumps, encode
 from failsoft.framework.safe.redaction import redact
 from failsoft.framework.validation.corrections import corrected, with_value
 
@@ -151,9 +151,9 @@ def _corrected(error: ToolError, call: Call, retry: RetryAdvice) -> NextStep | N
     if retry.when != "after_fix" or is_about_a_file:
         return None
     arguments = _accepted(error.violations, call) if error.violations else _respelled(error, call)
-    if arguments is None or (arguments == call.params and encode(arguments)[1] == encode(dict(call.params))[1]):
+    if arguments is None or (arguments == call.params and dumps(arguments) == dumps(dict(call.params))):
         return None  # compared as JSON where Python sees no difference: 45.0 and 45, 1 and true
-    if len(error.violations) > _MANY_FAULTS and len(encode(arguments)[1]) > _ARGUMENTS_OF_MANY_AT_MOST:
+    if len(error.violations) > _MANY_FAULTS and len(dumps(arguments)) > _ARGUMENTS_OF_MANY_AT_MOST:
         return None
     return _checked(call.operation, arguments, call, accepted=arguments if error.violations else None)[0]
 
@@ -252,8 +252,9 @@ def _checked(tool: str, arguments: Any, call: Call, *, accepted: Any = None) -> 
         return None, "this server does not have the tool"
     if not isinstance(arguments, (dict, Mapping)):
         return None, "its arguments are no object"
-    arguments, text = encode(dict(arguments))
-    if len(text) > _ARGUMENTS_AT_MOST:
+    encoded = encode(dict(arguments))
+    arguments = encoded.tree
+    if len(encoded.text) > _ARGUMENTS_AT_MOST:
         return None, f"its arguments have more than {_ARGUMENTS_AT_MOST} characters"
     if redact(arguments) != arguments:
         return None, "its arguments hold what looks like a secret"

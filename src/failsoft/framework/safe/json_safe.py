@@ -14,7 +14,7 @@ from pydantic_core import from_json, to_json
 
 from failsoft.framework.safe.rebuild import Rebuild
 
-__all__ = ["MAX_DEPTH", "MAX_ITEMS", "dumps", "encode", "encode_and_tell", "json_safe"]
+__all__ = ["MAX_DEPTH", "MAX_ITEMS", "Encoded", "dumps", "encode", "json_safe"]
 
 MAX_DEPTH = 100
 """Levels of nesting; some JSON parsers have a limit of 128."""
@@ -23,6 +23,32 @@ MAX_ITEMS = 500_000
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _NAMES = frozenset({str})
+_DIGITS_AT_MOST = 4_300
+"""Of an integer; other parsers of JSON have a limit, too. A shorter text has no longer integer."""
+
+
+class Encoded:
+    """A value as JSON.
+
+    Args:
+        text: Compact JSON.
+        is_faithful: Whether no value was replaced by a name in angle brackets.
+        tree: The same data as a tree; None if it was not needed yet.
+    """
+
+    __slots__ = ("_tree", "is_faithful", "text")
+
+    def __init__(self, text: str, *, is_faithful: bool = True, tree: Any = None) -> None:
+        self.text = text
+        self.is_faithful = is_faithful
+        self._tree = tree
+
+    @property
+    def tree(self) -> Any:
+        """The data as a tree, always the same one."""
+        if self._tree is None:
+            self._tree = from_json(self.text, allow_inf_nan=False)
+        return self._tree
 
 
 def json_safe(value: Any, *, max_items: int = MAX_ITEMS) -> Any:
@@ -36,35 +62,32 @@ def json_safe(value: Any, *, max_items: int = MAX_ITEMS) -> Any:
         value: Anything.
         max_items: Maximum number of values; the rest is replaced by `<more>`.
     """
-    return encode(value, max_items=max_items)[0]
+    return encode(value, max_items=max_items).tree
 
 
 def dumps(value: Any, *, max_items: int = MAX_ITEMS) -> str:
     """Return the value as compact JSON text, by the rules of `json_safe`."""
-    return encode(value, max_items=max_items)[1]
+    return encode(value, max_items=max_items).text
 
 
-def encode(value: Any, *, max_items: int = MAX_ITEMS) -> tuple[Any, str]:
-    """Return the value as a JSON tree and as compact JSON text, both of the same data."""
-    tree, text, _ = encode_and_tell(value, max_items=max_items)
-    return tree, text
-
-
-def encode_and_tell(value: Any, *, max_items: int = MAX_ITEMS) -> tuple[Any, str, bool]:
-    """Return the result of `encode`, and whether no value was replaced by a name in angle brackets."""
+def encode(value: Any, *, max_items: int = MAX_ITEMS) -> Encoded:
+    """Return the value as JSON, by the rules of `json_safe`."""
     try:
         made_of = _made_of(value, max_items)
         if made_of != "anything":
             text = to_json(value, inf_nan_mode="null")
+            is_small = made_of == "plain" or _is_small(text, max_items)
+            if is_small and len(text) <= _DIGITS_AT_MOST:
+                return Encoded(text.decode())
             tree = from_json(text, allow_inf_nan=False)
             # The contents of a model can be counted only after it is dumped.
-            if made_of == "plain" or _is_small(text, max_items) or _made_of(tree, max_items) == "plain":
-                return tree, text.decode(), True
+            if is_small or _made_of(tree, max_items) == "plain":
+                return Encoded(text.decode(), tree=tree)
     except BaseException:  # noqa: BLE001, S110 - a lone surrogate, a huge integer, a dict that changes, a model's own code
         pass
     rebuild = Rebuild(max_depth=MAX_DEPTH, max_items=max_items)
     tree = rebuild.run(value)
-    return tree, to_json(tree).decode(), rebuild.is_faithful
+    return Encoded(to_json(tree).decode(), is_faithful=rebuild.is_faithful, tree=tree)
 
 
 def _is_small(text: bytes, max_items: int) -> bool:
@@ -86,20 +109,23 @@ def _made_of(value: Any, max_items: int) -> Literal["plain", "models", "anything
         below: list[Any] = []
         for item in level:
             kind = type(item)
-            inner: Collection[Any] = ()
             if kind is dict:
                 if not _NAMES.issuperset(map(type, item)):
                     return "anything"
-                inner = item.values()
+                inner: Collection[Any] = item.values()
             elif kind is list or kind is tuple:
                 inner = item
             elif getattr(kind, "__pydantic_serializer__", None) is not None:
                 made_of = "models"
-            elif kind not in _SCALARS:
+                continue
+            elif kind in _SCALARS:
+                continue
+            else:
                 return "anything"
             count += len(inner)
             if count > max_items or (inner and depth == MAX_DEPTH):
                 return "anything"
-            below += [part for part in inner if type(part) not in _SCALARS]
+            if not _SCALARS.issuperset(map(type, inner)):
+                below += [part for part in inner if type(part) not in _SCALARS]
         level = below
     return made_of

@@ -18,7 +18,7 @@ from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.call.time_limit import run_with_reserve
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import ConfigurationError, ToolError
-from failsoft.framework.safe.json_safe import dumps, encode_and_tell
+from failsoft.framework.safe.json_safe import dumps, encode
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
 
@@ -250,8 +250,8 @@ def _key(call: Call) -> Key | None:
     """Return the key of a call; None if it cannot be compared."""
     if call.handler is not None:
         return None
-    tree, _, is_faithful = encode_and_tell(call.arguments)
-    arguments = json.dumps(tree, sort_keys=True) if is_faithful else ""
+    encoded = encode(call.arguments)
+    arguments = json.dumps(encoded.tree, sort_keys=True) if encoded.is_faithful else ""
     return (call.principal, call.session_id, arguments) if 0 < len(arguments) <= _KEY_AT_MOST else None
 
 

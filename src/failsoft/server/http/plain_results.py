@@ -58,9 +58,9 @@ class PlainResults:
         if encoded.content:  # made of the handler's own blocks
             return PlainResult(encoded, self._with_blocks(response))
         text = pydantic_core.to_json(encoded.text)
-        structured = _as_json(encoded.structured) if encoded.structured_bytes else encoded.text.encode()
         meta = _as_json({**encoded.meta, **self._stamp}) if encoded.meta else self._meta
-        return PlainResult(encoded, _TEXT % (text, structured, b"true" if encoded.is_error else b"false", meta))
+        is_error = b"true" if encoded.is_error else b"false"
+        return PlainResult(encoded, _TEXT % (text, encoded.json.text.encode(), is_error, meta))
 
     def _with_blocks(self, response: ToolResponse[Any]) -> bytes:
         result = call_tool_result(response)

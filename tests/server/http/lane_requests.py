@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 
 from tests.server.served_tools import RAISED, RETURNED
 
-__all__ = ["VALID", "Answer", "Post", "Request", "plain", "requests"]
+__all__ = ["VALID", "Answer", "Post", "Request", "answer_of", "plain", "requests"]
 
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -102,14 +102,18 @@ class Post:
         """What was sent."""
         start, *rest = self.sent
         body = b"".join(message.get("body", b"") for message in rest)
-        headers = dict(start["headers"])
-        assert int(headers.pop(b"content-length", len(body))) == len(body)
-        for pattern, stand_in in _VOLATILE:
-            body = pattern.sub(stand_in, body)
-        events = (
-            body.split(b"event: message\r\ndata: ") if b"event-stream" in headers.get(b"content-type", b"") else [body]
-        )
-        return Answer(start["status"], headers, tuple(_parsed(event) for event in events))
+        return answer_of(start["status"], dict(start["headers"]), body)
+
+
+def answer_of(status: int, headers: dict[bytes, bytes], body: bytes) -> Answer:
+    """Return a response without what differs from one to the next."""
+    headers = dict(headers)
+    assert int(headers.pop(b"content-length", len(body))) == len(body)
+    for pattern, stand_in in _VOLATILE:
+        body = pattern.sub(stand_in, body)
+    is_stream = b"event-stream" in headers.get(b"content-type", b"")
+    events = body.split(b"event: message\r\ndata: ") if is_stream else [body]
+    return Answer(status, headers, tuple(_parsed(event) for event in events))
 
 
 def _parsed(body: bytes) -> Any:

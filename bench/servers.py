@@ -30,6 +30,7 @@ HTTP_SERVERS = {
 }
 """Server -> the factory of its ASGI app in this module."""
 _STARTS_WITHIN_S = 30.0
+_CORES = sorted(os.sched_getaffinity(0))
 
 
 def bare() -> Server[Any]:
@@ -136,11 +137,19 @@ async def running(
                     msg = f"the server {factory} did not start"
                     raise RuntimeError(msg)
                 await asyncio.sleep(0.05)
+        if workers == 1 and len(_CORES) > 1:
+            _separate(process.pid)
         yield Running(port, process.pid)
     finally:
         if process.returncode is None:
             process.terminate()
         await process.wait()
+
+
+def _separate(pid: int) -> None:
+    """Give the servers one core, and the client the others: it would take turns with them on one otherwise."""
+    os.sched_setaffinity(pid, _CORES[-1:])
+    os.sched_setaffinity(0, _CORES[:-1])
 
 
 async def _answers(port: int) -> bool:

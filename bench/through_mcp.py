@@ -71,8 +71,12 @@ async def over_http(*, rounds: int, times: int) -> list[Figure]:
         seconds = await interleave(contenders, rounds=rounds, times=times)
         made = (rounds + 1) * times
         cpu_us = {name: 1e6 * (server.cpu_s() - before[name]) / made for name, (server, _) in started.items()}
-        half = 0.5 / statistics.median(seconds["ours"])
-        latencies = [await started["ours"][1].calls(times, rate=half) for _ in range(rounds)]
+        latencies = {
+            name: [
+                await started[name][1].calls(times, rate=0.5 / statistics.median(seconds[name])) for _ in range(rounds)
+            ]
+            for name in ("ours", "raw ASGI app")
+        }
     found = [
         figure(f"HTTP, {name}", [1 / value for value in seconds[name]], "calls/s", note=f"{cpu_us[name]:.0f} us of CPU")
         for name in started
@@ -82,15 +86,15 @@ async def over_http(*, rounds: int, times: int) -> list[Figure]:
             ratios = [other / own for own, other in zip(seconds["ours"], seconds[name], strict=True)]
             note = f"{cpu_us['ours'] / cpu_us[name]:.2f} of its CPU time"
             found.append(figure(f"HTTP throughput, {CLIENTS} clients", ratios, f"of {name}", goal=goal, note=note))
-    return [*found, *_evenness(latencies)]
+    return [*found, *(one for name in latencies for one in _evenness(name, latencies[name]))]
 
 
-def _evenness(latencies: Sequence[Sequence[float]]) -> list[Figure]:
-    """Return the median and the tail of the latencies of each round."""
+def _evenness(name: str, latencies: Sequence[Sequence[float]]) -> list[Figure]:
+    """Return the median and the tail of the latencies of each round, at half of the server's own throughput."""
     cuts = [statistics.quantiles(one, n=100) for one in latencies]
     return [
-        figure("HTTP at half load, p50", [1e6 * one[49] for one in cuts], "us"),
-        figure("HTTP at half load, p99", [one[98] / one[49] for one in cuts], "of p50", goal="<= 2"),
+        figure(f"HTTP at half load, {name}: p50", [1e6 * one[49] for one in cuts], "us"),
+        figure(f"HTTP at half load, {name}: p99", [one[98] / one[49] for one in cuts], "of p50", goal="<= 2"),
     ]
 
 

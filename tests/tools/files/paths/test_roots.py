@@ -75,7 +75,7 @@ def test_no_hostile_path_reaches_anything_that_is_not_there(files: Files, root: 
         fault_of(files, path)
         fault_of(relative, path)
 
-    assert open_descriptors() == before
+    assert open_descriptors() <= before  # the collector may close meanwhile what an earlier test left open
 
 
 class TestOutside:

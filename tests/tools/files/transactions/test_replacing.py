@@ -280,7 +280,7 @@ class TestWithoutCommit:
                 create(files, file, b"")
 
         # the locks of the file stay open no longer than their transaction, either
-        assert len(list(Path("/proc/self/fd").iterdir())) == before
+        assert len(list(Path("/proc/self/fd").iterdir())) <= before
 
 
 def test_a_state_folder_that_cannot_be_made_is_reported_as_such(root: Path, tmp_path: Path) -> None:

@@ -102,6 +102,18 @@ async def test_a_foreign_origin_is_refused_on_every_route(route: str) -> None:
         assert (await client.get(route, headers={"origin": "http://localhost:8321"})).status_code == 200
 
 
+@pytest.mark.parametrize("header", ["host", "origin"])
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_refused_call_is_logged_once(era: str, header: str, caplog: pytest.LogCaptureFixture) -> None:
+    async with opened(asgi_app(polite())) as client:
+        for _ in range(2):
+            refused = await call(client, "process_id", era=era, **{header: "https://evil.example"})
+            assert refused.status_code in {421, 403}
+    assert [record.message for record in caplog.records if "evil" in record.message] == [
+        f"Invalid {header.title()} header: https://evil.example"
+    ] * 2
+
+
 @pytest.mark.parametrize(
     "host", ["localhost", "localhost:1", "127.0.0.1:9", "[::1]:8321", "tools.example", "api:80", "LOCALHOST"]
 )

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from mcp.server.streamable_http import check_accept_headers
-from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.server.transport_security import TransportSecurityMiddleware
 from starlette.requests import Request
 from starlette.types import Scope
 
 __all__ = ["Acceptance"]
 
-_NAMES = (b"content-type", b"accept", b"host", b"origin")
-"""The headers that the checks read."""
+_NAMES = (b"content-type", b"accept")
+"""The headers that the checks read; Host and Origin have been checked before."""
 _REMEMBERED_AT_MOST = 256
 
 
 class Acceptance:
-    """Whether the SDK would read the body of a POST.
+    """Whether the SDK would read the body of a POST."""
 
-    Args:
-        security: The Host and Origin headers that are accepted.
-    """
-
-    def __init__(self, security: TransportSecuritySettings) -> None:
-        self._security = TransportSecurityMiddleware(security)
+    def __init__(self) -> None:
+        self._security = TransportSecurityMiddleware()
         self._passed: set[tuple[bytes | None, ...]] = set()
 
     async def accepts(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
 from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
@@ -82,7 +83,7 @@ def build_app(
         streamable_http_path=MCP_PATH,
         stateless_http=True,
         max_request_body_size=settings.max_request_bytes,
-        transport_security=security,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # checked by admission
         auth=auth,
         token_verifier=verifier,
         custom_starlette_routes=[
@@ -91,7 +92,7 @@ def build_app(
             *status_routes(assembly, mcp_path=MCP_PATH, has_token=verifier is not None),
         ],
     )
-    acceptance = Acceptance(security)
+    acceptance = Acceptance()
     lanes = _lanes(assembly, acceptance) if settings.fast_lane == "on" and is_proven() else []
     limited = assembly.server.session_manager.asgi_app  # refuses large bodies, then passes them on
     limited.app = LegacyRequests(

@@ -6,7 +6,7 @@ import anyio
 from loguru import logger
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
@@ -15,19 +15,23 @@ __all__ = ["AdmissionMiddleware"]
 
 _ONCE = (b"host", b"authorization", b"origin")
 """Headers that decide about access; a request that repeats one is refused."""
-_HOST_NAMES = frozenset({b"host", b"origin"})
-
 _CLOSING_S = 5.0
 _RETRY_AFTER_S = 5
 """The `Retry-After` of a draining server, in seconds."""
+_REMEMBERED_AT_MOST = 256
+"""Pairs of Host and Origin headers that are not checked again."""
 _ALWAYS_OPEN = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that are served while the server drains."""
 
 
 class AdmissionMiddleware:
-    """Checks the Host header and counts calls until their response has been written.
+    """Checks the Host and Origin headers of every route, and counts calls until their response has been written.
 
-    The SDK checks the Host on its own route, so that route is not checked twice.
+    Args:
+        app: Gets the requests that pass.
+        security: The Host and Origin headers that are accepted. The SDK's own check of them is off.
+        lifecycle: Says whether the server drains, and counts the calls.
+        mcp_path: The path of the calls.
     """
 
     def __init__(
@@ -37,6 +41,7 @@ class AdmissionMiddleware:
         self._security = TransportSecurityMiddleware(security)
         self._lifecycle = lifecycle
         self._mcp_path = mcp_path
+        self._passed: set[tuple[bytes, bytes]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it with 400, 421 or 403."""
@@ -44,13 +49,9 @@ class AdmissionMiddleware:
             await self._app(scope, receive, send)
             return
         scope["headers"] = headers = [*scope["headers"]]
-        by_name = dict(headers)
-        if len(by_name) < len(headers) and _repeats(headers):  # a proxy may have checked the other one
+        if len(dict(headers)) < len(headers) and _repeats(headers):  # a proxy may have checked the other one
             await JSONResponse({"error": "a header is repeated"}, 400)(scope, receive, send)
             return
-        hosts = by_name.get(b"host", b"") + by_name.get(b"origin", b"")
-        if hosts != hosts.lower():
-            scope["headers"] = [_with_lower_case_host(*header) for header in headers]
         outgoing = _Outgoing(send, self._lifecycle)
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if self._lifecycle.is_ending and path not in _ALWAYS_OPEN:
@@ -62,12 +63,11 @@ class AdmissionMiddleware:
             await _await_disconnect(receive)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"].removeprefix(scope.get("root_path", "")) != self._mcp_path:
-            refusal = await self._security.validate_request(Request(scope))
-            await (refusal or self._app)(scope, receive, send)
-        elif scope["method"] != "POST":
+        refusal = await self._refusal(scope)
+        is_call = scope["method"] == "POST" and scope["path"].removeprefix(scope.get("root_path", "")) == self._mcp_path
+        if refusal is not None or not is_call:
             # Older clients hold a GET stream open indefinitely; draining must not wait for it.
-            await self._app(scope, receive, send)
+            await (refusal or self._app)(scope, receive, send)
         else:
             scope[ADMITTED] = self._lifecycle.is_ready  # a request that arrived before the drain is still served
             self._lifecycle.enter()
@@ -77,6 +77,20 @@ class AdmissionMiddleware:
                 logger.debug("A client left before all of its request had come")
             finally:
                 self._lifecycle.leave()
+
+    async def _refusal(self, scope: Scope) -> Response | None:
+        """Return the SDK's refusal of the Host or Origin header. Values that have passed are not checked again."""
+        headers = dict(scope["headers"])
+        values = headers.get(b"host", b""), headers.get(b"origin", b"")
+        if values in self._passed:
+            return None
+        lowered = [(name, value.lower()) for name, value in scope["headers"]]  # host names ignore case
+        refusal = await self._security.validate_request(Request({**scope, "headers": lowered}))
+        if refusal is None:
+            if len(self._passed) >= _REMEMBERED_AT_MOST:
+                self._passed.clear()
+            self._passed.add(values)
+        return refusal
 
 
 def _draining_response() -> JSONResponse:
@@ -88,11 +102,6 @@ def _draining_response() -> JSONResponse:
 def _repeats(headers: list[tuple[bytes, bytes]]) -> bool:
     names = [name for name, _ in headers]
     return any(names.count(name) > 1 for name in _ONCE)
-
-
-def _with_lower_case_host(name: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """Return the header with its value in lower case if it names a host; host names ignore case."""
-    return name, value.lower() if name in _HOST_NAMES else value
 
 
 class _Outgoing:

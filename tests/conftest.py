@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -53,3 +54,9 @@ def _is_of_another_test(error: type[ToolError], request: pytest.FixtureRequest) 
 def anyio_backend() -> str:
     """Run async tests on asyncio, the only loop that failsoft supports."""
     return "asyncio"
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from looking at the collected tests again and again."""
+    gc.collect()
+    gc.freeze()

@@ -32,11 +32,11 @@ LOGGING = {"critical", "debug", "error", "exception", "info", "log", "print", "s
 
 
 @functools.cache
-def parsed(file: Path) -> tuple[ast.Module, frozenset[int]]:
-    """Return a file's tree, and the lines that have a comment."""
+def parsed(file: Path) -> tuple[list[tuple[ast.AST, str]], frozenset[int]]:
+    """Return a file's nodes, each with the function or class that it is in, and the lines that have a comment."""
     with file.open("rb") as stream:
         comments = {token.start[0] for token in tokenize.tokenize(stream.readline) if token.type == tokenize.COMMENT}
-    return ast.parse(file.read_text(encoding="utf-8")), frozenset(comments)
+    return list(within(ast.parse(file.read_text(encoding="utf-8")))), frozenset(comments)
 
 
 def within(tree: ast.AST, owner: str = "") -> Iterator[tuple[ast.AST, str]]:
@@ -125,8 +125,8 @@ def found(rule: Callable[[ast.AST, frozenset[int]], bool], folder: Path) -> set[
     for file in sorted(folder.rglob("*.py")):
         if rule is raw_errors and any(file.is_relative_to(place) for place in ANOTHER_PROCESS):
             continue
-        tree, comments = parsed(file)
-        broken |= {(str(file.relative_to(SOURCE)), owner) for node, owner in within(tree) if rule(node, comments)}
+        nodes, comments = parsed(file)
+        broken |= {(str(file.relative_to(SOURCE)), owner) for node, owner in nodes if rule(node, comments)}
     return broken
 
 
@@ -250,5 +250,5 @@ def broken(name: str, code: str, folder: Path) -> bool:
     file = folder / "code.py"
     file.write_text(code)
     parsed.cache_clear()
-    tree, comments = parsed(file)
-    return any(RULES[name][0](node, comments) for node, _ in within(tree))
+    nodes, comments = parsed(file)
+    return any(RULES[name][0](node, comments) for node, _ in nodes)

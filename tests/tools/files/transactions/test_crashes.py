@@ -27,7 +27,7 @@ def crash(folder: Path, kind: str, stride: int) -> dict[str, int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ALONE", "TOGETHER"])
 def test_a_kill_at_any_system_call_leaves_all_old_or_all_new_and_nothing_else(tmp_path: Path, kind: str) -> None:
-    found = crash(tmp_path / "shelf", kind, 1 if THOROUGH else 11)
+    found = crash(tmp_path / "shelf", kind, 1 if THOROUGH else 23)
 
     assert found["crashes"] > 20
     assert found["back"] > 0

@@ -45,10 +45,9 @@ WITH_A_PATH: dict[str, dict[str, Callable[[str], dict[str, Any]]]] = {
     "write_failure_report": {"": lambda path: {"title": path, "body": path}},
 }
 """Every operation that takes a path, or makes one of what it takes, with the arguments that a path is put into."""
-NO_FILES = {"submit_plan", "begin_session", "write_failure_report"}
-"""Those that read or write no file of the caller's naming. Without the thorough profile a quarter of the paths has to
-do for them, and more than 500 for the others.
-"""
+WAYS = [(operation, way) for operation, ways in WITH_A_PATH.items() for way in ways]
+STRIDE = 1 if THOROUGH else 5
+"""Each way takes every fifth path, each operation another fifth; all paths are tried with the thorough profile."""
 WITHOUT = {"end_session", "lint_plan", "withdraw_plan", "approve_plan", "list_plans", "run_preflight", "read_audit_log"}
 
 
@@ -117,15 +116,13 @@ def notes_reads(file: Path) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("operation", "way"), [(operation, way) for operation, ways in WITH_A_PATH.items() for way in ways]
-)
+@pytest.mark.parametrize(("operation", "way"), WAYS)
 def test_no_path_leads_out(trap: Trap, said: list[str], operation: str, way: str) -> None:
     tool = tool_in(trap)
     if operation not in tool.operations:
         pytest.skip(f"there is no {operation}")
-    step = 1 if THOROUGH else 4 if operation in NO_FILES else 2
-    paths = [path for family in hostile_paths(trap).values() for path in family][len(way) % step :: step]
+    first = WAYS.index((operation, way)) % STRIDE
+    paths = [path for family in hostile_paths(trap).values() for path in family][first::STRIDE]
     before = trap.state()
     session = worker(trap, tool, operation)
     params = [WITH_A_PATH[operation][way](path) for path in paths]
@@ -159,8 +156,8 @@ def expected_of(operation: str, reported: list[dict[str, Any]], trap: Trap) -> N
     if operation == "begin_session":
         assert all(Path(found["workspace_root"]).is_relative_to(trap.served) for found in data)
     if operation in {"read_file", "list_files", "write_file", "apply_patch"}:
-        assert len(reported) > 500
-        assert codes["OUTSIDE_WORKSPACE"] > 150
-        assert codes["PATH_TRAVERSAL_BLOCKED"] > 50
+        assert len(reported) * STRIDE > 1_000
+        assert codes["OUTSIDE_WORKSPACE"] * STRIDE > 300
+        assert codes["PATH_TRAVERSAL_BLOCKED"] * STRIDE > 100
         assert "UNKNOWN_TOOL_FAILURE" not in codes
         assert {answer.get("effect", "none") for answer in reported if not answer.get("success")} == {"none"}

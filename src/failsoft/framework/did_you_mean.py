@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache, partial
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
+from operator import itemgetter
 from typing import Any
 
 from failsoft.framework.text import json_type
@@ -84,9 +85,13 @@ def is_one_edit_away(name: str, other: str) -> bool:
 def _ranked(name: str, options: Iterable[str]) -> list[tuple[str, float]]:
     if len(name) > _LENGTH_AT_MOST:
         return []
-    plain = {option: _plain(option) for option in list(options)[:_OPTIONS_AT_MOST] if len(option) <= _LENGTH_AT_MOST}
-    found = _search()(_plain(name), plain)
-    return [(option, score) for _, score, option in found]
+    plain, similarity = _plain(name), _similarity()
+    found = [
+        (option, score)
+        for option in list(dict.fromkeys(options))[:_OPTIONS_AT_MOST]
+        if len(option) <= _LENGTH_AT_MOST and (score := similarity(plain, _plain(option), score_cutoff=_CUTOFF))
+    ]
+    return sorted(found, key=itemgetter(1), reverse=True)[:_NEAR_AT_MOST] if len(found) > 1 else found
 
 
 @lru_cache(maxsize=1_024)
@@ -96,11 +101,11 @@ def _plain(name: str) -> str:
 
 
 @cache
-def _search() -> Callable[[str, Mapping[str, str]], list[tuple[str, float, str]]]:
-    """Return the search function for the closest names, imported on first use because that takes 8 ms."""
-    from rapidfuzz import fuzz, process  # noqa: PLC0415 - as above
+def _similarity() -> Callable[..., float]:
+    """Return the function that compares two names, imported on first use because that takes 8 ms."""
+    from rapidfuzz.fuzz import ratio  # noqa: PLC0415 - as above
 
-    return partial(process.extract, scorer=fuzz.ratio, score_cutoff=_CUTOFF, limit=_NEAR_AT_MOST)
+    return ratio
 
 
 def closest_value(value: Any, options: Sequence[Any]) -> Any:

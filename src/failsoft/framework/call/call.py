@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -24,6 +23,7 @@ from failsoft.framework.call.progress_report import NOTHING_REPORTED, Reported
 from failsoft.framework.call.scope import META_KEY, NO_SCOPE, CallScope, FailedReference, ProgressReporter
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import DeadlineExceeded, Effect, ToolError, ToolSystemError
+from failsoft.framework.ids import new_id
 from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.redaction import redact_text
 from failsoft.framework.text import bounded
@@ -184,7 +184,7 @@ class Call(CallContext):
         try:
             return self._request_id
         except AttributeError:
-            self._request_id: str = self.scope.request_id or os.urandom(8).hex()
+            self._request_id: str = self.scope.request_id or new_id()
             return self._request_id
 
     @property

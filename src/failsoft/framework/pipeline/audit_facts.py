@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.governance import Governance, governance_of
 from failsoft.framework.audit.sealing import canonical
 from failsoft.framework.call.principals import redact_principal
 from failsoft.framework.clock import utc_timestamp
+from failsoft.framework.ids import new_id
 from failsoft.framework.normalize.cause import normalized_cause, plain_text
 from failsoft.framework.safe.brief import brief
 from failsoft.framework.safe.redaction import redact_text
@@ -69,7 +69,7 @@ def _done(call: Call, event: str, effect: str) -> dict[str, Any]:
         call,
         governance,
         event=event,
-        error_id=os.urandom(8).hex(),
+        error_id=new_id(),
         timestamp=utc_timestamp(),
         code=None,
         error_code=None,

@@ -6,7 +6,6 @@ The rules are in section 3 of the contract. In measurements with agents, "wait b
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,6 +19,7 @@ from failsoft.framework.diagnostics.tracebacks import stack_of
 from failsoft.framework.did_you_mean import near_names
 from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.violations import Violation, collapsed
+from failsoft.framework.ids import new_id
 from failsoft.framework.normalize.rules import text_of, type_name
 from failsoft.framework.pipeline.advice import advice, closest
 from failsoft.framework.pipeline.next_step import Proposal, propose
@@ -58,7 +58,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, propos
         tool = bounded(error.next_step.tool, _CANDIDATE_AT_MOST)
         text = f"the next step `{tool}` of {type(error).__name__} was dropped: {proposal.dropped}"
         report_mistake(text, error=error, operation=bound.name)
-    error_id = error_id or os.urandom(8).hex()
+    error_id = error_id or new_id()
     detail = settings.detail_level
     faults = error.violations[:_VIOLATIONS_AT_MOST]
     violations, guesses = _without_guesses(faults, call) if faults else (faults, [])
@@ -192,11 +192,9 @@ def _is_clean(texts: list[str], message: str) -> bool:
 
     The message is the first text with our own advice behind it, whose arguments were redacted before.
     """
-    others = [text for text in texts[1:] if text not in message]
-    whole = " ".join([texts[0], *others])
-    is_printable = message.isascii() and message.isprintable()
-    if others:
-        is_printable = is_printable and whole.isascii() and whole.isprintable()
+    others = " ".join([text for text in texts[1:] if text not in message])
+    whole = f"{texts[0]} {others}"
+    is_printable = message.isascii() and message.isprintable() and others.isascii() and others.isprintable()
     return is_printable and len(message) + len(whole) <= _TEXT_AT_MOST and redact_text(whole) == whole
 
 

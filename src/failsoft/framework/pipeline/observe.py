@@ -64,7 +64,7 @@ def _success(call: Call, value: Any) -> ToolResponse[Any]:
     bound = call.bound
     data, blocks = bound.result.split(value)
     metadata = Metadata(
-        round((time.perf_counter() - call.started_at) * 1000, 3),
+        int((time.perf_counter() - call.started_at) * 1_000_000) / 1000,
         call.cache_hit,
         call.documents_processed,
         call.warnings or [],
@@ -140,7 +140,7 @@ def _failed_response(call: Call, failure: Failure, duration_s: float) -> ToolRes
     logs.log_failed(call, failure, duration_s)
     bound.alert(failure)
     call.forget_errors()
-    metadata = Metadata(round(duration_s * 1000, 3), warnings=call.warnings or [])
+    metadata = Metadata(int(duration_s * 1_000_000) / 1000, warnings=call.warnings or [])
     response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost
     if bound.settings.text == "lean":
         response.as_text = functools.partial(lean_text, code=failure.exception.code_in(bound.wire.name))

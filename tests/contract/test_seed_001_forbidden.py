@@ -158,7 +158,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ): "the cancellation goes on; no caller waits",
         ("proxy/clients.py", "Front.notify"): "a notification is a courtesy; the client asks again when it needs to",
         ("server/lifecycle/audit_start.py", "open_audit_logs"): _START,
-        ("server/http/gate.py", "AdmissionMiddleware._serve"): "the client has disconnected",
+        ("server/http/gate.py", "AdmissionMiddleware._counted"): "the client has disconnected",
         (
             "server/stdio/reader.py",
             "StdinReader._read",

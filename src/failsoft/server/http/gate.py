@@ -49,38 +49,36 @@ class AdmissionMiddleware:
             await self._app(scope, receive, send)
             return
         scope["headers"] = headers = [*scope["headers"]]
-        if len(dict(headers)) < len(headers) and _repeats(headers):  # a proxy may have checked the other one
+        by_name = dict(headers)
+        if len(by_name) < len(headers) and _repeats(headers):  # a proxy may have checked the other one
             await JSONResponse({"error": "a header is repeated"}, 400)(scope, receive, send)
             return
         outgoing = _Outgoing(send, self._lifecycle)
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if self._lifecycle.is_ending and path not in _ALWAYS_OPEN:
             await _draining_response()(scope, receive, outgoing)
-        else:
-            await self._serve(scope, receive, outgoing)
-            await outgoing.complete()
+        elif (refusal := await self._refusal(scope, by_name)) is not None:
+            await refusal(scope, receive, outgoing)
+        elif path == self._mcp_path and scope["method"] == "POST":
+            await self._counted(scope, receive, outgoing)
+        else:  # older clients hold a GET stream open indefinitely; draining must not wait for it
+            await self._app(scope, receive, outgoing)
+        await outgoing.complete()
         if outgoing.is_refused:
             await _await_disconnect(receive)
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = await self._refusal(scope)
-        is_call = scope["method"] == "POST" and scope["path"].removeprefix(scope.get("root_path", "")) == self._mcp_path
-        if refusal is not None or not is_call:
-            # Older clients hold a GET stream open indefinitely; draining must not wait for it.
-            await (refusal or self._app)(scope, receive, send)
-        else:
-            scope[ADMITTED] = self._lifecycle.is_ready  # a request that arrived before the drain is still served
-            self._lifecycle.enter()
-            try:
-                await self._app(scope, receive, send)
-            except ClientDisconnect:
-                logger.debug("A client left before all of its request had come")
-            finally:
-                self._lifecycle.leave()
+    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[ADMITTED] = self._lifecycle.is_ready  # a request that arrived before the drain is still served
+        self._lifecycle.enter()
+        try:
+            await self._app(scope, receive, send)
+        except ClientDisconnect:
+            logger.debug("A client left before all of its request had come")
+        finally:
+            self._lifecycle.leave()
 
-    async def _refusal(self, scope: Scope) -> Response | None:
+    async def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Response | None:
         """Return the SDK's refusal of the Host or Origin header. Values that have passed are not checked again."""
-        headers = dict(scope["headers"])
         values = headers.get(b"host", b""), headers.get(b"origin", b"")
         if values in self._passed:
             return None

@@ -108,14 +108,17 @@ async def test_plain_calls_leave_no_reference_cycles() -> None:
     app = asgi_app(tools("on"))
     async with app.router.lifespan_context(app):
         await answers(plain("facts"), app)
+        found = []
         gc.collect()
         gc.disable()
         try:
-            for _ in range(50):
-                await answers(plain("facts"), app)
-            assert gc.collect() < 50
+            for _ in range(3):  # what earlier tests started may end meanwhile, and leave something of its own
+                for _ in range(50):
+                    await answers(plain("facts"), app)
+                found.append(gc.collect())
         finally:
             gc.enable()
+    assert min(found) < 50
 
 
 async def test_plain_calls_are_answered_without_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from measure import Figure, show
 
 BENCHMARKS = (
     *("call_path", "recovery_success", "through_mcp", "proxy", "import_time", "start_up", "stdio"),
-    *("scrape", "docs_search", "edit", "audit", "scale"),
+    *("encoding", "scrape", "docs_search", "edit", "audit", "scale"),
 )
 
 

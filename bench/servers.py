@@ -123,6 +123,7 @@ async def running(
     """Run one app in a uvicorn process of its own, or in several, and end it afterwards."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
+    os.sched_setaffinity(0, _CORES)  # processes inherit it, and this one may have been separated from another server
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "uvicorn", f"{module}:{factory}", "--factory", "--port", str(port)),
         *("--log-level", "error", "--no-access-log", "--timeout-keep-alive", "600"),

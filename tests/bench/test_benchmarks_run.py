@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from failsoft.framework.wire import format_names
 from tests.thorough import THOROUGH
 
 ROOT = Path(__file__).parents[2]
@@ -124,6 +125,13 @@ def test_real_edits_come_out_byte_for_byte_and_broken_ones_are_refused() -> None
     figures = {one["name"]: one["value"] for one in json.loads(table.splitlines()[-1])["figures"]}
     assert figures["answered wrongly"] == 0
     assert figures["cases"] > 40
+
+
+def test_encoding_is_measured_in_every_format() -> None:
+    figures = _figures("encoding")
+    assert {name.partition(":")[0] for name in figures} > set(format_names())
+    assert figures["tools/list ms"]["goal"] == figures["tools/list, version 2025-11-25 ms"]["goal"] == "<= 2"
+    assert all(one["value"] > 0 for one in figures.values())
 
 
 def test_the_audit_log_is_counted_in_trips_to_the_disk() -> None:

@@ -17,6 +17,8 @@ from failsoft.framework.safe.redaction import redact
 
 __all__ = ["Failure", "RetryAdvice"]
 
+_TEXT = frozenset({str})
+
 
 @dataclass(frozen=True, slots=True)
 class RetryAdvice:
@@ -107,7 +109,8 @@ class Failure:
         if not given:
             return {}
         content = {name: json_safe(given[name]) for name in self.exception.content_fields if name in given}
-        fields: dict[str, Any] = redact(json_safe(given))
+        is_text = _TEXT.issuperset(map(type, given.values()))  # as mostly: it is made safe when the response is encoded
+        fields: dict[str, Any] = redact(given if is_text else json_safe(given))
         return fields | content if content else fields
 
     @property

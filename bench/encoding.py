@@ -1,0 +1,124 @@
+"""What encoding takes: a failed call in each wire format, and the list of 1,000 tools over HTTP.
+
+The list is asked for in memory, without a server around the app, and was encoded once before. Times are CPU times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from typing import Any
+
+from load import request_for
+from measure import Contender, Figure, figure, interleave, options, report
+from sample_tool import ARGUMENTS, Documents
+
+from failsoft import Runtime, Settings
+from failsoft.framework.wire import format_names
+
+ROUNDS, QUICK_ROUNDS = 15, 3
+TIMES, QUICK_TIMES = 300, 20
+FAILURES = ("typed error", "wrong type", "misspelt name", "three faults")
+TOOLS = 1_000
+OLDER = "2025-11-25"
+"""A version of the protocol with the handshake, which is answered elsewhere."""
+
+
+async def failures() -> dict[str, Contender]:
+    """Return the encoding of each failure in each format."""
+    found: dict[str, Contender] = {}
+    for wire in format_names():
+        tool = Documents(runtime=Runtime(settings=Settings(wire_format=wire)))
+        for name in FAILURES:
+            response = await tool.execute_with_error_handling("get_document", ARGUMENTS[name])
+            found[f"{wire}: {name}"] = _encoding(response)
+    return found
+
+
+def _encoding(response: Any) -> Contender:
+    async def encode(times: int) -> None:
+        for _ in range(times):
+            response.encoded = None
+            response.encode()
+
+    return encode
+
+
+def lists(app: Any) -> dict[str, Contender]:
+    """Return the requests for the list, by version of the protocol."""
+    head, _, body = request_for("tools/list", {}, port=8321).partition(b"\r\n\r\n")
+    lines = [line.split(b": ", 1) for line in head.split(b"\r\n")[1:]]
+    headers = [(name.lower(), value) for name, value in lines]
+    older = [(name, OLDER.encode() if name == b"mcp-protocol-version" else value) for name, value in headers]
+    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
+    return {
+        "tools/list": _asking(app, headers, body),
+        f"tools/list, version {OLDER}": _asking(
+            app, [one for one in older if one[0] not in {b"mcp-method", b"content-length"}], asked
+        ),
+    }
+
+
+def _asking(app: Any, headers: list[tuple[bytes, bytes]], body: bytes) -> Contender:
+    async def once() -> None:
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": "http",
+            "path": "/mcp",
+            "raw_path": b"/mcp",
+            "root_path": "",
+            "query_string": b"",
+            "headers": [*headers],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 8321),
+        }
+        pending = [{"type": "http.request", "body": body, "more_body": False}]
+        sent: list[dict[str, Any]] = []
+
+        async def receive() -> dict[str, Any]:
+            if not pending:
+                await asyncio.Event().wait()  # the client stays connected
+            return pending.pop()
+
+        async def send(part: dict[str, Any]) -> None:
+            sent.append(part)
+
+        await app(scope, receive, send)
+        if sent[0]["status"] != 200:
+            msg = f"the list was refused: {sent}"
+            raise SystemExit(msg)
+
+    async def ask(times: int) -> None:
+        for _ in range(times):
+            await asyncio.create_task(once())
+
+    return ask
+
+
+async def measure(*, rounds: int, times: int) -> list[Figure]:
+    """Return all figures, measured in one run."""
+    encoded = await interleave(await failures(), rounds=rounds, times=times, clock=time.process_time)
+    figures = [figure(name, [1e6 * one for one in taken], "us", goal="<= 15") for name, taken in encoded.items()]
+    os.environ["SCALE_TOOLS"] = str(TOOLS)
+    from scale_servers import our_app  # noqa: PLC0415 - it reads the environment
+
+    app = our_app()
+    async with app.router.lifespan_context(app):
+        listed = await interleave(lists(app), rounds=rounds, times=max(1, times // 10), clock=time.process_time)
+    return figures + [figure(name, [1e3 * one for one in taken], "ms", goal="<= 2") for name, taken in listed.items()]
+
+
+def main() -> None:
+    """Measure and print."""
+    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
+    times = QUICK_TIMES if given.quick else TIMES
+    report(given, "Encoding", asyncio.run(measure(rounds=given.rounds, times=times)))
+
+
+if __name__ == "__main__":
+    main()

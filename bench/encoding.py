@@ -6,12 +6,11 @@ The list is asked for in memory, without a server around the app, and was encode
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from typing import Any
 
-from load import request_for
+from load import META, VERSION, message
 from measure import Contender, Figure, figure, interleave, options, report
 from sample_tool import ARGUMENTS, Documents
 
@@ -24,6 +23,11 @@ FAILURES = ("typed error", "wrong type", "misspelt name", "three faults")
 TOOLS = 1_000
 OLDER = "2025-11-25"
 """A version of the protocol with the handshake, which is answered elsewhere."""
+_HEADERS = {
+    b"host": b"127.0.0.1:8321",
+    b"accept": b"application/json, text/event-stream",
+    b"content-type": b"application/json",
+}
 
 
 async def failures() -> dict[str, Contender]:
@@ -48,20 +52,16 @@ def _encoding(response: Any) -> Contender:
 
 def lists(app: Any) -> dict[str, Contender]:
     """Return the requests for the list, by version of the protocol."""
-    head, _, body = request_for("tools/list", {}, port=8321).partition(b"\r\n\r\n")
-    lines = [line.split(b": ", 1) for line in head.split(b"\r\n")[1:]]
-    headers = [(name.lower(), value) for name, value in lines]
-    older = [(name, OLDER.encode() if name == b"mcp-protocol-version" else value) for name, value in headers]
-    asked = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
+    ours = {b"mcp-protocol-version": VERSION.encode(), b"mcp-method": b"tools/list"}
     return {
-        "tools/list": _asking(app, headers, body),
+        "tools/list": _asking(app, ours, message("tools/list", {"_meta": META})),
         f"tools/list, version {OLDER}": _asking(
-            app, [one for one in older if one[0] not in {b"mcp-method", b"content-length"}], asked
+            app, {b"mcp-protocol-version": OLDER.encode()}, message("tools/list", {})
         ),
     }
 
 
-def _asking(app: Any, headers: list[tuple[bytes, bytes]], body: bytes) -> Contender:
+def _asking(app: Any, headers: dict[bytes, bytes], body: bytes) -> Contender:
     async def once() -> None:
         scope = {
             "type": "http",
@@ -73,7 +73,7 @@ def _asking(app: Any, headers: list[tuple[bytes, bytes]], body: bytes) -> Conten
             "raw_path": b"/mcp",
             "root_path": "",
             "query_string": b"",
-            "headers": [*headers],
+            "headers": [*(_HEADERS | headers).items()],
             "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 8321),
         }

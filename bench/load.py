@@ -10,11 +10,11 @@ import time
 from collections.abc import Sequence
 from typing import Any, BinaryIO, Self
 
-__all__ = ["Clients", "body_of", "message", "request", "request_for"]
+__all__ = ["META", "VERSION", "Clients", "body_of", "message", "request", "request_for"]
 
-_VERSION = "2026-07-28"
-_META = {
-    "io.modelcontextprotocol/protocolVersion": _VERSION,
+VERSION = "2026-07-28"
+META = {
+    "io.modelcontextprotocol/protocolVersion": VERSION,
     "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
     "io.modelcontextprotocol/clientCapabilities": {},
 }
@@ -27,11 +27,11 @@ def request(tool: str, arguments: dict[str, Any], *, port: int) -> bytes:
 
 def request_for(method: str, params: dict[str, Any], *, port: int) -> bytes:
     """Return one request of the modern era over HTTP."""
-    body = message(method, params | {"_meta": _META})
+    body = message(method, params | {"_meta": META})
     name = f"MCP-Name: {params['name']}\r\n" if "name" in params else ""
     head = (
         f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json, text/event-stream\r\n"
-        f"Content-Type: application/json\r\nMCP-Protocol-Version: {_VERSION}\r\nMCP-Method: {method}\r\n"
+        f"Content-Type: application/json\r\nMCP-Protocol-Version: {VERSION}\r\nMCP-Method: {method}\r\n"
         f"{name}Content-Length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body

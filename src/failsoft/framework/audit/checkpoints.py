@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from failsoft.framework.audit.sealing import BadLine, Head
 from failsoft.framework.clock import utc_timestamp
+from failsoft.framework.ids import new_id
 from failsoft.framework.services.regular_files import opened_regular
 
 __all__ = ["EVENT", "HEAD_MISSING", "Reason", "checkpoint", "closed_ends", "noted", "require_closing"]
@@ -48,7 +48,7 @@ def noted(event: str, **facts: Any) -> dict[str, Any]:
     """Return the facts of an entry about the log itself."""
     return {
         "event": event,
-        "error_id": secrets.token_hex(8),
+        "error_id": new_id(),
         "timestamp": utc_timestamp(),
         "tool": "failsoft",
         "operation": "audit",

@@ -7,11 +7,21 @@ from mcp.server.transport_security import TransportSecurityMiddleware
 from starlette.requests import Request
 from starlette.types import Scope
 
-__all__ = ["Acceptance"]
+__all__ = ["Acceptance", "Passed"]
 
 _NAMES = (b"content-type", b"accept")
 """The headers that the checks read; Host and Origin have been checked before."""
 _REMEMBERED_AT_MOST = 256
+
+
+class Passed(set[tuple[bytes | None, ...]]):
+    """Values of headers that have passed a check, a bounded number of them."""
+
+    def add(self, values: tuple[bytes | None, ...]) -> None:
+        """Remember values; beyond the bound, all others are forgotten."""
+        if len(self) >= _REMEMBERED_AT_MOST:
+            self.clear()
+        super().add(values)
 
 
 class Acceptance:
@@ -19,7 +29,7 @@ class Acceptance:
 
     def __init__(self) -> None:
         self._security = TransportSecurityMiddleware()
-        self._passed: set[tuple[bytes | None, ...]] = set()
+        self._passed = Passed()
 
     async def accepts(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
         """Return whether the headers pass.
@@ -36,7 +46,5 @@ class Acceptance:
             return False
         if await self._security.validate_request(request, is_post=True) is not None:
             return False
-        if len(self._passed) >= _REMEMBERED_AT_MOST:
-            self._passed.clear()
         self._passed.add(values)
         return True

@@ -9,6 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from failsoft.server.http.acceptance import Passed
 from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
 
 __all__ = ["AdmissionMiddleware"]
@@ -18,8 +19,6 @@ _ONCE = (b"host", b"authorization", b"origin")
 _CLOSING_S = 5.0
 _RETRY_AFTER_S = 5
 """The `Retry-After` of a draining server, in seconds."""
-_REMEMBERED_AT_MOST = 256
-"""Pairs of Host and Origin headers that are not checked again."""
 _ALWAYS_OPEN = frozenset({"/healthz", "/readyz", "/metrics"})
 """Paths that are served while the server drains."""
 
@@ -41,7 +40,7 @@ class AdmissionMiddleware:
         self._security = TransportSecurityMiddleware(security)
         self._lifecycle = lifecycle
         self._mcp_path = mcp_path
-        self._passed: set[tuple[bytes, bytes]] = set()
+        self._passed = Passed()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it with 400, 421 or 403."""
@@ -85,8 +84,6 @@ class AdmissionMiddleware:
         lowered = [(name, value.lower()) for name, value in scope["headers"]]  # host names ignore case
         refusal = await self._security.validate_request(Request({**scope, "headers": lowered}))
         if refusal is None:
-            if len(self._passed) >= _REMEMBERED_AT_MOST:
-                self._passed.clear()
             self._passed.add(values)
         return refusal
 

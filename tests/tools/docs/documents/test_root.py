@@ -22,6 +22,7 @@ from failsoft.framework.errors import (
 )
 from failsoft.tools.docs.documents.path_syntax import is_visible, names_of
 from failsoft.tools.docs.documents.root import DocumentRoot
+from tests.open_files import open_files
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
 from tests.tools.docs.parts import Write
 
@@ -54,10 +55,6 @@ def as_nobody() -> Iterator[None]:
         yield
     finally:
         os.seteuid(user)
-
-
-def open_descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def refusal_of(root: DocumentRoot, path: str) -> ToolError:
@@ -294,11 +291,11 @@ class TestLimits:
         (tree / "out").symlink_to("..")
         (tree / "deep/er").mkdir(parents=True)
         (tree / "up.md").symlink_to("deep/er/../../guide/intro.md")
-        before = open_descriptors()
+        before = open_files()
 
         for _ in range(20):
             assert read(root, "up.md")
             for path in ("out/secret.md", "guide/intro.md/x.md", "deep/er/gone.md"):
                 refusal_of(root, path)
 
-        assert open_descriptors() <= before
+        assert open_files() <= before

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from failsoft.tools.files import DiskFault, FileFault, Files, NotARegularFile, OutsideRoots, Roots
+from tests.open_files import open_files
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
 
 LIMIT = 1_000
@@ -26,7 +27,7 @@ def _inside(root: Path) -> None:
 @pytest.fixture
 def few_descriptors() -> Iterator[None]:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (open_descriptors() + 20, limits[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(open_files()) + 20, limits[1]))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
@@ -55,10 +56,6 @@ def _bind(path: Path) -> None:
         listener.bind(str(path))
 
 
-def open_descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
 @pytest.mark.parametrize("spelling", ["folder/file", "folder//file", "./folder/./file"])
 def test_a_file_beneath_the_root_is_read(files: Files, root: Path, spelling: str) -> None:
     assert read(files, f"{root}/{spelling}") == b"inside"
@@ -68,14 +65,14 @@ def test_a_file_beneath_the_root_is_read(files: Files, root: Path, spelling: str
 def test_no_hostile_path_reaches_anything_that_is_not_there(files: Files, root: Path, hostile: str) -> None:
     """Spelled from the root, from anywhere, and as it is; nothing is opened, so nothing is left open."""
     (root / "secret.md").symlink_to(root.parent / "outside/secret")
-    before = open_descriptors()
+    before = open_files()
     relative = Files(Roots([root], relative=True), state_folder=root.parent / "state")
 
     for path in (f"{root}/{hostile}", f"{root}/folder/{hostile}", hostile):
         fault_of(files, path)
         fault_of(relative, path)
 
-    assert open_descriptors() <= before  # the collector may close meanwhile what an earlier test left open
+    assert open_files() <= before
 
 
 class TestOutside:

@@ -47,7 +47,7 @@ WITH_A_PATH: dict[str, dict[str, Callable[[str], dict[str, Any]]]] = {
 """Every operation that takes a path, or makes one of what it takes, with the arguments that a path is put into."""
 WAYS = [(operation, way) for operation, ways in WITH_A_PATH.items() for way in ways]
 STRIDE = 1 if THOROUGH else 5
-"""Each way takes every fifth path, each operation another fifth; all paths are tried with the thorough profile."""
+"""Each way takes every fifth path, from another one on; with the thorough profile it takes all of them."""
 WITHOUT = {"end_session", "lint_plan", "withdraw_plan", "approve_plan", "list_plans", "run_preflight", "read_audit_log"}
 
 

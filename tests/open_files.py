@@ -1,0 +1,20 @@
+"""What this process has open, for tests of what must be closed again."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["open_files"]
+
+
+def open_files() -> set[tuple[str, Path]]:
+    """Return the open descriptors, each with what it is open on.
+
+    Compare with `<=`: the garbage collector may close meanwhile what an earlier test left open.
+    """
+    found = set()
+    for descriptor in list(Path("/proc/self/fd").iterdir()):
+        with suppress(OSError):  # that of the listing itself is closed by now
+            found.add((descriptor.name, descriptor.readlink()))
+    return found

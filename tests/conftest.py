@@ -5,22 +5,47 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from failsoft.framework.errors.base import ToolError, registry
+from failsoft import ToolError
+from tests.doors import registry
 
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("short", settings.get_profile("default"), max_examples=15)
+ROOT = Path(__file__).resolve().parents[1]
+SLOW = ROOT / "tests" / "slow"
+
+settings.register_profile("default", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("full", settings.get_profile("default"), max_examples=100)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-def pytest_configure() -> None:
-    """Take the caller's settings out of the environment, once for each worker, before anything is imported."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare the environment, once for each worker, before anything is imported.
+
+    The caller's settings go out of it, and `tests` can be imported by the programs that tests start. Tests of one
+    `xdist_group` go to one worker.
+    """
     for name in [name for name in os.environ if name.startswith(("FAILSOFT_", "PROMETHEUS_"))]:
         del os.environ[name]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    if config.getoption("dist", "no") == "load":
+        config.option.dist = "loadgroup"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no slow test where none is wanted."""
+    return True if collection_path == SLOW and config.getoption("markexpr") == "not slow" else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is in the folder of slow tests, before markers select."""
+    for item in items:
+        if SLOW in item.path.parents:
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -30,20 +55,25 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
-@pytest.fixture(autouse=True)
-def _own_catalogue(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Hide the error classes of other test modules, and forget those that the test itself declares.
-
-    One process imports many test modules, and all of them write into one catalogue.
-    """
-    before = dict(registry)
-    foreign = [code for code, error in before.items() if _is_of_another_test(error, request)]
-    for code in foreign:
+@pytest.fixture(scope="module", autouse=True)
+def _catalogue_of_the_module(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hide the error classes of other test modules: one process imports many, and all write into one catalogue."""
+    hidden = {code: error for code, error in registry.items() if _is_of_another_test(error, request)}
+    for code in hidden:
         del registry[code]
     yield
-    loaded = {code: error for code, error in registry.items() if error.__module__.startswith("failsoft.")}
-    registry.clear()
-    registry.update(before | loaded)
+    registry.update(hidden)
+
+
+@pytest.fixture(autouse=True)
+def _own_catalogue(_catalogue_of_the_module: None) -> Iterator[None]:
+    """Forget the error classes that the test itself declares."""
+    before = registry.copy()
+    yield
+    if registry.keys() != before.keys():
+        loaded = {code: error for code, error in registry.items() if error.__module__.startswith("failsoft.")}
+        registry.clear()
+        registry.update(before | loaded)
 
 
 def _is_of_another_test(error: type[ToolError], request: pytest.FixtureRequest) -> bool:

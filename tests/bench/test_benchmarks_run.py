@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from failsoft.framework.wire import format_names
+from tests.doors import format_names
 from tests.thorough import THOROUGH
 
 ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from failsoft import CallContext, Chaos, ConfigurationError, DocumentNotFound, NotFound, RateLimited
-from failsoft.framework.errors import categories
 from failsoft.testing import InstantClock
 from tests.chaos.laboratory import KINDS, LIMIT_S, Subject, check_books, subject
+from tests.doors import categories_module as categories
 
 CALLS = 60
 

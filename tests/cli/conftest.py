@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 
-from failsoft.cli.app import run as run_inside
+from tests.doors import run as run_inside
+from tests.zygote import PYTHON
 
 LIBRARY = '''
 from failsoft import BaseTool, NotFound, Public, operation
@@ -113,31 +113,21 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(scope="session")
-def fork_server() -> Iterator[subprocess.Popen[str]]:
-    """Return the process that forks commands."""
-    script = Path(__file__).with_name("fork_server.py")
-    pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, str(script)], stdin=pipe, stdout=pipe, text=True) as process:
-        yield process
-
-
 @pytest.fixture
-def run(folder: Path, tmp_path_factory: pytest.TempPathFactory, fork_server: subprocess.Popen[str]) -> Run:
+def run(folder: Path) -> Run:
     """Return what runs `failsoft` with some arguments, in that folder, in a process of its own."""
-    streams = tmp_path_factory.mktemp("streams")
 
     def run_command(*arguments: str, env: Mapping[str, str] | None = None, stdin: str = "") -> Ran:
-        files = {name: streams / name for name in ("stdin", "out", "err")}
-        files["stdin"].write_text(stdin)
-        request = {"arguments": arguments, "folder": str(folder), "env": {**os.environ, **(env or {})}}
-        request |= {name: str(file) for name, file in files.items()}
-        assert fork_server.stdin is not None
-        assert fork_server.stdout is not None
-        fork_server.stdin.write(json.dumps(request) + "\n")
-        fork_server.stdin.flush()
-        code = int(fork_server.stdout.readline())
-        return Ran(code, files["out"].read_text(), files["err"].read_text())
+        ended = subprocess.run(
+            [PYTHON, "-m", "failsoft", *arguments],
+            cwd=folder,
+            env={**os.environ, **(env or {})},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return Ran(ended.returncode, ended.stdout, ended.stderr)
 
     return run_command
 

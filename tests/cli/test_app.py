@@ -13,10 +13,7 @@ import pytest
 import typer
 
 from failsoft import __version__
-from failsoft.cli import commands
-from failsoft.cli.app import application
-from failsoft.cli.exits import ExitCode, exit_code_of
-from failsoft.framework.errors.catalogue import entries
+from tests.doors import ExitCode, application, commands_module as commands, entries, exit_code_of
 
 COMMANDS = sorted(found.name for found in pkgutil.iter_modules(commands.__path__))
 COMMAND = typer.main.get_command(application())
@@ -86,7 +83,7 @@ def test_a_misspelt_command_line_is_answered_with_a_better_one(inside, arguments
 
 
 def test_a_defect_of_failsoft_is_no_traceback(run, folder):
-    (folder / "broken.py").write_text("import failsoft.cli.known_codes as it\ndel it.entries\n")
+    (folder / "broken.py").write_text("from tests.doors import known_codes_module as it\ndel it.entries\n")
     ran = run("codes", "--app", "broken:it")
     assert (ran.code, ran.out) != (ExitCode.OK, "")
     assert "Traceback" not in ran.err
@@ -134,7 +131,7 @@ def test_a_light_command_loads_nothing_heavy(folder, arguments):
     light = tuple(name for name in HEAVY if name in {"mcp", "prometheus_client", "starlette", "uvicorn"})
     heavy = light if arguments[-1] == "NO_SUCH" else HEAVY
     program = (
-        "import contextlib, io, sys; from failsoft.cli.app import run\n"
+        "import contextlib, io, sys; from tests.doors import run\n"
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):\n"
         f"    run({arguments!r})\n"
         f"print(*sorted(sys.modules.keys() & {set(heavy)!r}))"

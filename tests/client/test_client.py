@@ -12,8 +12,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 import failsoft
 from failsoft import BaseTool, CallContext, Retry, Runtime, Settings, operation
 from failsoft.client import Client
-from failsoft.client.reported import error_from_result
-from failsoft.framework.errors.base import registry
+from tests.doors import error_from_result, registry
 from tests.proxy.test_http_upstream import website
 
 pytestmark = pytest.mark.anyio

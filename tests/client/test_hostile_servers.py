@@ -16,9 +16,8 @@ from hypothesis import given, settings, strategies as st
 
 from failsoft import BadOutput, Timeout, ToolError, Unavailable
 from failsoft.client import Client
-from failsoft.client.faults import from_upstream
-from failsoft.client.reported import error_from_result, is_failure
-from failsoft.framework.text import bounded
+from tests.doors import bounded, error_from_result, from_upstream, is_failure
+from tests.thorough import examples
 
 pytestmark = pytest.mark.anyio
 SERVER = str(Path(__file__).with_name("hostile_server.py"))
@@ -57,7 +56,7 @@ def check(error: ToolError) -> None:
     assert copy.deepcopy(error).code == error.code
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(tree=OBJECTS, meta=OBJECTS, text=st.one_of(st.text(), OBJECTS.map(json.dumps)))
 def test_any_failed_result_gives_a_typed_error(tree: Any, meta: Any, text: str) -> None:
     block = SimpleNamespace(type="text", text=text)
@@ -67,7 +66,7 @@ def test_any_failed_result_gives_a_typed_error(tree: Any, meta: Any, text: str) 
         check(error_from_result(result))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=TREES, code=st.integers(), message=st.text())
 def test_any_error_of_the_protocol_gives_a_typed_error(data: Any, code: int, message: str) -> None:
     from mcp.shared.exceptions import MCPError  # noqa: PLC0415 - the SDK takes a second

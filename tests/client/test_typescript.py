@@ -87,14 +87,12 @@ def node(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     return run
 
 
-@pytest.mark.node
 @pytest.mark.slow
 def test_both_versions_of_the_sdk_read_a_real_servers_failures(node):
     done = node("--test", str(PACKAGE / "test" / "real_server.test.mjs"))
     assert done.returncode == 0, done.stdout[-3_000:]
 
 
-@pytest.mark.node
 @pytest.mark.slow
 def test_the_example_of_the_readme_runs(node, tmp_path):
     code = (PACKAGE / "README.md").read_text().split("```ts\n")[1].split("```")[0]

@@ -25,7 +25,7 @@ from failsoft import (
     ToolError,
     UnknownTool,
 )
-from failsoft.framework.errors import CatalogueError
+from failsoft.errors import CatalogueError
 
 TABLE = {
     "InvalidArgument": ("invalid_argument", 400, "validation_error", -32000, "after_fix"),

@@ -25,9 +25,9 @@ from failsoft import (
     prompt,
     resource,
 )
-from failsoft.framework.arguments.uri_template import UriTemplate
 from failsoft.tools.docs import Docs
 from tests.contract.surroundings import runtime, write_documents
+from tests.doors import UriTemplate
 
 pytestmark = pytest.mark.anyio
 

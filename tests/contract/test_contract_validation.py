@@ -17,8 +17,8 @@ from failsoft import (
     Reference,
     operation,
 )
-from failsoft.framework.errors.violations import Reason
 from tests.contract.surroundings import runtime
+from tests.doors import Reason
 
 pytestmark = pytest.mark.anyio
 

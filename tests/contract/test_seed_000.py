@@ -15,9 +15,9 @@ import jsonschema
 import pytest
 
 from failsoft import BaseTool, NotImplementedTool, operation
-from failsoft.framework.errors.catalogue import lookup
 from failsoft.tools.edit import Edit
 from tests.contract.surroundings import runtime
+from tests.doors import lookup_code as lookup
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "edit_envelope.schema.json").read_text())
 LINES = [f"{number:02} line of text\n" for number in range(60)]

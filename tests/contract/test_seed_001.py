@@ -29,12 +29,10 @@ from failsoft import (
     ToolError,
     operation,
 )
-from failsoft.framework.audit.reading import entries
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.errors import CatalogueError
-from failsoft.framework.errors.catalogue import lookup
+from failsoft.errors import CatalogueError
 from failsoft.tools.workspace import FileReadFailed, InvalidPath
 from tests.contract.surroundings import runtime
+from tests.doors import CallScope, audit_entries as entries, lookup_code as lookup
 from tests.laws.hostile import odd_trees
 
 SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "schemas" / "system_error.schema.json"

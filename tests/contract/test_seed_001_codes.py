@@ -18,10 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from failsoft import Middleware, Runtime, Settings, operation
-from failsoft.framework.call.call import LOCAL_PRINCIPAL, CallScope
-from failsoft.framework.errors.catalogue import lookup
 from failsoft.testing import connected
 from failsoft.tools.workspace import Workspace
+from tests.doors import LOCAL_PRINCIPAL, CallScope, lookup_code as lookup
 from tests.tools.workspace.site import Site
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs/how-to/govern-a-workspace.md"

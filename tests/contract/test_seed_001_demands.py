@@ -11,7 +11,7 @@ import pytest
 from failsoft import Runtime, Settings, SystemErrorFactory, operation
 from failsoft.testing import connected
 from failsoft.tools.workspace import Workspace
-from failsoft.tools.workspace.sessions.invariants import INVARIANTS
+from tests.doors import INVARIANTS
 
 pytestmark = pytest.mark.anyio
 REQUIRED = {

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from failsoft import Runtime, Settings
-from failsoft.framework.errors.base import registry
 from failsoft.testing import connected
-from failsoft.tools import workspace
 from failsoft.tools.workspace import Workspace
+from tests.doors import registry, workspace_module as workspace
 
 pytestmark = pytest.mark.anyio
 GUIDE = Path(__file__).resolve().parents[2] / "docs/how-to/govern-a-workspace.md"

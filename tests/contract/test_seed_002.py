@@ -19,14 +19,15 @@ from failsoft import (
     InternalError,
     NotFound,
     PreconditionFailed,
+    Public,
     Timeout,
     ToolError,
     UpstreamError,
     operation,
 )
-from failsoft.framework.errors import CatalogueError, Public
-from failsoft.framework.errors.catalogue import entries
+from failsoft.errors import CatalogueError
 from tests.contract.surroundings import runtime
+from tests.doors import entries
 
 SCHEMA = json.loads(
     (Path(__file__).resolve().parents[2] / "docs" / "schemas" / "coded_error.schema.json").read_text(encoding="utf-8")

@@ -12,12 +12,9 @@ import pytest
 from loguru import logger
 
 from failsoft import CallContext, Runtime, ToolError, operation
-from failsoft.tools import flux
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.models.recipes import Recipe
-from failsoft.tools.flux.settings import FluxSettings
-from failsoft.tools.flux.workers.pool import Workers
 from tests.contract.flux_agent import Agent
+from tests.doors import FluxSettings, Recipe, Workers, flux_module as flux
 from tests.tools.chosen import chosen
 from tests.tools.flux.data import small_tables
 from tests.tools.flux.lab import AEROBIC, Lab
@@ -257,7 +254,7 @@ def modelseedpy_error(case: Case) -> Answer:
 
 def solver_error(case: Case) -> Answer:
     """Numbers that no solver can hold."""
-    from failsoft.tools.flux.work.networks.drafts import packed  # noqa: PLC0415 - it loads cobra
+    from tests.doors import packed  # noqa: PLC0415 - it loads cobra
 
     content = {
         "metabolites": {"a_c": {"compartment": "c"}, "b_c": {"compartment": "c"}},

@@ -13,11 +13,9 @@ from typing import Any
 import pytest
 
 from failsoft import Middleware, ToolError
-from failsoft.framework.errors.base import registry
 from failsoft.tools.docs import Docs
-from failsoft.tools.docs.settings import DocsSettings
-from failsoft.tools.files import DiskFault, Transaction
 from tests.contract.surroundings import runtime, write_documents
+from tests.doors import DiskFault, DocsSettings, Transaction, registry
 
 pytestmark = pytest.mark.anyio
 

@@ -336,7 +336,7 @@ def test_the_seeds_critical_codes_are_critical(entry: type[ToolError]) -> None:
 
 
 async def test_a_critical_failure_is_alerted_in_the_log(log: io.StringIO) -> None:
-    from failsoft.framework.observability.alerts import AlertDispatcher, LogSink  # noqa: PLC0415 - only here
+    from tests.doors import AlertDispatcher, LogSink  # noqa: PLC0415 - only here
 
     alerts = AlertDispatcher([LogSink()])
     shop = Shop(runtime=Runtime(alerts=alerts))

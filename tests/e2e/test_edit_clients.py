@@ -88,7 +88,6 @@ async def test_the_python_client_edits_files(root: Path, era: str) -> None:
     check(root, answers)
 
 
-@pytest.mark.node
 @pytest.mark.parametrize("script", ["client_v1.mjs", "client_v2.mjs"])
 def test_a_strict_typescript_client_edits_files(node: Any, root: Path, script: str) -> None:
     seen = node.script(script, json.dumps(command(root)), json.dumps(calls(root)))

@@ -193,7 +193,6 @@ def await_listening(process: subprocess.Popen[bytes], port: int, log: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.node
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_client_gets_code_next_step_effect_and_advice_from_every_server(
     client: str, urls: Urls, node: Any, tmp_path: Path

@@ -20,8 +20,6 @@ CALLS = [
     {"name": "get_documentatoin", "arguments": {"path": "guide/intro.mdx"}},
 ]
 
-pytestmark = pytest.mark.node
-
 
 def _check_calls(seen: dict[str, Any]) -> None:
     """Check what a client must have seen of `CALLS`."""

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from failsoft import BaseTool, RecoveryManager, Retry, Unavailable, operation
-from failsoft.framework.cancellation import is_real_cancellation
+from tests.doors import is_real_cancellation
 from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio

@@ -7,11 +7,11 @@ import re
 import subprocess
 import sys
 
-from failsoft.framework.ids import new_id
+from tests.doors import new_id
 
 FORK = r"""
 import os
-from failsoft.framework.ids import new_id
+from tests.doors import new_id
 
 for _ in range(3):
     if os.fork() == 0:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.framework.installed import installed_points
+from tests.doors import installed_points
 
 
 def _install(folder: Path, name: str) -> None:

@@ -11,9 +11,8 @@ import pytest
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from failsoft import BaseTool, CallContext, Fault, ToolError, operation
-from failsoft.framework.errors import InvalidArgument
-from failsoft.framework.services.threads import ThreadPool, is_given_up
+from failsoft import BaseTool, CallContext, Fault, InvalidArgument, ToolError, operation
+from tests.doors import ThreadPool, is_given_up
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio

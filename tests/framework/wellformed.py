@@ -10,7 +10,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from failsoft import ToolResponse
-from failsoft.framework.tool.bound_operation import BoundOperation
+from tests.doors import BoundOperation
 
 __all__ = ["check_wellformed"]
 

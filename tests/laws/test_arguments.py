@@ -16,12 +16,11 @@ from hypothesis.strategies import SearchStrategy
 from pydantic import BaseModel, Field
 
 from failsoft import BaseTool, operation
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.safe.json_safe import json_safe
-from failsoft.framework.tool.lint import lint_failure
+from tests.doors import CallScope, json_safe, lint_failure
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 from tests.laws.hostile import arguments, json_trees, odd_trees
+from tests.thorough import examples
 
 
 class Mode(enum.Enum):
@@ -144,7 +143,7 @@ def calls(trees: SearchStrategy[Any]) -> SearchStrategy[Any]:
     )
 
 
-MANY = settings(max_examples=1_500, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=examples(1_500), suppress_health_check=list(HealthCheck))
 
 
 @MANY

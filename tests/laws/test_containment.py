@@ -23,7 +23,7 @@ from failsoft import (
     ValidationFailed,
     operation,
 )
-from failsoft.framework.call.call import CallScope
+from tests.doors import CallScope
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool
-from failsoft.framework.validation.trimming import trimmed
 from failsoft.tools.docs import Docs
 from failsoft.tools.edit import Edit
 from failsoft.tools.flux import Flux
 from failsoft.tools.workspace import Workspace
+from tests.doors import trimmed
 
 TOOLSETS: list[type[BaseTool]] = [Docs, Edit, Workspace, Flux]
 BOUND = 40_000

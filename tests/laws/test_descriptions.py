@@ -10,10 +10,8 @@ from mcp import Client
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from failsoft import BaseTool, operation
-from failsoft.framework.tool.lint import lint_descriptions
-from failsoft.server import mcp_server
-from failsoft.server.registry import load_toolset
+from failsoft import BaseTool, mcp_server, operation
+from tests.doors import lint_descriptions, load_toolset
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio

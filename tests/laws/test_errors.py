@@ -19,24 +19,22 @@ from typing import Any, ClassVar, get_args
 
 import pytest
 
-import failsoft.framework.errors as all_errors
-from failsoft import BaseTool, RecoveryManager, Runtime, Settings, operation
-from failsoft.framework.errors import (
-    Actor,
-    CatalogueError,
-    Effect,
+from failsoft import (
+    BaseTool,
     MultipleErrors,
     NextStep,
     NotFound,
     Public,
-    RetryWhen,
+    RecoveryManager,
+    Runtime,
+    Settings,
     ToolError,
     UnknownError,
+    Violation,
+    operation,
 )
-from failsoft.framework.errors.base import registry
-from failsoft.framework.errors.pages import sections, summary
-from failsoft.framework.errors.violations import Violation
-from failsoft.framework.normalize import normalize
+from failsoft.errors import Actor, CatalogueError, Effect, RetryWhen
+from tests.doors import errors_module as all_errors, normalize, registry, sections, summary
 
 for point in distribution("failsoft").entry_points.select(group="failsoft.toolsets"):
     point.load()

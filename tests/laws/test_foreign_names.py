@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from failsoft.framework.safe.redaction import redact_paths
-from failsoft.framework.text import quoted
-from failsoft.framework.wire.lean import lean_text
 from failsoft.tools.docs import Docs
 from failsoft.tools.edit import Edit
+from tests.doors import lean_text, quoted, redact_paths
 from tests.framework.recording import quiet_runtime
 
 _QUOTATION = re.compile(r'"(?:[^"\\]|\\.)*"')

@@ -13,15 +13,18 @@ from typing import Any
 import pytest
 
 from failsoft import ConfigurationError, InvalidParameter
-from failsoft.framework.arguments.json_schema import JsonSchemaArguments
-from failsoft.framework.safe.redaction import redact_text
 from failsoft.tools.docs import Docs
-from failsoft.tools.docs.documents.documents import parse_document
-from failsoft.tools.docs.documents.links import links
-from failsoft.tools.docs.documents.sections import headings
-from failsoft.tools.docs.projects.config import DocTypeConfig
-from failsoft.tools.docs.projects.doc_types import DocTypes, glob_pattern
-from failsoft.tools.workspace.policies import load_policies
+from tests.doors import (
+    DocTypeConfig,
+    DocTypes,
+    JsonSchemaArguments,
+    glob_pattern,
+    headings,
+    links,
+    load_policies,
+    parse_document,
+    redact_text,
+)
 
 UNITS = [
     *(

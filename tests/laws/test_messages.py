@@ -9,14 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft import BaseTool, InvalidParameter, NextStep, NotFound, Runtime, ToolError, operation
-from failsoft.framework.answer.failure import Failure
-from failsoft.framework.call.call import Call, CallScope
-from failsoft.framework.call.context import CallContext
-from failsoft.framework.errors.catalogue import entries
-from failsoft.framework.pipeline.guidance import explain
-from failsoft.framework.tool.lint import lint_failure, lint_toolbox
-from failsoft.framework.tool.toolbox import Toolbox
+from failsoft import BaseTool, CallContext, Failure, InvalidParameter, NextStep, NotFound, Runtime, ToolError, operation
+from failsoft.recovery import Call
+from tests.doors import CallScope, Toolbox, entries, explain, lint_failure, lint_toolbox
 from tests.framework.recording import quiet_runtime
 from tests.laws.hostile import json_trees, odd_trees
 
@@ -82,7 +77,7 @@ def held(failure: Failure, call: CallContext, box: Toolbox) -> None:
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_code_lets_a_caller_act(code: str, level: str) -> None:
-    from failsoft.framework.errors.base import registry  # noqa: PLC0415 - hidden at import by the catalogue fixture
+    from tests.doors import registry  # noqa: PLC0415 - hidden at import by the catalogue fixture
 
     store = STORES[level]
     box = store.toolbox
@@ -95,7 +90,7 @@ def test_every_code_lets_a_caller_act(code: str, level: str) -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_says_so_in_its_own_words_too(code: str) -> None:
-    from failsoft.framework.errors.base import registry  # noqa: PLC0415 - the same
+    from tests.doors import registry  # noqa: PLC0415 - the same
 
     kind = registry[code]
     fields = {name: "sample" for name in kind.fields if name not in kind.field_defaults}

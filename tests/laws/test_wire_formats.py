@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft import BaseTool, NextStep, ToolError, ToolResponse, Violation, operation
-from failsoft.framework.answer.failure import Failure
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.errors.catalogue import entries
-from failsoft.framework.wire import format_names
+from failsoft import BaseTool, Failure, NextStep, ToolError, ToolResponse, Violation, operation
+from tests.doors import CallScope, entries, format_names
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 from tests.laws.hostile import json_trees, odd_trees
@@ -147,7 +144,7 @@ def same_facts(name: str, wire: dict[str, Any], failure: Failure) -> None:
 
 
 def test_every_format_has_a_schema_that_a_success_and_a_failure_of_its_own_fit_and_no_other() -> None:
-    from failsoft.framework.wire import find_format  # noqa: PLC0415 - the test is about the formats alone
+    from tests.doors import find_format  # noqa: PLC0415 - the test is about the formats alone
 
     for name in FORMATS:
         wire = find_format(name)

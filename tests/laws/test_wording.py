@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, Runtime
-from failsoft.framework.services.settings import Settings
+from failsoft import BaseTool, Runtime, Settings
 from failsoft.tools.docs import Docs
 from failsoft.tools.edit import Edit
 from failsoft.tools.workspace import Workspace
-from failsoft.tools.workspace.settings import WorkspaceSettings
+from tests.doors import WorkspaceSettings
 
 pytestmark = pytest.mark.anyio
 EDIT = {"old_string": "no such text", "new_string": "x"}

@@ -106,7 +106,6 @@ def test_what_else_is_on_the_registry_is_shown_too() -> None:
     assert "\nshop_orders_total 3.0\n" in render(recorder)[0].decode()
 
 
-@pytest.mark.promtool
 def test_promtool_finds_nothing_to_say(promtool: str) -> None:
     text = render(busy_recorder())[0]
     checked = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, check=False, timeout=60)

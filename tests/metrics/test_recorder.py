@@ -14,13 +14,20 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.openmetrics import exposition
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
-from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.services.events import BudgetEvent, CircuitEvent, StateStoreEvent
+from failsoft import BudgetEvent, CircuitEvent, ConfigurationError, StateStoreEvent
 from failsoft.metrics import PrometheusRecorder, render
-from failsoft.metrics.children import Children, make_families
-from failsoft.metrics.definitions import ATTEMPTS, BUILD_INFO, CALLS, DEFINITIONS, DURATION, OTHER
-from failsoft.metrics.dependencies import DependencyChildren
-from failsoft.metrics.state_store import StateStoreChildren
+from tests.doors import (
+    ATTEMPTS,
+    BUILD_INFO,
+    CALLS,
+    DEFINITIONS,
+    DURATION,
+    OTHER,
+    Children,
+    DependencyChildren,
+    StateStoreChildren,
+    make_families,
+)
 
 CALL = {"tool": "docs", "operation": "get"}
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from failsoft.framework.call.chain import PLACES
+from tests.doors import PLACES
 
 BLOCK = re.compile(
     r"(?:^<!-- (?P<example>examples/[^\s:]+)(?::\w+)? -->\n)?"

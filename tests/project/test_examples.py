@@ -78,8 +78,8 @@ def _toolsets() -> list[Path]:
 FIND = """
 import importlib, sys
 from failsoft import BaseTool
-from failsoft.framework.errors.raise_sites import raise_site_faults
-from failsoft.framework.tool.operation import Operation
+from tests.doors import raise_site_faults
+from tests.doors import Operation
 
 for name in sys.argv[1:]:
     module = importlib.import_module(name)

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import failsoft.recovery
-from failsoft.recovery.configuration.configurable import CONFIGURABLE
-from failsoft.recovery.configuration.toml_file import read_configuration
+from tests.doors import CONFIGURABLE, read_configuration
 
 NAMES = sorted(CONFIGURABLE)
 

@@ -22,7 +22,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.proxy.conftest import proxied
 from tests.thorough import THOROUGH
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.node]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 LATE = ("UNAVAILABLE", "CIRCUIT_OPEN", "DEADLINE_EXCEEDED", "TIMEOUT")
 
 

@@ -16,10 +16,8 @@ from loguru import logger
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from failsoft.framework.errors import ConfigurationError
-from failsoft.proxy.overrides import Overrides
-from failsoft.proxy.serve import ProxySource, assemble_proxy
-from failsoft.proxy.targets import UpstreamTarget, from_command, from_url
+from failsoft import ConfigurationError
+from tests.doors import Overrides, ProxySource, UpstreamTarget, assemble_proxy, from_command, from_url
 from tests.proxy.conftest import HOSTILE
 
 pytestmark = pytest.mark.anyio

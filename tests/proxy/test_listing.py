@@ -10,11 +10,7 @@ import anyio
 import pytest
 from mcp.client import Client
 
-from failsoft.proxy import upstream as upstream_module
-from failsoft.proxy.listing import usable
-from failsoft.proxy.overrides import Overrides
-from failsoft.proxy.serve import ProxySource, assemble_proxy
-from failsoft.proxy.targets import UpstreamTarget
+from tests.doors import Overrides, ProxySource, UpstreamTarget, assemble_proxy, upstream_module, usable
 from tests.proxy.conftest import HOSTILE
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 
 from tests.proxy.conftest import proxied
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.node]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 def everything(foreign):

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.framework.errors import ConfigurationError
-from failsoft.proxy.overrides import read_overrides
-from failsoft.proxy.targets import UpstreamTarget, check_programs, from_command, from_file, from_url
+from failsoft import ConfigurationError
+from tests.doors import UpstreamTarget, check_programs, from_command, from_file, from_url, read_overrides
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 

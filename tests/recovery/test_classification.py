@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, RecoveryManager, Retry, ToolError, operation
-from failsoft.framework.answer.stop_reason import STOP_REASONS
-from failsoft.framework.errors import categories
 from failsoft.recovery import Situation, verdict
+from tests.doors import STOP_REASONS, categories_module as categories
 from tests.framework.recording import quiet_runtime
 
 CATEGORIES: list[type[ToolError]] = [getattr(categories, name) for name in categories.__all__]

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, Bulkhead, Hedge, Runtime, Settings, operation
-from failsoft.framework.call.scope import META_KEY, CallScope
-from failsoft.framework.services.state import LocalState
 from failsoft.metrics import PrometheusRecorder
 from failsoft.recovery import AdaptiveConcurrency
+from tests.doors import META_KEY, CallScope, LocalState
 from tests.recovery.protected import on_instant_clock
 
 

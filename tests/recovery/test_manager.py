@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from failsoft import (
+    AttemptEvent,
     AttemptTimeout,
     BaseTool,
     CallContext,
@@ -20,7 +21,9 @@ from failsoft import (
     InvalidArgument,
     NotFound,
     Overloaded,
+    Proceed,
     RateLimited,
+    RecoveryEvent,
     RecoveryManager,
     RecoveryResult,
     RepairArguments,
@@ -32,11 +35,9 @@ from failsoft import (
     Unavailable,
     operation,
 )
-from failsoft.framework.call.chain import Link, Proceed
-from failsoft.framework.call.ports import CalledOperation
-from failsoft.framework.services.events import AttemptEvent, RecoveryEvent
 from failsoft.recovery import AlternatePaths, Retry
 from failsoft.testing import CapturedEvents
+from tests.doors import CalledOperation, Link
 from tests.framework.recording import Recording, quiet_runtime
 from tests.framework.wellformed import check_wellformed
 

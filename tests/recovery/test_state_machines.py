@@ -10,10 +10,11 @@ from typing import Any
 from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from failsoft.framework.services.events import CircuitEvent, Event, Events
-from failsoft.framework.services.state import LocalState
-from failsoft.recovery.strategies.circuit_breaker.circuit import Circuit, CircuitAdmission, CircuitOptions
-from failsoft.recovery.strategies.retry_budget import REFILL_S, Ledger, RetryBudgetOptions
+from failsoft import CircuitEvent
+from failsoft.events import Event, Events
+from failsoft.recovery import CircuitOptions, RetryBudgetOptions
+from tests.doors import REFILL_S, Circuit, CircuitAdmission, Ledger, LocalState
+from tests.thorough import examples
 
 WINDOW_S, OPEN_S, LEASE_S, MIN_CALLS, RATIO = 10.0, 30.0, 60.0, 4, 0.5
 
@@ -214,4 +215,4 @@ class BudgetMachine(RuleBasedStateMachine):
 
 TestBreaker = BreakerMachine.TestCase
 TestBudget = BudgetMachine.TestCase
-TestBreaker.settings = TestBudget.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+TestBreaker.settings = TestBudget.settings = settings(max_examples=examples(80), stateful_step_count=40, deadline=None)

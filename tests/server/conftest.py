@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
 
-from failsoft.server import mcp_server
+from failsoft import mcp_server
 from tests.server.processes import SERVING, Served
 from tests.server.served_tools import TOOLS
 from tests.server.transports import TRANSPORTS
+from tests.zygote import PYTHON
 
 MODERN, LEGACY = "2026-07-28", "legacy"
 
@@ -57,7 +57,7 @@ async def client(request: pytest.FixtureRequest) -> AsyncIterator[Client]:
     if transport == "memory":
         target = mcp_server(TOOLS)
     elif transport == "stdio":
-        target = StdioServerParameters(command=sys.executable, args=[str(SERVING), "stdio"], env=dict(os.environ))
+        target = StdioServerParameters(command=PYTHON, args=[str(SERVING), "stdio"], env=dict(os.environ))
     else:
         target = f"{request.getfixturevalue('http_url')}/mcp"
     async with Client(target, mode=mode) as connected:

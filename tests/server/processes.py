@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from pathlib import Path
 
 import pytest
+
+from tests.zygote import PYTHON
 
 __all__ = ["BOUND_S", "SERVING", "Served"]
 
@@ -26,16 +28,18 @@ class Served:
 
     program: tuple[str, ...] = (str(SERVING),)
     """What Python runs, before the arguments."""
+    python: str = PYTHON
 
     def __init__(self, *arguments: str, **environment: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, *self.program, *arguments],
+            [self.python, *self.program, *arguments],
             env={**os.environ, **environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self.gate = tempfile.mktemp(prefix="failsoft-gate-")  # noqa: S306 - it must not exist yet, and no other process uses it
+        self._folder = tempfile.mkdtemp(prefix="failsoft-gate-")
+        self.gate = str(Path(self._folder) / "gate")
         self.errors: list[str] = []
         self._lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -72,7 +76,7 @@ class Served:
 
     def close(self) -> None:
         """End the process, whatever its state."""
-        Path(self.gate).unlink(missing_ok=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
         if self.process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.terminate()  # a supervisor has to end its workers first

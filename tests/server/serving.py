@@ -10,9 +10,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from failsoft import BaseTool, operation
-from failsoft.framework.errors import ToolError
-from failsoft.server import serve
+from failsoft import BaseTool, ToolError, operation, serve
 from tests.server.served_tools import Hostile, Polite
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, ConfigurationError, Runtime, Settings, mcp_server, operation
-from failsoft.server.registry import ToolSource, as_tools, find_toolsets, load_app, load_toolset
+from tests.doors import ToolSource, as_tools, find_toolsets, load_app, load_toolset
 
 
 class Shop(BaseTool):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from failsoft.framework.services.events import BudgetEvent, Events, StateStoreEvent
+from failsoft import BudgetEvent, StateStoreEvent
+from failsoft.events import Events
 from failsoft.testing import CapturedEvents, fresh_runtime
 
 TOKENS = BudgetEvent(dependency="billing", tokens=9.0)

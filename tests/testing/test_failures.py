@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from failsoft import BaseTool, InvalidArgument, NotFound, RateLimited, operation
-from failsoft.framework.normalize import normalize
 from failsoft.testing import connected, fails_with, http_error
+from tests.doors import normalize
 
 
 class Shelf(BaseTool):

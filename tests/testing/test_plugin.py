@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft import BaseTool, Runtime, Unavailable, operation
-from failsoft.framework.services.events import StateStoreEvent
+from failsoft import BaseTool, Runtime, StateStoreEvent, Unavailable, operation
 from failsoft.testing import CapturedEvents, InstantClock
 
 BOUND_S = 60
@@ -68,7 +67,7 @@ def test_a_suite_that_does_not_use_it_does_not_even_load_failsoft(tmp_path: Path
 SUITE = """
 import asyncio
 from failsoft import BaseTool, operation
-from failsoft.framework.diagnostics.reports import report_mistake
+from tests.doors import report_mistake
 
 
 class Tools(BaseTool):

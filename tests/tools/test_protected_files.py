@@ -12,13 +12,18 @@ from typing import Any
 import pytest
 
 from failsoft import AuditLog, BaseTool, Runtime, Settings, operation
-from failsoft.framework.audit.locations import default_head, default_key_file
-from failsoft.framework.services.protected_files import protected_files
 from failsoft.tools.docs import Docs
-from failsoft.tools.docs.settings import DocsSettings
 from failsoft.tools.edit import Edit
-from failsoft.tools.edit.settings import EditSettings
-from failsoft.tools.files import Files, OutsideRoots, Roots
+from tests.doors import (
+    DocsSettings,
+    EditSettings,
+    Files,
+    OutsideRoots,
+    Roots,
+    default_head,
+    default_key_file,
+    protected_files,
+)
 from tests.tools.workspace.site import Site
 
 NAMES = [

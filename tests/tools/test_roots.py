@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, NotFound
-from failsoft.framework.safe.redaction import PATH
 from failsoft.tools.docs import Docs
 from failsoft.tools.edit import Edit
+from tests.doors import PATH
 
 
 def docs(root: Path, aside: Path) -> BaseTool:

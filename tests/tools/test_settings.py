@@ -8,11 +8,8 @@ from typing import Any
 
 import pytest
 
-from failsoft import ConfigurationError
-from failsoft.framework.services.toolset_settings import ToolsetSettings
-from failsoft.tools.edit.settings import EditSettings
-from failsoft.tools.flux.settings import FluxSettings
-from failsoft.tools.workspace.settings import WorkspaceSettings
+from failsoft import ConfigurationError, ToolsetSettings
+from tests.doors import EditSettings, FluxSettings, WorkspaceSettings
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.cli.exits import ExitCode
-from failsoft.framework.audit.locations import default_head
-from failsoft.framework.audit.reading import entries
+from tests.doors import ExitCode, audit_entries as entries, default_head
 from tests.framework.audit.parts import fact, log_file, on_disk, seconds, write
 
 KEY = "a key of sixteen characters"

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from failsoft.cli.exits import ExitCode
+from tests.doors import ExitCode
 
 APP = ("--app", "library:Library")
 
@@ -150,7 +150,7 @@ def test_what_a_handler_prints_does_not_mix_with_the_answer(run):
 
 NOTES = """
 from failsoft import BaseTool, operation
-from failsoft.framework.services.toolset_settings import ToolsetSettings
+from failsoft import ToolsetSettings
 
 class NotesSettings(ToolsetSettings):
     path: str = "notes.txt"

@@ -11,11 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.cli.demo.checks import judge, miscounted
-from failsoft.cli.demo.run import play
-from failsoft.cli.demo.story import STORY, DemoStep, Sample, Scene
-from failsoft.cli.exits import ExitCode
 from tests.cli.serving import serving
+from tests.doors import STORY, DemoStep, ExitCode, Sample, Scene, judge, miscounted, play
 
 HOSTILE = {
     "FAILSOFT_WIRE_FORMAT": "problem",

@@ -8,9 +8,9 @@ from importlib.metadata import requires
 
 import pytest
 
-from failsoft.cli.exits import ExitCode
-from failsoft.framework.services.settings import Settings
+from failsoft import Settings
 from failsoft.tools.docs import Docs
+from tests.doors import ExitCode
 
 NO_CACHE = {"XDG_CACHE_HOME": "/dev/null/nowhere"}
 
@@ -143,7 +143,6 @@ def test_a_folder_for_metrics_that_is_not_there_is_broken(inside):
     assert "PROMETHEUS_MULTIPROC_DIR" in {remark["about"] for remark in ran.json["remarks"]}
 
 
-@pytest.mark.redis
 def test_a_state_store_that_does_not_answer_is_broken(inside):
     ran = inside("doctor", "--json", env={"FAILSOFT_STATE_URL": "redis://127.0.0.1:1/0"})
     assert (ran.code, ran.json["state"]) == (ExitCode.FAILED, {"mode": "shared", "available": False})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failsoft.cli.exits import ExitCode
+from tests.doors import ExitCode
 
 GOOD = "tools.docs.operations.search_documents.circuit_breaker = {min_calls = 3}"
 BAD = "[tools.docs.operations]\nsearch_document.retry = true"

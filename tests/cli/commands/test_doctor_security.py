@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 
 from failsoft import AuditLog, Settings
-from failsoft.cli.checks.security import findings
-from failsoft.cli.exits import ExitCode
-from failsoft.framework.audit.locations import default_key_file, made_key
+from tests.doors import ExitCode, default_key_file, findings, made_key
 
 TOKENS = "alice:long-enough-1,bob:long-enough-2"
 

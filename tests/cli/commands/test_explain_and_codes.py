@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.cli.exits import ExitCode
-from failsoft.framework.errors import DocumentNotFound
-from failsoft.framework.errors.catalogue import entries, render_page
+from failsoft import DocumentNotFound
+from tests.doors import ExitCode, entries, render_page
 
 
 @pytest.mark.parametrize(

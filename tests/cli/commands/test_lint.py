@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from failsoft.cli.exits import ExitCode
+from tests.doors import ExitCode
 
 
 @pytest.mark.parametrize("targets", [["docs"], ["library:Library"], ["docs", "library:Library"]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from failsoft.cli.exits import ExitCode
+from tests.doors import ExitCode
 
 
 def test_a_new_project_passes_its_own_tests_and_is_found_by_every_command(run, folder):

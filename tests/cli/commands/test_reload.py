@@ -20,8 +20,8 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from failsoft.cli.reload.supervisor import fixed_port
 from tests.cli.serving import serving
+from tests.doors import fixed_port
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 ANSWERS_WITHIN_S = 60

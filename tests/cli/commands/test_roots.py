@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from failsoft import ConfigurationError
-from failsoft.server.registry import load_toolset
+from tests.doors import load_toolset
 
 
 def call(*arguments: str) -> dict[str, Any]:

@@ -16,8 +16,8 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
-from failsoft.cli.exits import ExitCode
 from tests.cli.serving import serving
+from tests.doors import ExitCode
 
 pytestmark = pytest.mark.anyio
 SERVE = ("-m", "failsoft", "serve")

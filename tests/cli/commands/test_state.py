@@ -10,10 +10,8 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, CircuitBreaker, Runtime, Settings, operation
-from failsoft.cli.app import run
-from failsoft.framework.call.scope import META_KEY, CallScope
-from failsoft.framework.services.events import Events
-from failsoft.recovery.state import open_state
+from failsoft.events import Events
+from tests.doors import META_KEY, CallScope, open_state, run
 
 
 class Shop(BaseTool):

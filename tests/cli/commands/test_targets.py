@@ -8,8 +8,8 @@ import json
 import httpx2
 import pytest
 
-from failsoft.cli.exits import ExitCode
 from tests.cli.serving import serving
+from tests.doors import ExitCode
 
 PROJECT = '[project]\nname = "shelf"\nversion = "3.2.1"\n[tool.failsoft]\napp = "library:Library"\n'
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.cli.exits import ExitCode
+from tests.doors import ExitCode
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 APP = ("--app", "library:Library")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from failsoft.cli.targets.project import find_project
-from failsoft.framework.errors import ConfigurationError
+from failsoft import ConfigurationError
+from tests.doors import find_project
 
 
 def test_no_project_and_no_entry_are_none(tmp_path):

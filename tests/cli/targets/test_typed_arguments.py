@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from failsoft.cli.targets.typed_arguments import from_json, from_words
-from failsoft.framework.errors import InvalidParameter
+from failsoft import InvalidParameter
+from tests.doors import from_json, from_words
 
 SCHEMA = {
     "type": "object",

@@ -18,7 +18,7 @@ from mcp_types import (
 )
 
 from failsoft import BaseTool, operation
-from failsoft.framework.answer.content import is_block, reported_failure, split_content
+from tests.doors import is_block, reported_failure, split_content
 from tests.framework.recording import Recording, quiet_runtime
 from tests.framework.wellformed import check_wellformed
 

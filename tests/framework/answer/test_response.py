@@ -11,10 +11,7 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, DocumentNotFound, Failed, NotFound, Success, ToolResponse, UnknownError, operation
-from failsoft.framework.answer.response import Metadata
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.diagnostics.tracebacks import author_line
-from failsoft.framework.wire import find_format
+from tests.doors import CallScope, Metadata, author_line, find_format
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 

@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, computed_field
 from typing_extensions import TypedDict
 
 from failsoft import BaseTool, operation
-from failsoft.framework.answer.result import Result
-from failsoft.framework.call.call import CallScope
+from tests.doors import CallScope, Result
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 

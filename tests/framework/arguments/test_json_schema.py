@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, CallContext, NotFound, operation
-from failsoft.framework.arguments.json_schema import JsonSchemaArguments
-from failsoft.framework.errors import InvalidParameter
+from failsoft import BaseTool, CallContext, InvalidParameter, NotFound, operation
+from tests.doors import JsonSchemaArguments
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 

@@ -19,8 +19,7 @@ import sys
 from pathlib import Path
 
 from failsoft import AuditLog
-from failsoft.framework.audit.reading import entries
-from failsoft.framework.audit.verify import verify
+from tests.doors import audit_entries as entries, verify
 
 AT_ONCE = 4
 

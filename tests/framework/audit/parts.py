@@ -8,10 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.audit.head_file import HeadFile
-from failsoft.framework.audit.locations import default_head, key_from
-from failsoft.framework.audit.log_file import LogFile
-from failsoft.framework.audit.sealing import Seal
+from tests.doors import HeadFile, LogFile, Seal, default_head, key_from
 
 __all__ = ["fact", "log_file", "on_disk", "seconds", "write"]
 

@@ -14,10 +14,7 @@ from typing import Any
 
 import pytest
 
-from failsoft.framework.audit.locking import NotWritten
-from failsoft.framework.audit.log_file import LogFile
-from failsoft.framework.audit.reading import entries
-from failsoft.framework.audit.verify import verify
+from tests.doors import LogFile, NotWritten, audit_entries as entries, verify
 from tests.framework.audit.parts import fact, log_file, seconds, write
 
 ROOT = Path(__file__).parents[3]
@@ -98,7 +95,7 @@ def _in_another_process(program: str, *arguments: str, before: list[str] | None 
 SHORT_WRITES = """
 import json, resource, sys
 from pathlib import Path
-from failsoft.framework.audit.locking import NotWritten
+from tests.doors import NotWritten
 from tests.framework.audit.parts import fact, log_file, seconds
 path = Path(sys.argv[1])
 file = log_file(path)
@@ -132,7 +129,7 @@ FAILED_SYNC = """
 import json, sys
 from pathlib import Path
 from loguru import logger
-from failsoft.framework.audit.locking import NotWritten
+from tests.doors import NotWritten
 from tests.framework.audit.parts import fact, log_file, seconds
 logger.remove()
 said = []

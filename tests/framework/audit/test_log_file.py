@@ -8,11 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.framework.audit.locations import default_head
-from failsoft.framework.audit.locking import NotWritten
-from failsoft.framework.audit.reading import entries, find, tail
-from failsoft.framework.audit.segments import segments
-from failsoft.framework.audit.verify import verify
+from tests.doors import NotWritten, audit_entries as entries, default_head, find, segments, tail, verify
 from tests.framework.audit.parts import fact, log_file, on_disk, seconds, write
 
 KEY = b"a key of sixteen"

@@ -14,10 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.framework.audit.locking import NotWritten
-from failsoft.framework.audit.reading import entries
-from failsoft.framework.audit.segments import segments
-from failsoft.framework.audit.verify import verify
+from tests.doors import NotWritten, audit_entries as entries, segments, verify
 from tests.framework.audit.parts import fact, log_file, seconds, write
 
 ROOT = Path(__file__).parents[3]
@@ -25,7 +22,7 @@ WRITERS = 4
 
 WRITER = """
 import asyncio, sys
-from failsoft.framework.audit.trail import AuditLog
+from failsoft import AuditLog
 name, path, count, max_bytes = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 async def main():
     log = AuditLog(path, max_bytes=max_bytes, wait_s=60)

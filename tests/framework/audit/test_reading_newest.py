@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from failsoft.framework.audit import reading
-from failsoft.framework.audit.reading import newest
+from tests.doors import newest, reading_module as reading
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:

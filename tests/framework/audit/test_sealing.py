@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft.framework.audit.sealing import BEGINNING, BadLine, Head, Seal, canonical, follow
+from tests.doors import BEGINNING, BadLine, Head, Seal, canonical, follow
 from tests.laws.hostile import json_trees
 
 KEY = b"a key of sixteen"

@@ -12,12 +12,18 @@ from pathlib import Path
 import pytest
 
 from failsoft import AuditLog, AuditLogFailed, Settings
-from failsoft.framework.audit.head_file import HeadFile
-from failsoft.framework.audit.locations import default_head, default_key_file, head_beside, read_key
-from failsoft.framework.audit.log_file import LogFile
-from failsoft.framework.audit.sealing import UNKEYED, Head
-from failsoft.framework.audit.segments import segments
-from failsoft.framework.audit.verify import verify
+from tests.doors import (
+    UNKEYED,
+    Head,
+    HeadFile,
+    LogFile,
+    default_head,
+    default_key_file,
+    head_beside,
+    read_key,
+    segments,
+    verify,
+)
 from tests.framework.audit.parts import fact, on_disk, seconds
 
 

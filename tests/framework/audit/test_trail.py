@@ -14,9 +14,7 @@ from typing import Any
 import pytest
 
 from failsoft import AuditLockFailed, AuditLog, AuditLogFailed, Settings
-from failsoft.framework.audit.locations import default_head
-from failsoft.framework.audit.reading import entries
-from failsoft.framework.audit.verify import verify
+from tests.doors import audit_entries as entries, default_head, log_file_module, trail_module, verify
 from tests.framework.audit.parts import fact
 from tests.framework.audit.test_processes import held
 
@@ -44,7 +42,7 @@ def _counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         trips.append(fd)
         to_disk(fd)
 
-    monkeypatch.setattr("failsoft.framework.audit.log_file._to_disk", counting)
+    monkeypatch.setattr(log_file_module, "_to_disk", counting)
     return trips
 
 
@@ -66,7 +64,7 @@ async def test_an_entry_is_on_disk_when_record_returns(log: AuditLog, path: Path
 
 async def test_the_event_loop_never_waits_for_the_disk(log: AuditLog, monkeypatch: pytest.MonkeyPatch) -> None:
     writers: list[int] = []
-    monkeypatch.setattr("failsoft.framework.audit.log_file._to_disk", lambda _: writers.append(threading.get_ident()))
+    monkeypatch.setattr(log_file_module, "_to_disk", lambda _: writers.append(threading.get_ident()))
     await log.record(fact(1))
     assert writers
     assert threading.get_ident() not in writers
@@ -109,7 +107,7 @@ async def test_a_log_that_is_held_is_given_up_with_its_own_error(path: Path, log
 
 async def test_a_disk_that_does_not_answer_is_given_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = threading.Event()
-    monkeypatch.setattr("failsoft.framework.audit.log_file._to_disk", lambda _: answer.wait(60))
+    monkeypatch.setattr(log_file_module, "_to_disk", lambda _: answer.wait(60))
     log = AuditLog(path, wait_s=0.2)
     with pytest.raises(AuditLogFailed):
         await log.record(fact(1))
@@ -120,7 +118,7 @@ async def test_a_disk_that_does_not_answer_is_given_up(path: Path, monkeypatch: 
 async def test_too_many_entries_at_once_are_refused_instead_of_kept(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("failsoft.framework.audit.trail._WAITING_AT_MOST", 5)
+    monkeypatch.setattr(trail_module, "_WAITING_AT_MOST", 5)
     log = AuditLog(path, wait_s=30)
     results = await asyncio.gather(*(log.record(fact(number)) for number in range(200)), return_exceptions=True)
     log.close()

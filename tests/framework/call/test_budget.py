@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, CallContext, Hedge, Retry, Unavailable, operation
-from failsoft.framework.call.budget import BUDGET_KEY, current_budget
-from failsoft.framework.call.call import CallScope
 from failsoft.testing import InstantClock
+from tests.doors import BUDGET_KEY, CallScope, current_budget
 from tests.framework.recording import quiet_runtime
 
 

@@ -20,7 +20,7 @@ from failsoft import (
     Runtime,
     operation,
 )
-from failsoft.framework.call.chain import PLACES, Link, assemble, connect
+from tests.doors import PLACES, Link, assemble, connect
 from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio

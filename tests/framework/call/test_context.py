@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, CallContext, NotFound, RateLimited, operation
-from failsoft.framework.call.call import Call, CallScope
-from failsoft.framework.tool.toolbox import Toolbox
+from failsoft.recovery import Call
+from tests.doors import CallScope, Toolbox
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio

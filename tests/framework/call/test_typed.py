@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, RecoveryManager, Retry, operation
-from failsoft.framework import normalize as package
-from failsoft.framework.call.call import Call, CallScope
-from failsoft.recovery import CircuitBreaker, Idempotency
+from failsoft.recovery import Call, CircuitBreaker, Idempotency
+from tests.doors import CallScope, normalize_room as package
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio

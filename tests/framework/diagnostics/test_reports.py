@@ -6,7 +6,8 @@ import asyncio
 from typing import Any
 
 from failsoft import BaseTool, NotFound, operation
-from failsoft.framework.diagnostics.reports import Report, report_mistake, watch_reports
+from failsoft.testing import Report, watch_reports
+from tests.doors import report_mistake
 
 
 class Shelf(BaseTool):

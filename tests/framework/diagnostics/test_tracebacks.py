@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 import failsoft
-from failsoft import BaseTool, InternalError, operation
-from failsoft.framework.diagnostics.tracebacks import author_line, stack_of
-from failsoft.framework.errors import ToolError
+from failsoft import BaseTool, InternalError, ToolError, operation
+from tests.doors import author_line, stack_of
 
 PACKAGE = str(Path(failsoft.__file__).parent)
 

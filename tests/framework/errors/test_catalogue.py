@@ -10,17 +10,8 @@ from typing import ClassVar
 
 import pytest
 
-from failsoft.framework.errors import (
-    DocumentNotFound,
-    InternalError,
-    InvalidParameter,
-    NotFound,
-    Public,
-    UnknownError,
-    ValidationFailed,
-)
-from failsoft.framework.errors.catalogue import closest, entries, lookup, pages, render_page
-from failsoft.framework.errors.pages import index_of, sections, summary
+from failsoft import DocumentNotFound, InternalError, InvalidParameter, NotFound, Public, UnknownError, ValidationFailed
+from tests.doors import closest, entries, index_of, lookup_code as lookup, pages, render_page, sections, summary
 
 ROOT = Path(__file__).parents[3]
 PAGES = ROOT / "docs/reference/errors"

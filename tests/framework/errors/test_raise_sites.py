@@ -11,9 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from failsoft.framework.errors.raise_sites import raise_site_faults
-from failsoft.framework.tool.lint import lint_toolbox
-from failsoft.framework.tool.toolbox import Toolbox
+from tests.doors import Toolbox, lint_toolbox, raise_site_faults
 
 SHELVES = """
 from typing import ClassVar

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import pytest
 
 from failsoft import BaseTool, NotFound, Public, ToolError, operation
-from failsoft.framework.diagnostics.reports import Report
-from failsoft.framework.errors.raising import RaisedWrongly
+from failsoft.testing import Report
+from tests.doors import RaisedWrongly
 
 
 class ShelfNotFound(NotFound):

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from failsoft import InvalidParameter
-from failsoft.framework.errors.violations import Reason, Violation, advice, clause, collapsed, summarize
+from failsoft import InvalidParameter, Violation
+from tests.doors import Reason, advice, clause, collapsed, summarize
 
 
 def test_a_fault_of_the_arguments_at_large_names_no_parameter() -> None:

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.normalize import normalize
+from tests.doors import normalize
 
 MODULES = {
     "anthropic": ["anthropic"],

@@ -52,7 +52,7 @@ PROGRAM = """
     logger.add(lambda message: records.append(message.record["extra"].get("normalizer")))
     import rules_of_others
     from failsoft import DocumentNotFound
-    from failsoft.framework.normalize import normalize
+    from tests.doors import normalize
     logger.enable("failsoft")
     wrapped = ValueError()
     wrapped.__cause__ = DocumentNotFound(path="a.md")

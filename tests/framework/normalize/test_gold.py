@@ -30,8 +30,7 @@ import pymysql.err
 import pytest
 import yaml
 
-from failsoft.framework.errors import catalogue
-from failsoft.framework.normalize import normalize
+from tests.doors import catalogue_module as catalogue, normalize
 from tests.framework.normalize.gold import MODULES, TABLE, judged
 
 OUR_BUGS = {"UsageError", "InternalClientError", "InvalidOperation"}

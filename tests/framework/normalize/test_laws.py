@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given, strategies as st
 from loguru import logger
 
-from failsoft.framework.errors import DocumentNotFound, InvalidParameter, NotFound, ToolError, Unavailable, UnknownError
-from failsoft.framework.normalize import normalize, os_errors
+from failsoft import DocumentNotFound, InvalidParameter, NotFound, ToolError, Unavailable, UnknownError
+from tests.doors import normalize, os_errors_module as os_errors
 
 SECRET = "hunter2-4711"
 
@@ -250,9 +250,9 @@ def test_normalizing_imports_no_library():
     """Classes that look like those of libraries are judged by name; the libraries stay out of the process."""
     program = """
         import sys
-        from failsoft.framework.normalize import normalize
-        from failsoft.framework.normalize.entry_points import load_rules
-        from failsoft.framework.normalize.tables import TABLES
+        from tests.doors import normalize
+        from tests.doors import load_rules
+        from tests.doors import TABLES
         load_rules()
         own = {"builtins", "asyncio", "concurrent", "multiprocessing", "socket", "ssl", "queue", "http", "urllib",
                "subprocess", "shutil", "pydantic_core", "tenacity", "sqlite3", "gzip", "json", "lzma", "smtplib",

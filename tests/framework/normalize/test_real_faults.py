@@ -16,8 +16,8 @@ import pytest
 import requests
 import sqlalchemy
 
-from failsoft.framework.errors import ToolError
-from failsoft.framework.normalize import normalize
+from failsoft import ToolError
+from tests.doors import normalize
 
 
 def fault(function, *arguments, **options) -> ToolError:
@@ -80,7 +80,7 @@ def test_a_pipe_whose_reader_is_gone():
 def test_too_many_open_files():
     program = """if True:
         import resource, os
-        from failsoft.framework.normalize import normalize
+        from tests.doors import normalize
         resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
         held = []
         try:

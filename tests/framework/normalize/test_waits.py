@@ -7,8 +7,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft.framework.normalize.libraries.http_status import STATUSES, from_status
-from failsoft.framework.normalize.libraries.retry_after import parse_wait, reset_wait, retry_after
+from tests.doors import STATUSES, from_status, parse_wait, reset_wait, retry_after
 
 NOW = 1_800_000_000.0
 

@@ -48,9 +48,8 @@ from mcp import MCPError
 from mcp.shared.exceptions import UrlElicitationRequiredError
 from yarl import URL
 
-from failsoft.framework.errors import DocumentNotFound
-from failsoft.framework.normalize import normalize
-from failsoft.framework.normalize.tables import TABLES
+from failsoft import DocumentNotFound
+from tests.doors import TABLES, normalize
 
 SECRET = "hunter2-4711"
 """In the text of every exception here, and in no sentence of a typed error."""

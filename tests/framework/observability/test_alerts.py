@@ -18,12 +18,8 @@ import pytest
 from loguru import logger
 from pydantic import SecretStr
 
-from failsoft.framework.answer.failure import Failure, RetryAdvice
-from failsoft.framework.call.ports import AlertSink
-from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.observability.alerts import AlertDispatcher, LogSink, WebhookSink
-from failsoft.framework.observability.logs import configure_logging
-from failsoft.framework.services.settings import Settings
+from failsoft import ConfigurationError, Failure, Settings, configure_logging
+from tests.doors import AlertDispatcher, AlertSink, LogSink, RetryAdvice, WebhookSink
 
 FAILURE = Failure(
     message="Configuration error: token=hunter2 is wrong. Tell the person you work for (error id: e1).",
@@ -327,9 +323,9 @@ def test_our_sinks_are_sinks() -> None:
 def test_what_is_queued_when_the_process_ends_is_still_delivered(hook: HookServer) -> None:
     program = f"""
 import pickle, sys
-from failsoft.framework.observability.alerts import AlertDispatcher, WebhookSink
-from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.answer.failure import Failure, RetryAdvice
+from tests.doors import AlertDispatcher, WebhookSink
+from failsoft import ConfigurationError
+from failsoft import Failure; from tests.doors import RetryAdvice
 AlertDispatcher([WebhookSink({hook.url!r}, service="s", environment="e")]).dispatch(
     Failure(message="m", code="CONFIG_ERROR", category="configuration", tool="t", operation="o",
             retry=RetryAdvice("never"), effect="none", error_id="e1", timestamp="", exception=ConfigurationError()))

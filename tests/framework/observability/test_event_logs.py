@@ -8,15 +8,9 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from failsoft.framework.observability.event_logs import log_events
-from failsoft.framework.services.events import (
-    BudgetEvent,
-    CircuitEvent,
-    Event,
-    Events,
-    IdempotencyEvent,
-    StateStoreEvent,
-)
+from failsoft import BudgetEvent, CircuitEvent, IdempotencyEvent, StateStoreEvent
+from failsoft.events import Event, Events
+from tests.doors import log_events
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from failsoft.framework.observability.log_writer import LogWriter, at_once, may_wait
+from tests.doors import LogWriter, at_once, may_wait
 
 BOUND_S = 60
 KEPT_BYTES = 10_000

@@ -15,18 +15,20 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from failsoft.framework.answer.receipt import RecoveryReceipt
-from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.call.context import CallContext
-from failsoft.framework.call.ports import NullMetrics
-from failsoft.framework.errors import ConfigurationError, DocumentNotFound, Unavailable
-from failsoft.framework.observability.logs import configure_logging, log_recovery
-from failsoft.framework.services.settings import Settings
-from failsoft.framework.tool.base import BaseTool
-from failsoft.framework.tool.operation import operation
-from failsoft.framework.tool.runtime import Runtime
+from failsoft import (
+    BaseTool,
+    CallContext,
+    ConfigurationError,
+    DocumentNotFound,
+    Runtime,
+    Settings,
+    ToolResponse,
+    Unavailable,
+    configure_logging,
+    operation,
+)
 from failsoft.testing import InstantClock
+from tests.doors import CallScope, NullMetrics, RecoveryReceipt, log_recovery
 
 SCOPE = CallScope(request_id="r-1", session_id="s-1", principal="ada")
 
@@ -408,7 +410,7 @@ def test_logs_that_were_enabled_before_the_import_stay_enabled(enabled_before: b
     program = (
         "from loguru import logger\n"
         + ("logger.enable('failsoft')\n" if enabled_before else "")
-        + "import failsoft.framework.diagnostics.reports as r\nr.report_mistake('wrong')\n"
+        + "from tests.doors import reports_module as r\nr.report_mistake('wrong')\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert len(done.stderr.splitlines()) == lines

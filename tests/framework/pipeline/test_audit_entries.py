@@ -28,9 +28,7 @@ from failsoft import (
     ToolSystemError,
     operation,
 )
-from failsoft.framework.audit.reading import entries
-from failsoft.framework.audit.verify import verify
-from failsoft.framework.call.call import CallScope
+from tests.doors import CallScope, audit_entries as entries, verify
 from tests.framework.audit.test_processes import held
 from tests.framework.recording import Recording, quiet_runtime
 

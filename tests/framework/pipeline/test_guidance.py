@@ -14,6 +14,7 @@ from failsoft import (
     ApprovalRequired,
     BaseTool,
     DocumentNotFound,
+    Failure,
     InvalidParameter,
     NextStep,
     NotFound,
@@ -23,18 +24,21 @@ from failsoft import (
     ToolError,
     UnknownError,
     ValidationFailed,
+    Violation,
     operation,
 )
-from failsoft.framework.answer.failure import Failure
-from failsoft.framework.call.call import Call, CallScope
-from failsoft.framework.errors import categories
-from failsoft.framework.errors.base import CatalogueError, registry
-from failsoft.framework.errors.catalogue import entries
-from failsoft.framework.errors.violations import Violation
-from failsoft.framework.pipeline.guidance import explain
-from failsoft.framework.safe.redaction import PATH
-from failsoft.framework.tool.lint import lint_failure
-from failsoft.framework.tool.toolbox import Toolbox
+from failsoft.errors import CatalogueError
+from failsoft.recovery import Call
+from tests.doors import (
+    PATH,
+    CallScope,
+    Toolbox,
+    categories_module as categories,
+    entries,
+    explain,
+    lint_failure,
+    registry,
+)
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 

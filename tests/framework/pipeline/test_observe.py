@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, Conflict, DocumentNotFound, operation
-from failsoft.framework.call.call import Call
-from failsoft.recovery import AlternatePaths, RecoveryManager
+from failsoft.recovery import AlternatePaths, Call, RecoveryManager
 from tests.framework.recording import quiet_runtime
 
 

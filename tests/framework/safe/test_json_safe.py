@@ -22,8 +22,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import BaseModel, ConfigDict
 
-from failsoft.framework.safe import json_safe
-from failsoft.framework.safe.rebuild import Rebuild
+from tests.doors import Rebuild, json_safe_module as json_safe
 
 
 def written(value: Any) -> Any:
@@ -350,7 +349,7 @@ def test_dumps_is_compact() -> None:
 
 
 def test_sets_are_written_in_the_same_order_by_every_process() -> None:
-    program = "from failsoft.framework.safe.json_safe import dumps; print(dumps({'b', 'a', 'c', 'd', 1, None}))"
+    program = "from tests.doors import dumps; print(dumps({'b', 'a', 'c', 'd', 1, None}))"
     texts = {
         subprocess.run(
             [sys.executable, "-c", program],

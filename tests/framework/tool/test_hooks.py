@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, CallContext, Middleware, NotFound, Runtime, Settings, operation
-from failsoft.framework.answer.failure import Failure
+from failsoft import BaseTool, CallContext, Failure, Middleware, NotFound, Runtime, Settings, operation
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio

@@ -14,20 +14,18 @@ from failsoft import (
     BaseTool,
     CallContext,
     DocumentNotFound,
+    Failure,
     NextStep,
     NotFound,
     RateLimited,
     Reference,
     ToolError,
     UnknownError,
+    Violation,
     operation,
 )
-from failsoft.framework.answer.failure import Failure, RetryAdvice
-from failsoft.framework.call.call import Call, CallScope
-from failsoft.framework.errors.violations import Violation
-from failsoft.framework.pipeline.guidance import explain
-from failsoft.framework.tool.lint import lint_failure, lint_toolbox
-from failsoft.framework.tool.toolbox import Toolbox
+from failsoft.recovery import Call
+from tests.doors import CallScope, RetryAdvice, Toolbox, explain, lint_failure, lint_toolbox
 from tests.framework.recording import quiet_runtime
 
 

@@ -9,11 +9,9 @@ import sys
 import pytest
 
 from failsoft import BaseTool, ConfigurationError, RecoveryManager, Runtime, Settings, operation
-from failsoft.framework.call.ports import NullMetrics
-from failsoft.framework.tool.runtime import default_runtime
 from failsoft.metrics import render
-from failsoft.metrics.definitions import OTHER
 from failsoft.recovery import AlternatePaths
+from tests.doors import OTHER, NullMetrics, default_runtime
 from tests.framework.recording import Recording
 
 pytestmark = pytest.mark.anyio
@@ -130,7 +128,7 @@ import asyncio, sys
 import failsoft
 assert not [name for name in {HEAVY!r} if name in sys.modules], "import"
 from failsoft import BaseTool, Runtime, Settings, operation
-from failsoft.framework.call.ports import NullMetrics
+from tests.doors import NullMetrics
 class Plain(BaseTool):
     @operation(read_only=True)
     async def give(self, number: int) -> int:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from failsoft import BaseTool, operation
-from failsoft.server.lifecycle.lifecycle import Lifecycle
+from tests.doors import Lifecycle
 
 pytestmark = pytest.mark.anyio
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from failsoft import BaseTool, ConfigurationError, RateLimited, Timeout, operation
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.tool.toolbox import Toolbox
+from tests.doors import CallScope, Toolbox
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio

@@ -9,11 +9,18 @@ import pytest
 from pydantic import BaseModel
 
 from failsoft import BaseTool, CallContext, ToolResponse, operation
-from failsoft.framework.call.ports import Arguments, CalledOperation, Neighbors, NullMetrics, OperationMetrics, Recorder
-from failsoft.framework.call.recovery_port import RecoveryEngine, RecoveryStrategy
-from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.framework.tool.operation import Operation
-from failsoft.recovery import AlternatePaths, Call, PathSource, RecoveryManager, Retry
+from failsoft.recovery import AlternatePaths, Call, PathSource, RecoveryManager, RecoveryStrategy, Retry
+from tests.doors import (
+    Arguments,
+    BoundOperation,
+    CalledOperation,
+    Neighbors,
+    NullMetrics,
+    Operation,
+    OperationMetrics,
+    Recorder,
+    RecoveryEngine,
+)
 from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio

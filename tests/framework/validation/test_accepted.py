@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failsoft.framework.validation.accepted import Accepted
+from tests.doors import Accepted
 
 TREE = {
     "type": "object",

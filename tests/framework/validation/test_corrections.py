@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from failsoft.framework.errors.violations import Reason, Violation
-from failsoft.framework.validation.corrections import corrected
+from failsoft import Violation
+from tests.doors import Reason, corrected
 
 
 def fault(path: str, reason: Reason, suggestion: Any = None) -> Violation:

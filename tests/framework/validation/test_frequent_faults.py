@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 from typing_extensions import TypedDict
 
-from failsoft.framework.validation.pydantic_faults import violations_from_pydantic
+from tests.doors import violations_from_pydantic
 
 
 class Nested(BaseModel):

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
 
-from failsoft.framework.validation.plain_fit import plain_fit
+from tests.doors import plain_fit
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats() | st.sampled_from(["", "a", "bb", "ccc"]),

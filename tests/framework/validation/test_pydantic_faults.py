@@ -18,15 +18,15 @@ from hypothesis import given, strategies as st
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from pydantic_core import PydanticCustomError, core_schema
 
-from failsoft.framework.errors import InvalidArgument
-from failsoft.framework.errors.violations import Violation
-from failsoft.framework.text import QUOTED_AT_MOST, json_type
-from failsoft.framework.validation.pydantic_faults import (
+from failsoft import InvalidArgument, Violation
+from tests.doors import (
+    QUOTED_AT_MOST,
+    REASONS,
     VIOLATIONS_AT_MOST,
+    json_type,
     violations_from_jsonschema,
     violations_from_pydantic,
 )
-from failsoft.framework.validation.pydantic_reasons import REASONS
 
 
 class Cat(BaseModel, extra="forbid"):

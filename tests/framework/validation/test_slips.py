@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from failsoft import BaseTool, NotFound, Reference, operation
-from failsoft.framework.did_you_mean import certain_name, coerced, is_one_edit_away, near_names
+from tests.doors import certain_name, coerced, is_one_edit_away, near_names
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio

@@ -21,14 +21,10 @@ from failsoft import (
     RecoveryResult,
     ToolError,
     ValidationFailed,
+    Violation,
     operation,
 )
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.errors.base import registry
-from failsoft.framework.errors.catalogue import entries
-from failsoft.framework.errors.violations import Reason, Violation
-from failsoft.framework.wire import find_format, format_names, schema_files
-from failsoft.framework.wire.__main__ import main
+from tests.doors import CallScope, Reason, entries, find_format, format_names, main, registry, schema_files
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import SCHEMAS, check_wellformed
 

@@ -11,7 +11,9 @@ import pytest
 
 from failsoft import (
     BaseTool,
+    Bulkhead,
     CircuitBreaker,
+    CircuitEvent,
     ConfigurationError,
     Fallback,
     RecoveryManager,
@@ -22,12 +24,8 @@ from failsoft import (
     Unavailable,
     operation,
 )
-from failsoft.framework.services.events import CircuitEvent
-from failsoft.framework.services.state import LocalState
-from failsoft.recovery.configuration.source import line_of
-from failsoft.recovery.configuration.toml_file import read_configuration
-from failsoft.recovery.strategies.bulkhead import Bulkhead
 from failsoft.testing import CapturedEvents, FaultScript, InstantClock
+from tests.doors import LocalState, line_of, read_configuration
 from tests.framework.recording import Recording
 
 

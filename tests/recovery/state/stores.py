@@ -7,11 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from failsoft.framework.services.memory_records import MemoryRecords
-from failsoft.framework.services.records import Quota, RecordBackend, Records
-from failsoft.framework.services.transitions import Changed, State, Transition
-from failsoft.recovery.state.redis import RedisState
-from failsoft.recovery.state.sqlite import SqliteState
+from tests.doors import (
+    Changed,
+    MemoryRecords,
+    Quota,
+    RecordBackend,
+    Records,
+    RedisState,
+    SqliteState,
+    State,
+    Transition,
+)
 
 if TYPE_CHECKING:
     from tests.recovery.state.redis_server import RedisServer

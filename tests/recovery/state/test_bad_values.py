@@ -8,12 +8,9 @@ from collections.abc import Callable
 import pytest
 import redis
 
-from failsoft.framework.services.events import Events
-from failsoft.recovery.state import ResilientState, open_state
-from failsoft.recovery.strategies.retry_budget import WITHDRAW
+from failsoft.events import Events
+from tests.doors import WITHDRAW, ResilientState, open_state
 from tests.recovery.state.redis_server import RedisServer
-
-pytestmark = pytest.mark.redis
 
 BUDGET = (0, 0.0, 10.0, 20.0, 300.0)
 BAD: dict[str, Callable[[redis.Redis, str], object]] = {

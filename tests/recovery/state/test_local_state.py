@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, Runtime, operation
-from failsoft.framework.services.state import Changed, LocalState, State, Transition
-from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.testing import InstantClock, fresh_runtime
+from tests.doors import Changed, Lifecycle, LocalState, State, Transition
 
 
 def add(state: State | None, _now: float, amount: int, ttl_s: float) -> Changed:

@@ -15,15 +15,9 @@ import pytest
 
 from failsoft import QuotaExhausted, ToolError
 from failsoft.errors import StateUnavailable, StateUnusable
-from failsoft.framework.services.memory_records import MemoryRecords
-from failsoft.framework.services.records import Quota, RecordBackend, scope_of
-from failsoft.recovery.state.redis import RedisState
-from failsoft.recovery.state.sqlite import SqliteState
-from failsoft.recovery.strategies.idempotency.steps import CLAIM
+from tests.doors import CLAIM, MemoryRecords, Quota, RecordBackend, RedisState, SqliteState, scope_of
 from tests.recovery.state.redis_server import RedisServer
 from tests.recovery.state.stores import ADD, KINDS, Open, opened, records_in
-
-pytestmark = pytest.mark.redis
 
 
 @pytest.fixture(params=KINDS)
@@ -216,8 +210,8 @@ def test_rows_that_have_expired_leave_the_file(tmp_path: Path) -> None:
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from failsoft.framework.services.records import Quota, Records
-from failsoft.recovery.state.sqlite import SqliteState
+from tests.doors import Quota, Records
+from tests.doors import SqliteState
 
 async def main():
     records = Records(SqliteState(Path(sys.argv[1])), lambda: "a/b/c/", Quota())

@@ -13,19 +13,15 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from failsoft import ConfigurationError, Runtime, Unavailable
-from failsoft.framework.services.events import Events, StateStoreEvent
-from failsoft.framework.services.state import StateStore
+from failsoft import ConfigurationError, Runtime, StateStoreEvent, Unavailable
+from failsoft.events import Events
 from failsoft.metrics import PrometheusRecorder, render
 from failsoft.recovery import CircuitBreaker, RateLimit, RetryBudget
-from failsoft.recovery.state import ResilientState, open_state
-from failsoft.recovery.strategies.retry_budget import WITHDRAW
 from failsoft.testing import CapturedEvents, fresh_runtime
+from tests.doors import WITHDRAW, ResilientState, StateStore, open_state
 from tests.recovery.protected import Protected, codes, protected
 from tests.recovery.state.redis_server import RedisServer
 from tests.thorough import THOROUGH
-
-pytestmark = pytest.mark.redis
 
 PATIENCE_S = 60.0
 BUDGET = (0, 0.0, 10.0, 20.0, 300.0)
@@ -351,9 +347,9 @@ def test_one_store_serves_one_event_loop_after_another(redis_server: RedisServer
 REPLICA = """
 import asyncio, sys
 from failsoft import Unavailable
-from failsoft.framework.services.events import Events
+from failsoft.events import Events
 from failsoft.recovery import CircuitBreaker, RateLimit
-from failsoft.recovery.state import open_state
+from tests.doors import open_state
 from failsoft.testing import fresh_runtime
 from tests.recovery.protected import protected
 

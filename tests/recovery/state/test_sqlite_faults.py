@@ -14,12 +14,8 @@ import pytest
 from loguru import logger
 
 from failsoft import BaseTool, ConfigurationError, Runtime, Settings, operation
-from failsoft.framework.call.scope import META_KEY, CallScope
-from failsoft.framework.services.events import Events
-from failsoft.framework.services.state import LocalState, StateStore
-from failsoft.recovery.state import open_state
-from failsoft.recovery.state.sqlite import SqliteState
-from failsoft.recovery.state.sqlite_file import SqliteFile
+from failsoft.events import Events
+from tests.doors import META_KEY, CallScope, LocalState, SqliteFile, SqliteState, StateStore, open_state
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a file system")
 FULL_BYTES = 1_048_576

@@ -14,20 +14,29 @@ import pytest
 import redis
 from hypothesis import given, settings, strategies as st
 
-import failsoft.framework.services
 import failsoft.recovery
 import failsoft.tools.flux
 import failsoft.tools.workspace
-from failsoft.framework.services.name_lists import NAME_LIST
-from failsoft.framework.services.state import Transition
-from failsoft.recovery.state.lua import SEED, argument, as_answer, script
-from failsoft.recovery.strategies.circuit_breaker.steps import ADMIT, FORCE, PEEK, REPORT
-from failsoft.recovery.strategies.rate_limit.steps import TAKE
-from failsoft.recovery.strategies.retry_budget import WITHDRAW
-from failsoft.tools.workspace.sessions.locks import LOCK, LOOK, UNLOCK
+from tests.doors import (
+    ADMIT,
+    FORCE,
+    LOCK,
+    LOOK,
+    NAME_LIST,
+    PEEK,
+    REPORT,
+    SEED,
+    TAKE,
+    UNLOCK,
+    WITHDRAW,
+    Transition,
+    argument,
+    as_answer,
+    script,
+    services_module,
+)
 from tests.recovery.state.redis_server import RedisServer
-
-pytestmark = pytest.mark.redis
+from tests.thorough import examples
 
 small = st.integers(0, 6)
 many = st.one_of(small, st.integers(10, 40))
@@ -115,7 +124,7 @@ def declared() -> dict[str, Transition]:
     found: dict[str, Transition] = {}
     for module in (
         *pkgutil.walk_packages(failsoft.recovery.__path__, "failsoft.recovery."),
-        *pkgutil.walk_packages(failsoft.framework.services.__path__, "failsoft.framework.services."),
+        *pkgutil.walk_packages(services_module.__path__, "failsoft.framework.services."),
         *pkgutil.walk_packages(failsoft.tools.workspace.__path__, "failsoft.tools.workspace."),
         *pkgutil.iter_modules(failsoft.tools.flux.__path__, "failsoft.tools.flux."),  # not what workers alone load
     ):
@@ -144,7 +153,7 @@ def run_in_lua(client: redis.Redis, transition: Transition, now: float, *argumen
 
 @pytest.mark.parametrize("kind", sorted(HISTORIES))
 def test_python_and_lua_answer_alike_and_keep_the_same_state(kind: str, client: redis.Redis) -> None:
-    @settings(max_examples=150)
+    @settings(max_examples=examples(150))
     @given(HISTORIES[kind], st.sampled_from(BEGINNINGS[kind]))
     def check(history: list[tuple[float, tuple[Any, ...]]], state: dict[str, Any] | None) -> None:
         client.flushall()
@@ -199,7 +208,7 @@ HELD_ELSEWHERE = {"key"}
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(2**53), 2**53), st.text(max_size=20))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_numbers_and_texts_reach_lua_and_come_back_whole(number: float, whole: int, text: str) -> None:
     sent = [argument(number), argument(whole), argument(text)]
     assert float(sent[0][1:]) == number

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, CircuitBreaker, RateLimit, Runtime, Settings, operation
-from failsoft.framework.call.scope import META_KEY, CallScope
-from failsoft.framework.services.events import Events
-from failsoft.recovery.state import ResilientState, open_state
+from failsoft.events import Events
 from failsoft.tools.workspace import Workspace
+from tests.doors import META_KEY, CallScope, ResilientState, open_state
 
 DEEP = '{"a":' * 5_000 + "1" + "}" * 5_000
 BAD: list[bytes] = [
@@ -71,7 +70,7 @@ def redis_store(server: Any) -> Store:
     return Store(server.url, damage)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("redis", marks=pytest.mark.redis)])
+@pytest.fixture(params=["sqlite", "redis"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return sqlite_store(tmp_path) if request.param == "sqlite" else redis_store(request.getfixturevalue("redis_server"))
 

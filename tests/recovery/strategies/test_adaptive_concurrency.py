@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from failsoft.recovery import AdaptiveConcurrency, AdaptiveConcurrencyOptions
-from failsoft.recovery.strategies.adaptive_concurrency import next_limit
 from failsoft.testing import fresh_runtime
+from tests.doors import next_limit
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
 
 

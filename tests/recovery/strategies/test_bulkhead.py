@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from failsoft import BaseTool, Retry, operation
-from failsoft.framework.call.scope import CallScope
 from failsoft.recovery import Bulkhead
 from failsoft.testing import fresh_runtime
+from tests.doors import CallScope
 from tests.framework.recording import Recording
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
+from tests.thorough import examples
 
 
 def takes(seconds: float) -> Any:
@@ -134,7 +135,7 @@ async def _awaited(task: asyncio.Task[str]) -> str:
     return await task
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.integers(1, 3),
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 8), st.booleans()), min_size=1, max_size=12),

@@ -18,8 +18,8 @@ from failsoft import (
     Retry,
     operation,
 )
-from failsoft.framework.call.call import CallScope
 from failsoft.testing import InstantClock
+from tests.doors import CallScope
 from tests.framework.recording import Recording, quiet_runtime
 
 

@@ -20,8 +20,8 @@ from failsoft import (
     Unavailable,
     operation,
 )
-from failsoft.framework.call.call import CallScope
 from failsoft.testing import InstantClock
+from tests.doors import CallScope
 from tests.framework.recording import Recording, quiet_runtime
 
 

@@ -25,7 +25,7 @@ from failsoft import (
     operation,
 )
 from failsoft.recovery import RetryOptions
-from failsoft.recovery.strategies.retry import decorrelated_jitter, full_jitter
+from tests.doors import decorrelated_jitter, full_jitter
 from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio

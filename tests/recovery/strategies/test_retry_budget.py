@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, RateLimit, RecoveryManager, Retry, Unavailable, operation
-from failsoft.framework.services.events import BudgetEvent
+from failsoft import BaseTool, BudgetEvent, RateLimit, RecoveryManager, Retry, Unavailable, operation
 from failsoft.recovery import RetryBudget, RetryBudgetOptions
-from failsoft.recovery.strategies.retry_budget import REFILL_S
 from failsoft.testing import CapturedEvents, fresh_runtime
+from tests.doors import REFILL_S
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
 
 

@@ -24,8 +24,8 @@ from failsoft import (
     Unavailable,
     operation,
 )
-from failsoft.framework.call.call import CallScope
 from failsoft.testing import FaultScript, InstantClock
+from tests.doors import CallScope
 from tests.framework.recording import Recording, quiet_runtime
 from tests.framework.wellformed import check_wellformed
 

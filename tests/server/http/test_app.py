@@ -16,7 +16,7 @@ from mcp.server.auth.settings import AuthSettings
 from starlette.applications import Starlette
 
 from failsoft import ConfigurationError, Runtime, Settings, asgi_app
-from failsoft.server.http.access import check_exposure, is_loopback, transport_security
+from tests.doors import check_exposure, is_loopback, transport_security
 from tests.server.served_tools import Polite
 
 pytestmark = pytest.mark.anyio

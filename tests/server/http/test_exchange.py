@@ -11,7 +11,7 @@ import pytest
 from starlette.types import Message
 
 from failsoft import BaseTool, Runtime, Settings, asgi_app, operation
-from failsoft.server.http.exchange import Disconnects, event, received
+from tests.doors import Disconnects, event, received
 from tests.server.http.lane_requests import HEADERS, META, Post, Request
 
 pytestmark = pytest.mark.anyio

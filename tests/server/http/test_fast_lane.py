@@ -25,7 +25,7 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from failsoft import BaseTool, Runtime, Settings, asgi_app
-from failsoft.server.http import exchange, fast_lane
+from tests.doors import exchange_module as exchange, fast_lane_module as fast_lane
 from tests.server.http.lane_requests import Answer, Post, Request, plain, requests
 from tests.server.http.test_app import opened
 from tests.server.served_tools import Hostile, Polite

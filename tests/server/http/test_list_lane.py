@@ -13,7 +13,7 @@ from mcp.server import streamable_http_manager
 from starlette.applications import Starlette
 
 from failsoft import Runtime, Settings, asgi_app
-from failsoft.server.http import fast_lane
+from tests.doors import fast_lane_module as fast_lane
 from tests.server.http.lane_requests import HEADERS, META, Answer, Post, Request
 from tests.server.served_tools import Polite
 

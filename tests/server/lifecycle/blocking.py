@@ -7,9 +7,8 @@ import re
 import sys
 import time
 
-from failsoft import BaseTool, operation
-from failsoft.server import serve
-from failsoft.server.lifecycle import draining
+from failsoft import BaseTool, operation, serve
+from tests.doors import draining_module as draining
 
 
 def tell(line: str) -> None:

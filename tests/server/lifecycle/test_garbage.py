@@ -8,7 +8,7 @@ import sys
 PROGRAM = """
 import gc
 usual = gc.get_threshold()
-from failsoft.server.lifecycle.garbage import collect_rarely, freeze_loaded
+from tests.doors import collect_rarely, freeze_loaded
 collect_rarely()
 assert gc.get_threshold()[0] > 10 * usual[0]
 freeze_loaded()

@@ -13,8 +13,7 @@ from loguru import logger
 from mcp import Client
 
 from failsoft import AuditLog, BaseTool, InitializationError, mcp_server, operation
-from failsoft.server.assembly import assemble
-from failsoft.server.lifecycle.lifecycle import Lifecycle
+from tests.doors import Lifecycle, assemble_server as assemble
 from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio

@@ -12,14 +12,9 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, NotFound, Runtime, operation
-from failsoft.cli.exits import ExitCode
-from failsoft.framework.audit.trail import AuditLog
-from failsoft.framework.errors import BootstrapFailure, SelfAuditFailure, ToolError
-from failsoft.framework.wire.system_error import REQUIRED
-from failsoft.server.lifecycle.lifecycle import Lifecycle
-from failsoft.server.registry import as_tools
+from failsoft import AuditLog, BaseTool, BootstrapFailure, NotFound, Runtime, SelfAuditFailure, ToolError, operation
 from failsoft.tools.workspace import Workspace
+from tests.doors import REQUIRED, ExitCode, Lifecycle, as_tools
 from tests.tools.chosen import chosen
 
 KEY = "sixteen letters, or more"

@@ -11,7 +11,7 @@ from mcp.server import Server
 from mcp_types import methods
 
 from failsoft import mcp_server
-from failsoft.server.protocol.kept_list import KeptList
+from tests.doors import KeptList
 from tests.server.served_tools import Polite
 
 pytestmark = pytest.mark.anyio

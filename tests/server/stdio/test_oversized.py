@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft.server.stdio.oversized import EDGE_BYTES, refusal
+from tests.doors import EDGE_BYTES, refusal
 
 ids = st.one_of(st.integers(-(10**17), 10**17), st.from_regex(r"[A-Za-z0-9 ._:-]{1,60}", fullmatch=True))
 

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.docs.documents.root import DocumentRoot
-from failsoft.tools.docs.postgres.database import PostgresDatabase
-from failsoft.tools.docs.search.index import DocumentIndex
 from tests.contract.surroundings import runtime
+from tests.doors import DocumentIndex, DocumentRoot, PostgresDatabase
 from tests.tools.docs.parts import Ticking, Write
 from tests.tools.docs.postgres_server import PostgresServer
 

@@ -13,13 +13,10 @@ from typing import Any
 
 import pytest
 
-from failsoft.framework.errors import CircuitOpen, ConfigurationError
+from failsoft import CircuitOpen, ConfigurationError
 from failsoft.tools.docs import Docs
-from failsoft.tools.docs.postgres import database as database_module
-from failsoft.tools.docs.postgres.words import in_words, tsquery
-from failsoft.tools.docs.search.cache import REBUILT
-from failsoft.tools.docs.settings import DocsSettings
 from tests.contract.surroundings import runtime
+from tests.doors import REBUILT, DocsSettings, database_module, in_words, tsquery
 from tests.tools.docs.parts import Write
 from tests.tools.docs.postgres_server import PostgresServer
 

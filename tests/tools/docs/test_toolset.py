@@ -17,10 +17,10 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.errors import ConfigurationError
+from failsoft import ConfigurationError, ToolResponse
 from failsoft.tools.docs import Docs
+from tests.doors import CallScope
+from tests.thorough import examples
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
 from tests.tools.docs.parts import Write
 
@@ -346,7 +346,7 @@ class TestToolset:
 
         assert {response.success for response in asyncio.run(crowd())} == {True}
 
-    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
         st.sampled_from(["get_documentation", "list_documents", "search_documents"]),
         st.dictionaries(

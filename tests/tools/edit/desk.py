@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from failsoft import Runtime
-from failsoft.framework.call.call import CallScope
 from failsoft.tools.edit import Edit
+from tests.doors import CallScope
 from tests.framework.wellformed import check_wellformed
 from tests.tools.chosen import chosen
 

@@ -6,8 +6,7 @@ import re
 
 from hypothesis import given, strategies as st
 
-from failsoft.tools.edit.changes import changed_ranges, unified_diff
-from failsoft.tools.edit.engine import Edited, TextEdit, apply_edits
+from tests.doors import Edited, TextEdit, apply_edits, changed_ranges, unified_diff
 
 texts = st.text("ab\n", max_size=40)
 edits = st.lists(st.builds(TextEdit, st.text("ab\n", min_size=1, max_size=3), texts, st.booleans()), max_size=5)

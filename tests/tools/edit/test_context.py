@@ -7,8 +7,15 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft.tools.edit.context import CONTEXT_BYTES_AT_MOST, ambiguous_context, missing_context, window
-from failsoft.tools.edit.engine import FailedEdit, TextEdit, apply_edits
+from tests.doors import (
+    CONTEXT_BYTES_AT_MOST,
+    FailedEdit,
+    TextEdit,
+    ambiguous_context,
+    apply_edits,
+    missing_context,
+    window,
+)
 
 LINES = [f"{number:02} line of text" for number in range(40)]
 TEXT = "\n".join(LINES) + "\n"

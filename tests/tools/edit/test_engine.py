@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft.tools.edit.engine import Edited, FailedEdit, TextEdit, TextTooLong, apply_edits, as_crlf, is_crlf
+from tests.doors import Edited, FailedEdit, TextEdit, TextTooLong, apply_edits, as_crlf, is_crlf
 
 
 def made(text: str, *edits: TextEdit) -> str:

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from failsoft.framework.wire.lean import lean_text
+from tests.doors import lean_text
 from tests.tools.edit.desk import Desk, change
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.files import Files, Roots
+from tests.doors import Files, Roots
 from tests.tools.files.shelf import Shelf
 
 

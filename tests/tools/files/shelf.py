@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from failsoft.tools.files import Files, Roots, Written
-from failsoft.tools.files.transactions.locks import GiveUp, never
+from tests.doors import Files, GiveUp, Roots, Written, never
 
 OLD, NEW = "old ", "new "
 LIMIT = 10_000_000

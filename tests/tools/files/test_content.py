@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.files import ChangedOnDisk, DiskFault, Files, Roots, TooLarge
+from tests.doors import ChangedOnDisk, DiskFault, Files, Roots, TooLarge
 
 HALF = 100_000
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.settings import FluxSettings
-from failsoft.tools.flux.workers.pool import Workers
+from tests.doors import FluxSettings, Workers
 from tests.tools.flux.lab import Lab
 
 

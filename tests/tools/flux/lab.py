@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from failsoft import Runtime
-from failsoft.framework.call.call import LOCAL_PRINCIPAL, CallScope
-from failsoft.framework.services.state import StateStore
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.workers.pool import Workers
+from tests.doors import LOCAL_PRINCIPAL, CallScope, StateStore, Workers
 from tests.framework.wellformed import check_wellformed
 from tests.tools.chosen import chosen
 

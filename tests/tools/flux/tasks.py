@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from failsoft.framework.errors import NotFound
-from failsoft.tools.flux.workers.progress import begin, progress, remaining_s
+from failsoft import NotFound
+from tests.doors import begin, progress, remaining_s
 
 
 def identity() -> int:
@@ -75,7 +75,7 @@ def hard_problem(limit_s: float) -> str:
     """Ask the solver for a market split, which takes it far longer than it is given."""
     import cobra  # noqa: PLC0415 - in the worker alone
 
-    from failsoft.tools.flux.work.solving.solver import solve  # noqa: PLC0415 - the same
+    from tests.doors import solve  # noqa: PLC0415 - the same
 
     begin(None, limit_s)
     model = cobra.Model("market_split")
@@ -95,7 +95,7 @@ def wild_numbers(size: float) -> str:
     """Ask the solver for a flux that no floating point number can hold."""
     import cobra  # noqa: PLC0415 - in the worker alone
 
-    from failsoft.tools.flux.work.solving.solver import solve  # noqa: PLC0415 - the same
+    from tests.doors import solve  # noqa: PLC0415 - the same
 
     model = cobra.Model("wild")
     model.solver = "glpk"

@@ -16,7 +16,7 @@ from cobra.flux_analysis import flux_variability_analysis, single_gene_deletion,
 from cobra.io import load_json_model, read_sbml_model
 
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.settings import FluxSettings
+from tests.doors import FluxSettings
 from tests.tools.flux.lab import Lab
 
 MEDIUM = {"glc__D": 8.0, "o2": 1000.0, "nh4": 1000.0, "cpd00009": 1000.0, "h2o": 1000.0, "h": 1000.0}

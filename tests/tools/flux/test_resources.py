@@ -7,7 +7,7 @@ import json
 
 from mcp import Client
 
-from failsoft.server import mcp_server
+from failsoft import mcp_server
 from failsoft.tools.flux import Flux
 from tests.tools.flux.lab import Lab
 

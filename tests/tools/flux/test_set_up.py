@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.framework.errors import ConfigurationError
+from failsoft import ConfigurationError
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.settings import FluxSettings
+from tests.doors import FluxSettings
 
 HEAVY = {"cobra", "optlang", "swiglpk", "numpy", "pandas", "sympy"}
 IN_THE_SERVER = f"""
 import asyncio, sys
-from failsoft.tools.flux.settings import FluxSettings
+from tests.doors import FluxSettings
 from failsoft.tools.flux import Flux
 
 async def main():

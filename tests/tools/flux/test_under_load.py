@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from failsoft.server import mcp_server
+from failsoft import mcp_server
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.settings import FluxSettings
-from failsoft.tools.flux.workers.pool import Workers
+from tests.doors import FluxSettings, Workers
 from tests.thorough import THOROUGH
 from tests.tools.flux.lab import Lab, is_running, kill, until, workers_of
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from failsoft import Runtime
-from failsoft.framework.call.call import LOCAL_PRINCIPAL, CallScope
-from failsoft.framework.services.state import StateStore
 from failsoft.tools.workspace import Workspace
+from tests.doors import LOCAL_PRINCIPAL, CallScope, StateStore
 from tests.framework.wellformed import check_wellformed
 from tests.tools.chosen import chosen
 

@@ -10,8 +10,7 @@ import pytest
 
 from failsoft import AuditLog, Runtime, Settings
 from failsoft.tools.workspace import Workspace
-from failsoft.tools.workspace.audit_reading import read_entries
-from failsoft.tools.workspace.sessions.sessions import Session
+from tests.doors import Session, audit_reading_module, read_entries
 from tests.tools.workspace.site import Site
 
 
@@ -114,7 +113,7 @@ def test_a_log_that_is_large_is_not_verified_for_every_reader(
     site: Site, tool: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.begin(tool)
-    monkeypatch.setattr("failsoft.tools.workspace.audit_reading._VERIFIED_AT_MOST", 10)
+    monkeypatch.setattr(audit_reading_module, "_VERIFIED_AT_MOST", 10)
     assert log_of(site, tool)["chain"] == "not_checked"
 
 

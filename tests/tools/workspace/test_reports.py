@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from failsoft import ConfigurationError
 from failsoft.tools.workspace import Workspace
-from failsoft.tools.workspace.reports import report_name
+from tests.doors import report_name
 from tests.tools.workspace.site import Site
 
 NAME = re.compile(r"\d{8}T\d{6}Z-[a-z0-9]+(?:-[a-z0-9]+)*-[0-9a-f]{8}\.md")

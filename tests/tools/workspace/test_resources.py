@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
-from failsoft.server import mcp_server
+from failsoft import mcp_server
 from failsoft.tools.workspace import Workspace
 from tests.tools.workspace.site import Site
 

@@ -13,7 +13,7 @@ from tests.tools.workspace.site import Site
 CRASHES = """
 import os, sys
 from pathlib import Path
-from failsoft.tools.files import Files, Roots
+from tests.doors import Files, Roots
 
 root, state, path = sys.argv[1:]
 os.rename = lambda *_, **__: os._exit(9)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from failsoft import AlternatePaths, BaseTool, DocumentNotFound, NotFound, RecoveryManager, Unavailable, operation
 from failsoft.recovery import Alternate, PathSource
-from failsoft.recovery.strategies.alternate_paths.rules import spelled_alternates
+from tests.doors import spelled_alternates
 from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio

@@ -12,13 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from failsoft import ReportedFailure, Retry, Timeout, ToolError, Unavailable
-from failsoft.framework.errors.base import registry
-from failsoft.framework.services.events import CircuitEvent
+from failsoft import CircuitEvent, ReportedFailure, Retry, Timeout, ToolError, Unavailable
 from failsoft.recovery import Bulkhead, CircuitBreaker, CircuitOptions
-from failsoft.recovery.strategies.circuit_breaker.steps import admit
-from failsoft.recovery.strategies.circuit_breaker.strategy import UNCOUNTED
 from failsoft.testing import CapturedEvents, fresh_runtime
+from tests.doors import UNCOUNTED, admit, registry
 from tests.framework.recording import Recording
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
 

@@ -6,9 +6,7 @@ import asyncio
 from typing import Any
 
 from failsoft import BaseTool
-from failsoft.framework.call.call import META_KEY, CallScope
-from failsoft.framework.services.memory_records import MemoryRecords
-from failsoft.framework.services.state import LocalState
+from tests.doors import META_KEY, CallScope, LocalState, MemoryRecords
 
 __all__ = ["SharedRecords", "keyed", "left_behind", "shared"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from failsoft import NOT_DONE, BaseTool, CallContext, ToolResponse, Unavailable, operation
-from failsoft.framework.services.records import StoreLost
 from failsoft.testing import InstantClock
+from tests.doors import StoreLost
 from tests.framework.recording import quiet_runtime
 from tests.recovery.strategies.idempotency.processes import SharedRecords, keyed, left_behind, shared
 

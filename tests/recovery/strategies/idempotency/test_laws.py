@@ -13,17 +13,24 @@ from hypothesis import example, given, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from failsoft import BaseTool, NotFound, ToolResponse, operation
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.services.memory_records import MemoryRecords
-from failsoft.framework.services.records import Account
-from failsoft.framework.services.state import LocalState, Transition
 from failsoft.recovery import Idempotency
-from failsoft.recovery.state.lua import argument, as_answer, script
-from failsoft.recovery.strategies.idempotency.keys import META_KEY
-from failsoft.recovery.strategies.idempotency.steps import CLAIM, SETTLE
 from failsoft.testing import InstantClock
+from tests.doors import (
+    CLAIM,
+    IDEMPOTENCY_META_KEY as META_KEY,
+    SETTLE,
+    Account,
+    CallScope,
+    LocalState,
+    MemoryRecords,
+    Transition,
+    argument,
+    as_answer,
+    script,
+)
 from tests.framework.recording import quiet_runtime
 from tests.recovery.state.redis_server import RedisServer
+from tests.thorough import examples
 
 TTL_S = 100.0
 LEASE_S = 9.0
@@ -207,7 +214,7 @@ def answered(task: Task) -> Any:
 
 
 TestKeys = Keys.TestCase
-TestKeys.settings = settings(max_examples=40, stateful_step_count=30)
+TestKeys.settings = settings(max_examples=examples(40), stateful_step_count=30)
 
 owners, hashes = st.sampled_from(["o1", "o2"]), st.sampled_from(["h1", "h2"])
 leases, lives = (
@@ -236,13 +243,12 @@ def client() -> Iterator[redis.Redis]:
         server.close()
 
 
-@pytest.mark.redis
 def test_python_and_lua_answer_alike(client: redis.Redis) -> None:
     released = (SETTLE, "o2", "h1", "released", "", 0.5, 1000.0)
     renewed = (SETTLE, "o2", "h1", "accepted", "", 0.5, 1000.0)
     claimed = (CLAIM, "o2", "h1", "accepted", 0, "", 0.5, 1000.0)
 
-    @settings(max_examples=60)
+    @settings(max_examples=examples(60))
     @example([(0.0, released), (0.0, renewed), (0.0, claimed)])
     @example([(0.0, released), (0.0, claimed), (0.0, (*claimed[:1], "o1", *claimed[2:]))])
     @given(st.lists(st.tuples(pauses, st.one_of(claims, settlements)), max_size=12))

@@ -10,12 +10,10 @@ from collections import Counter
 import pytest
 
 from failsoft import BaseTool, Idempotency, Runtime, Settings, operation
-from failsoft.framework.call.scope import META_KEY, CallScope
-from failsoft.framework.services.events import Events
-from failsoft.recovery.state import open_state
+from failsoft.events import Events
+from tests.doors import META_KEY, CallScope, open_state
 from tests.recovery.state.redis_server import RedisServer
 
-pytestmark = pytest.mark.redis
 WRITES = int(os.environ.get("SOAK_WRITES", "60"))
 AT_ONCE, BOUND_S = 10, 60
 

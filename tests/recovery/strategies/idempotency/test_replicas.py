@@ -17,7 +17,6 @@ from mcp.client.stdio import stdio_client
 
 from tests.recovery.state.redis_server import RedisServer
 
-pytestmark = pytest.mark.redis
 KEY = "dev.failsoft/idempotency-key"
 ROOT = Path(__file__).parents[4]
 BOUND_S = 60.0

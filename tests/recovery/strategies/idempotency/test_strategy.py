@@ -10,13 +10,20 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from failsoft import BaseTool, CallContext, DocumentNotFound, Retry, ToolResponse, Unavailable, operation
-from failsoft.framework.call.scope import CallScope
-from failsoft.framework.services.events import AttemptEvent, IdempotencyEvent
-from failsoft.framework.services.state import LocalState
+from failsoft import (
+    AttemptEvent,
+    BaseTool,
+    CallContext,
+    DocumentNotFound,
+    IdempotencyEvent,
+    Retry,
+    ToolResponse,
+    Unavailable,
+    operation,
+)
 from failsoft.recovery import Idempotency
-from failsoft.recovery.strategies.idempotency.steps import SETTLED, claim, settle
 from failsoft.testing import CapturedEvents, Delay, FaultScript, Hang, InstantClock
+from tests.doors import SETTLED, CallScope, LocalState, claim, settle
 from tests.framework.recording import Recording, quiet_runtime
 from tests.recovery.strategies.idempotency.processes import keyed, left_behind, shared
 

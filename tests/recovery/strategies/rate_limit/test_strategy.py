@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from failsoft import ConfigurationError
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.services.state import LocalState
 from failsoft.recovery import RateLimit
-from failsoft.recovery.strategies.rate_limit.steps import PARTS, TAKE
 from failsoft.testing import fresh_runtime
+from tests.doors import PARTS, TAKE, CallScope, LocalState
 from tests.framework.recording import Recording
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
+from tests.thorough import examples
 
 
 async def as_principal(tool: Protected, principal: str | None) -> str:
@@ -95,7 +94,7 @@ def test_no_name_of_a_caller_is_in_a_key() -> None:
     on_instant_clock(main())
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.integers(1, 40),
     st.sampled_from([1.0, 7.0, 60.0]),

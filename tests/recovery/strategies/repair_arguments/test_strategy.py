@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from pydantic import BaseModel, Field
 
 from failsoft import BaseTool, CallContext, RecoveryManager, RepairArguments, Retry, Unavailable, operation
-from failsoft.recovery.strategies.repair_arguments.repairs import one_slip_away
+from tests.doors import one_slip_away
 from tests.framework.recording import Recording, quiet_runtime
 from tests.framework.wellformed import check_wellformed
 

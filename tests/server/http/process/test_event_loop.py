@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from failsoft.server.http.process.uvicorn_config import config_for
+from tests.doors import config_for
 
 
 async def app(_scope: object, _receive: object, _send: object) -> None: ...

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from failsoft.server.http.fast_lane import is_proven
+from tests.doors import is_proven
 from tests.server.http.lane_requests import Answer, Request, answer_of, plain, requests
 from tests.server.processes import BOUND_S, Served
 from tests.thorough import THOROUGH

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from failsoft.server.http.process.workers import _metrics_folder
+from tests.doors import _metrics_folder
 
 
 @pytest.fixture

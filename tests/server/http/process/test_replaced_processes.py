@@ -25,7 +25,7 @@ from tests.ports import reserved_ports
 from tests.recovery.state.redis_server import RedisServer
 from tests.server.processes import BOUND_S, Served
 
-pytestmark = [pytest.mark.slow, pytest.mark.soak]
+pytestmark = [pytest.mark.slow]
 
 ROOT = Path(__file__).parents[4]
 NGINX = shutil.which("nginx", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"]))
@@ -171,7 +171,7 @@ async def kill_now_and_then(server: Supervised, done: list[Any]) -> int:
     return killed
 
 
-@pytest.fixture(params=["the default store", pytest.param("redis", marks=pytest.mark.redis)])
+@pytest.fixture(params=["the default store", "redis"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of a server that keeps its state in the store."""
     if request.param != "redis":

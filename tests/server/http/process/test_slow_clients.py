@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from failsoft.server.http.process.connections import ConnectionLimits, Connections
+from tests.doors import ConnectionLimits, Connections
 from tests.server.processes import BOUND_S, Served
 
 CALLING = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}

@@ -25,7 +25,7 @@ from mcp.client.stdio import stdio_client
 from tests.server.http.process.test_replaced_processes import ROOT, Serving, call
 from tests.server.processes import BOUND_S
 
-pytestmark = [pytest.mark.slow, pytest.mark.soak]
+pytestmark = [pytest.mark.slow]
 
 MINUTES = float(os.environ.get("SOAK_MINUTES", "0"))
 DROPS = int(os.environ.get("SOAK_DROPS", "30"))
@@ -135,7 +135,7 @@ def test_a_stdio_server_stays_as_it_is_under_faults(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     program = (
         f"import os, pathlib, sys; pathlib.Path({str(mark)!r}).write_text(str(os.getpid())); "
-        "sys.argv[0] = 'failsoft'; from failsoft.cli import main; sys.exit(main())"
+        "sys.argv[0] = 'failsoft'; from tests.doors import main; sys.exit(main())"
     )
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "FAILSOFT_RECOVERY": SHORT, "PYTHONPATH": str(ROOT)}
     parameters = StdioServerParameters(

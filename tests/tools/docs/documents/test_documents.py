@@ -6,8 +6,8 @@ import hashlib
 
 import pytest
 
-from failsoft.framework.errors import DocumentLoadError
-from failsoft.tools.docs.documents.documents import address, parse_document
+from failsoft import DocumentLoadError
+from tests.doors import address, parse_document
 
 
 def title_of(text: str, path: str = "guide/first-steps.md") -> str:

@@ -11,12 +11,7 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from failsoft.tools.docs.documents.front_matter import (
-    ALIASES_AT_MOST,
-    NESTING_AT_MOST,
-    NODES_AT_MOST,
-    read_front_matter,
-)
+from tests.doors import ALIASES_AT_MOST, NESTING_AT_MOST, NODES_AT_MOST, read_front_matter
 
 
 @pytest.mark.parametrize(
@@ -141,7 +136,7 @@ def test_pairs_as_keys_become_text() -> None:
 
 def test_deep_nesting_does_not_take_the_process_down() -> None:
     script = (
-        "from failsoft.tools.docs.documents.front_matter import read_front_matter as read\n"
+        "from tests.doors import read_front_matter as read\n"
         "for deep in ('[' * 60_000, '- ' * 30_000, '{a: ' * 15_000, '? ' * 30_000, '- ? ' * 15_000):\n"
         "    assert read(f'---\\n{deep}\\n---\\n').warning\n"
         "print('alive')\n"

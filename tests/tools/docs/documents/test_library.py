@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.framework.errors import ConfigurationError
-from failsoft.tools.docs.documents.library import load_document, walk
-from failsoft.tools.docs.documents.root import DocumentRoot
+from failsoft import ConfigurationError
+from tests.doors import DocumentRoot, load_document, walk
 from tests.tools.docs.parts import Write
 
 

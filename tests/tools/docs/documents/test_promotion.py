@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 
-from failsoft.tools.docs import Docs
-from failsoft.tools.docs.documents.front_matter import read_front_matter
-from failsoft.tools.docs.documents.promotion import with_level
-from failsoft.tools.docs.errors import SchemaValidationFailed
-from failsoft.tools.docs.search import index
+from failsoft.tools.docs import Docs, SchemaValidationFailed
+from tests.doors import index_module as index, read_front_matter, with_level
 
 LEVELS = ("standard", "important", "critical", "needs review")
 

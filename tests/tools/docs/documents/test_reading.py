@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from failsoft.tools.docs import Docs
-from failsoft.tools.docs.documents.links import links
-from failsoft.tools.docs.documents.sections import anchors, section
+from tests.doors import anchors, links, section
 
 PAGE = """# Top
 

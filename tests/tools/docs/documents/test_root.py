@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.framework.errors import (
+from failsoft import (
     ConfigurationError,
     DocumentLoadError,
     DocumentNotFound,
@@ -20,8 +20,7 @@ from failsoft.framework.errors import (
     PermissionDenied,
     ToolError,
 )
-from failsoft.tools.docs.documents.path_syntax import is_visible, names_of
-from failsoft.tools.docs.documents.root import DocumentRoot
+from tests.doors import DocumentRoot, document_names_of as names_of, is_visible
 from tests.open_files import open_files
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
 from tests.tools.docs.parts import Write

@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from failsoft.framework.errors import ToolError
-from failsoft.tools.docs.documents.library import walk
-from failsoft.tools.docs.documents.root import DocumentRoot
+from failsoft import ToolError
+from tests.doors import DocumentRoot, walk
 from tests.thorough import THOROUGH
 
 ROUNDS = 4_000 if THOROUGH else 800

@@ -11,10 +11,8 @@ import jsonschema
 import pytest
 
 from failsoft import Runtime
-from failsoft.framework.call.call import CallScope
 from failsoft.tools.docs import Docs
-from failsoft.tools.docs.projects.config import CONFIG_SCHEMA
-from failsoft.tools.docs.projects.doc_types import glob_pattern
+from tests.doors import CONFIG_SCHEMA, CallScope, glob_pattern
 
 
 def project(base: Path, folder: str, **config: Any) -> str:

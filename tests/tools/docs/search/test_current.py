@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.docs.documents import lookup
-from failsoft.tools.docs.results import SearchResults
-from failsoft.tools.docs.search import index as index_module
-from failsoft.tools.docs.search.connection import IndexConnection
-from failsoft.tools.docs.search.index import DocumentIndex
-from failsoft.tools.docs.search.query import parse_query
-from failsoft.tools.docs.search.search import Scope, search
+from failsoft.tools.docs import SearchResults
+from tests.doors import (
+    DocumentIndex,
+    IndexConnection,
+    Scope,
+    index_module,
+    lookup_document as lookup,
+    parse_query,
+    search_pages as search,
+)
 from tests.tools.docs.parts import Write
 
 

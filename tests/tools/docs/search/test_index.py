@@ -17,14 +17,22 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from failsoft.framework.errors import ConfigurationError, Overloaded, SearchError
-from failsoft.tools.docs.documents import lookup
-from failsoft.tools.docs.documents.root import DocumentRoot
-from failsoft.tools.docs.search import index as index_module, refresh
-from failsoft.tools.docs.search.cache import IN_MEMORY, REBUILT
-from failsoft.tools.docs.search.index import BEHIND, STALE_S_AT_MOST, DocumentIndex
-from failsoft.tools.docs.search.query import parse_query
-from failsoft.tools.docs.search.search import Scope, search
+from failsoft import ConfigurationError, Overloaded, SearchError
+from tests.doors import (
+    BEHIND,
+    IN_MEMORY,
+    REBUILT,
+    STALE_S_AT_MOST,
+    DocumentIndex,
+    DocumentRoot,
+    Scope,
+    index_module,
+    lookup_document as lookup,
+    parse_query,
+    refresh_module as refresh,
+    search_pages as search,
+)
+from tests.thorough import examples
 from tests.tools.docs.parts import Ticking, Write
 
 
@@ -107,7 +115,7 @@ class TestAnswers:
 
         assert found(index, "binary") == ["binary.md"]
 
-    @settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(50), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.text(max_size=60), st.sampled_from([None, ["guide"], ["no such type"]]))
     def test_any_query_has_an_answer_or_a_search_error(
         self, index: DocumentIndex, query: str, kinds: list[str] | None
@@ -392,10 +400,10 @@ class TestMemory:
 CROWD = """
 import sys
 from pathlib import Path
-from failsoft.tools.docs.documents.root import DocumentRoot
-from failsoft.tools.docs.search.index import DocumentIndex
-from failsoft.tools.docs.search.query import parse_query
-from failsoft.tools.docs.search.search import Scope, search
+from tests.doors import DocumentRoot
+from tests.doors import DocumentIndex
+from tests.doors import parse_query
+from tests.doors import Scope, search_pages as search
 index = DocumentIndex(DocumentRoot(Path(sys.argv[1])), cache_dir=Path(sys.argv[2]))
 print("ready", flush=True)
 sys.stdin.readline()

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft.framework.errors import SearchError
-from failsoft.tools.docs.search.query import ACCEPTED, parse_query, plain_words
+from failsoft import SearchError
+from tests.doors import ACCEPTED, parse_query, plain_words
 
 PAGES = {
     1: "retry budgets limit the retries of a server",

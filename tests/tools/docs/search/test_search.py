@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from failsoft.tools.docs import Docs
-from failsoft.tools.docs.search.snippet import places_of, snippet
-from failsoft.tools.docs.settings import DocsSettings
+from tests.doors import DocsSettings, places_of, snippet
 from tests.tools.docs.parts import Write
 
 

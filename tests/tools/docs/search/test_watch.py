@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.docs.documents.lookup import all_paths
-from failsoft.tools.docs.documents.root import DocumentRoot
-from failsoft.tools.docs.search.index import DocumentIndex
+from tests.doors import DocumentIndex, DocumentRoot, all_paths
 from tests.tools.docs.parts import Write
 
 pytest.importorskip("watchfiles", reason="the extra `watch` is not installed")

@@ -14,17 +14,21 @@ from typing import Any
 
 import pytest
 
-from failsoft.framework.call.scope import CallScope
-from failsoft.framework.errors import InvalidParameter
+from failsoft import InvalidParameter
 from failsoft.tools.docs import Docs
-from failsoft.tools.docs.search import refresh
-from failsoft.tools.docs.search.search import ScoredRow
-from failsoft.tools.docs.semantic import embedders, meaning
-from failsoft.tools.docs.semantic.meaning import fused
-from failsoft.tools.docs.semantic.minilm import minilm
-from failsoft.tools.docs.semantic.passages import opening, passages
-from failsoft.tools.docs.settings import DocsSettings
 from tests.contract.surroundings import runtime
+from tests.doors import (
+    CallScope,
+    DocsSettings,
+    ScoredRow,
+    embedders_module as embedders,
+    fused,
+    meaning_module as meaning,
+    minilm,
+    opening,
+    passages,
+    refresh_module as refresh,
+)
 from tests.tools.docs.parts import Write
 
 PAGES = {

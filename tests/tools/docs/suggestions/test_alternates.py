@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource
-from failsoft.tools.docs.documents.root import DocumentRoot
-from failsoft.tools.docs.search.index import DocumentIndex
-from failsoft.tools.docs.search.query import parse_query
-from failsoft.tools.docs.suggestions.alternates import alternate_paths
-from failsoft.tools.docs.suggestions.suggest import search_step, suggest_paths
-from failsoft.tools.docs.toolset import Docs
+from failsoft.recovery import Alternate, PathSource
+from failsoft.tools.docs import Docs
+from tests.doors import DocumentIndex, DocumentRoot, alternate_paths, parse_query, search_step, suggest_paths
 from tests.tools.docs.parts import Write
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from failsoft.framework.services.protected_files import folded
-from failsoft.tools.files import BadSpelling
-from failsoft.tools.files.paths.path_syntax import PATH_BYTES_AT_MOST, names_of
+from tests.doors import PATH_BYTES_AT_MOST, BadSpelling, folded, names_of
 
 REFUSED = {
     "": "empty",

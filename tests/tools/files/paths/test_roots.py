@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.files import DiskFault, FileFault, Files, NotARegularFile, OutsideRoots, Roots
+from tests.doors import DiskFault, FileFault, Files, NotARegularFile, OutsideRoots, Roots
 from tests.open_files import open_files
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
 

@@ -10,15 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.files import (
-    ChangedOnDisk,
-    DiskFault,
-    FileFault,
-    Files,
-    OutsideRoots,
-    Roots,
-    UnfinishedTransaction,
-)
+from tests.doors import ChangedOnDisk, DiskFault, FileFault, Files, OutsideRoots, Roots, UnfinishedTransaction
 from tests.thorough import THOROUGH
 from tests.tools.files.faulty_system import watched
 from tests.tools.files.swapping import MOVE_LINK, SWAP_FILE, SWAP_FOLDER, made_tree, outside, swapping

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.files import DiskFault, Files, OutsideRoots, Roots, SeveralNames
+from tests.doors import DiskFault, Files, OutsideRoots, Roots, SeveralNames
 from tests.tools.files.killed import crash
 
 LIMIT = 1_000

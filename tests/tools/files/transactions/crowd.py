@@ -21,7 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[4]))
 
-from failsoft.tools.files import Files, Roots
+from tests.doors import Files, Roots
 
 GROUPS, TOGETHER = 6, 4
 COUNTERS = 50

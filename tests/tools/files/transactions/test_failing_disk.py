@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from failsoft.tools.files import ChangedOnDisk, DiskFault, FileFault, Files
+from tests.doors import ChangedOnDisk, DiskFault, FileFault, Files
 from tests.tools.files.faulty_system import failing, watched
 from tests.tools.files.shelf import Shelf
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.files.transactions.journal import JournalEntry, JournalRecord, Journals
+from tests.doors import JournalEntry, JournalRecord, Journals
 from tests.tools.files.killed import crash
 
 NOTHING = JournalRecord((), is_committed=False, is_done=False)

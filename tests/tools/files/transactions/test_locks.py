@@ -12,15 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.files import Files, GivenUp, LockWaitExceeded, Roots
-from failsoft.tools.files.transactions.locks import Locks, _stripe_of
+from tests.doors import Files, GivenUp, Locks, LockWaitExceeded, Roots, _stripe_of
 
 BOUND_S = 60.0
 LIMIT = 1_000
 
 HOLD = """
 import sys
-from failsoft.tools.files import Files, Roots
+from tests.doors import Files, Roots
 from pathlib import Path
 root, state, *paths = sys.argv[1:]
 with Files(Roots([root]), state_folder=Path(state)).transaction(paths):
@@ -30,7 +29,7 @@ with Files(Roots([root]), state_folder=Path(state)).transaction(paths):
 
 COUNT = """
 import sys
-from failsoft.tools.files import Files, Roots
+from tests.doors import Files, Roots
 from pathlib import Path
 root, state, rounds, *paths = sys.argv[1:]
 files = Files(Roots([root]), state_folder=Path(state))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.files import DiskFault, Files, Roots, Written
+from tests.doors import DiskFault, Files, Roots, Written
 from tests.tools.files.real_disk import NOBODY, Mount, as_nobody, as_root, mounts, read_only
 
 LIMIT = 10_000_000

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.files import Files, LockWaitExceeded, Recovered, Roots, UnfinishedTransaction
-from failsoft.tools.files.transactions.journal import Journals
+from tests.doors import Files, Journals, LockWaitExceeded, Recovered, Roots, UnfinishedTransaction
 from tests.tools.files.killed import PROJECT, TIMES, crash
 from tests.tools.files.shelf import LIMIT, NEW, OLD, Shelf
 

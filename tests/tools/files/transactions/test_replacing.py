@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.files import ChangedOnDisk, DiskFault, Files, GivenUp, Roots, SameFileTwice, Written
+from tests.doors import ChangedOnDisk, DiskFault, Files, GivenUp, Roots, SameFileTwice, Written
 from tests.open_files import open_files
 
 LIMIT = 10_000_000

@@ -14,7 +14,7 @@ import pytest
 from loguru import logger
 
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.work.building.diamond import search
+from tests.doors import diamond_search as search
 from tests.tools.flux.lab import Lab, is_running, until
 from tests.tools.flux.rast_server import rast_server
 from tests.tools.flux.small_data import FUNCTIONS, proteins_of_textbook, small_carveme, small_modelseedpy, small_pyfba

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.flux.building.templates import TEMPLATES, TemplateData
+from tests.doors import TEMPLATES, TemplateData
 from tests.tools.flux.small_data import small_pyfba
 
 pytest.importorskip("cobra", reason="the extra 'flux' is not installed")

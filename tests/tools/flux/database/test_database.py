@@ -16,10 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from failsoft.tools.flux.database import Database
-from failsoft.tools.flux.database.entries import elements
-from failsoft.tools.flux.database.tables import TablesError, find_tables
-from failsoft.tools.flux.errors.database import DatabaseNotLoaded
+from failsoft.tools.flux import DatabaseNotLoaded
+from tests.doors import Database, TablesError, elements, find_tables
 from tests.tools.flux.data import COMPOUNDS, REACTIONS, fetched, small_tables
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -102,7 +100,7 @@ def test_an_unknown_name_finds_nothing(small: Database) -> None:
 
 def test_without_tables_the_models_of_cobrapy_are_read_and_cobrapy_is_not_imported(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from failsoft.tools.flux.database import Database\n"
+        "import sys; from pathlib import Path; from tests.doors import Database\n"
         "print(Database(cache_dir=Path(sys.argv[1])).facts()); assert 'cobra' not in sys.modules"
     )
     reported = subprocess.run(
@@ -139,7 +137,7 @@ def test_an_installed_distribution_is_found_and_not_imported(tmp_path: Path) -> 
     (info / "RECORD").write_text("\n".join(["dnngior/__init__.py,,", *listed, "dnngior-0.0.5.dist-info/RECORD,,"]))
     program = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
-        "from failsoft.tools.flux.database import Database; print(Database(cache_dir=Path(sys.argv[2])).facts())"
+        "from tests.doors import Database; print(Database(cache_dir=Path(sys.argv[2])).facts())"
     )
     reported = subprocess.run(
         [sys.executable, "-c", program, tmp_path / "site", tmp_path / "cache"],
@@ -242,7 +240,7 @@ def test_many_threads_that_ask_first_build_it_once(tmp_path: Path) -> None:
 def test_processes_that_ask_first_wait_for_one_another(tmp_path: Path) -> None:
     small_tables(tmp_path / "tables")
     program = (
-        "import sys; from pathlib import Path; from failsoft.tools.flux.database import Database\n"
+        "import sys; from pathlib import Path; from tests.doors import Database\n"
         "print(Database(Path(sys.argv[1]), cache_dir=Path(sys.argv[2])).compound('cpd00027').name)"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "tables"), str(tmp_path / "cache")]
@@ -316,8 +314,8 @@ def test_a_full_disk_is_database_not_loaded_and_leaves_nothing(tmp_path: Path) -
     program = """
 import sys
 from pathlib import Path
-from failsoft.tools.flux.database import Database
-from failsoft.tools.flux.errors.database import DatabaseNotLoaded
+from tests.doors import Database
+from tests.doors import DatabaseNotLoaded
 try:
     Database(Path(sys.argv[1]), cache_dir=Path(sys.argv[2])).facts()
 except DatabaseNotLoaded as error:

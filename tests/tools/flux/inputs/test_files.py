@@ -16,10 +16,8 @@ pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
 
 from cobra.io import read_sbml_model, save_json_model, save_matlab_model, save_yaml_model, write_sbml_model
 
-from failsoft.tools.flux import Flux
-from failsoft.tools.flux.errors.files import InvalidInputFile
-from failsoft.tools.flux.inputs.fasta import read_fasta
-from failsoft.tools.flux.inputs.table import read_table
+from failsoft.tools.flux import Flux, InvalidInputFile
+from tests.doors import read_fasta, read_table
 from tests.tools.flux.lab import Lab
 
 WRITERS = {"xml": write_sbml_model, "json": save_json_model, "yml": save_yaml_model, "mat": save_matlab_model}

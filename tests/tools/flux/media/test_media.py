@@ -12,11 +12,8 @@ import jsonschema
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from failsoft.framework.call.call import CallScope
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.media.checks import bounds_of
-from failsoft.tools.flux.media.plausibility import missing_sources
-from failsoft.tools.flux.settings import FluxSettings
+from tests.doors import CallScope, FluxSettings, bounds_of, missing_sources
 from tests.tools.flux.data import small_tables
 
 SCHEMA = json.loads((Path(__file__).parents[4] / "docs" / "schemas" / "coded_error.schema.json").read_text())

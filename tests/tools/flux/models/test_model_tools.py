@@ -9,13 +9,9 @@ from typing import Any
 
 import pytest
 
-from failsoft.framework.services.events import Events
-from failsoft.framework.services.state import LocalState
-from failsoft.recovery.state import open_state
-from failsoft.recovery.state.sqlite import SqliteState
+from failsoft.events import Events
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.settings import FluxSettings
-from failsoft.tools.flux.workers.pool import Workers
+from tests.doors import FluxSettings, LocalState, SqliteState, Workers, open_state
 from tests.recovery.state.redis_server import RedisServer
 from tests.tools.flux.lab import AEROBIC, Lab, kill, workers_of
 
@@ -180,7 +176,6 @@ def redis_server() -> Iterator[RedisServer]:
     server.close()
 
 
-@pytest.mark.redis
 def test_another_replica_makes_the_same_model_from_the_shared_store(lab: Lab, redis_server: RedisServer) -> None:
     """And a worker that has forgotten a model, or has died, makes it anew from the recipe."""
     one, other = (lab.tool(state=_store(redis_server)) for _ in range(2))

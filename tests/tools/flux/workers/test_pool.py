@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, CallContext, operation
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.errors import NotFound
-from failsoft.tools.flux.settings import FluxSettings
-from failsoft.tools.flux.workers.pool import Workers
+from failsoft import BaseTool, CallContext, NotFound, operation
+from tests.doors import CallScope, FluxSettings, Workers
 from tests.tools.flux.lab import is_running, kill, until, workers_of
 
 pytestmark = pytest.mark.anyio

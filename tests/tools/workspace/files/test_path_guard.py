@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from failsoft.framework.audit.verify import verify
-from failsoft.framework.call.call import LOCAL_PRINCIPAL, CallScope
 from failsoft.tools.workspace import Workspace
+from tests.doors import LOCAL_PRINCIPAL, CallScope, verify
 from tests.framework.wellformed import check_wellformed
 from tests.thorough import THOROUGH
 from tests.tools.workspace.hostile import hostile_paths

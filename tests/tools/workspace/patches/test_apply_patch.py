@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from failsoft.tools.files import Transaction
 from failsoft.tools.workspace import Workspace
+from tests.doors import Transaction
 from tests.tools.workspace.site import Site
 
 CHANGE = "@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n"

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 from failsoft.tools.workspace import PatchApplyFailed, PatchInvalid
-from failsoft.tools.workspace.patches.patch import lines_of
-from failsoft.tools.workspace.patches.reading import read_patch
+from tests.doors import lines_of, read_patch
+from tests.thorough import examples
 
 FILE = b"one\ntwo\nthree\nfour\nfive\n"
 PATCH = b"""\
@@ -43,14 +43,14 @@ def diffed(old: bytes, new: bytes, context: int = 3) -> bytes:
     return b"".join(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in found)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(contents, contents, st.integers(0, 3))
 def test_what_difflib_makes_of_two_files_leads_from_one_to_the_other(old: bytes, new: bytes, context: int) -> None:
     assume(old != new)
     assert applied(diffed(old, new, context), old, is_known=True) == new
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(contents, contents, st.integers(0, 3))
 def test_what_gnu_diff_makes_of_two_files_leads_from_one_to_the_other(
     tmp_path: Path, old: bytes, new: bytes, context: int
@@ -63,7 +63,7 @@ def test_what_gnu_diff_makes_of_two_files_leads_from_one_to_the_other(
     assert applied(found.stdout, old, is_known=True) == new
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(contents, contents, contents)
 def test_a_patch_fits_only_where_every_line_that_it_expects_is_in_its_place(old: bytes, new: bytes, now: bytes) -> None:
     assume(old != new)
@@ -104,7 +104,7 @@ def perturbed(patch: bytes, place: int, how: str) -> bytes:
     return b"".join(lines)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(contents, contents, st.integers(0, 40), st.sampled_from(["drop", "double", "sign", "text"]))
 def test_a_patch_with_one_thing_wrong_is_refused(old: bytes, new: bytes, place: int, how: str) -> None:
     assume(old != new)

@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 
 from failsoft import ConfigurationError
-from failsoft.framework.answer.governance import CONTEXT_KEY
-from failsoft.framework.services.state import LocalState
-from failsoft.recovery.state.sqlite import SqliteState
 from failsoft.tools.workspace import Workspace
+from tests.doors import CONTEXT_KEY, LocalState, SqliteState
 from tests.tools.workspace.site import Site
 
 

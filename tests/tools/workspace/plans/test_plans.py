@@ -14,17 +14,20 @@ import pytest
 import redis
 
 from failsoft import PermissionDenied
-from failsoft.framework.answer.governance import CONTEXT_KEY
-from failsoft.framework.call.principals import token_principal
-from failsoft.framework.services.events import Events
-from failsoft.framework.services.memory_records import MemoryRecords
-from failsoft.framework.services.state import LocalState
-from failsoft.recovery.state import open_state
-from failsoft.tools.files import Files, Roots
+from failsoft.events import Events
 from failsoft.tools.workspace import OutsideWorkspace, PlanScopeViolation, Workspace
-from failsoft.tools.workspace.files.session_files import SessionFiles
-from failsoft.tools.workspace.plans.plans import PLANS_AT_MOST
-from failsoft.tools.workspace.plans.scope import covers
+from tests.doors import (
+    CONTEXT_KEY,
+    PLANS_AT_MOST,
+    Files,
+    LocalState,
+    MemoryRecords,
+    Roots,
+    SessionFiles,
+    covers,
+    open_state,
+    token_principal,
+)
 from tests.recovery.state.redis_server import RedisServer
 from tests.tools.workspace.site import Site
 
@@ -455,7 +458,6 @@ def counted(server: RedisServer) -> Iterator[dict[str, int]]:
         client.close()
 
 
-@pytest.mark.redis
 def test_replicas_that_submit_and_approve_at_once_lose_nothing(site: Site, server: RedisServer) -> None:
     async def run() -> None:
         states = [open_state(server.url, Events(), limit_s=60.0) for _ in range(2)]

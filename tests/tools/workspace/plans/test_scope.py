@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft.tools.workspace.plans.scope import FILES_AT_MOST, covers, faults_of, normal
+from tests.doors import FILES_AT_MOST, covers, faults_of, normal
 
 COVERED = [
     ("a.md", "a.md"),

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from failsoft.framework.errors import ConfigurationError
+from failsoft import ConfigurationError
 from failsoft.tools.workspace import Finding, Workspace
-from failsoft.tools.workspace.policies import generic, load_policies
+from tests.doors import generic_module as generic, load_policies
 from tests.tools.workspace.site import Site
 
 # Written in pieces, so that nothing that looks for secrets finds this file.
@@ -220,7 +220,7 @@ def test_the_settings_say_which_policies_there_are(site: Site) -> None:
 # Policies of third parties.
 
 HOUSE = """
-from failsoft.framework.errors import Conflict
+from failsoft import Conflict
 from failsoft.tools.workspace import Finding
 
 

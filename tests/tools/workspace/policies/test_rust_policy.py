@@ -8,8 +8,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from failsoft.tools.workspace.policies.rust import RustPolicy
-from failsoft.tools.workspace.policies.rust_source import code_of
+from tests.doors import RustPolicy, code_of
 
 CLEAN = {
     "a line comment": "// unsafe { x.unwrap() }\n",

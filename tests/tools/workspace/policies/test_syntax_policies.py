@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from failsoft import ConfigurationError
-from failsoft.tools.workspace.policies import Policy, load_policies, rules_of
-from failsoft.tools.workspace.policies.syntax import require_grammar
+from failsoft.tools.workspace import Policy
+from tests.doors import load_policies, require_grammar, rules_of
 
 pytest.importorskip("tree_sitter")
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from failsoft.tools.workspace import Workspace
-from failsoft.tools.workspace.preflight.preflight import reduced
+from tests.doors import reduced
 from tests.tools.workspace.site import Site
 
 PYTHON = sys.executable

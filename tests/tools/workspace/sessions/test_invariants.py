@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from failsoft.tools.files import Transaction, Written
 from failsoft.tools.workspace import Workspace
-from failsoft.tools.workspace.sessions.invariants import INVARIANTS
-from failsoft.tools.workspace.sessions.root_identity import is_same_root
+from tests.doors import INVARIANTS, Transaction, Written, is_same_root
 from tests.tools.workspace.site import Site
 
 ROOT = Path(__file__).resolve().parents[4]

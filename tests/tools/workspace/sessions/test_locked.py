@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 
 from failsoft import AuditLog, CallContext, InvariantViolation, Runtime, Settings, operation
-from failsoft.framework.call.call import CallScope
-from failsoft.framework.services.memory_records import MemoryRecords
-from failsoft.framework.services.state import LocalState
 from failsoft.tools.workspace import Workspace
+from tests.doors import CallScope, LocalState, MemoryRecords, StagedFile
 from tests.tools.workspace.site import Site
 
 REPORT = {"title": "It broke", "body": "This is what I saw."}
@@ -271,7 +269,7 @@ def test_a_report_that_cannot_be_written_leaves_the_session_locked(
         raise OSError(number, os.strerror(number))
 
     with monkeypatch.context() as patched:
-        patched.setattr("failsoft.tools.files.transactions.staged_file.StagedFile._write", full)
+        patched.setattr(StagedFile, "_write", full)
         answer = site.call(tool, "write_failure_report", REPORT)
     assert (code_of(answer), answer["effect"]) == ("FILE_WRITE_FAILED", "none")
     assert code_of(site.call(tool, "list_files")) == "SESSION_LOCKED"

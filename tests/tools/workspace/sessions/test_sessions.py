@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from failsoft import ConfigurationError
-from failsoft.framework.call.principals import LOCAL_PRINCIPAL, oauth_principal, token_principal
-from failsoft.framework.services.memory_records import MemoryRecords
-from failsoft.framework.services.state import LocalState
 from failsoft.tools.workspace import Workspace
+from tests.doors import LOCAL_PRINCIPAL, LocalState, MemoryRecords, oauth_principal, token_principal
 from tests.tools.workspace.site import Site
 
 PLANNER, WORKER = "ANTIGRAVITY", "WINDSURF"

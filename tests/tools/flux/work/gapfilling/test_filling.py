@@ -13,13 +13,26 @@ from hypothesis import given, strategies as st
 
 pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
 
-from failsoft.tools.flux.question import Medium
-from failsoft.tools.flux.work.gapfilling.filling import Filled, GapfillProblem, Unfillable, fill
-from failsoft.tools.flux.work.gapfilling.lacking import lacking
-from failsoft.tools.flux.work.networks.linear import Column, LinearProblem, SolverGaveUpError
-from failsoft.tools.flux.work.networks.network import Network, NetworkMetabolite, NetworkReaction, network_of
-from failsoft.tools.flux.work.networks.rules import all_of, any_of, gene_ids
-from failsoft.tools.flux.work.networks.universe import candidates, read_network
+from tests.doors import (
+    Column,
+    Filled,
+    GapfillProblem,
+    LinearProblem,
+    Medium,
+    Network,
+    NetworkMetabolite,
+    NetworkReaction,
+    SolverGaveUpError,
+    Unfillable,
+    all_of,
+    any_of,
+    candidates,
+    fill,
+    gene_ids,
+    lacking,
+    network_of,
+    read_network,
+)
 
 TARGET = 0.2
 

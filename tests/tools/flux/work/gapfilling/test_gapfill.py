@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.building.building import Builders
-from failsoft.tools.flux.building.templates import TemplateData
+from tests.doors import Builders, TemplateData
 from tests.tools.flux.data import FOLDER, fetched
 from tests.tools.flux.lab import AEROBIC, Lab
 

@@ -12,11 +12,7 @@ import pytest
 pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
 
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.database import Database
-from failsoft.tools.flux.models.recipes import SHIPPED_MODELS, Recipe
-from failsoft.tools.flux.question import Medium
-from failsoft.tools.flux.work.solving.exchanges import bounds_under, surroundings_of, use_database
-from failsoft.tools.flux.work.solving.models import model_of
+from tests.doors import SHIPPED_MODELS, Database, Medium, Recipe, bounds_under, model_of, surroundings_of, use_database
 from tests.tools.flux.data import fetched
 from tests.tools.flux.lab import Lab
 

@@ -9,8 +9,7 @@ import pytest
 
 from failsoft import BaseTool, CallContext, operation
 from failsoft.tools.flux import Flux
-from failsoft.tools.flux.models.recipes import Recipe
-from failsoft.tools.flux.question import Question
+from tests.doors import Question, Recipe
 from tests.tools.flux.lab import AEROBIC, Lab, kill, workers_of
 
 

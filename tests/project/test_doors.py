@@ -1,0 +1,56 @@
+"""Tests import public names from where users do, and inner ones through one file."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import tests.doors
+from scripts.public_api import MODULES
+
+PUBLIC = {*MODULES, "failsoft.__main__"}
+IN_A_PROGRAM = re.compile(r"^\s*(?:from (failsoft\.[\w.]+) import|import (failsoft\.[\w.]+))", re.MULTILINE)
+
+
+def _inner_imports(path: Path) -> set[str]:
+    """Return the modules that are imported, by the file itself or by programs in its texts, and are not public."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add(node.module or "")
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found |= {first or second for first, second in IN_A_PROGRAM.findall(node.value)}
+    return {module for module in found if module.startswith("failsoft.") and module not in PUBLIC}
+
+
+def test_inner_names_come_through_doors_alone(root: Path) -> None:
+    files = [path for path in (root / "tests").rglob("*.py") if path.relative_to(root) != Path("tests/doors.py")]
+    wrong = {str(path.relative_to(root)): inner for path in files if (inner := _inner_imports(path))}
+    assert wrong == {}
+
+
+def test_an_inner_import_would_be_found(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text('import failsoft.cli.app\nPROGRAM = """\nfrom failsoft.framework.ids import new_id\n"""\n')
+    assert _inner_imports(file) == {"failsoft.cli.app", "failsoft.framework.ids"}
+
+
+def test_every_door_opens_and_is_used(root: Path) -> None:
+    closed = [door for door in dir(tests.doors) if not hasattr(tests.doors, door)]
+    words = {
+        word
+        for path in (root / "tests").rglob("*.py")
+        if path.name != "doors.py"
+        for word in re.findall(r"\w+", path.read_text())
+    }
+    assert (closed, [door for door in dir(tests.doors) if door not in words]) == ([], [])
+
+
+def test_what_has_no_door_is_said() -> None:
+    with pytest.raises(AttributeError, match="no door 'nothing'"):
+        _ = tests.doors.nothing

@@ -1,0 +1,275 @@
+"""Start Python programs in a tenth of the time, as forks of a process that has failsoft loaded.
+
+`PYTHON` is an executable that takes a Python command line (`-m MODULE`, `-c CODE` or a file; `-B`, `-P`, `-u`, `-W`).
+It is a small launcher that hands its arguments, folder, environment and open files to the fork server of this worker,
+forwards signals, and ends as the program ends; if the launcher is killed, so is the program. The program is a process
+of its own in a process group of its own: its pid is not that of the launcher. It can import `tests` without a path.
+Where a fork shows something else than a start (imports, resource limits, terminals, SIGSTOP, tracing), and in one test
+of each kind of start (`tests/slow/cold`), use `sys.executable`.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import contextlib
+import fcntl
+import gc
+import importlib
+import marshal
+import os
+import random
+import runpy
+import select
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any, NamedTuple
+
+LOADED = (
+    *("failsoft.cli", "failsoft.cli.commands", "failsoft.client", "failsoft.proxy", "failsoft.adapters.mcpserver"),
+    *("failsoft.server.http.app", "failsoft.server.stdio.serve", "failsoft.testing", "mcp.client.stdio", "uvloop"),
+    *("failsoft.tools.docs", "failsoft.tools.edit", "failsoft.tools.workspace", "failsoft.tools.flux", "httptools"),
+    *("rich.markdown", "multiprocessing.spawn", "multiprocessing.resource_tracker", "sqlite3", "jsonschema"),
+)
+"""What the fork server imports before it forks. It must not start a thread."""
+
+ROOT = Path(__file__).resolve().parents[1]
+
+_LAUNCHER = """#!{python} -IS
+import _signal, _socket, marshal, posix, sys
+open_files = []
+for number in map(int, posix.listdir("/proc/self/fd")):
+    try:
+        posix.fstat(number)
+        open_files.append(number)
+    except OSError:
+        pass  # that of the listing
+server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+server.connect({address!r})
+request = marshal.dumps((sys.argv[1:], posix.getcwd(), posix.environ, posix.umask(0), open_files))
+rights = b"".join(number.to_bytes(4, sys.byteorder) for number in open_files)
+files = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)] if open_files else []
+server.sendmsg([len(request).to_bytes(4, "big")], files)
+server.sendall(request)
+for number in open_files:
+    posix.close(number)  # or whoever waits for their end would wait for this process, too
+program = int.from_bytes(server.recv(4), "big")
+for number in (1, 2, 3, 10, 12, 15):
+    if _signal.getsignal(number) is not _signal.SIG_IGN:
+        _signal.signal(number, lambda number, frame: posix.kill(program, number))
+told = server.recv(4)
+code = int.from_bytes(told, "big", signed=True) if told else -9
+if code < 0:
+    if code != -9:
+        _signal.signal(-code, _signal.SIG_DFL)
+    posix.kill(posix.getpid(), -code)
+posix._exit(code)
+"""
+_STREAMS = (("stdin", "r", "strict"), ("stdout", "w", "strict"), ("stderr", "w", "backslashreplace"))
+
+
+def __getattr__(name: str) -> Any:
+    """Start the fork server when `PYTHON` is first named; on a system that cannot serve one, name Python itself."""
+    if name != "PYTHON":
+        raise AttributeError(name)
+    python = _start_server() if hasattr(os, "pidfd_open") else sys.executable
+    globals()["PYTHON"] = python
+    return python
+
+
+def _start_server() -> str:
+    """Start a fork server that ends with this process, and return the path of its launcher."""
+    folder = Path(tempfile.mkdtemp(prefix="failsoft-zygote-"))
+    launcher, address = folder / "python", str(folder / "socket")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(address)
+        listener.listen(128)  # before the server runs, so that a launcher never finds nobody
+        launcher.write_text(_LAUNCHER.format(python=sys.executable, address=address))
+        launcher.chmod(0o700)
+        process = subprocess.Popen(
+            [sys.executable, "-P", __file__, str(listener.fileno()), str(launcher)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[listener.fileno()],
+            start_new_session=True,
+            env={name: value for name, value in os.environ.items() if not name.startswith("FAILSOFT_")},
+        )
+
+    def end() -> None:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(60)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(end)
+    return str(launcher)
+
+
+class _Request(NamedTuple):
+    """What a launcher asks for: a command line, where it runs, and its open files: their numbers there and here."""
+
+    arguments: list[str]
+    folder: str
+    environment: dict[bytes, bytes]
+    mask: int
+    numbers: list[int]
+    files: list[int]
+
+
+class _Program(NamedTuple):
+    """A program that runs: its process, the file descriptor that tells its end, and the connection of its launcher."""
+
+    pid: int
+    ending: int
+    connection: socket.socket
+
+
+class _Server:
+    """Forks a program for each connection, until standard input ends; then no program is left."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._running: list[_Program] = []
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(0, selectors.EVENT_READ)
+        self._selector.register(listener, selectors.EVENT_READ)
+
+    def serve(self) -> _Request | None:
+        """Return the request in each forked process, and None in this one at the end."""
+        while True:
+            for key, _ in self._selector.select():
+                if key.fileobj == 0:
+                    for program in self._running:
+                        os.kill(program.pid, signal.SIGKILL)
+                    return None
+                if key.fileobj is self._listener:
+                    if (request := self._fork()) is not None:
+                        return request
+                elif key.data in self._running:
+                    self._look_after(key.data)
+
+    def _fork(self) -> _Request | None:
+        connection = self._listener.accept()[0]
+        request = _receive(connection)
+        threads = len(list(Path("/proc/self/task").iterdir()))
+        assert threads == 1, f"a process with {threads} threads must not fork"
+        pid = os.fork()
+        if pid == 0:
+            self._selector.close()
+            for opened in (self._listener, connection, *(program.connection for program in self._running)):
+                opened.close()  # now: when they are collected, the program may have files of these numbers
+            return request
+        for file in request.files:
+            os.close(file)
+        program = _Program(pid, os.pidfd_open(pid), connection)
+        with contextlib.suppress(OSError):  # the launcher has ended already
+            connection.sendall(pid.to_bytes(4, "big"))
+        self._running.append(program)
+        self._selector.register(program.ending, selectors.EVENT_READ, program)
+        self._selector.register(connection, selectors.EVENT_READ, program)
+        return None
+
+    def _look_after(self, program: _Program) -> None:
+        """Tell the launcher the exit code of a program that has ended; kill a program whose launcher has ended."""
+        if not select.select([program.ending], [], [], 0)[0]:
+            self._selector.unregister(program.connection)
+            os.kill(program.pid, signal.SIGKILL)
+            return
+        self._running.remove(program)
+        self._selector.unregister(program.ending)
+        with contextlib.suppress(KeyError):  # unregistered above
+            self._selector.unregister(program.connection)
+        code = os.waitstatus_to_exitcode(os.waitpid(program.pid, 0)[1])
+        with contextlib.suppress(OSError):
+            program.connection.sendall(code.to_bytes(4, "big", signed=True))
+        program.connection.close()
+        os.close(program.ending)
+
+
+def _receive(connection: socket.socket) -> _Request:
+    files = array.array("i")
+    head, ancillary, _, _ = connection.recvmsg(4, socket.CMSG_SPACE(253 * files.itemsize))
+    for _, _, data in ancillary:
+        files.frombytes(data)
+    body = connection.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)
+    return _Request(*marshal.loads(body), files=list(files))  # noqa: S302 - from a launcher of this user's, in a private folder
+
+
+def _become(request: _Request, launcher: str) -> None:
+    """Take over the open files, folder, environment and mask of the launcher."""
+    os.setpgid(0, 0)
+    above = max(request.numbers, default=2) + 1
+    moved = [fcntl.fcntl(file, fcntl.F_DUPFD, above) for file in request.files]
+    os.closerange(0, above)
+    for file, number in zip(moved, request.numbers, strict=True):
+        os.dup2(file, number)
+    os.closerange(above, 65_536)
+    os.chdir(request.folder)
+    os.umask(request.mask)
+    os.environ.clear()
+    os.environb.update(request.environment)
+    for number, (name, mode, errors) in enumerate(_STREAMS):
+        stream: Any = None
+        if number in request.numbers:
+            stream = open(number, mode, encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115 - for good
+            stream.reconfigure(line_buffering=name == "stderr" or "PYTHONUNBUFFERED" in os.environ)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    random.seed()
+    sys.executable = launcher  # what it starts in turn is as cheap
+    sys.modules["multiprocessing.spawn"].set_executable(launcher)  # type: ignore[attr-defined]
+
+
+def _run(arguments: list[str]) -> None:
+    """Run what a Python command line names, as Python does."""
+    safe = False
+    while arguments[0][:2] in {"-B", "-P", "-W", "-u"}:
+        option = arguments.pop(0)
+        safe = safe or option == "-P"
+        if option.startswith("-W"):
+            warnings.simplefilter(option[2:] or arguments.pop(0))  # type: ignore[arg-type]
+    kind, *given = arguments
+    sys.path[:] = [*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *sys.path, str(ROOT)]
+    sys.modules["__main__"] = main = ModuleType("__main__")
+    sys.excepthook = _show_program_only
+    if kind == "-m":
+        sys.path[:0] = [] if safe else [str(Path.cwd())]
+        sys.argv = ["-m", *given[1:]]
+        runpy._run_module_as_main(given[0])  # type: ignore[attr-defined]
+        return
+    if kind == "-c":
+        sys.path[:0] = [] if safe else [""]
+        sys.argv = ["-c", *given[1:]]
+        code = compile(given[0], "<string>", "exec")
+    else:
+        assert not kind.startswith("-"), f"the fork server does not know {kind}"
+        sys.path[:0] = [] if safe else [str(Path(kind).resolve().parent)]
+        sys.argv = [kind, *given]
+        main.__file__ = kind
+        code = compile(Path(kind).read_bytes(), kind, "exec")
+    exec(code, vars(main))  # noqa: S102 - that is its task
+
+
+def _show_program_only(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print a traceback without the frames of this file."""
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    sys.__excepthook__(kind, error.with_traceback(trace), trace)
+
+
+if __name__ == "__main__":
+    for module in LOADED:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()
+    if (asked := _Server(socket.socket(fileno=int(sys.argv[1]))).serve()) is not None:
+        _become(asked, launcher=sys.argv[2])
+        _run(asked.arguments)

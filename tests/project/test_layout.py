@@ -14,11 +14,10 @@ import pytest
 import failsoft.recovery
 
 HEAVY = ("mcp", "prometheus_client", "typer", "rich", "starlette", "pydantic_settings", "jsonschema", "sqlite3", "yaml")
-LINES_AT_MOST = {"src": 400, "bench": 400, "scripts": 400, "tests": 520}
+LINES_AT_MOST = {"src": 400, "bench": 400, "scripts": 400, "tests": 530}
 LONG_ON_PURPOSE = {
     "src/failsoft/framework/errors/categories.py": "one short class after the other, read as a table",
     "tests/contract/test_seed_002_codes.py": "a table of triggers, and what makes each of them happen",
-    "tests/framework/normalize/test_zoo.py": "a table of exceptions",
 }
 MODULES_AT_MOST = 14
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[3]
+from tests.zygote import PYTHON
+
 ROUNDS = 1_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 15
 
 
@@ -18,8 +18,7 @@ def test_what_was_acknowledged_survives_every_kill_and_what_was_dropped_is_said(
     folder.mkdir(exist_ok=True)
     try:
         done = subprocess.run(
-            [sys.executable, "-W", "ignore", str(Path(__file__).with_name("kill_loop.py")), str(folder), str(ROUNDS)],
-            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            [PYTHON, "-W", "ignore", str(Path(__file__).with_name("kill_loop.py")), str(folder), str(ROUNDS)],
             capture_output=True,
             text=True,
             timeout=1_800,

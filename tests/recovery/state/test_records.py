@@ -16,7 +16,7 @@ import pytest
 from failsoft import QuotaExhausted, ToolError
 from failsoft.errors import StateUnavailable, StateUnusable
 from tests.doors import CLAIM, MemoryRecords, Quota, RecordBackend, RedisState, SqliteState, scope_of
-from tests.recovery.state.redis_server import RedisServer
+from tests.programs.redis import RedisServer
 from tests.recovery.state.stores import ADD, KINDS, Open, opened, records_in
 
 
@@ -321,15 +321,15 @@ def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert [path.parent.stat().st_mode & 0o777, path.stat().st_mode & 0o777] == [0o700, 0o600]
 
 
-def test_a_server_that_is_down_fails_closed_and_is_found_again(redis_server: RedisServer) -> None:
+def test_a_server_that_is_down_fails_closed_and_is_found_again(own_redis: RedisServer) -> None:
     async def main() -> list[Any]:
-        store = RedisState(redis_server.url, limit_s=2.0)
+        store = RedisState(own_redis.url, limit_s=2.0)
         records = records_in(store)
         await records.put("key:1", "x", 60)
-        redis_server.kill()
+        own_redis.kill()
         with pytest.raises(StateUnavailable):
             await records.get("key:1")
-        redis_server.start()
+        own_redis.start()
         found = await records.get("key:1")
         await store.close()
         return [found]

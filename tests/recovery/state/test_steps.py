@@ -35,7 +35,7 @@ from tests.doors import (
     script,
     services_module,
 )
-from tests.recovery.state.redis_server import RedisServer
+from tests.programs.redis import RunningRedis
 from tests.thorough import examples
 
 small = st.integers(0, 6)
@@ -135,14 +135,10 @@ def declared() -> dict[str, Transition]:
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[redis.Redis]:
-    server = RedisServer()
-    client = redis.Redis.from_url(server.url, decode_responses=True)
-    try:
-        yield client
-    finally:
-        client.close()
-        server.close()
+def client(redis_session: RunningRedis) -> Iterator[redis.Redis]:
+    client = redis.Redis.from_url(redis_session.url, decode_responses=True)
+    yield client
+    client.close()
 
 
 def run_in_lua(client: redis.Redis, transition: Transition, now: float, *arguments: Any) -> Any:

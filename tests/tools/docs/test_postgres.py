@@ -17,16 +17,10 @@ from failsoft import CircuitOpen, ConfigurationError
 from failsoft.tools.docs import Docs
 from tests.contract.surroundings import runtime
 from tests.doors import REBUILT, DocsSettings, database_module, in_words, tsquery
+from tests.programs.postgres import IN_POSTGRES, PostgresServer
 from tests.tools.docs.parts import Write
-from tests.tools.docs.postgres_server import PostgresServer
 
-
-@pytest.fixture
-def server() -> Iterator[PostgresServer]:
-    """Return a server that a test may kill."""
-    made = PostgresServer()
-    yield made
-    made.close()
+pytestmark = IN_POSTGRES
 
 
 @pytest.fixture
@@ -67,13 +61,13 @@ async def found_again(docs: Docs) -> None:
 
 
 def test_a_database_that_is_down_is_a_typed_error_left_alone_and_found_again(
-    server: PostgresServer, served: Callable[[str], Docs]
+    own_postgres: PostgresServer, served: Callable[[str], Docs]
 ) -> None:
-    docs = served(server.url)
+    docs = served(own_postgres.url)
 
     async def calls() -> None:
         assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
-        server.kill()
+        own_postgres.kill()
         causes = []
         for operation, given in [
             ("search_documents", {"query": "lighthouse"}),
@@ -85,37 +79,41 @@ def test_a_database_that_is_down_is_a_typed_error_left_alone_and_found_again(
             assert response.error is not None
             assert response.error.code == "DATABASE_ERROR"
             text = json.dumps(response.to_dict()).casefold()
-            assert not any(word in text for word in ("select ", "socket", str(server.folder)))
+            assert not any(word in text for word in ("select ", "socket", str(own_postgres.folder)))
             causes.append(response.error.exception.__cause__)
         assert isinstance(causes[-1], CircuitOpen)
         assert (await docs.get_documentation(path="notes.md")).success
         missing = await docs.get_documentation(path="nots.md")
         assert missing.error is not None
         assert missing.error.code == "DOC_NOT_FOUND"
-        server.start()
+        own_postgres.start()
         await found_again(docs)
 
     asyncio.run(calls())
 
 
-def test_a_restart_between_two_calls_is_not_noticed(server: PostgresServer, served: Callable[[str], Docs]) -> None:
-    docs = served(server.url)
+def test_a_restart_between_two_calls_is_not_noticed(
+    own_postgres: PostgresServer, served: Callable[[str], Docs]
+) -> None:
+    docs = served(own_postgres.url)
 
     async def calls() -> None:
         assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
-        server.kill()
-        server.start()
+        own_postgres.kill()
+        own_postgres.start()
         assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
-        server.kill()
-        server.start()
+        own_postgres.kill()
+        own_postgres.start()
         missing = await docs.get_documentation(path="lighthouse.md")
         assert "notes.md" in str(missing.to_dict()["error"]["suggestions"])
 
     asyncio.run(calls())
 
 
-def test_killing_the_database_under_load_loses_no_call(server: PostgresServer, served: Callable[[str], Docs]) -> None:
-    docs = served(server.url)
+def test_killing_the_database_under_load_loses_no_call(
+    own_postgres: PostgresServer, served: Callable[[str], Docs]
+) -> None:
+    docs = served(own_postgres.url)
     codes: list[str] = []
 
     async def client() -> None:
@@ -125,9 +123,9 @@ def test_killing_the_database_under_load_loses_no_call(server: PostgresServer, s
                 assert found(response) == ["notes.md"]
             codes.append("" if response.error is None else response.error.code)
             if len(codes) == 40:
-                await asyncio.to_thread(server.kill)
+                await asyncio.to_thread(own_postgres.kill)
             if len(codes) == 90:
-                await asyncio.to_thread(server.start)
+                await asyncio.to_thread(own_postgres.start)
 
     async def load() -> None:
         await asyncio.gather(*(client() for _ in range(6)))

@@ -29,7 +29,7 @@ from tests.doors import (
     script,
 )
 from tests.framework.recording import quiet_runtime
-from tests.recovery.state.redis_server import RedisServer
+from tests.programs.redis import RunningRedis
 from tests.thorough import examples
 
 TTL_S = 100.0
@@ -233,14 +233,10 @@ pauses = st.sampled_from([0.0, 0.1, 0.5, 7.25, 10.0])
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[redis.Redis]:
-    server = RedisServer()
-    client = redis.Redis.from_url(server.url, decode_responses=True)
-    try:
-        yield client
-    finally:
-        client.close()
-        server.close()
+def client(redis_session: RunningRedis) -> Iterator[redis.Redis]:
+    client = redis.Redis.from_url(redis_session.url, decode_responses=True)
+    yield client
+    client.close()
 
 
 def test_python_and_lua_answer_alike(client: redis.Redis) -> None:

@@ -12,7 +12,7 @@ import pytest
 from failsoft import BaseTool, Idempotency, Runtime, Settings, operation
 from failsoft.events import Events
 from tests.doors import META_KEY, CallScope, open_state
-from tests.recovery.state.redis_server import RedisServer
+from tests.programs.redis import RedisServer
 
 WRITES = int(os.environ.get("SOAK_WRITES", "60"))
 AT_ONCE, BOUND_S = 10, 60

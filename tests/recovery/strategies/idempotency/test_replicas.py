@@ -15,7 +15,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.recovery.state.redis_server import RedisServer
+from tests.programs.redis import RedisServer
 
 KEY = "dev.failsoft/idempotency-key"
 ROOT = Path(__file__).parents[4]

@@ -1,4 +1,7 @@
-"""A real PostgreSQL server with pgvector for tests, on a socket of its own: started, killed, started again."""
+"""A real PostgreSQL with pgvector, on a socket of its own: one for the session, and one for a test that kills it.
+
+Tests that need the one of the session are of one group, `IN_POSTGRES`, so that one worker alone starts it.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,17 @@ import signal
 import subprocess
 import tempfile
 import time
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-__all__ = ["PostgresServer"]
+__all__ = ["IN_POSTGRES", "PostgresServer", "own_postgres", "postgres", "postgres_url"]
+
+IN_POSTGRES = pytest.mark.xdist_group("postgres")
+"""Marks the tests that use the server of the session."""
 
 PATIENCE_S = 60.0
 _NOBODY = 65_534
@@ -109,3 +117,27 @@ class PostgresServer:
 
     def _run(self, program: str, *arguments: str | Path) -> None:
         subprocess.run([self._bin / program, *arguments], check=True, capture_output=True, cwd="/", **self._user)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Return the server of this session."""
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> str:
+    """Return the address of an empty database."""
+    name = f"t{uuid.uuid4().hex}"
+    postgres.create(name)
+    return postgres.url_of(name)
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[PostgresServer]:
+    """Return a server that the test may kill."""
+    server = PostgresServer()
+    yield server
+    server.close()

@@ -6,7 +6,6 @@ import asyncio
 import os
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from failsoft.errors import StateUnavailable, StateUnusable
 from tests.doors import CLAIM, MemoryRecords, Quota, RecordBackend, RedisState, SqliteState, scope_of
 from tests.programs.redis import RedisServer
 from tests.recovery.state.stores import ADD, KINDS, Open, opened, records_in
+from tests.zygote import PYTHON
 
 
 @pytest.fixture(params=KINDS)
@@ -227,7 +227,7 @@ asyncio.run(main())
 
 def test_what_was_answered_survives_kill_9(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
-    process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([PYTHON, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     reported = [int(next(process.stdout)) for _ in range(50)]
     process.kill()

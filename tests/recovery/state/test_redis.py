@@ -22,6 +22,7 @@ from tests.doors import WITHDRAW, ResilientState, StateStore, open_state
 from tests.programs.redis import RedisServer, RunningRedis
 from tests.recovery.protected import Protected, codes, protected
 from tests.thorough import THOROUGH
+from tests.zygote import PYTHON
 
 PATIENCE_S = 60.0
 BUDGET = (0, 0.0, 10.0, 20.0, 300.0)
@@ -378,7 +379,7 @@ class Replica:
 
     def __init__(self, url: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", REPLICA, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [PYTHON, "-c", REPLICA, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def tell(self, word: str) -> None:

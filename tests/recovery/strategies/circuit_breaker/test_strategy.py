@@ -146,14 +146,18 @@ def test_a_probe_that_fails_opens_it_for_another_while() -> None:
 
 
 def test_noise_does_not_open_it_and_an_outage_does() -> None:
-    """30 % of the calls fail at random, two a second for an hour: the plain rate opened it 57 times."""
+    check_noise(1_800)
+
+
+def check_noise(calls: int) -> None:
+    """30 % of the calls fail at random, two a second: in an hour the plain rate opened it 57 times."""
 
     async def main() -> None:
         chance = random.Random(7)  # noqa: S311 - the same noise each time
         tool = protected(CircuitBreaker())
         tool.work = lambda: fails()() if chance.random() < 0.3 else "ok"
         seen = []
-        for _ in range(7_200):
+        for _ in range(calls):
             seen.append(await tool.code())
             await asyncio.sleep(0.5)
         assert seen.count("ok") / len(seen) > 0.65

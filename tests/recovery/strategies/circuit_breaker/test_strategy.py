@@ -18,6 +18,7 @@ from failsoft.testing import CapturedEvents, fresh_runtime
 from tests.doors import UNCOUNTED, admit, registry
 from tests.framework.recording import Recording
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
+from tests.thorough import examples
 
 
 def fails(error: Any = Unavailable) -> Callable[[], Any]:
@@ -426,7 +427,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     assert CircuitBreaker().options == CircuitOptions(None, 0.5, 5, 10, 5, 300, None, 0.5, 0.95)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.integers(0, 60), st.sampled_from([Unavailable(), None]))
 def test_a_call_cancelled_at_any_point_leaves_no_probe_behind(steps: int, outcome: ToolError | None) -> None:
     """Cancelled after so many turns of the event loop, wherever that is; the next call must be let through."""

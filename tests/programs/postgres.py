@@ -1,4 +1,4 @@
-"""A real PostgreSQL with pgvector, on a socket of its own: one for the session, and one for a test that kills it.
+"""A real PostgreSQL with pgvector, on a socket of its own: one for the session, which a test may kill.
 
 Tests that need the one of the session are of one group, `IN_POSTGRES`, so that one worker alone starts it.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-__all__ = ["IN_POSTGRES", "PostgresServer", "own_postgres", "postgres", "postgres_url"]
+__all__ = ["IN_POSTGRES", "PostgresServer", "mortal_postgres", "postgres", "postgres_url"]
 
 IN_POSTGRES = pytest.mark.xdist_group("postgres")
 """Marks the tests that use the server of the session."""
@@ -100,6 +100,10 @@ class PostgresServer:
                 continue
         self._process.wait()
 
+    @property
+    def runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def close(self) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGQUIT)  # without writing anything more
@@ -136,8 +140,8 @@ def postgres_url(postgres: PostgresServer) -> str:
 
 
 @pytest.fixture
-def own_postgres() -> Iterator[PostgresServer]:
-    """Return a server that the test may kill."""
-    server = PostgresServer()
-    yield server
-    server.close()
+def mortal_postgres(postgres: PostgresServer) -> Iterator[PostgresServer]:
+    """Return the server of this session for a test that kills it; afterwards it runs again."""
+    yield postgres
+    if not postgres.runs:
+        postgres.start()

@@ -86,7 +86,9 @@ class Service:
 
 
 @pytest.fixture
-def service() -> Iterator[Service]:
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))  # or each request would read the certificates of all authorities
     made = Service()
     yield made
     made.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +75,13 @@ def test_links_to_other_documents_are_listed(text: str, found: list[str]) -> Non
 
 
 @pytest.fixture(scope="module")
-def docs(tmp_path_factory: pytest.TempPathFactory) -> Docs:
+def docs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Docs]:
     """Return a toolset over pages that no test changes; each may add its own."""
     folder = tmp_path_factory.mktemp("read")
     pages = {"guide/a.md": PAGE + "\n[b](b.mdx)\n", "guide/b.mdx": "+++\ntitle = 3\n+++\nB\n"}
-    return Docs(write_documents(folder / "docs", pages), cache_dir=folder / "cache")
+    made = Docs(write_documents(folder / "docs", pages), cache_dir=folder / "cache")
+    yield made
+    made.projects.close()
 
 
 class TestCalls:

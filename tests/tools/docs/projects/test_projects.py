@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,20 @@ def project(base: Path, folder: str, **config: Any) -> str:
     return f"{folder}/config.json"
 
 
+SERVED: list[Docs] = []
+
+
 def served(base: Path, **options: Any) -> Docs:
-    return Docs(base, cache_dir=base.parent / "cache", state_folder=base.parent / "state", **options)
+    """Return a toolset, which ends with the test."""
+    SERVED.append(Docs(base, cache_dir=base.parent / "cache", state_folder=base.parent / "state", **options))
+    return SERVED[-1]
+
+
+@pytest.fixture(autouse=True)
+def _ends() -> Iterator[None]:
+    yield
+    while SERVED:
+        SERVED.pop().projects.close()
 
 
 def call(docs: Docs, operation: str, scope: CallScope | None = None, /, **params: Any) -> dict[str, Any]:

@@ -27,6 +27,14 @@ PATIENCE_S = 60.0
 _NOBODY = 65_534
 
 
+def _linked(source: str, target: str) -> None:
+    """Give a file another name, or copy it where that is another disk."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
 class PostgresServer:
     """One server. It does not run as root, so what it needs is copied to where another user may read it."""
 
@@ -40,7 +48,8 @@ class PostgresServer:
             self._user = {"user": _NOBODY, "group": _NOBODY, "extra_groups": ()}
             for name in ("pgserver", "pgserver.libs"):  # the programs, and the libraries that they find beside them
                 if package.with_name(name).is_dir():
-                    shutil.copytree(package.with_name(name), self.folder / "program" / name, symlinks=True)
+                    copied = self.folder / "program" / name
+                    shutil.copytree(package.with_name(name), copied, symlinks=True, copy_function=_linked)
             package = self.folder / "program/pgserver"
             self.folder.chmod(0o755)
         (self.folder / "state").mkdir()

@@ -230,10 +230,10 @@ def test_words_are_split_as_sqlite_does(text: str, words: list[str]) -> None:
     assert in_words(text) == words
 
 
-def test_each_kind_of_word_is_found(postgres_url: str, served: Callable[[str], Docs], write: Write) -> None:
+def test_each_kind_of_word_is_found(postgres: PostgresServer, served: Callable[[str], Docs], write: Write) -> None:
     texts = ["next.config", "3D", "1e5", "-7", "Straße", "検索", "поиск", "x_y", "a-b", "std::move"]
     write({f"page{place}.md": f"before {text} after" for place, text in enumerate(texts)})
-    docs = served(postgres_url)
+    docs = served(postgres.url)
 
     async def searches() -> dict[str, list[str]]:
         return {text: found(await docs.search_documents(query=text)) for text in texts}

@@ -33,6 +33,7 @@ from failsoft.metrics import PrometheusRecorder, render
 from failsoft.recovery import Bulkhead, RateLimit
 
 LIMIT_S = 30.0
+SETTINGS = Settings()
 Behave = Callable[[CallContext], Any]
 
 
@@ -99,7 +100,7 @@ class Subject(BaseTool):
         self.released = threading.Event()
         super().__init__(
             runtime=Runtime(
-                settings=Settings(),
+                settings=SETTINGS,
                 recovery=manager if manager is not None else RecoveryManager.default(),
                 metrics=self.recorder,
                 middleware=[Middleware(name="ledger", run=self.ledger.watch, before="handler")],

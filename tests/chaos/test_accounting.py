@@ -103,10 +103,14 @@ def test_the_books_are_right_under_chaos(chaos: Chaos, kind: str, chain: str) ->
     check_books(tool, calls=CALLS)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_books_are_right_in_many_storms(kind: str, seed: int) -> None:
+def test_the_books_are_right_in_storms(kind: str, seed: int) -> None:
+    check_a_storm(kind, seed)
+
+
+def check_a_storm(kind: str, seed: int) -> None:
+    """Let every fault happen to handlers and in the chain, and hold the metrics to what happened."""
     chaos = Chaos(seed, fault=0.1, lost=0.1, wrong=0.1, cancelled=0.1, latency_s=2.0, latency=0.2)
     tool = subject(kind, "full", Handler(seed, *FAULTS["everything"]), chaos)
     InstantClock().run(storm(tool, seed=seed, leaving=0.4))

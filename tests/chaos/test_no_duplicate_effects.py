@@ -12,9 +12,10 @@ import pytest
 from failsoft import CallContext, Chaos, RateLimited, RecoveryManager, Timeout, Unavailable
 from failsoft.testing import InstantClock
 from tests.chaos.laboratory import LIMIT_S, Putting, Subject, Writing, check_books, full_manager
-from tests.thorough import THOROUGH
 
 AT_ONCE = 50
+COUNT = 400
+"""Calls; `tests/slow/soak` makes more."""
 
 
 class Account:
@@ -81,20 +82,23 @@ def spacious(*more: Any) -> RecoveryManager:
     return full_manager(*more, reads=False, room=AT_ONCE, patience=1_000_000)
 
 
-COUNTS = [10_000 if THOROUGH else 1_000]
-
-
-@pytest.mark.parametrize("chain", ["default", "full"])
-@pytest.mark.parametrize("count", COUNTS)
-def test_a_write_that_timed_out_is_not_repeated(count: int, chain: str) -> None:
+def check_timed_out_writes(count: int, chain: str) -> None:
     account = Account(count)
     hold(Writing(account, spacious() if chain == "full" else RecoveryManager.default()), account, count)
 
 
-@pytest.mark.parametrize("count", COUNTS)
-def test_a_write_whose_answer_was_lost_is_not_repeated(count: int) -> None:
+def check_writes_whose_answer_was_lost(count: int) -> None:
     account = Account(count)
     hold(Writing(account, spacious(Chaos(1, lost=0.3, cancelled=0.05, wrong=0.05))), account, count)
+
+
+@pytest.mark.parametrize("chain", ["default", "full"])
+def test_a_write_that_timed_out_is_not_repeated(chain: str) -> None:
+    check_timed_out_writes(COUNT, chain)
+
+
+def test_a_write_whose_answer_was_lost_is_not_repeated() -> None:
+    check_writes_whose_answer_was_lost(COUNT)
 
 
 def test_an_idempotent_write_is_repeated_so_the_counting_can_tell() -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
 from failsoft.metrics import PrometheusRecorder, render
+from tests.zygote import PYTHON
 
 CALLS = """
-import sys
+import os, sys
 from failsoft.metrics import PrometheusRecorder
 first, second = PrometheusRecorder(), PrometheusRecorder()
 for number in range(int(sys.argv[1])):
@@ -27,6 +28,7 @@ operation.recovery("retry", "failed")
 first.circuit_state("cache", "closed")
 first.circuit_state("cache", "open")
 first.retry_budget("cache", 4)
+print(os.getpid())
 """
 SCRAPE = """
 import sys
@@ -58,7 +60,7 @@ def environment(folder: Path) -> dict[str, str]:
 def scraped(folder: Path, *arguments: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
     """Return what a worker of its own shows of all of them."""
     text = subprocess.run(
-        [sys.executable, "-c", SCRAPE, *arguments],
+        [PYTHON, "-c", SCRAPE, *arguments],
         env=environment(folder),
         capture_output=True,
         text=True,
@@ -74,9 +76,13 @@ def scraped(folder: Path, *arguments: str) -> dict[tuple[str, frozenset[tuple[st
 
 def test_workers_add_up_and_a_dead_one_leaves_the_live_gauges(tmp_path: Path) -> None:
     workers = [
-        subprocess.Popen([sys.executable, "-c", CALLS, str(count)], env=environment(tmp_path)) for count in (30, 12)
+        subprocess.Popen(
+            [PYTHON, "-c", CALLS, str(count)], env=environment(tmp_path), stdout=subprocess.PIPE, text=True
+        )
+        for count in (30, 12)
     ]
-    assert [worker.wait(60) for worker in workers] == [0, 0]
+    process_ids = [worker.communicate(timeout=60)[0].strip() for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0]
 
     seen = scraped(tmp_path)
     assert seen["mcp_tool_calls_total", frozenset({**CALL, "outcome": "ok"}.items())] == 42
@@ -92,13 +98,13 @@ def test_workers_add_up_and_a_dead_one_leaves_the_live_gauges(tmp_path: Path) ->
     assert seen["mcp_retry_budget_tokens", frozenset({"dependency": "cache"}.items())] == 4  # they share it
     assert [count for (name, _), count in seen.items() if name == "mcp_build_info"] == [1]
 
-    seen = scraped(tmp_path, str(workers[0].pid))
+    seen = scraped(tmp_path, process_ids[0])
     assert seen["mcp_tool_inflight", frozenset(CALL.items())] == 1
     assert seen["mcp_tool_calls_total", frozenset({**CALL, "outcome": "ok"}.items())] == 42
 
 
 def test_a_worker_alone_shows_what_a_single_process_shows(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", CALLS, "4"], env=environment(tmp_path), check=True, timeout=60)
+    subprocess.run([PYTHON, "-c", CALLS, "4"], env=environment(tmp_path), check=True, timeout=60)
     single = PrometheusRecorder()
     operation = single.bind("docs", "get")
     for _ in range(4):
@@ -120,4 +126,4 @@ def test_a_worker_alone_shows_what_a_single_process_shows(tmp_path: Path) -> Non
 
 
 def test_a_full_disk_does_not_fail_calls(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", FULL_DISK], env=environment(tmp_path), check=True, timeout=60)
+    subprocess.run([PYTHON, "-c", FULL_DISK], env=environment(tmp_path), check=True, timeout=60)

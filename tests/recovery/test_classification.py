@@ -106,16 +106,22 @@ async def _at_once(_seconds: float) -> None:
 @pytest.mark.parametrize("name", ["read", "put", "write"])
 @pytest.mark.parametrize("effect", [None, "none", "unknown", "applied"])
 def test_every_failure_says_its_effect_and_why_it_was_not_run_again(name: str, effect: Any) -> None:
-    for category in CATEGORIES:
-        tool = Operations(
-            category(message="It failed.", effect=effect),
-            runtime=quiet_runtime(recovery=RecoveryManager({ToolError: Retry(attempts=3, base_s=0, sleep=_at_once)})),
-        )
-        error = asyncio.run(tool.execute_with_error_handling(name, {})).error
+    manager = RecoveryManager({ToolError: Retry(attempts=3, base_s=0, sleep=_at_once)})
+    tool = Operations(Exception(), runtime=quiet_runtime(recovery=manager))
+
+    async def failures() -> list[tuple[type[ToolError], int, ToolError | None]]:
+        seen = []
+        for category in CATEGORIES:
+            tool.error, tool.runs = category(message="It failed.", effect=effect), 0
+            answer = await tool.execute_with_error_handling(name, {})
+            seen.append((category, tool.runs, answer.error))
+        return seen
+
+    for category, runs, error in asyncio.run(failures()):
         assert error is not None
         is_transient = category.retry == "after_delay" and category.category != "circuit_open"
         may_repeat = name != "write" or effect == "none"
-        assert tool.runs == (3 if is_transient and may_repeat else 1), category
+        assert runs == (3 if is_transient and may_repeat else 1), category
         assert error.effect == ("none" if name == "read" else effect or "unknown")
         expected = (
             "not_transient" if category.retry != "after_delay" else "attempts" if may_repeat else "effect_possible"

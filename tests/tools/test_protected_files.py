@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from tests.doors import (
     protected_files,
 )
 from tests.tools.workspace.site import Site
+from tests.zygote import PYTHON
 
 NAMES = [
     "audit-log.jsonl",
@@ -157,7 +157,7 @@ def test_the_log_of_another_server_of_this_user_is_known_too(served: Path) -> No
         "asyncio.run(AuditLog(sys.argv[1]).record({'error_id': '1', 'code': 'X'}))"
     )
     other = served / "other.jsonl"
-    subprocess.run([sys.executable, "-c", script, str(other)], check=True, timeout=60)
+    subprocess.run([PYTHON, "-c", script, str(other)], check=True, timeout=60)
     assert default_head(other).is_file()
     edited = call(Edit(served), "multi_edit", file_path=str(other), edits=[{"old_string": "X", "new_string": "Y"}])
     assert not edited["success"]

@@ -20,7 +20,7 @@ from tests.doors import (
 )
 
 if TYPE_CHECKING:
-    from tests.recovery.state.redis_server import RedisServer
+    from tests.programs.redis import RunningRedis
 
 __all__ = ["ADD", "KINDS", "Open", "opened", "records_in"]
 
@@ -55,7 +55,7 @@ def opened(kind: str, folder: Path, request: Any) -> Iterator[Open]:
     elif kind == "sqlite":
         yield lambda: SqliteState(folder / "state.sqlite")
     else:
-        server: RedisServer = request.getfixturevalue("redis_server")
+        server: RunningRedis = request.getfixturevalue("redis_server")
         yield lambda: RedisState(server.url, limit_s=60.0)
 
 

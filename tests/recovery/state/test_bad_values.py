@@ -10,7 +10,7 @@ import redis
 
 from failsoft.events import Events
 from tests.doors import WITHDRAW, ResilientState, open_state
-from tests.recovery.state.redis_server import RedisServer
+from tests.programs.redis import RunningRedis
 
 BUDGET = (0, 0.0, 10.0, 20.0, 300.0)
 BAD: dict[str, Callable[[redis.Redis, str], object]] = {
@@ -23,7 +23,7 @@ BAD: dict[str, Callable[[redis.Redis, str], object]] = {
 
 
 @pytest.mark.parametrize("bad", BAD)
-def test_a_bad_value_degrades_that_value_and_not_the_store(redis_server: RedisServer, bad: str) -> None:
+def test_a_bad_value_degrades_that_value_and_not_the_store(redis_server: RunningRedis, bad: str) -> None:
     client = redis.Redis.from_url(redis_server.url)
 
     async def main() -> None:

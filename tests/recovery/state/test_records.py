@@ -6,7 +6,6 @@ import asyncio
 import os
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ import pytest
 from failsoft import QuotaExhausted, ToolError
 from failsoft.errors import StateUnavailable, StateUnusable
 from tests.doors import CLAIM, MemoryRecords, Quota, RecordBackend, RedisState, SqliteState, scope_of
-from tests.recovery.state.redis_server import RedisServer
+from tests.programs.redis import RedisServer
 from tests.recovery.state.stores import ADD, KINDS, Open, opened, records_in
+from tests.zygote import PYTHON
 
 
 @pytest.fixture(params=KINDS)
@@ -227,7 +227,7 @@ asyncio.run(main())
 
 def test_what_was_answered_survives_kill_9(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
-    process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([PYTHON, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     reported = [int(next(process.stdout)) for _ in range(50)]
     process.kill()
@@ -321,15 +321,15 @@ def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert [path.parent.stat().st_mode & 0o777, path.stat().st_mode & 0o777] == [0o700, 0o600]
 
 
-def test_a_server_that_is_down_fails_closed_and_is_found_again(redis_server: RedisServer) -> None:
+def test_a_server_that_is_down_fails_closed_and_is_found_again(own_redis: RedisServer) -> None:
     async def main() -> list[Any]:
-        store = RedisState(redis_server.url, limit_s=2.0)
+        store = RedisState(own_redis.url, limit_s=2.0)
         records = records_in(store)
         await records.put("key:1", "x", 60)
-        redis_server.kill()
+        own_redis.kill()
         with pytest.raises(StateUnavailable):
             await records.get("key:1")
-        redis_server.start()
+        own_redis.start()
         found = await records.get("key:1")
         await store.close()
         return [found]

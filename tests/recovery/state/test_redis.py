@@ -19,16 +19,17 @@ from failsoft.metrics import PrometheusRecorder, render
 from failsoft.recovery import CircuitBreaker, RateLimit, RetryBudget
 from failsoft.testing import CapturedEvents, fresh_runtime
 from tests.doors import WITHDRAW, ResilientState, StateStore, open_state
+from tests.programs.redis import RedisServer, RunningRedis
 from tests.recovery.protected import Protected, codes, protected
-from tests.recovery.state.redis_server import RedisServer
 from tests.thorough import THOROUGH
+from tests.zygote import PYTHON
 
 PATIENCE_S = 60.0
 BUDGET = (0, 0.0, 10.0, 20.0, 300.0)
 
 
 @asynccontextmanager
-async def replicas(server: RedisServer, number: int = 2, limit_s: float = PATIENCE_S) -> AsyncIterator[list[Runtime]]:
+async def replicas(server: RunningRedis, number: int = 2, limit_s: float = PATIENCE_S) -> AsyncIterator[list[Runtime]]:
     """Give so many runtimes that share a server, as processes would.
 
     They are patient, so that a busy machine is not taken for a lost server.
@@ -67,7 +68,7 @@ def fail() -> Any:
     raise Unavailable
 
 
-def test_a_circuit_opened_in_one_replica_is_open_in_the_other_at_its_next_call(redis_server: RedisServer) -> None:
+def test_a_circuit_opened_in_one_replica_is_open_in_the_other_at_its_next_call(redis_server: RunningRedis) -> None:
     async def main() -> None:
         async with replicas(redis_server) as runtimes:
             breaker = {"min_calls": 3, "open_s": 1.0}
@@ -99,7 +100,7 @@ def test_a_circuit_opened_in_one_replica_is_open_in_the_other_at_its_next_call(r
     asyncio.run(main())
 
 
-def test_successes_of_all_replicas_count_in_one_window(redis_server: RedisServer) -> None:
+def test_successes_of_all_replicas_count_in_one_window(redis_server: RunningRedis) -> None:
     async def main() -> None:
         async with replicas(redis_server) as runtimes:
             breakers = [CircuitBreaker("api", min_calls=4, window_s=60) for _ in runtimes]
@@ -116,7 +117,7 @@ def test_successes_of_all_replicas_count_in_one_window(redis_server: RedisServer
     asyncio.run(main())
 
 
-def test_a_probe_cancelled_at_any_point_gives_its_place_back(redis_server: RedisServer) -> None:
+def test_a_probe_cancelled_at_any_point_gives_its_place_back(redis_server: RunningRedis) -> None:
     async def main() -> None:
         async with replicas(redis_server, 1) as [runtime]:
             breaker = CircuitBreaker(min_calls=1, open_s=0.01)
@@ -138,7 +139,7 @@ def test_a_probe_cancelled_at_any_point_gives_its_place_back(redis_server: Redis
     asyncio.run(main())
 
 
-def test_a_rate_limit_is_exact_over_all_replicas(redis_server: RedisServer) -> None:
+def test_a_rate_limit_is_exact_over_all_replicas(redis_server: RunningRedis) -> None:
     async def main() -> None:
         async with replicas(redis_server, 3) as runtimes:
             tools = [protected(RateLimit("100/hour"), runtime=runtime) for runtime in runtimes]
@@ -148,7 +149,7 @@ def test_a_rate_limit_is_exact_over_all_replicas(redis_server: RedisServer) -> N
     asyncio.run(main())
 
 
-def test_replicas_spend_one_retry_budget(redis_server: RedisServer) -> None:
+def test_replicas_spend_one_retry_budget(redis_server: RunningRedis) -> None:
     async def main() -> None:
         async with replicas(redis_server) as runtimes:
             budgets = [
@@ -160,7 +161,7 @@ def test_replicas_spend_one_retry_budget(redis_server: RedisServer) -> None:
     asyncio.run(main())
 
 
-def test_keys_have_their_prefix_and_a_time_to_live_and_services_do_not_meet(redis_server: RedisServer) -> None:
+def test_keys_have_their_prefix_and_a_time_to_live_and_services_do_not_meet(redis_server: RunningRedis) -> None:
     async def main() -> None:
         stores = [
             open_state(redis_server.url, Events(), prefix=prefix, limit_s=PATIENCE_S) for prefix in ("shop", "bank")
@@ -181,7 +182,7 @@ def test_keys_have_their_prefix_and_a_time_to_live_and_services_do_not_meet(redi
 
 
 @pytest.mark.parametrize("kind", ["local", "shared"])
-def test_values_are_kept_once_until_their_time_is_over(kind: str, redis_server: RedisServer) -> None:
+def test_values_are_kept_once_until_their_time_is_over(kind: str, redis_server: RunningRedis) -> None:
     async def main() -> None:
         store = open_state(redis_server.url if kind == "shared" else None, Events(), limit_s=PATIENCE_S)
         assert await store.get("key:x") is None
@@ -199,18 +200,18 @@ def test_values_are_kept_once_until_their_time_is_over(kind: str, redis_server: 
     asyncio.run(main())
 
 
-def test_a_lost_store_stops_no_call_shows_in_a_metric_and_is_logged_once(redis_server: RedisServer) -> None:
+def test_a_lost_store_stops_no_call_shows_in_a_metric_and_is_logged_once(own_redis: RedisServer) -> None:
     async def main() -> None:
-        async with replicas(redis_server, 1) as [runtime]:
+        async with replicas(own_redis, 1) as [runtime]:
             tool = protected(CircuitBreaker(failure_ratio=0.1), RateLimit("1000/hour"), runtime=runtime)
             assert await tool.code() == "ok"
             assert store_metrics(runtime) == (0, 0)
-            redis_server.kill()
+            own_redis.kill()
             assert await codes(tool.code() for _ in range(50)) == ["ok"] * 50
             assert store_metrics(runtime) == (1, 1)
             tool.work = fail
             assert [await tool.code() for _ in range(30)][-1] == "CIRCUIT_OPEN"
-            redis_server.start()
+            own_redis.start()
             await until(lambda: store_metrics(runtime) == (0, 1))
 
     lines: list[str] = []
@@ -232,12 +233,12 @@ def store_metrics(runtime: Runtime) -> tuple[float, float]:
     return float(lines["mcp_state_store_unavailable"]), float(lines["mcp_state_store_losses_total"])
 
 
-def test_a_store_that_hangs_delays_no_call_for_long(redis_server: RedisServer) -> None:
+def test_a_store_that_hangs_delays_no_call_for_long(own_redis: RedisServer) -> None:
     async def main() -> None:
-        async with replicas(redis_server, 1, limit_s=0.25) as [runtime]:
+        async with replicas(own_redis, 1, limit_s=0.25) as [runtime]:
             tool = protected(CircuitBreaker(), runtime=runtime)
             assert await tool.code() == "ok"
-            redis_server.suspend()
+            own_redis.suspend()
             try:
                 async with asyncio.timeout(PATIENCE_S):
                     assert await codes(tool.code() for _ in range(200)) == ["ok"] * 200
@@ -246,42 +247,40 @@ def test_a_store_that_hangs_delays_no_call_for_long(redis_server: RedisServer) -
                 assert isinstance(state, ResilientState)
                 assert not state.is_available
             finally:
-                redis_server.resume()
+                own_redis.resume()
             await until(lambda: state.is_available)
 
     asyncio.run(main())
 
 
-def test_a_server_that_is_not_there_at_the_start_may_come_later() -> None:
-    server = RedisServer()
-    server.kill()
+def test_a_server_that_is_not_there_at_the_start_may_come_later(own_redis: RedisServer) -> None:
+    own_redis.kill()
 
     async def main() -> None:
-        async with replicas(server, 1) as [runtime]:
+        async with replicas(own_redis, 1) as [runtime]:
             with CapturedEvents(runtime, StateStoreEvent) as captured:
                 tool = protected(CircuitBreaker(), runtime=runtime)
                 assert await tool.code() == "ok"
-                server.start()
+                own_redis.start()
                 await until(lambda: len(captured.all) == 2)
             assert [event.available for event in captured.of(StateStoreEvent)] == [False, True]
             assert await tool.code() == "ok"
 
-    try:
-        asyncio.run(main())
-    finally:
-        server.close()
+    asyncio.run(main())
 
 
-def test_what_was_decided_without_the_store_is_carried_over_where_it_knows_nothing(redis_server: RedisServer) -> None:
+def test_what_was_decided_without_the_store_is_carried_over_where_it_knows_nothing(
+    own_redis: RedisServer,
+) -> None:
     async def main() -> None:
-        async with replicas(redis_server) as runtimes:
+        async with replicas(own_redis) as runtimes:
             one, other = (protected(CircuitBreaker(min_calls=3, open_s=600), runtime=runtime) for runtime in runtimes)
-            redis_server.kill()
+            own_redis.kill()
             one.work = fail
             assert [await one.code() for _ in range(4)][-1] == "CIRCUIT_OPEN"
             assert await other.code() == "ok"
             assert await runtimes[0].state.put("key:done", "outcome", 60)
-            redis_server.start()
+            own_redis.start()
             stores = [runtime.state for runtime in runtimes]
             await until(lambda: are_available(stores))
             assert await stores[1].get("key:done") == "outcome"
@@ -328,11 +327,11 @@ async def load_while_it_is_killed(server: RedisServer, times: int) -> None:
     assert slowest_s < PATIENCE_S / 3, "a call hung"
 
 
-def test_no_call_is_lost_while_the_server_is_killed_under_load(redis_server: RedisServer) -> None:
-    asyncio.run(load_while_it_is_killed(redis_server, 20 if THOROUGH else 3))
+def test_no_call_is_lost_while_the_server_is_killed_under_load(own_redis: RedisServer) -> None:
+    asyncio.run(load_while_it_is_killed(own_redis, 20 if THOROUGH else 3))
 
 
-def test_one_store_serves_one_event_loop_after_another(redis_server: RedisServer) -> None:
+def test_one_store_serves_one_event_loop_after_another(redis_server: RunningRedis) -> None:
     store = open_state(redis_server.url, Events(), limit_s=PATIENCE_S)
 
     async def use(store: StateStore) -> Any:
@@ -380,7 +379,7 @@ class Replica:
 
     def __init__(self, url: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", REPLICA, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [PYTHON, "-c", REPLICA, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def tell(self, word: str) -> None:
@@ -400,7 +399,7 @@ class Replica:
         self._process.communicate(timeout=PATIENCE_S)
 
 
-def test_two_processes_share_circuits_and_limits(redis_server: RedisServer) -> None:
+def test_two_processes_share_circuits_and_limits(redis_server: RunningRedis) -> None:
     both = [Replica(redis_server.url) for _ in range(2)]
     try:
         assert [replica.answer() for replica in both] == ["ready", "ready"]

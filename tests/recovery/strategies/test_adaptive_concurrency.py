@@ -45,7 +45,7 @@ def test_the_limit_comes_to_what_the_service_can_do_at_once(start: int) -> None:
         strategy = AdaptiveConcurrency(start=start, most=1_000)
         tool = protected(strategy, work=Service(room=10).work)
         assert set(await load(tool, callers=4, calls=50)) <= {"ok", "OVERLOADED"}
-        await load(tool, callers=100, calls=150)
+        await load(tool, callers=100, calls=40)
         gate = strategy.gate(tool.operations["fetch"])
         assert 8 <= gate.limit <= 40
         assert gate.in_flight == 0
@@ -60,7 +60,7 @@ def test_a_backlog_at_the_start_is_not_taken_for_the_usual_latency() -> None:
         strategy = AdaptiveConcurrency(start=60, most=1_000)
         tool = protected(strategy, work=service.work)
         gate = strategy.gate(tool.operations["fetch"])
-        await load(tool, callers=100, calls=150)
+        await load(tool, callers=60, calls=150)
         assert gate.usual_s <= 0.25
         assert gate.limit <= 40
         await asyncio.wait(backlog)
@@ -72,7 +72,7 @@ def test_without_a_queue_the_limit_grows_to_the_demand() -> None:
     async def main() -> None:
         strategy = AdaptiveConcurrency(start=2)
         tool = protected(strategy, work=lambda: asyncio.sleep(0.1))
-        await load(tool, callers=50, calls=150)
+        await load(tool, callers=50, calls=120)
         assert strategy.gate(tool.operations["fetch"]).limit > 40
 
     on_instant_clock(main())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +9,8 @@ import pytest
 
 from tests.contract.surroundings import runtime
 from tests.doors import DocumentIndex, DocumentRoot, PostgresDatabase
+from tests.programs.postgres import IN_POSTGRES, PostgresServer
 from tests.tools.docs.parts import Ticking, Write
-from tests.tools.docs.postgres_server import PostgresServer
 
 
 @pytest.fixture
@@ -42,23 +41,7 @@ def root(tree: Path) -> DocumentRoot:
     return DocumentRoot(tree)
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """Return a running PostgreSQL server."""
-    server = PostgresServer()
-    yield server
-    server.close()
-
-
-@pytest.fixture
-def postgres_url(postgres: PostgresServer) -> str:
-    """Return the address of an empty database."""
-    name = f"t{uuid.uuid4().hex}"
-    postgres.create(name)
-    return postgres.url_of(name)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=IN_POSTGRES)])
 def database_url(request: pytest.FixtureRequest) -> str | None:
     """Return the setting for each of the databases in turn."""
     if request.param == "sqlite":

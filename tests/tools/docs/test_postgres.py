@@ -17,16 +17,10 @@ from failsoft import CircuitOpen, ConfigurationError
 from failsoft.tools.docs import Docs
 from tests.contract.surroundings import runtime
 from tests.doors import REBUILT, DocsSettings, database_module, in_words, tsquery
+from tests.programs.postgres import IN_POSTGRES, PostgresServer
 from tests.tools.docs.parts import Write
-from tests.tools.docs.postgres_server import PostgresServer
 
-
-@pytest.fixture
-def server() -> Iterator[PostgresServer]:
-    """Return a server that a test may kill."""
-    made = PostgresServer()
-    yield made
-    made.close()
+pytestmark = IN_POSTGRES
 
 
 @pytest.fixture
@@ -67,13 +61,13 @@ async def found_again(docs: Docs) -> None:
 
 
 def test_a_database_that_is_down_is_a_typed_error_left_alone_and_found_again(
-    server: PostgresServer, served: Callable[[str], Docs]
+    mortal_postgres: PostgresServer, served: Callable[[str], Docs]
 ) -> None:
-    docs = served(server.url)
+    docs = served(mortal_postgres.url)
 
     async def calls() -> None:
         assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
-        server.kill()
+        mortal_postgres.kill()
         causes = []
         for operation, given in [
             ("search_documents", {"query": "lighthouse"}),
@@ -85,37 +79,41 @@ def test_a_database_that_is_down_is_a_typed_error_left_alone_and_found_again(
             assert response.error is not None
             assert response.error.code == "DATABASE_ERROR"
             text = json.dumps(response.to_dict()).casefold()
-            assert not any(word in text for word in ("select ", "socket", str(server.folder)))
+            assert not any(word in text for word in ("select ", "socket", str(mortal_postgres.folder)))
             causes.append(response.error.exception.__cause__)
         assert isinstance(causes[-1], CircuitOpen)
         assert (await docs.get_documentation(path="notes.md")).success
         missing = await docs.get_documentation(path="nots.md")
         assert missing.error is not None
         assert missing.error.code == "DOC_NOT_FOUND"
-        server.start()
+        mortal_postgres.start()
         await found_again(docs)
 
     asyncio.run(calls())
 
 
-def test_a_restart_between_two_calls_is_not_noticed(server: PostgresServer, served: Callable[[str], Docs]) -> None:
-    docs = served(server.url)
+def test_a_restart_between_two_calls_is_not_noticed(
+    mortal_postgres: PostgresServer, served: Callable[[str], Docs]
+) -> None:
+    docs = served(mortal_postgres.url)
 
     async def calls() -> None:
         assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
-        server.kill()
-        server.start()
+        mortal_postgres.kill()
+        mortal_postgres.start()
         assert found(await docs.search_documents(query="lighthouse")) == ["notes.md"]
-        server.kill()
-        server.start()
+        mortal_postgres.kill()
+        mortal_postgres.start()
         missing = await docs.get_documentation(path="lighthouse.md")
         assert "notes.md" in str(missing.to_dict()["error"]["suggestions"])
 
     asyncio.run(calls())
 
 
-def test_killing_the_database_under_load_loses_no_call(server: PostgresServer, served: Callable[[str], Docs]) -> None:
-    docs = served(server.url)
+def test_killing_the_database_under_load_loses_no_call(
+    mortal_postgres: PostgresServer, served: Callable[[str], Docs]
+) -> None:
+    docs = served(mortal_postgres.url)
     codes: list[str] = []
 
     async def client() -> None:
@@ -125,9 +123,9 @@ def test_killing_the_database_under_load_loses_no_call(server: PostgresServer, s
                 assert found(response) == ["notes.md"]
             codes.append("" if response.error is None else response.error.code)
             if len(codes) == 40:
-                await asyncio.to_thread(server.kill)
+                await asyncio.to_thread(mortal_postgres.kill)
             if len(codes) == 90:
-                await asyncio.to_thread(server.start)
+                await asyncio.to_thread(mortal_postgres.start)
 
     async def load() -> None:
         await asyncio.gather(*(client() for _ in range(6)))
@@ -188,23 +186,14 @@ def test_two_processes_share_one_index(postgres_url: str, served: Callable[[str]
     asyncio.run(calls())
 
 
-def test_a_page_larger_than_the_database_indexes_is_found_by_its_beginning(
-    postgres_url: str, served: Callable[[str], Docs], write: Write
-) -> None:
-    write({"big.md": "# Harbour\n\n" + " ".join(f"w{number:x}" for number in range(150_000))})
-    docs = served(postgres_url)
-    response = asyncio.run(docs.search_documents(query="harbour w5"))
-    assert found(response) == ["big.md"]
-
-
 def test_without_pgvector_vectors_are_compared_in_memory(
     postgres_url: str, served: Callable[[str], Docs], write: Write
 ) -> None:
-    pytest.importorskip("wordllama", reason="the extra `semantic` is not installed")
+    pytest.importorskip("onnxruntime", reason="the extra `semantic` is not installed")
     name = postgres_url.split("?", maxsplit=1)[0].rpartition("/")[2]
     admin(postgres_url, f'CREATE ROLE "{name}" LOGIN')  # only a superuser may create the extension
     admin(postgres_url, f'GRANT CREATE ON DATABASE "{name}" TO "{name}"')
-    write({"boats.md": "# Boats\n\nA ship sails on the sea.\n"})
+    write({"soup.md": "# Soup\n\nBoil potatoes in salted water.\n"})
     docs = served(postgres_url.replace("postgres@", f"{name}@"))
 
     async def calls() -> None:
@@ -212,9 +201,9 @@ def test_without_pgvector_vectors_are_compared_in_memory(
             response = await docs.search_documents(query="lighthouse", mode=mode)
             assert found(response)[0] == "notes.md"
             assert response.metadata.recovery is None
-        write({"boats.md": "# Boats\n\nA lighthouse, a lighthouse.\n"})
-        docs.projects.implicit.index.follow(["boats.md"], is_complete=True)
-        assert "boats.md" in found(await docs.search_documents(query="lighthouse", mode="semantic"))[:2]
+        write({"soup.md": "# Soup\n\nA lighthouse, a lighthouse.\n"})
+        docs.projects.implicit.index.follow(["soup.md"], is_complete=True)
+        assert "soup.md" in found(await docs.search_documents(query="lighthouse", mode="semantic"))[:2]
 
     asyncio.run(calls())
     extensions = admin(postgres_url, "SELECT 1 FROM pg_extension WHERE extname = 'vector'")
@@ -241,12 +230,15 @@ def test_words_are_split_as_sqlite_does(text: str, words: list[str]) -> None:
     assert in_words(text) == words
 
 
-@pytest.mark.parametrize(
-    "text", ["next.config", "3D", "1e5", "-7", "Straße", "検索", "поиск", "x_y", "a-b", "std::move"]
-)
-def test_each_kind_of_word_is_found(postgres_url: str, served: Callable[[str], Docs], write: Write, text: str) -> None:
-    write({"page.md": f"before {text} after"})
-    assert found(asyncio.run(served(postgres_url).search_documents(query=text))) == ["page.md"]
+def test_each_kind_of_word_is_found(postgres: PostgresServer, served: Callable[[str], Docs], write: Write) -> None:
+    texts = ["next.config", "3D", "1e5", "-7", "Straße", "検索", "поиск", "x_y", "a-b", "std::move"]
+    write({f"page{place}.md": f"before {text} after" for place, text in enumerate(texts)})
+    docs = served(postgres.url)
+
+    async def searches() -> dict[str, list[str]]:
+        return {text: found(await docs.search_documents(query=text)) for text in texts}
+
+    assert asyncio.run(searches()) == {text: [f"page{place}.md"] for place, text in enumerate(texts)}
 
 
 @pytest.mark.parametrize(

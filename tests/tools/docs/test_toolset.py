@@ -9,36 +9,53 @@ import os
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from failsoft import ConfigurationError, ToolResponse
 from failsoft.tools.docs import Docs
+from tests.contract.surroundings import write_documents
 from tests.doors import CallScope
 from tests.thorough import examples
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
 from tests.tools.docs.parts import Write
 
+PAGES = {
+    "index.md": "# Home",
+    "guide/intro.mdx": "---\ntitle: Introduction\ntype: guide\n---\n# Intro\n\nFirst steps.",
+    "guide/retries.md": "---\ntype: guide\n---\n# Retries\n\nThe retry budget.",
+    "reference/errors.md": "---\ntype: reference\naliases: /codes\n---\n# Errors\n\nCodes of errors; retry.",
+    "broken.md": "---\ntitle: a: b\n---\n# Broken\n",
+}
 
-@pytest.fixture
-def docs(tree: Path, tmp_path: Path, write: Write) -> Iterator[Docs]:
-    write(
-        {
-            "index.md": "# Home",
-            "guide/intro.mdx": "---\ntitle: Introduction\ntype: guide\n---\n# Intro\n\nFirst steps.",
-            "guide/retries.md": "---\ntype: guide\n---\n# Retries\n\nThe retry budget.",
-            "reference/errors.md": "---\ntype: reference\naliases: /codes\n---\n# Errors\n\nCodes of errors; retry.",
-            "broken.md": "---\ntitle: a: b\n---\n# Broken\n",
-        }
-    )
-    made = Docs(tree, cache_dir=tmp_path / "cache")
+
+@contextmanager
+def served(folder: Path) -> Iterator[Docs]:
+    made = Docs(write_documents(folder / "docs", PAGES), cache_dir=folder / "cache")
     yield made
     made.projects.close()
+
+
+@pytest.fixture(scope="module")
+def docs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Docs]:
+    """Return a toolset whose documents no test changes; a secret lies beside them."""
+    folder = tmp_path_factory.mktemp("served")
+    (folder / "secret.md").write_text("top secret")
+    with served(folder) as made:
+        yield made
+
+
+@pytest.fixture
+def own_docs(tree: Path) -> Iterator[Docs]:
+    """Return a toolset over `tree`, which the test may change, or end."""
+    with served(tree.parent) as made:
+        yield made
 
 
 def call(docs: Docs, operation: str, /, **params: Any) -> ToolResponse[Any]:
@@ -54,7 +71,7 @@ def failure(docs: Docs, operation: str, /, **params: Any) -> dict[str, Any]:
 class TestGet:
     """get_documentation."""
 
-    def test_a_document_is_returned_with_its_facts(self, docs: Docs, tree: Path) -> None:
+    def test_a_document_is_returned_with_its_facts(self, docs: Docs) -> None:
         response = call(docs, "get_documentation", path="guide/intro.mdx")
 
         assert response.to_dict()["data"] == {
@@ -64,7 +81,7 @@ class TestGet:
                     "title": "Introduction",
                     "content": "# Intro\n\nFirst steps.",
                     "front_matter": {"title": "Introduction", "type": "guide"},
-                    "sha256": hashlib.sha256((tree / "guide/intro.mdx").read_bytes()).hexdigest(),
+                    "sha256": hashlib.sha256((docs.roots[0] / "guide/intro.mdx").read_bytes()).hexdigest(),
                     "links": [],
                 }
             ]
@@ -111,33 +128,31 @@ class TestGet:
         assert (error["code"], error["violations"][0]["suggestion"]) == ("INVALID_PARAM", "guide/retries.md")
         assert error["next_step"] == {"tool": "get_documentation", "arguments": {"path": "guide/retries.md"}}
 
-    def test_the_disk_is_read_anew_each_time(self, docs: Docs, write: Write) -> None:
-        assert failure(docs, "get_documentation", path="late.md")["code"] == "DOC_NOT_FOUND"
+    def test_the_disk_is_read_anew_each_time(self, own_docs: Docs, write: Write) -> None:
+        assert failure(own_docs, "get_documentation", path="late.md")["code"] == "DOC_NOT_FOUND"
         write({"late.md": "now"})
 
-        assert call(docs, "get_documentation", path="late.md").data["documents"][0]["content"] == "now"
+        assert call(own_docs, "get_documentation", path="late.md").data["documents"][0]["content"] == "now"
 
-    def test_hostile_paths_are_answered_with_typed_errors_that_tell_nothing(self, docs: Docs, tree: Path) -> None:
+    def test_hostile_paths_are_answered_with_typed_errors_that_tell_nothing(self, docs: Docs) -> None:
         for path in (*REFUSED, *MISSING):
             response = call(docs, "get_documentation", path=path)
             text = json.dumps(response.to_dict())
             served = response.data["documents"][0]["path"] if response.success else None
             assert served is None or served.casefold().startswith(("guide/", "index")), path
             assert "top secret" not in text
-            assert str(tree.parent) not in text
+            assert str(docs.roots[0].parent) not in text
 
-    @pytest.mark.parametrize(
-        ("name", "code"),
-        [("latin.md", "DOC_LOAD_ERROR"), ("pipe.md", "DOC_LOAD_ERROR"), ("out.md", "PERMISSION_DENIED")],
-    )
-    def test_what_cannot_be_read_has_a_code(self, docs: Docs, tree: Path, name: str, code: str) -> None:
+    def test_what_cannot_be_read_has_a_code(self, own_docs: Docs, tree: Path) -> None:
         (tree / "latin.md").write_bytes(b"caf\xe9")
         os.mkfifo(tree / "pipe.md")
         (tree / "out.md").symlink_to("../secret.md")
 
-        error = failure(docs, "get_documentation", path=name)
+        expected = {"latin.md": "DOC_LOAD_ERROR", "pipe.md": "DOC_LOAD_ERROR", "out.md": "PERMISSION_DENIED"}
+        for name, code in expected.items():
+            error = failure(own_docs, "get_documentation", path=name)
 
-        assert (error["code"], error["retry"], error["effect"]) == (code, {"when": "never"}, "none")
+            assert (error["code"], error["retry"], error["effect"]) == (code, {"when": "never"}, "none"), name
 
     def test_a_folder_without_an_index_is_answered_with_what_is_in_it(self, docs: Docs) -> None:
         error = failure(docs, "get_documentation", path="reference/")
@@ -146,7 +161,7 @@ class TestGet:
         assert any("reference/errors.md" in suggestion for suggestion in error["suggestions"])
         assert error["next_step"] == {"tool": "list_documents", "arguments": {"prefix": "reference/"}}
 
-    def test_a_document_that_no_answer_can_hold_comes_in_pages(self, docs: Docs, write: Write) -> None:
+    def test_a_document_that_no_answer_can_hold_comes_in_pages(self, own_docs: Docs, write: Write) -> None:
         text = "".join(f"line {number}\n" for number in range(1000)) + "x" * 6000
         write({"guide/change-log.md": text})
         scope = CallScope(max_response_bytes=10_000)
@@ -154,7 +169,7 @@ class TestGet:
         cursor: dict[str, str] = {}
         while True:
             response = asyncio.run(
-                docs.operations["get_documentation"].call({"path": "guide/change-log.md", **cursor}, scope)  # type: ignore[arg-type]
+                own_docs.operations["get_documentation"].call({"path": "guide/change-log.md", **cursor}, scope)  # type: ignore[arg-type]
             )
             assert response.success
             read.append(response.data["documents"][0]["content"])
@@ -278,11 +293,11 @@ class TestToolset:
 
         assert str(tmp_path) not in str(caught.value.public())
 
-    def test_a_root_that_goes_away_while_served_is_a_configuration_error(self, docs: Docs, tree: Path) -> None:
+    def test_a_root_that_goes_away_while_served_is_a_configuration_error(self, own_docs: Docs, tree: Path) -> None:
         tree.rename(tree.with_name("gone"))
 
         for operation, params in (("get_documentation", {"path": "index.md"}), ("list_documents", {})):
-            error = failure(docs, operation, **params)
+            error = failure(own_docs, operation, **params)
             assert error["code"] == "CONFIG_ERROR"
             assert str(tree.parent) not in json.dumps(error)
 
@@ -309,20 +324,20 @@ class TestToolset:
         assert first.data == second.data
         docs.projects.close()
 
-    def test_startup_warms_the_index_and_shutdown_closes_it(self, docs: Docs) -> None:
+    def test_startup_warms_the_index_and_shutdown_closes_it(self, own_docs: Docs) -> None:
         async def live() -> ToolResponse[Any]:
-            await docs.startup()
-            response = await docs.search_documents(query="retry")
-            await docs.shutdown()
+            await own_docs.startup()
+            response = await own_docs.search_documents(query="retry")
+            await own_docs.shutdown()
             return response
 
         assert asyncio.run(live()).success
-        assert call(docs, "search_documents", query="retry").success
+        assert call(own_docs, "search_documents", query="retry").success
 
-    def test_shutdown_ends_a_warming_that_has_not_begun(self, docs: Docs) -> None:
+    def test_shutdown_ends_a_warming_that_has_not_begun(self, own_docs: Docs) -> None:
         async def live() -> None:
-            await docs.startup()
-            await docs.shutdown()
+            await own_docs.startup()
+            await own_docs.shutdown()
 
         asyncio.run(live())
         for thread in threading.enumerate():
@@ -346,7 +361,7 @@ class TestToolset:
 
         assert {response.success for response in asyncio.run(crowd())} == {True}
 
-    @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(60))
     @given(
         st.sampled_from(["get_documentation", "list_documents", "search_documents"]),
         st.dictionaries(
@@ -372,14 +387,16 @@ class TestToolset:
             }
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Docs]:
+    folder = Path(str(files("failsoft.tools.docs") / "demo"))
+    made = Docs(folder, cache_dir=tmp_path_factory.mktemp("cache"))
+    yield made
+    made.projects.close()
+
+
 class TestDemo:
     """The documents that ship with the package."""
-
-    @pytest.fixture
-    def demo(self, tmp_path: Path) -> Iterator[Docs]:
-        made = Docs(Path(str(files("failsoft.tools.docs") / "demo")), cache_dir=tmp_path / "cache")
-        yield made
-        made.projects.close()
 
     def test_every_demo_document_is_read_without_a_warning(self, demo: Docs) -> None:
         listed = call(demo, "list_documents", limit=100).data["documents"]

@@ -30,8 +30,8 @@ not change the state that it is given."""
 class Transition:
     """One atomic step over the state of one key: the same function in Python and, for shared stores, in Lua.
 
-    Numbers are doubles on both sides, so whole numbers stay exact up to 2**53. `tests/recovery/state/test_steps.py`
-    compares both renderings of every transition.
+    Numbers are doubles on both sides, so whole numbers stay exact up to 2**53. A test compares
+    both renderings of every transition: `tests/recovery/state/test_stores_agree.py`.
 
     Args:
         name: For logs and for the cache of scripts; unique.

@@ -18,6 +18,7 @@ from failsoft.testing import CapturedEvents, fresh_runtime
 from tests.doors import UNCOUNTED, admit, registry
 from tests.framework.recording import Recording
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
+from tests.thorough import examples
 
 
 def fails(error: Any = Unavailable) -> Callable[[], Any]:
@@ -146,14 +147,18 @@ def test_a_probe_that_fails_opens_it_for_another_while() -> None:
 
 
 def test_noise_does_not_open_it_and_an_outage_does() -> None:
-    """30 % of the calls fail at random, two a second for an hour: the plain rate opened it 57 times."""
+    check_noise(1_800)
+
+
+def check_noise(calls: int) -> None:
+    """30 % of the calls fail at random, two a second: in an hour the plain rate opened it 57 times."""
 
     async def main() -> None:
         chance = random.Random(7)  # noqa: S311 - the same noise each time
         tool = protected(CircuitBreaker())
         tool.work = lambda: fails()() if chance.random() < 0.3 else "ok"
         seen = []
-        for _ in range(7_200):
+        for _ in range(calls):
             seen.append(await tool.code())
             await asyncio.sleep(0.5)
         assert seen.count("ok") / len(seen) > 0.65
@@ -422,7 +427,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     assert CircuitBreaker().options == CircuitOptions(None, 0.5, 5, 10, 5, 300, None, 0.5, 0.95)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.integers(0, 60), st.sampled_from([Unavailable(), None]))
 def test_a_call_cancelled_at_any_point_leaves_no_probe_behind(steps: int, outcome: ToolError | None) -> None:
     """Cancelled after so many turns of the event loop, wherever that is; the next call must be let through."""

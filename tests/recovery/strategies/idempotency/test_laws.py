@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
-import redis
-from hypothesis import example, given, settings, strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from failsoft import BaseTool, NotFound, ToolResponse, operation
 from failsoft.recovery import Idempotency
 from failsoft.testing import InstantClock
 from tests.doors import (
-    CLAIM,
     IDEMPOTENCY_META_KEY as META_KEY,
     SETTLE,
     Account,
@@ -24,12 +20,8 @@ from tests.doors import (
     LocalState,
     MemoryRecords,
     Transition,
-    argument,
-    as_answer,
-    script,
 )
 from tests.framework.recording import quiet_runtime
-from tests.recovery.state.redis_server import RedisServer
 from tests.thorough import examples
 
 TTL_S = 100.0
@@ -215,51 +207,3 @@ def answered(task: Task) -> Any:
 
 TestKeys = Keys.TestCase
 TestKeys.settings = settings(max_examples=examples(40), stateful_step_count=30)
-
-owners, hashes = st.sampled_from(["o1", "o2"]), st.sampled_from(["h1", "h2"])
-leases, lives = (
-    st.sampled_from([0.5, 10.0]),
-    st.sampled_from([1_000.0, 86_400.0]),
-)  # longer than any history: the server forgets by its own clock
-claims = st.tuples(
-    *(st.just(CLAIM), owners, hashes, st.sampled_from(["accepted", "running"]), st.integers(0, 1)),
-    *(st.sampled_from(["", "o1"]), leases, lives),
-)
-phases = st.sampled_from(["accepted", "running", "released", "effect", "done", "failed", "unknown", "free"])
-settlements = st.tuples(
-    st.just(SETTLE), owners, hashes, phases, st.sampled_from(["", '{"value":"ä/\\n"}']), leases, lives
-)
-pauses = st.sampled_from([0.0, 0.1, 0.5, 7.25, 10.0])
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[redis.Redis]:
-    server = RedisServer()
-    client = redis.Redis.from_url(server.url, decode_responses=True)
-    try:
-        yield client
-    finally:
-        client.close()
-        server.close()
-
-
-def test_python_and_lua_answer_alike(client: redis.Redis) -> None:
-    released = (SETTLE, "o2", "h1", "released", "", 0.5, 1000.0)
-    renewed = (SETTLE, "o2", "h1", "accepted", "", 0.5, 1000.0)
-    claimed = (CLAIM, "o2", "h1", "accepted", 0, "", 0.5, 1000.0)
-
-    @settings(max_examples=examples(60))
-    @example([(0.0, released), (0.0, renewed), (0.0, claimed)])
-    @example([(0.0, released), (0.0, claimed), (0.0, (*claimed[:1], "o1", *claimed[2:]))])
-    @given(st.lists(st.tuples(pauses, st.one_of(claims, settlements)), max_size=12))
-    def check(history: list[tuple[float, tuple[Any, ...]]]) -> None:
-        client.flushall()
-        now = 1_732_233_600.125
-        local = LocalState(lambda: now)
-        for pause_s, (transition, *reported) in history:
-            now += pause_s
-            expected = local.change_now(transition, "key", *reported)
-            source = script(transition, now=f"{now!r}")
-            assert as_answer(client.eval(source, 1, "key", *map(argument, reported))) == expected  # type: ignore[arg-type]
-
-    check()

@@ -12,7 +12,7 @@ import pytest
 from failsoft import BaseTool, Idempotency, Runtime, Settings, operation
 from failsoft.events import Events
 from tests.doors import META_KEY, CallScope, open_state
-from tests.recovery.state.redis_server import RedisServer
+from tests.programs.redis import RedisServer
 
 WRITES = int(os.environ.get("SOAK_WRITES", "60"))
 AT_ONCE, BOUND_S = 10, 60
@@ -56,15 +56,14 @@ async def partitions(redis: RedisServer, chance: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_no_write_is_done_twice_while_the_store_hangs_now_and_then(seed: int) -> None:
-    redis_server = RedisServer()
+def test_no_write_is_done_twice_while_the_store_hangs_now_and_then(seed: int, own_redis: RedisServer) -> None:
     done: list[str] = []
     said: list[tuple[str, str, str]] = []
 
     async def main() -> None:
-        tools = [Till(redis_server.url, done) for _ in range(2)]
+        tools = [Till(own_redis.url, done) for _ in range(2)]
         orders = iter([f"order-{number}" for number in range(WRITES)])
-        hanging = asyncio.create_task(partitions(redis_server, random.Random(seed)))  # noqa: S311 - when it hangs
+        hanging = asyncio.create_task(partitions(own_redis, random.Random(seed)))  # noqa: S311 - when it hangs
 
         async def writer() -> None:
             for order in orders:
@@ -78,10 +77,7 @@ def test_no_write_is_done_twice_while_the_store_hangs_now_and_then(seed: int) ->
         for tool in tools:
             await tool.runtime.state.close()
 
-    try:
-        asyncio.run(main())
-    finally:
-        redis_server.close()
+    asyncio.run(main())
     counted = Counter(done)
     assert [order for order, count in counted.items() if count > 1] == []
     assert [order for order, *answers in said if "ok" in answers and counted[order] != 1] == []

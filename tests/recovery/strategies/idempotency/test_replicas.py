@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,32 +14,26 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.recovery.state.redis_server import RedisServer
+from tests.zygote import PYTHON
 
 KEY = "dev.failsoft/idempotency-key"
-ROOT = Path(__file__).parents[4]
 BOUND_S = 60.0
 
 
 @pytest.fixture(params=["sqlite", "redis"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
-        yield f"sqlite:{tmp_path / 'state.sqlite'}"
-        return
-    redis = RedisServer()
-    try:
-        yield redis.url
-    finally:
-        redis.close()
+        return f"sqlite:{tmp_path / 'state.sqlite'}"
+    return str(request.getfixturevalue("redis_server").url)
 
 
 @asynccontextmanager
 async def process(ledger: Path, url: str) -> AsyncIterator[Client]:
     """Hold a client of a server process of its own."""
     short = "defaults.idempotency.lease_s = 1"
-    environment = {**os.environ, "FAILSOFT_STATE_URL": url, "FAILSOFT_RECOVERY": short, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "FAILSOFT_STATE_URL": url, "FAILSOFT_RECOVERY": short}
     program = str(Path(__file__).with_name("counting_server.py"))
-    parameters = StdioServerParameters(command=sys.executable, args=[program, str(ledger)], env=environment)
+    parameters = StdioServerParameters(command=PYTHON, args=[program, str(ledger)], env=environment)
     async with Client(stdio_client(parameters)) as client:
         yield client
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import yaml
 from hypothesis import given, strategies as st
 
 from tests.doors import ALIASES_AT_MOST, NESTING_AT_MOST, NODES_AT_MOST, read_front_matter
+from tests.zygote import PYTHON
 
 
 @pytest.mark.parametrize(
@@ -142,12 +142,11 @@ def test_deep_nesting_does_not_take_the_process_down() -> None:
         "print('alive')\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [PYTHON, "-c", script],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
-        env={"PYTHONPATH": ":".join(sys.path)},
     )
 
     assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr

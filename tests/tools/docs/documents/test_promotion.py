@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +71,12 @@ class TestOnDisk:
     """promote_document."""
 
     @pytest.fixture
-    def docs(self, tmp_path: Path) -> Docs:
+    def docs(self, tmp_path: Path) -> Iterator[Docs]:
         (tmp_path / "docs").mkdir()
         (tmp_path / "docs/a.md").write_text("---\ntitle: A\n---\nText\n")
-        return Docs(tmp_path / "docs", cache_dir=tmp_path / "cache", state_folder=tmp_path / "state")
+        made = Docs(tmp_path / "docs", cache_dir=tmp_path / "cache", state_folder=tmp_path / "state")
+        yield made
+        made.projects.close()
 
     def call(self, docs: Docs, operation: str, /, **params: Any) -> dict[str, Any]:
         return asyncio.run(docs.execute_with_error_handling(operation, params)).to_dict()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from failsoft.tools.docs import Docs
+from tests.contract.surroundings import write_documents
 from tests.doors import anchors, links, section
 
 PAGE = """# Top
@@ -72,16 +74,18 @@ def test_links_to_other_documents_are_listed(text: str, found: list[str]) -> Non
     assert links("guide/a.md", text, known.__contains__) == found
 
 
+@pytest.fixture(scope="module")
+def docs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Docs]:
+    """Return a toolset over pages that no test changes; each may add its own."""
+    folder = tmp_path_factory.mktemp("read")
+    pages = {"guide/a.md": PAGE + "\n[b](b.mdx)\n", "guide/b.mdx": "+++\ntitle = 3\n+++\nB\n"}
+    made = Docs(write_documents(folder / "docs", pages), cache_dir=folder / "cache")
+    yield made
+    made.projects.close()
+
+
 class TestCalls:
     """Through the toolset."""
-
-    @pytest.fixture
-    def docs(self, tmp_path: Path) -> Docs:
-        root = tmp_path / "docs"
-        (root / "guide").mkdir(parents=True)
-        (root / "guide/a.md").write_text(PAGE + "\n[b](b.mdx)\n")
-        (root / "guide/b.mdx").write_text("+++\ntitle = 3\n+++\nB\n")
-        return Docs(root, cache_dir=tmp_path / "cache")
 
     def call(self, docs: Docs, /, **params: Any) -> dict[str, Any]:
         return asyncio.run(docs.execute_with_error_handling("get_documentation", params)).to_dict()
@@ -122,16 +126,16 @@ class TestCalls:
         assert self.call(docs, path="guide/b.md")["metadata"]["recovery"]["rule"] == "extension"
         assert self.call(docs, path="Guide/A.md#linux")["metadata"]["recovery"]["rule"] == "case"
 
-    def test_a_cursor_of_other_paths_or_of_an_old_page_is_refused(self, docs: Docs, tmp_path: Path) -> None:
-        (tmp_path / "docs/long.md").write_text("line\n" * 60_000)
+    def test_a_cursor_of_other_paths_or_of_an_old_page_is_refused(self, docs: Docs) -> None:
+        (docs.roots[0] / "long.md").write_text("line\n" * 60_000)
         cursor = self.call(docs, path="long.md")["data"]["next_cursor"]
         assert self.call(docs, path="guide/a.md", cursor=cursor)["error"]["violations"][0]["path"] == "cursor"
-        (tmp_path / "docs/long.md").write_text("other\n" * 60_000)
+        (docs.roots[0] / "long.md").write_text("other\n" * 60_000)
         assert self.call(docs, path="long.md", cursor=cursor)["error"]["violations"][0]["path"] == "cursor"
 
-    def test_a_long_page_is_read_whole_by_its_cursors(self, docs: Docs, tmp_path: Path) -> None:
+    def test_a_long_page_is_read_whole_by_its_cursors(self, docs: Docs) -> None:
         text = "".join(f"é line {number}\n" for number in range(60_000))
-        (tmp_path / "docs/long.md").write_text(text)
+        (docs.roots[0] / "long.md").write_text(text)
         parts: list[str] = []
         cursor: dict[str, str] = {}
         while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,20 @@ def project(base: Path, folder: str, **config: Any) -> str:
     return f"{folder}/config.json"
 
 
+SERVED: list[Docs] = []
+
+
 def served(base: Path, **options: Any) -> Docs:
-    return Docs(base, cache_dir=base.parent / "cache", state_folder=base.parent / "state", **options)
+    """Return a toolset, which ends with the test."""
+    SERVED.append(Docs(base, cache_dir=base.parent / "cache", state_folder=base.parent / "state", **options))
+    return SERVED[-1]
+
+
+@pytest.fixture(autouse=True)
+def _ends() -> Iterator[None]:
+    yield
+    while SERVED:
+        SERVED.pop().projects.close()
 
 
 def call(docs: Docs, operation: str, scope: CallScope | None = None, /, **params: Any) -> dict[str, Any]:
@@ -96,16 +109,19 @@ def test_a_handle_is_known_to_another_process_with_the_same_state(base: Path) ->
     assert call(other, "get_documentation", path="page.md", project=handle)["success"]
 
 
-@pytest.mark.parametrize("path", ["../outside/config.json", "/etc/passwd", "a/../../outside/config.json"])
-def test_a_configuration_outside_the_root_is_refused(base: Path, path: str) -> None:
+def test_a_configuration_outside_the_root_is_refused(base: Path) -> None:
     project(base.parent, "outside")
-    assert call(served(base), "activate_project", config_path=path)["error"]["code"] == "PERMISSION_DENIED"
+    docs = served(base)
+    paths = ("../outside/config.json", "/etc/passwd", "a/../../outside/config.json")
+    codes = {path: call(docs, "activate_project", config_path=path)["error"]["code"] for path in paths}
+    assert codes == dict.fromkeys(paths, "PERMISSION_DENIED")
 
 
-@pytest.mark.parametrize("config", [{"docs_root": "../.."}, {"docs_root": "/etc"}, {"external_docs": "../../x"}])
-def test_folders_outside_the_root_are_refused(base: Path, config: dict[str, Any]) -> None:
-    path = project(base, "a", **config)
-    assert call(served(base), "activate_project", config_path=path)["error"]["code"] == "PERMISSION_DENIED"
+def test_folders_outside_the_root_are_refused(base: Path) -> None:
+    docs = served(base)
+    for config in ({"docs_root": "../.."}, {"docs_root": "/etc"}, {"external_docs": "../../x"}):
+        path = project(base, "a", **config)
+        assert call(docs, "activate_project", config_path=path)["error"]["code"] == "PERMISSION_DENIED", config
 
 
 def test_a_link_out_of_the_root_is_refused(base: Path) -> None:
@@ -115,27 +131,24 @@ def test_a_link_out_of_the_root_is_refused(base: Path) -> None:
     assert error["code"] == "PERMISSION_DENIED"
 
 
-@pytest.mark.parametrize(
-    ("config", "path", "suggestion"),
-    [
+def test_an_unknown_key_is_refused_with_the_closest(base: Path) -> None:
+    docs = served(base)
+    cases: list[tuple[dict[str, Any], str, str]] = [
         ({"doc_typs": []}, "doc_typs", "doc_types"),
         ({"search": {"mod": "lexical"}}, "search.mod", "mode"),
         ({"doc_types": [{"nam": "x"}]}, "doc_types.0.nam", "name"),
-    ],
-)
-def test_an_unknown_key_is_refused_with_the_closest(
-    base: Path, config: dict[str, Any], path: str, suggestion: str
-) -> None:
-    error = call(served(base), "activate_project", config_path=project(base, "a", **config))["error"]
-    assert error["code"] == "CONFIG_ERROR"
-    assert (path, suggestion) in {(item["path"], item.get("suggestion")) for item in error["violations"]}
+    ]
+    for config, path, suggestion in cases:
+        error = call(docs, "activate_project", config_path=project(base, "a", **config))["error"]
+        assert error["code"] == "CONFIG_ERROR"
+        assert (path, suggestion) in {(item["path"], item.get("suggestion")) for item in error["violations"]}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "\xff", '{"name": "a", "docs_root": "nowhere"}'])
-def test_a_faulty_configuration_is_a_configuration_error(base: Path, text: str) -> None:
-    path = project(base, "a")
-    (base / path).write_text(text, encoding="latin-1")
-    assert call(served(base), "activate_project", config_path=path)["error"]["code"] == "CONFIG_ERROR"
+def test_a_faulty_configuration_is_a_configuration_error(base: Path) -> None:
+    docs, path = served(base), project(base, "a")
+    for text in ("", "[]", "{", "\xff", '{"name": "a", "docs_root": "nowhere"}'):
+        (base / path).write_text(text, encoding="latin-1")
+        assert call(docs, "activate_project", config_path=path)["error"]["code"] == "CONFIG_ERROR", text
 
 
 def test_a_missing_configuration_is_refused_with_the_one_that_there_is(base: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -34,6 +33,7 @@ from tests.doors import (
 )
 from tests.thorough import examples
 from tests.tools.docs.parts import Ticking, Write
+from tests.zygote import PYTHON
 
 
 @pytest.fixture(autouse=True)
@@ -440,11 +440,10 @@ class TestTogether:
         write({f"many/{number}.md": f"# Page {number}\n\ncommon text {number}" for number in range(600)})
         crowd = [
             subprocess.Popen(
-                [sys.executable, "-c", CROWD, tree, tmp_path / "cache"],
+                [PYTHON, "-c", CROWD, tree, tmp_path / "cache"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
-                env={"PYTHONPATH": os.pathsep.join(sys.path)},
             )
             for _ in range(3)
         ]

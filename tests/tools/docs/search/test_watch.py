@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -60,3 +61,16 @@ def test_a_closed_index_is_no_longer_watched(watched: DocumentIndex) -> None:
     assert watcher is not None
     watched.close()
     assert watcher._thread is None
+
+
+def test_an_index_that_is_forgotten_is_no_longer_watched(root: DocumentRoot, tmp_path: Path, write: Write) -> None:
+    write({"a.md": "# A"})
+    forgotten = DocumentIndex(root, cache_dir=tmp_path / "cache")
+    forgotten.watch()
+    assert forgotten._watcher is not None
+    thread = forgotten._watcher._thread
+    assert thread is not None
+    del forgotten
+    gc.collect()
+    thread.join(30)
+    assert not thread.is_alive()

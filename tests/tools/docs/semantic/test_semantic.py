@@ -6,7 +6,8 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -24,7 +25,6 @@ from tests.doors import (
     embedders_module as embedders,
     fused,
     meaning_module as meaning,
-    minilm,
     opening,
     passages,
     refresh_module as refresh,
@@ -36,6 +36,7 @@ PAGES = {
     "money/bank.md": "# Banks\n\nA loan is paid back with interest.\n",
     "cars/engine.md": "---\ntype: guide\n---\n# Engines\n\nPetrol burns in the cylinders.\n",
 }
+Serve = Callable[..., Docs]
 WORDS = ("dog", "puppy", "bark", "loan", "bank", "credit", "engine", "motor", "petrol")
 
 
@@ -85,25 +86,42 @@ class Service:
 
 
 @pytest.fixture
-def service() -> Iterator[Service]:
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))  # or each request would read the certificates of all authorities
     made = Service()
     yield made
     made.close()
 
 
-@pytest.fixture
-def served(tree: Path, tmp_path: Path, write: Write, database_url: str | None) -> Iterator[Any]:
-    write(PAGES)
+@contextmanager
+def serving(tree: Path, database_url: str | None) -> Iterator[Serve]:
     made: list[Docs] = []
 
     def serve(**settings: Any) -> Docs:
         given = DocsSettings(database_url=database_url, **settings)
-        made.append(Docs(tree, runtime=runtime(), settings=given, cache_dir=tmp_path / "cache"))
+        made.append(Docs(tree, runtime=runtime(), settings=given, cache_dir=tree.parent / "cache"))
         return made[-1]
 
     yield serve
     for docs in made:
         docs.projects.close()
+
+
+@pytest.fixture
+def served(tree: Path, write: Write) -> Iterator[Serve]:
+    """Return a function that serves the pages, with the index in a file."""
+    write(PAGES)
+    with serving(tree, None) as serve:
+        yield serve
+
+
+@pytest.fixture
+def served_from_either(tree: Path, write: Write, database_url: str | None) -> Iterator[Serve]:
+    """Return a function that serves the pages, with the index and the vectors in each of the databases."""
+    write(PAGES)
+    with serving(tree, database_url) as serve:
+        yield serve
 
 
 def search(docs: Docs, query: str, **params: Any) -> Any:
@@ -114,10 +132,7 @@ def paths(answer: Any) -> list[str]:
     return [hit["path"] for hit in answer["data"]["results"]]
 
 
-@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_the_local_model_finds_by_meaning(served: Any, mode: str) -> None:
-    pytest.importorskip("onnxruntime", reason="the extra `semantic` is not installed")
-    docs = served()
+def check_local_model(docs: Docs, mode: str) -> None:
     answer = search(docs, "canine pets", mode=mode)
     assert paths(answer)[0] == "animals/dogs.md"
     assert (answer["data"]["mode"], answer["data"]["matched"]) == (mode, "meaning")
@@ -125,20 +140,15 @@ def test_the_local_model_finds_by_meaning(served: Any, mode: str) -> None:
     assert paths(search(docs, "canine pets", mode=mode, prefix="money/")) == ["money/bank.md"]
 
 
-def test_texts_of_any_length_get_vectors_of_length_1_in_their_order() -> None:
+def test_the_local_model_finds_by_meaning(served: Serve) -> None:
     pytest.importorskip("onnxruntime", reason="the extra `semantic` is not installed")
-    texts = ["a dog", "", "interest on a loan " * 500, "a cat", *("number " * count for count in (1, 20, 200))]
-    together = minilm().embed(texts)
-    for text, vector in zip(texts, together, strict=True):
-        assert sum(number * number for number in vector) == pytest.approx(1.0, abs=1e-3)
-        assert minilm().embed([text])[0] == pytest.approx(vector, abs=1e-3)
-    assert minilm().embed([]) == []
+    check_local_model(served(), "semantic")
 
 
 def test_while_documents_lack_vectors_for_want_of_time_a_search_says_so_and_hybrid_ranks_by_words(
-    served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+    served_from_either: Serve, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docs = served(embedding_url=service.url)
+    docs = served_from_either(embedding_url=service.url)
     answer = service.answer
 
     def of_one_document(path: str, body: dict[str, Any]) -> tuple[int, Any]:
@@ -164,7 +174,7 @@ def test_while_documents_lack_vectors_for_want_of_time_a_search_says_so_and_hybr
 
 
 def test_embedding_reports_how_many_documents_are_done(
-    served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+    served: Serve, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(meaning, "_BATCH", 1)
     told: list[tuple[float, float | None]] = []
@@ -186,10 +196,10 @@ def test_embedding_reports_how_many_documents_are_done(
 
 
 def test_documents_that_are_read_again_unchanged_keep_their_vectors(
-    served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+    served_from_either: Serve, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(refresh, "_TICK_NS", 3_600_000_000_000)  # every search reads the documents it finds again
-    docs = served(embedding_url=service.url)
+    docs = served_from_either(embedding_url=service.url)
     assert paths(search(docs, "bark", mode="semantic"))[0] == "animals/dogs.md"
     before = len(service.requests)
     assert paths(search(docs, "loan", mode="semantic"))[0] == "money/bank.md"
@@ -197,7 +207,7 @@ def test_documents_that_are_read_again_unchanged_keep_their_vectors(
 
 
 def test_documents_that_change_during_each_search_are_left_out_with_a_warning(
-    served: Any, service: Service, write: Write
+    served: Serve, service: Service, write: Write
 ) -> None:
     turns = iter(range(100))
     answer = service.answer
@@ -213,7 +223,7 @@ def test_documents_that_change_during_each_search_are_left_out_with_a_warning(
 
 
 @pytest.mark.parametrize("form", ["ollama", "openai"])
-def test_a_service_is_asked_in_its_own_form(served: Any, service: Service, form: str) -> None:
+def test_a_service_is_asked_in_its_own_form(served: Serve, service: Service, form: str) -> None:
     service.form = form
     docs = served(embedding_url=service.url, embedding_model="tiny", embedding_key="secret")
     assert paths(search(docs, "a bark", mode="semantic"))[0] == "animals/dogs.md"
@@ -222,8 +232,10 @@ def test_a_service_is_asked_in_its_own_form(served: Any, service: Service, form:
     assert (key, body["model"]) == ("Bearer secret", "tiny")
 
 
-def test_documents_are_embedded_once_and_again_when_they_change(served: Any, service: Service, write: Write) -> None:
-    docs = served(embedding_url=service.url)
+def test_documents_are_embedded_once_and_again_when_they_change(
+    served_from_either: Serve, service: Service, write: Write
+) -> None:
+    docs = served_from_either(embedding_url=service.url)
     search(docs, "bark", mode="semantic")
     before = len(service.requests)
     search(docs, "loan", mode="semantic")
@@ -235,7 +247,7 @@ def test_documents_are_embedded_once_and_again_when_they_change(served: Any, ser
 
 @pytest.mark.parametrize("fault", ["status", "nonsense", "gone"])
 def test_a_service_that_fails_is_replaced_by_words_and_the_answer_says_so(
-    served: Any, service: Service, fault: str
+    served: Serve, service: Service, fault: str
 ) -> None:
     if fault == "status":
         service.status = 500
@@ -255,7 +267,7 @@ def test_a_service_that_fails_is_replaced_by_words_and_the_answer_says_so(
 
 
 def test_a_service_that_keeps_failing_is_left_alone(
-    served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+    served: Serve, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedders.BREAKER, "options", replace(embedders.BREAKER.options, open_s=600, max_open_s=600))
     docs = served(embedding_url=service.url)
@@ -274,7 +286,7 @@ def test_a_service_that_keeps_failing_is_left_alone(
 
 
 def test_a_service_that_was_left_alone_is_found_again(
-    served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+    served: Serve, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedders.BREAKER, "options", replace(embedders.BREAKER.options, open_s=0.1))
     docs = served(embedding_url=service.url)
@@ -293,7 +305,7 @@ def test_a_service_that_was_left_alone_is_found_again(
 
 
 def test_killing_the_service_under_load_loses_no_call(
-    served: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+    served: Serve, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedders.BREAKER, "options", replace(embedders.BREAKER.options, open_s=0.05))
     docs = served(embedding_url=service.url)
@@ -315,7 +327,7 @@ def test_killing_the_service_under_load_loses_no_call(
     assert {*answered} == {True, False}
 
 
-def test_a_service_that_is_down_is_a_typed_error_where_nothing_recovers_it(served: Any, service: Service) -> None:
+def test_a_service_that_is_down_is_a_typed_error_where_nothing_recovers_it(served: Serve, service: Service) -> None:
     service.status = 500
     docs = served(embedding_url=service.url)
 

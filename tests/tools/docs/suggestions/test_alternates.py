@@ -30,47 +30,45 @@ def _documents(write: Write) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("path", "found"),
-    [
-        ("guide/intro.md", [("guide/intro.mdx", "extension")]),
-        ("guide/intro", [("guide/intro.mdx", "extension")]),
-        ("guide/Setup.mdx", [("guide/Setup.md", "extension")]),
-        ("guide", [("guide/index.md", "folder")]),
-        ("guide/", [("guide/index.md", "folder")]),
-        ("api", [("api/README.md", "folder")]),
-        (".", [("index.md", "folder")]),
-        ("both", [("both.md", "extension"), ("both/index.mdx", "folder")]),
-        ("guide/setup.md", [("guide/Setup.md", "case")]),
-        ("GUIDE/SETUP.MDX", [("guide/Setup.md", "case")]),
-        ("Guide/Intro", [("guide/intro.mdx", "case")]),
-        ("Guide", [("guide/index.md", "case")]),
-        ("STRASSE/GRÖSSE.md", [("straße/Größe.md", "case")]),
-        ("straße/Gro\u0308ße.md", [("straße/Größe.md", "case")]),
-        ("start", [("guide/intro.mdx", "alias")]),
-        ("Start.md", [("guide/intro.mdx", "alias")]),
-        ("start/index.md", [("guide/intro.mdx", "alias")]),
-        ("old/intro.md", [("guide/intro.mdx", "alias")]),
-        ("install", [("guide/Setup.md", "alias")]),
-        ("twice.md", [("api/errors.md", "alias"), ("cli/errors.md", "alias")]),
-        ("guide/gone.md", [("guide/index.md", "parent_index")]),
-        ("gone.md", [("index.md", "parent_index")]),
-        ("api/gone.mdx", [("api/README.md", "parent_index")]),
-        ("deep/down/gone.md", []),
-        ("../start", []),
-        ("/start", []),
-        ("guide\\intro.md", []),
-        ("\0", []),
-        ("a" * 2000, []),
-    ],
-)
-def test_the_rules_lead_to_existing_documents(
-    root: DocumentRoot, index: DocumentIndex, path: str, found: list[tuple[str, str]]
-) -> None:
-    alternates = alternate_paths(path, root, index)
+RULES: list[tuple[str, list[tuple[str, str]]]] = [
+    ("guide/intro.md", [("guide/intro.mdx", "extension")]),
+    ("guide/intro", [("guide/intro.mdx", "extension")]),
+    ("guide/Setup.mdx", [("guide/Setup.md", "extension")]),
+    ("guide", [("guide/index.md", "folder")]),
+    ("guide/", [("guide/index.md", "folder")]),
+    ("api", [("api/README.md", "folder")]),
+    (".", [("index.md", "folder")]),
+    ("both", [("both.md", "extension"), ("both/index.mdx", "folder")]),
+    ("guide/setup.md", [("guide/Setup.md", "case")]),
+    ("GUIDE/SETUP.MDX", [("guide/Setup.md", "case")]),
+    ("Guide/Intro", [("guide/intro.mdx", "case")]),
+    ("Guide", [("guide/index.md", "case")]),
+    ("STRASSE/GRÖSSE.md", [("straße/Größe.md", "case")]),
+    ("straße/Gro\u0308ße.md", [("straße/Größe.md", "case")]),
+    ("start", [("guide/intro.mdx", "alias")]),
+    ("Start.md", [("guide/intro.mdx", "alias")]),
+    ("start/index.md", [("guide/intro.mdx", "alias")]),
+    ("old/intro.md", [("guide/intro.mdx", "alias")]),
+    ("install", [("guide/Setup.md", "alias")]),
+    ("twice.md", [("api/errors.md", "alias"), ("cli/errors.md", "alias")]),
+    ("guide/gone.md", [("guide/index.md", "parent_index")]),
+    ("gone.md", [("index.md", "parent_index")]),
+    ("api/gone.mdx", [("api/README.md", "parent_index")]),
+    ("deep/down/gone.md", []),
+    ("../start", []),
+    ("/start", []),
+    ("guide\\intro.md", []),
+    ("\0", []),
+    ("a" * 2000, []),
+]
 
-    assert sorted((item.path, item.rule) for item in alternates) == sorted(found)
-    assert all(root.holds(item.path) for item in alternates)
+
+def test_the_rules_lead_to_existing_documents(root: DocumentRoot, index: DocumentIndex) -> None:
+    for path, found in RULES:
+        alternates = alternate_paths(path, root, index)
+
+        assert sorted((item.path, item.rule) for item in alternates) == sorted(found), path
+        assert all(root.holds(item.path) for item in alternates), path
 
 
 def test_what_the_index_remembers_and_the_disk_has_lost_is_not_offered(
@@ -93,28 +91,32 @@ def test_the_toolset_is_a_source_of_paths(root: DocumentRoot) -> None:
     assert isinstance(Docs(root.root), PathSource)
 
 
-@pytest.mark.parametrize(
-    ("path", "first"),
-    [
-        ("both/index.md", "both.md"),
-        ("guide/errors.md", "api/errors.md"),
-        ("cli/error.md", "cli/errors.md"),
-        ("giude/intro.mdx", "guide/intro.mdx"),
-        ("guide/intro.md", "guide/intro.mdx"),
-        ("elsewhere/umlauts.md", "straße/Größe.md"),
-        ("elsewhere/commandLine.md", "cli/errors.md"),
-    ],
-)
-def test_the_first_suggestion_is_what_was_probably_meant(index: DocumentIndex, path: str, first: str) -> None:
-    suggestions = index.ask(lambda connection: suggest_paths(connection, path))
-
-    assert suggestions[0] == first
-    assert len(suggestions) == len(set(suggestions)) <= 5
+MEANT = [
+    ("both/index.md", "both.md"),
+    ("guide/errors.md", "api/errors.md"),
+    ("cli/error.md", "cli/errors.md"),
+    ("giude/intro.mdx", "guide/intro.mdx"),
+    ("guide/intro.md", "guide/intro.mdx"),
+    ("elsewhere/umlauts.md", "straße/Größe.md"),
+    ("elsewhere/commandLine.md", "cli/errors.md"),
+]
 
 
-@pytest.mark.parametrize("path", ["zzz/qqq.md", "!!!", "a" * 1000, "\U0001f600.md", "AND.md", "NOT", '"', "*"])
-def test_a_path_that_is_like_nothing_has_few_suggestions_and_no_error(index: DocumentIndex, path: str) -> None:
-    assert len(index.ask(lambda connection: suggest_paths(connection, path))) <= 5
+def test_the_first_suggestion_is_what_was_probably_meant(index: DocumentIndex) -> None:
+    for path, first in MEANT:
+        suggestions = suggested(index, path)
+
+        assert suggestions[0] == first, path
+        assert len(suggestions) == len(set(suggestions)) <= 5, path
+
+
+def test_a_path_that_is_like_nothing_has_few_suggestions_and_no_error(index: DocumentIndex) -> None:
+    paths = ("zzz/qqq.md", "!!!", "a" * 1000, "\U0001f600.md", "AND.md", "NOT", '"', "*")
+    assert [path for path in paths if len(suggested(index, path)) > 5] == []
+
+
+def suggested(index: DocumentIndex, path: str) -> list[str]:
+    return index.ask(lambda connection: suggest_paths(connection, path))
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ class Watcher:
 
     def __init__(self, folder: str, index: Followed) -> None:
         self._folder = os.path.realpath(folder)
-        self._index = weakref.ref(index)
-        self._stop = threading.Event()
+        self._stop = stop = threading.Event()
+        self._index = weakref.ref(index, lambda _: stop.set())
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Programs that judge the exposition from outside."""
+"""Prometheus' own checker of expositions, from Debian's package `prometheus`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import shutil
 
 import pytest
 
+__all__ = ["promtool"]
 
-@pytest.fixture
+
+@pytest.fixture(scope="session")
 def promtool() -> str:
-    """Prometheus' own checker, from Debian's package `prometheus`."""
+    """Return the path of the program."""
     found = shutil.which("promtool")
     if found is None:
         pytest.skip("promtool is not installed (Debian: prometheus)")

@@ -1,4 +1,7 @@
-"""A real PostgreSQL server with pgvector for tests, on a socket of its own: started, killed, started again."""
+"""A real PostgreSQL with pgvector, on a socket of its own: one for the session, which a test may kill.
+
+Tests that need the one of the session are of one group, `IN_POSTGRES`, so that one worker alone starts it.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,28 @@ import signal
 import subprocess
 import tempfile
 import time
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-__all__ = ["PostgresServer"]
+__all__ = ["IN_POSTGRES", "PostgresServer", "mortal_postgres", "postgres", "postgres_url"]
+
+IN_POSTGRES = pytest.mark.xdist_group("postgres")
+"""Marks the tests that use the server of the session."""
 
 PATIENCE_S = 60.0
 _NOBODY = 65_534
+
+
+def _linked(source: str, target: str) -> None:
+    """Give a file another name, or copy it where that is another disk."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 class PostgresServer:
@@ -32,7 +48,8 @@ class PostgresServer:
             self._user = {"user": _NOBODY, "group": _NOBODY, "extra_groups": ()}
             for name in ("pgserver", "pgserver.libs"):  # the programs, and the libraries that they find beside them
                 if package.with_name(name).is_dir():
-                    shutil.copytree(package.with_name(name), self.folder / "program" / name, symlinks=True)
+                    copied = self.folder / "program" / name
+                    shutil.copytree(package.with_name(name), copied, symlinks=True, copy_function=_linked)
             package = self.folder / "program/pgserver"
             self.folder.chmod(0o755)
         (self.folder / "state").mkdir()
@@ -92,6 +109,10 @@ class PostgresServer:
                 continue
         self._process.wait()
 
+    @property
+    def runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def close(self) -> None:
         if self._process is not None and self._process.poll() is None:
             self._process.send_signal(signal.SIGQUIT)  # without writing anything more
@@ -109,3 +130,27 @@ class PostgresServer:
 
     def _run(self, program: str, *arguments: str | Path) -> None:
         subprocess.run([self._bin / program, *arguments], check=True, capture_output=True, cwd="/", **self._user)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Return the server of this session."""
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres_url(postgres: PostgresServer) -> str:
+    """Return the address of an empty database."""
+    name = f"t{uuid.uuid4().hex}"
+    postgres.create(name)
+    return postgres.url_of(name)
+
+
+@pytest.fixture
+def mortal_postgres(postgres: PostgresServer) -> Iterator[PostgresServer]:
+    """Return the server of this session for a test that kills it; afterwards it runs again."""
+    yield postgres
+    if not postgres.runs:
+        postgres.start()

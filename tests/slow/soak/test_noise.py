@@ -1,0 +1,9 @@
+"""A circuit breaker under noise for an hour."""
+
+from __future__ import annotations
+
+from tests.recovery.strategies.circuit_breaker.test_strategy import check_noise
+
+
+def test_an_hour_of_noise_does_not_open_it_and_an_outage_does() -> None:
+    check_noise(calls=7_200)

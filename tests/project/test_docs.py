@@ -25,6 +25,8 @@ FREE = {"", "text", "sh"}
 """Languages that show no code of ours: output as a person sees it, and commands that a README or a guide names."""
 GENERATED = {"errors", "strategies"}
 """Folders of pages that are written from the code, whose lists alone are in the navigation."""
+PLAIN_FILES = ["reference/public-api.txt"]
+"""What the navigation lists besides pages."""
 README_LINES_AT_MOST = 90
 EXAMPLE_LINES_AT_MOST = 15
 
@@ -54,7 +56,9 @@ def test_every_page_is_in_the_navigation_and_every_entry_is_a_page(root: Path) -
     lists = {f"reference/{folder}/index.md" for folder in GENERATED}
     listed = sorted(set(_nav(config["nav"])) - lists)
     assert sorted(_nav(config["nav"])) == sorted([*listed, *lists])
-    assert listed == sorted(path.relative_to(root / "docs").as_posix() for path in _pages(root))
+    pages = [path.relative_to(root / "docs").as_posix() for path in _pages(root)]
+    assert listed == sorted([*pages, *PLAIN_FILES])
+    assert [name for name in PLAIN_FILES if not (root / "docs" / name).is_file()] == []
 
 
 def test_every_block_of_code_in_the_docs_comes_from_a_file_that_is_run(root: Path) -> None:

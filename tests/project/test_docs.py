@@ -7,13 +7,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.doors import PLACES
+from scripts.error_redirects import on_post_build
+from tests.doors import PLACES, entries
 
 BLOCK = re.compile(
     r"(?:^<!-- (?P<example>examples/[^\s:]+)(?::\w+)? -->\n)?"
@@ -136,6 +138,31 @@ def test_an_example_is_written_into_its_page(root: Path, tmp_path: Path, page: s
         check=False,
     )
     assert (ran.stdout, ran.stderr) == (written, "")
+
+
+def test_the_address_of_a_code_leads_to_its_section(root: Path, tmp_path: Path) -> None:
+    """The format `problem` links there; the site is built with this hook."""
+    hooks = yaml.load((root / "mkdocs.yml").read_text(), _Loader)["hooks"]  # noqa: S506 - a SafeLoader, made above
+    assert hooks == ["scripts/error_redirects.py"]
+    errors = tmp_path / "reference/errors"
+    (errors / "not_found").mkdir(parents=True)
+    (errors / "not_found/index.html").write_text("the page of the category")
+    (errors / "NOT_FOUND").symlink_to(errors / "not_found")  # as on a file system that ignores case
+    for toolset in distribution("failsoft").entry_points.select(group="failsoft.toolsets"):
+        toolset.load()  # its errors are in the catalogue from here on
+    on_post_build({"docs_dir": str(root / "docs"), "site_dir": str(tmp_path)})
+    assert (errors / "not_found/index.html").read_text() == "the page of the category"
+    wrong, known = [], {entry.code for entry in entries()}
+    assert {"DOC_NOT_FOUND", "EMPTY_EDITS", "FBA_INFEASIBLE", "ROLE_MISMATCH"} <= known
+    for entry in entries():
+        if not entry.__module__.startswith("failsoft.") or entry.code == "NOT_FOUND":
+            continue
+        made = (errors / entry.code / "index.html").read_text()
+        (page, anchor), *others = set(re.findall(r"\.\./(\w+)/#(\w+)", made))
+        headings = re.findall(r"^## (.+)$", (root / f"docs/reference/errors/{page}.md").read_text(), re.MULTILINE)
+        if others or page != entry.category or anchor not in [heading.lower() for heading in headings]:
+            wrong.append(entry.code)
+    assert wrong == []
 
 
 def test_the_page_on_middleware_lists_the_places_of_the_chain_in_their_order(root: Path) -> None:

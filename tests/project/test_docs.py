@@ -63,6 +63,25 @@ def test_every_page_is_in_the_navigation_and_every_entry_is_a_page(root: Path) -
     assert [name for name in PLAIN_FILES if not (root / "docs" / name).is_file()] == []
 
 
+def test_the_home_page_leads_to_every_guide_and_explanation(root: Path) -> None:
+    """The decisions have a list of their own in the navigation, and so have the pages for authors."""
+    linked = re.findall(r"\]\(([^)#]+\.md)", (root / "docs/index.md").read_text())
+    folders = ("tutorial", "how-to", "toolsets", "explanation")
+    guides = [path for folder in folders for path in (root / "docs" / folder).glob("*.md")]
+    assert [str(path) for path in guides if path.relative_to(root / "docs").as_posix() not in linked] == []
+
+
+def test_every_test_script_and_benchmark_that_a_page_names_exists(root: Path) -> None:
+    pages = [*(root / "docs").rglob("*.md"), *root.glob("*.md")]
+    named = {
+        f"{page.relative_to(root)}: {name}"
+        for page in pages
+        for name in re.findall(r"`((?:tests|bench|scripts)/[\w./-]+)`", page.read_text())
+        if not (root / name).exists()
+    }
+    assert named == set()
+
+
 def test_every_block_of_code_in_the_docs_comes_from_a_file_that_is_run(root: Path) -> None:
     typed_in = [
         f"{page.relative_to(root)}: {block['body'][:60]!r}"
@@ -90,13 +109,16 @@ def test_the_readme_shows_the_example_that_is_run(root: Path) -> None:
     assert len([line for line in shown.splitlines() if line]) <= EXAMPLE_LINES_AT_MOST
 
 
-def test_the_answers_in_the_readme_are_those_that_the_example_prints(root: Path) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_answers_on_the_first_pages_are_those_that_the_example_prints(root: Path, page: str) -> None:
     printed = (root / "docs/examples/before_after.out").read_text()
-    blocks = {found["language"]: found["body"] for found in BLOCK.finditer((root / "README.md").read_text())}
+    shown, short, *_ = [
+        found["body"] for found in BLOCK.finditer((root / page).read_text()) if found["language"] in {"text", "json"}
+    ]
     before, after = re.findall(r"^# (?:MCP SDK|failsoft)\n(.*?)(?=^# |\Z)", printed, re.DOTALL | re.MULTILINE)
-    assert blocks["text"] == before
+    assert shown == before
     error = re.sub(r'"execution_time_ms": .*', '"execution_time_ms": 0', after)
-    assert json.loads(f"{{{blocks['json']}}}").items() <= json.loads(error)["error"].items()
+    assert json.loads(f"{{{short}}}").items() <= json.loads(error)["error"].items()
 
 
 @pytest.mark.parametrize("ending", ["failsoft demo", "pytest -n 2"])

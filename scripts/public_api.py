@@ -41,14 +41,6 @@ def describe() -> str:
     return "\n".join(line for module in MODULES for line in _module(module)) + "\n"
 
 
-def groups(module: str) -> dict[str, list[str]]:
-    """Return the names of a public module by what one wants to do; under "" those of a module without groups."""
-    loaded = importlib.import_module(module)
-    face = getattr(loaded, "_FACE", {})
-    found = {title: sorted(" ".join(homes.values()).split(), key=str.lower) for title, homes in face.items()}
-    return found or {"": sorted(loaded.__all__, key=str.lower)}
-
-
 def stub() -> str:
     """Return the stub of the package for type checkers: an import of each public name from its home."""
     import failsoft

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import functools
 import importlib
 import re
 import sys
@@ -22,7 +21,6 @@ import strategy_pages
 import typescript_types
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-ERROR_PAGES = "errors/"
 
 
 def settings() -> Iterator[str]:
@@ -64,72 +62,24 @@ def _values(schema: dict[str, Any]) -> str:
     return ", ".join([kind, *(f"{words} {reported[key]:,}" for key, words in bounds.items() if key in reported)])
 
 
-def names() -> Iterator[str]:
-    """Yield a section for each public module, and a row for each of its names."""
-    for module in public_api.MODULES:
-        loaded = importlib.import_module(module)
-        yield from (f"## `{module}`", "")
-        for title, group in public_api.groups(module).items():
-            yield from ([f"### {title.capitalize()}", ""] if title else [])
-            yield from ("| name | what it is |", "|---|---|")
-            yield from (_name_row(name, getattr(loaded, name)) for name in group)
-            yield ""
-
-
-def _name_row(name: str, value: Any) -> str:
-    import inspect
-
-    where = _author_pages().get(id(value))
-    shown = f"[`{name}`]({where})" if where else f"`{name}`"
-    documented = inspect.isclass(value) or inspect.isfunction(value)
-    text = (inspect.getdoc(value) or "") if documented else ""
-    code = getattr(value, "code", "")
-    page = f"[`{code}`]({ERROR_PAGES}{code}.md): " if code and isinstance(code, str) else ""
-    return f"| {shown} | {page}{text.splitlines()[0] if text else _plain(name)} |"
-
-
-@functools.cache
-def _author_pages() -> dict[int, str]:
-    """Return the place of each object that a page for authors shows: id -> link from the reference folder."""
-    found = {}
-    for page in sorted((DOCS / "reference" / "api").glob("*.md")):
-        for path in re.findall(r"^::: (\S+)", page.read_text(), re.MULTILINE):
-            module, _, name = path.rpartition(".")
-            found[id(getattr(importlib.import_module(module), name))] = f"api/{page.name}#{path}"
-    return found
-
-
 def not_on_a_page() -> list[str]:
     """Return the public names, error classes apart, that no page for authors shows."""
     from failsoft import ToolError
 
+    shown = set()
+    for page in (DOCS / "reference" / "api").glob("*.md"):
+        for path in re.findall(r"^::: (\S+)", page.read_text(), re.MULTILINE):
+            module, _, name = path.rpartition(".")
+            shown.add(id(getattr(importlib.import_module(module), name)))
     missing = []
     for module in public_api.MODULES:
         loaded = importlib.import_module(module)
         for name in sorted(set(loaded.__all__) - {"__version__"}):
             value = getattr(loaded, name)
             is_error = isinstance(value, type) and issubclass(value, ToolError)
-            if not is_error and id(value) not in _author_pages():
+            if not is_error and id(value) not in shown:
                 missing.append(f"{module}.{name}")
     return missing
-
-
-def _plain(name: str) -> str:
-    """Return what a name is that can have no docstring of its own."""
-    return {
-        "Actor": "Who has to act: the caller, an operator, the author, a person.",
-        "CircuitStateName": "The state of a circuit: `closed`, `open` or `half_open`.",
-        "Effect": "Whether a failed call changed anything: `none`, `unknown` or `applied`.",
-        "Event": "Any of the events.",
-        "IdempotencyVerdict": "What a repeated call met: `replayed`, `conflict`, `in_progress` or `lost`.",
-        "Listener": "A function that takes one event.",
-        "RetryWhen": "When a call may be repeated: `after_fix`, `after_delay` or `never`.",
-        "NOT_DONE": "Returned by an effect's probe if the work was not done.",
-        "Phase": "How far the work of a failed call got: `not_sent`, `may_have_happened` or `happened`.",
-        "Proceed": "What a middleware awaits to go on with the call: `await proceed(call)`.",
-        "Public": "Marks a field of an error that every caller may see: `path: Public[str]`.",
-        "__version__": "The version, as text.",
-    }.get(name, "")
 
 
 def exit_codes() -> Iterator[str]:
@@ -231,7 +181,6 @@ def tree() -> Iterator[str]:
 PARTS: dict[str, Callable[[], Iterator[str]]] = {
     "tree": tree,
     "settings": settings,
-    "names": names,
     "exit codes": exit_codes,
     "commands": commands,
     "metrics": metrics,

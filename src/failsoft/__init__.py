@@ -15,6 +15,8 @@ from loguru import logger as _logger
 from failsoft._version import __version__ as __version__
 from failsoft.composition import install as _install
 
+# The only list of the public names. At most 100 are here, since authors raise errors without looking for a second
+# module; each loads on first access. The stub is made from this list, and a record of the API shows every change.
 _FACE = {
     "write": {
         "failsoft.framework.answer.response": "Failed Success ToolResponse",

@@ -23,7 +23,7 @@ from failsoft.tools.workspace import Workspace
 from tests.doors import LOCAL_PRINCIPAL, CallScope, lookup_code as lookup
 from tests.tools.workspace.site import Site
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs/how-to/govern-a-workspace.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs/toolsets/workspace.md"
 SEED = {
     *("SESSION_NOT_INITIALIZED", "SESSION_LOCKED", "SESSION_INITIALIZATION_FAILED"),
     *("INVALID_INPUT_TYPE", "INVALID_INPUT_FORMAT", "INVALID_INPUT_VALUE", "MISSING_REQUIRED_FIELD"),

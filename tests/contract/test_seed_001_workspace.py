@@ -13,7 +13,7 @@ from failsoft.tools.workspace import Workspace
 from tests.doors import registry, workspace_module as workspace
 
 pytestmark = pytest.mark.anyio
-GUIDE = Path(__file__).resolve().parents[2] / "docs/how-to/govern-a-workspace.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs/toolsets/workspace.md"
 
 
 def served(root: Path) -> Workspace:

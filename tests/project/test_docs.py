@@ -7,13 +7,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.doors import PLACES
+from scripts.error_redirects import on_post_build
+from tests.doors import PLACES, entries
 
 BLOCK = re.compile(
     r"(?:^<!-- (?P<example>examples/[^\s:]+)(?::\w+)? -->\n)?"
@@ -25,6 +27,8 @@ FREE = {"", "text", "sh"}
 """Languages that show no code of ours: output as a person sees it, and commands that a README or a guide names."""
 GENERATED = {"errors", "strategies"}
 """Folders of pages that are written from the code, whose lists alone are in the navigation."""
+PLAIN_FILES = ["reference/public-api.txt"]
+"""What the navigation lists besides pages."""
 README_LINES_AT_MOST = 90
 EXAMPLE_LINES_AT_MOST = 15
 
@@ -54,7 +58,28 @@ def test_every_page_is_in_the_navigation_and_every_entry_is_a_page(root: Path) -
     lists = {f"reference/{folder}/index.md" for folder in GENERATED}
     listed = sorted(set(_nav(config["nav"])) - lists)
     assert sorted(_nav(config["nav"])) == sorted([*listed, *lists])
-    assert listed == sorted(path.relative_to(root / "docs").as_posix() for path in _pages(root))
+    pages = [path.relative_to(root / "docs").as_posix() for path in _pages(root)]
+    assert listed == sorted([*pages, *PLAIN_FILES])
+    assert [name for name in PLAIN_FILES if not (root / "docs" / name).is_file()] == []
+
+
+def test_the_home_page_leads_to_every_guide_and_explanation(root: Path) -> None:
+    """The decisions have a list of their own in the navigation, and so have the pages for authors."""
+    linked = re.findall(r"\]\(([^)#]+\.md)", (root / "docs/index.md").read_text())
+    folders = ("tutorial", "how-to", "toolsets", "explanation")
+    guides = [path for folder in folders for path in (root / "docs" / folder).glob("*.md")]
+    assert [str(path) for path in guides if path.relative_to(root / "docs").as_posix() not in linked] == []
+
+
+def test_every_test_script_and_benchmark_that_a_page_names_exists(root: Path) -> None:
+    pages = [*(root / "docs").rglob("*.md"), *root.glob("*.md")]
+    named = {
+        f"{page.relative_to(root)}: {name}"
+        for page in pages
+        for name in re.findall(r"`((?:tests|bench|scripts)/[\w./-]+)`", page.read_text())
+        if not (root / name).exists()
+    }
+    assert named == set()
 
 
 def test_every_block_of_code_in_the_docs_comes_from_a_file_that_is_run(root: Path) -> None:
@@ -84,13 +109,16 @@ def test_the_readme_shows_the_example_that_is_run(root: Path) -> None:
     assert len([line for line in shown.splitlines() if line]) <= EXAMPLE_LINES_AT_MOST
 
 
-def test_the_answers_in_the_readme_are_those_that_the_example_prints(root: Path) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_answers_on_the_first_pages_are_those_that_the_example_prints(root: Path, page: str) -> None:
     printed = (root / "docs/examples/before_after.out").read_text()
-    blocks = {found["language"]: found["body"] for found in BLOCK.finditer((root / "README.md").read_text())}
+    shown, short, *_ = [
+        found["body"] for found in BLOCK.finditer((root / page).read_text()) if found["language"] in {"text", "json"}
+    ]
     before, after = re.findall(r"^# (?:MCP SDK|failsoft)\n(.*?)(?=^# |\Z)", printed, re.DOTALL | re.MULTILINE)
-    assert blocks["text"] == before
+    assert shown == before
     error = re.sub(r'"execution_time_ms": .*', '"execution_time_ms": 0', after)
-    assert json.loads(f"{{{blocks['json']}}}").items() <= json.loads(error)["error"].items()
+    assert json.loads(f"{{{short}}}").items() <= json.loads(error)["error"].items()
 
 
 @pytest.mark.parametrize("ending", ["failsoft demo", "pytest -n 2"])
@@ -132,6 +160,31 @@ def test_an_example_is_written_into_its_page(root: Path, tmp_path: Path, page: s
         check=False,
     )
     assert (ran.stdout, ran.stderr) == (written, "")
+
+
+def test_the_address_of_a_code_leads_to_its_section(root: Path, tmp_path: Path) -> None:
+    """The format `problem` links there; the site is built with this hook."""
+    hooks = yaml.load((root / "mkdocs.yml").read_text(), _Loader)["hooks"]  # noqa: S506 - a SafeLoader, made above
+    assert hooks == ["scripts/error_redirects.py"]
+    errors = tmp_path / "reference/errors"
+    (errors / "not_found").mkdir(parents=True)
+    (errors / "not_found/index.html").write_text("the page of the category")
+    (errors / "NOT_FOUND").symlink_to(errors / "not_found")  # as on a file system that ignores case
+    for toolset in distribution("failsoft").entry_points.select(group="failsoft.toolsets"):
+        toolset.load()  # its errors are in the catalogue from here on
+    on_post_build({"docs_dir": str(root / "docs"), "site_dir": str(tmp_path)})
+    assert (errors / "not_found/index.html").read_text() == "the page of the category"
+    wrong, known = [], {entry.code for entry in entries()}
+    assert {"DOC_NOT_FOUND", "EMPTY_EDITS", "FBA_INFEASIBLE", "ROLE_MISMATCH"} <= known
+    for entry in entries():
+        if not entry.__module__.startswith("failsoft.") or entry.code == "NOT_FOUND":
+            continue
+        made = (errors / entry.code / "index.html").read_text()
+        (page, anchor), *others = set(re.findall(r"\.\./(\w+)/#(\w+)", made))
+        headings = re.findall(r"^## (.+)$", (root / f"docs/reference/errors/{page}.md").read_text(), re.MULTILINE)
+        if others or page != entry.category or anchor not in [heading.lower() for heading in headings]:
+            wrong.append(entry.code)
+    assert wrong == []
 
 
 def test_the_page_on_middleware_lists_the_places_of_the_chain_in_their_order(root: Path) -> None:

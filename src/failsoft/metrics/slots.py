@@ -1,7 +1,9 @@
 """Per-operation metrics of one process: plain values with one lock, converted to families at the scrape.
 
-A call takes three short locks instead of five chains of methods: less than a third of the time of prometheus-client's
-children. A test compares the exposition with theirs byte for byte.
+A call takes three short locks instead of five chains of methods: 0.7 us, where prometheus-client's children take 2.7.
+Several workers need those, with values in shared files (`children.py`); a test compares the two expositions byte for
+byte, so a new metric of calls goes into both. Here prometheus_client loads with the first scrape, and there are no
+`_created` series.
 """
 
 from __future__ import annotations

@@ -26,7 +26,10 @@ class InstantClock:
 
     Nothing is patched. The loop's `time()` jumps to its next timer when nothing else is left to do, so `asyncio.sleep`,
     `asyncio.timeout`, anyio and all code that uses the loop's time agree. While a thread works for the loop, or a
-    connection is open, real time passes, since it is unknown when those will finish.
+    connection is open, real time passes, since it is unknown when those will finish. Threads of failsoft, asyncio and
+    anyio are counted, listening sockets are not; for anything else there is `hold`. A timer fires after its real time
+    at the latest, so the clock never makes a test hang. Waiting for a thread does not advance it, and computing takes
+    no time on it.
 
     Args:
         start_s: The loop's time at the start, in seconds; not 0, which code may treat as false.

@@ -10,7 +10,16 @@ from typing import ClassVar
 
 import pytest
 
-from failsoft import DocumentNotFound, InternalError, InvalidParameter, NotFound, Public, UnknownError, ValidationFailed
+from failsoft import (
+    DocumentNotFound,
+    InternalError,
+    InvalidParameter,
+    NotFound,
+    Public,
+    ToolError,
+    UnknownError,
+    ValidationFailed,
+)
 from tests.doors import closest, entries, index_of, lookup_code as lookup, pages, render_page, sections, summary
 
 ROOT = Path(__file__).parents[3]
@@ -88,15 +97,16 @@ def test_a_page_says_all_that_the_class_says():
     assert page.startswith("# CUSTOMER_GONE\n\nThe customer has left.\n")
     for text in (
         "`CustomerGone`",
-        "[`not_found`](NOT_FOUND.md)",
+        "[`not_found`](not_found.md)",
         "| HTTP status | 410 |",
         "`not_found_error`, -32001",
         "`GONE_CUSTOMER` in `error_response`",
         "| Since | 9.9 |",
         "Alerts",
-        "The account was closed.",
-        "Ask for another customer.",
-        "> Customer {number} has left.",
+        "**Raised when:** The account was closed.",
+        "**Caller:** Ask for another customer.",
+        "**Operator:** Nothing to do.",
+        "**Message:** Customer {number} has left.",
         "- Ask for a customer that is not {number}",
         "| `number` | integer | every caller |",
         "| `shard` | string or null | developers only |",
@@ -104,7 +114,7 @@ def test_a_page_says_all_that_the_class_says():
     ):
         assert text in page
     assert "CUSTOMER_GONE" in index_of(entries())
-    assert "CUSTOMER_GONE.md" not in pages()
+    assert [name for name, text in pages().items() if "CUSTOMER_GONE" in text] == []
 
 
 def test_fields_are_named_alike_whether_or_not_their_annotations_are_text():
@@ -124,16 +134,54 @@ def test_a_section_may_have_several_lines():
     assert summary(UnknownError) == "An exception that no rule knows."
 
 
-def test_the_index_links_every_page_once():
-    index = pages()["index.md"]
-    for name in pages().keys() - {"index.md"}:
-        assert index.count(f"({name})") == 1
+def _sections(page: str) -> dict[str, str]:
+    """Return the sections of a page of a category by their headings."""
+    _, *parts = re.split(r"^## (.+)$", page, flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def test_every_link_in_the_pages_leads_to_a_page():
+def test_every_code_has_a_section_on_the_page_of_its_category_the_categorys_own_first():
+    own = [entry for entry in entries() if entry.__module__.startswith("failsoft.")]
+    headings = {name: list(_sections(text)) for name, text in pages().items() if name != "index.md"}
+    expected = {f"{entry.category}.md": [] for entry in own}
+    for entry in sorted(own, key=lambda entry: (ToolError not in entry.__bases__, entry.code)):
+        expected[f"{entry.category}.md"].append(entry.code)
+    assert headings == expected
+    assert all(
+        text.startswith(f"# Category `{name.removesuffix('.md')}`")
+        for name, text in pages().items()
+        if name in headings
+    )
+
+
+def test_a_section_and_the_page_of_one_error_say_the_same():
+    """The page of one error has the facts of its category beside its own; nothing else differs."""
+    wrong = []
+    for name, page in pages().items():
+        for code, section in _sections(page).items() if name != "index.md" else ():
+            head = page.partition("\n## ")[0].splitlines()
+            alone = render_page(code).splitlines()
+            here = [f"# {code}", *section.splitlines()]
+            more = [line for line in alone if line not in here and line not in head]
+            more = [line for line in more if not line.startswith(("| Category |", "`code_of` returns"))]
+            if more or [line for line in here if line not in alone]:
+                wrong.append(code)
+    assert wrong == []
+
+
+def test_the_index_links_every_section_once():
     everything = pages()
+    index = everything.pop("index.md")
+    places = [f"({name}#{code.lower()})" for name, page in everything.items() for code in _sections(page)]
+    assert {place: index.count(place) for place in places} == dict.fromkeys(places, 1)
+    assert index.count("](") == len(places)
+
+
+def test_every_link_in_the_pages_leads_to_a_section_or_a_page():
+    everything = pages()
+    places = {f"{name}#{code.lower()}" for name, page in everything.items() for code in _sections(page)}
     for text in everything.values():
-        assert set(re.findall(r"\]\(([^)]+)\)", text)) <= everything.keys()
+        assert set(re.findall(r"\]\(([^)]+)\)", text)) <= places | everything.keys()
 
 
 def test_the_pages_in_the_docs_are_fresh():
@@ -143,11 +191,11 @@ def test_the_pages_in_the_docs_are_fresh():
 
 def test_pages_that_are_stale_missing_or_surplus_are_named(tmp_path: Path):
     assert run("--write", str(tmp_path)).returncode == 0
-    (tmp_path / "NOT_FOUND.md").write_text("old", encoding="utf-8")
-    (tmp_path / "CONFLICT.md").unlink()
+    (tmp_path / "not_found.md").write_text("old", encoding="utf-8")
+    (tmp_path / "conflict.md").unlink()
     (tmp_path / "GONE.md").write_text("old", encoding="utf-8")
     done = run("--check", str(tmp_path))
     assert done.returncode == 1
-    assert done.stderr.splitlines() == ["missing: CONFLICT.md", "stale: NOT_FOUND.md", "surplus: GONE.md"]
+    assert done.stderr.splitlines() == ["missing: conflict.md", "stale: not_found.md", "surplus: GONE.md"]
     run("--write", str(tmp_path))
     assert run("--check", str(tmp_path)).returncode == 0

@@ -13,7 +13,8 @@ __all__ = ["CallContext"]
 class CallContext(Protocol):
     """One call. A handler asks for it by annotating a parameter with this type; it is never part of the schema.
 
-    Middleware and recovery strategies get the same object as `failsoft.recovery.Call`, which has more members.
+    Middleware and recovery strategies get the same object as `failsoft.recovery.Call`, which has more members: those of
+    the engine, which handlers may not rely on.
 
     Attributes:
         params: The arguments as received, or as repaired.

@@ -15,7 +15,7 @@ __all__ = ["TimeLimit", "run_with_reserve"]
 class TimeLimit:
     """Cancels the running task at a given time, and reports afterwards whether that ended the part.
 
-    It follows the rules of the deadline (ADR 0003): the task is cancelled once and uncancelled on `close`, a
+    It follows the rules of the deadline (ADR 0002): the task is cancelled once and uncancelled on `close`, a
     cancellation from outside takes precedence, and a part that swallows ours and returns keeps its value. Between
     expiry and `close`, `call.expired` is above 0, so that nothing more is started for the call.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.base import is_code, registry
-from failsoft.framework.errors.pages import index_of, page_of
+from failsoft.framework.errors.pages import index_of, page_of, pages_of
 from failsoft.framework.text import bounded
 
 __all__ = ["closest", "entries", "faults", "lookup", "pages", "render_page"]
@@ -69,9 +69,9 @@ def render_page(code: str | type[ToolError]) -> str:
 
 
 def pages() -> dict[str, str]:
-    """Return every page of failsoft's own documentation of errors, by file name."""
+    """Return every page of failsoft's own documentation of errors, one for each category, by file name."""
     own = [entry for entry in entries() if entry.__module__.startswith("failsoft.")]
-    return {"index.md": index_of(own), **{f"{entry.code}.md": page_of(entry) for entry in own}}
+    return {"index.md": index_of(own), **pages_of(own)}
 
 
 def _shipped_pages() -> dict[str, str]:

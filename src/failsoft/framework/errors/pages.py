@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 from failsoft.framework.errors import Actor, RetryWhen, ToolError
 
-__all__ = ["index_of", "page_of", "sections", "summary"]
+__all__ = ["index_of", "page_of", "pages_of", "sections", "summary"]
 
 _FRAMEWORK = "failsoft"
 
@@ -19,8 +19,11 @@ _TYPES = {"str": "string", "Words": "string", "int": "integer", "float": "number
 
 _INTRODUCTION = (
     "Every failure has a code, which never changes its meaning, and a category, which says who can act and whether a "
-    "repeat helps. `failsoft explain CODE` prints the same pages."
+    "repeat helps. `failsoft explain CODE` prints what the page of its category says of a code."
 )
+_SHARED = ("Repeat", "Who acts", "HTTP status", "In `coded_error`", "Since")
+"""The facts that a page shows once if an error has them from its category."""
+_SHARING = "All errors of this category share these facts, unless their section says otherwise. In the examples, "
 _EXAMPLE = "`code_of` returns the code that a caller gets if a handler raises the exception, or is the function."
 
 _RETRY: dict[RetryWhen, str] = {
@@ -48,21 +51,52 @@ def sections(entry: type[ToolError]) -> dict[str, str]:
     return {name: inspect.cleandoc(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
 
 
+def _category_of(entry: type[ToolError]) -> type[ToolError]:
+    """Return the category class of an error."""
+    return next(cls for cls in entry.__mro__ if ToolError in cls.__bases__)
+
+
 def page_of(entry: type[ToolError]) -> str:
-    """Return the page of one error."""
+    """Return the documentation of one error on its own: its section, and what it has in common with its category."""
     parts = sections(entry)
+    example = _example(parts.get("Example", ""))
     blocks = [
         f"# {entry.code}",
         summary(entry),
-        _facts(entry),
-        *_section("Raised when", _sentence(parts.get("Raised when", ""))),
-        *_section("What the caller does", _sentence(parts.get("Caller", ""))),
-        *_section("What the operator does", _sentence(parts.get("Operator", ""))),
-        *_section("Message", _message(entry)),
-        *_section("Fields", _fields(entry)),
-        *_section("Example", _example(parts.get("Example", ""))),
+        _table(_facts(entry)),
+        *_section(entry, parts),
+        *([_EXAMPLE, example] if example else []),
     ]
     return "\n\n".join(blocks) + "\n"
+
+
+def pages_of(entries: Sequence[type[ToolError]]) -> dict[str, str]:
+    """Return a page for each category, with a section for each of its errors, by file name."""
+    found: dict[type[ToolError], list[type[ToolError]]] = {}
+    for entry in entries:
+        found.setdefault(_category_of(entry), []).append(entry)
+    return {f"{category.category}.md": _category(category, members) for category, members in found.items()}
+
+
+def _category(category: type[ToolError], members: Sequence[type[ToolError]]) -> str:
+    shared = {name: value for name, value in _facts(category).items() if name in _SHARED}
+    blocks = [f"# Category `{category.category}`", _table(shared), _SHARING + _EXAMPLE]
+    for entry in sorted(members, key=lambda entry: (entry is not category, entry.code)):
+        parts = sections(entry)
+        own = {name: value for name, value in _facts(entry).items() if shared.get(name) != value}
+        del own["Category"]
+        example = _example(parts.get("Example", ""))
+        blocks += [f"## {entry.code}", summary(entry), _table(own), *_section(entry, parts)]
+        blocks += [example] if example else []
+    return "\n\n".join(blocks) + "\n"
+
+
+def _section(entry: type[ToolError], parts: dict[str, str]) -> list[str]:
+    """Return the blocks that a section and the page of one error have in common."""
+    told = [f"**{name}:** {_sentence(parts[name])}" for name in ("Raised when", "Caller", "Operator") if name in parts]
+    hints = ["**Hints:**", "\n".join(f"- {hint}" for hint in entry.hints)] if entry.hints else []
+    fields = _fields(entry)
+    return [*told, f"**Message:** {entry.template}", *hints, *([fields] if fields else [])]
 
 
 def index_of(entries: Sequence[type[ToolError]]) -> str:
@@ -72,17 +106,22 @@ def index_of(entries: Sequence[type[ToolError]]) -> str:
     for category in (entry for entry in ToolError.__subclasses__() if entry in own):
         members = [entry for entry in own if issubclass(entry, category)]
         members.sort(key=lambda entry: (entry is not category, entry.code))
-        rows = [f"| [`{one.code}`]({one.code}.md) | {summary(one)} | {_RETRY[one.retry]} |" for one in members]
+        rows = [f"| [`{one.code}`]({_place(one)}) | {summary(one)} | {_RETRY[one.retry]} |" for one in members]
         blocks += [f"## {category.category}", "\n".join(["| Code | Meaning | Repeat |", "|---|---|---|", *rows])]
     for package in sorted({_package(entry) for entry in entries} - {_FRAMEWORK}):
         members = sorted((entry for entry in entries if _package(entry) == package), key=lambda entry: entry.code)
         rows = [
-            f"| [`{one.code}`]({one.code}.md) | {one.category} | {summary(one)} | {_RETRY[one.retry]} |"
+            f"| [`{one.code}`]({_place(one)}) | {one.category} | {summary(one)} | {_RETRY[one.retry]} |"
             for one in members
         ]
         header = ["| Code | Category | Meaning | Repeat |", "|---|---|---|---|"]
         blocks += [f"## Errors of `{package}`", "\n".join([*header, *rows])]
     return "\n\n".join(blocks) + "\n"
+
+
+def _place(entry: type[ToolError]) -> str:
+    """Return the link to an error's section, from another page of errors; anchors are headings in lower case."""
+    return f"{entry.category}.md#{entry.code.lower()}"
 
 
 def _package(entry: type[ToolError]) -> str:
@@ -93,31 +132,31 @@ def _package(entry: type[ToolError]) -> str:
     return ".".join(parts[:3]) if parts[1:2] == ["tools"] else _FRAMEWORK
 
 
-def _section(heading: str, body: str) -> list[str]:
-    return [f"## {heading}", body] if body else []
-
-
 def _sentence(text: str) -> str:
     text = " ".join(text.split())
     return text[:1].upper() + text[1:]
 
 
-def _facts(entry: type[ToolError]) -> str:
-    category: type[ToolError] = next(cls for cls in entry.__mro__ if ToolError in cls.__bases__)
-    named = f"`{entry.category}`" if entry is category else f"[`{entry.category}`]({category.code}.md)"
-    names = ", ".join(f"`{name}` in `{wire_format}`" for wire_format, name in _other_names(entry))
-    rows = [
-        ("Class", f"`{entry.__name__}` in `{_home(entry)}`"),
-        ("Category", named),
-        ("Repeat", _RETRY[entry.retry]),
-        ("Who acts", _ACTOR[entry.actor]),
-        ("HTTP status", str(entry.http_status)),
-        ("In `coded_error`", f"`{entry.error_type}`, {entry.numeric_code}"),
-        ("Also known as", names),
-        ("Alerts", "the operator is alerted" if entry.critical else ""),
-        ("Since", entry.since),
-    ]
-    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows if value)])
+def _facts(entry: type[ToolError]) -> dict[str, str]:
+    """Return the rows of an error's table, by their heading; none is empty."""
+    category = _category_of(entry)
+    named = f"`{entry.category}`" if entry is category else f"[`{entry.category}`]({entry.category}.md)"
+    facts = {
+        "Class": f"`{entry.__name__}` in `{_home(entry)}`",
+        "Category": named,
+        "Repeat": _RETRY[entry.retry],
+        "Who acts": _ACTOR[entry.actor],
+        "HTTP status": str(entry.http_status),
+        "In `coded_error`": f"`{entry.error_type}`, {entry.numeric_code}",
+        "Also known as": ", ".join(f"`{name}` in `{wire_format}`" for wire_format, name in _other_names(entry)),
+        "Alerts": "the operator is alerted" if entry.critical else "",
+        "Since": entry.since,
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _table(rows: dict[str, str]) -> str:
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items())])
 
 
 def _other_names(entry: type[ToolError]) -> list[tuple[str, str]]:
@@ -131,11 +170,6 @@ def _home(entry: type[ToolError]) -> str:
     if entry.__module__.startswith("failsoft.framework."):
         return "failsoft"
     return re.sub(r"^(failsoft\.tools\.\w+)\..*", r"\1", entry.__module__)
-
-
-def _message(entry: type[ToolError]) -> str:
-    hints = "\n".join(f"- {hint}" for hint in entry.hints)
-    return f"> {entry.template}" + (f"\n\nHints that go with it:\n\n{hints}" if hints else "")
 
 
 def _fields(entry: type[ToolError]) -> str:
@@ -166,4 +200,4 @@ def _type(annotation: str) -> str:
 
 
 def _example(text: str) -> str:
-    return f"{_EXAMPLE}\n\n```python\n{text}\n```" if text else ""
+    return f"```python\n{text}\n```" if text else ""

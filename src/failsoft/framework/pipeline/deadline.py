@@ -17,7 +17,7 @@ def deadline(limit_s: float) -> Step:
     """Return the link that ends a call after `limit_s` seconds.
 
     It follows the rules of `asyncio.timeout`: the task is cancelled once, and only that cancellation becomes
-    DEADLINE_EXCEEDED. One timer serves all calls of the operation (ADR 0019), because a timer per call would be the
+    DEADLINE_EXCEEDED. One timer serves all calls of the operation (ADR 0002), because a timer per call would be the
     most expensive part of the success path.
 
     Raises:

@@ -97,6 +97,8 @@ def apply_edits(
     for index, edit in enumerate(edits):
         old, new = (as_crlf(edit.old), as_crlf(edit.new)) if endings else (edit.old, edit.new)
         first = text.find(old)
+        # `count` skips overlapping matches: it finds "\nx\n" once in "\nx\nx\n". Among 30,000 hunks of real releases
+        # that made a wrong file. `replace_all` replaces disjoint matches, as `str.replace` does.
         if first < 0 or not (edit.replace_all or text.find(old, first + 1) < 0):
             return FailedEdit(index, old, text, is_missing=first < 0)
         count = text.count(old) if edit.replace_all else 1

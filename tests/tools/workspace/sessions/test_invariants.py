@@ -15,7 +15,7 @@ from tests.doors import INVARIANTS, Transaction, Written, is_same_root
 from tests.tools.workspace.site import Site
 
 ROOT = Path(__file__).resolve().parents[4]
-GUIDE = ROOT / "docs/how-to/govern-a-workspace.md"
+GUIDE = ROOT / "docs/toolsets/workspace.md"
 SOURCE = ROOT / "src/failsoft/tools/workspace"
 REPORT = {"title": "It broke", "body": "This is what I saw."}
 

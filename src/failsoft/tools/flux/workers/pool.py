@@ -1,6 +1,6 @@
 """A pool of worker processes, which isolates the server from a solver that hangs or crashes.
 
-Existing pools share one pipe and its locks, so killing one worker may block the others (ADR 0026). Here each worker has
+Existing pools share one pipe and its locks, so killing one worker may block the others (ADR 0013). Here each worker has
 a socket of its own, and its exit is detected at once.
 """
 

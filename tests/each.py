@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -13,12 +13,12 @@ import pytest
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 
-def each(names: str, values: Iterable[Any]) -> Callable[[Test], Test]:
+def each(names: str | Sequence[str], values: Iterable[Any]) -> Callable[[Test], Test]:
     """Run a test with each value, as `pytest.mark.parametrize` does, but as one item, whose fixtures all of them share.
 
     All values are tried, and the failures are raised together, each with its value as a note.
     """
-    parameters = [name.strip() for name in names.split(",")]
+    parameters = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     cases = [dict(zip(parameters, value if len(parameters) > 1 else [value], strict=True)) for value in values]
     assert cases, f"no values for {names}"
 

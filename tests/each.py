@@ -13,33 +13,39 @@ import pytest
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 
-def each(names: str | Sequence[str], values: Iterable[Any]) -> Callable[[Test], Test]:
+def each(names: str | Sequence[str], values: Iterable[Any] | Callable[[], Iterable[Any]]) -> Callable[[Test], Test]:
     """Run a test with each value, as `pytest.mark.parametrize` does, but as one item, whose fixtures all of them share.
 
-    All values are tried, and the failures are raised together, each with its value as a note.
+    All values are tried, and the failures are raised together, each with its value as a note. Values that are
+    expensive to make are given as a function, which is called when the test runs.
     """
     parameters = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    cases = [dict(zip(parameters, value if len(parameters) > 1 else [value], strict=True)) for value in values]
-    assert cases, f"no values for {names}"
+    given = values if callable(values) else tuple(values)
+
+    def cases() -> list[dict[str, Any]]:
+        rows = given() if callable(given) else given
+        made = [dict(zip(parameters, row if len(parameters) > 1 else [row], strict=True)) for row in rows]
+        assert made, f"no values for {names}"
+        return made
 
     def over_all(test: Test) -> Test:
         if inspect.iscoroutinefunction(test):
 
             async def run(**fixtures: Any) -> None:
                 failures: list[BaseException] = []
-                for case in cases:
+                for case in (all_cases := cases()):
                     with _collected(failures, case):
                         await test(**case, **fixtures)
-                _report(failures, len(cases))
+                _report(failures, len(all_cases))
 
         else:
 
             def run(**fixtures: Any) -> None:  # type: ignore[misc]
                 failures: list[BaseException] = []
-                for case in cases:
+                for case in (all_cases := cases()):
                     with _collected(failures, case):
                         test(**case, **fixtures)
-                _report(failures, len(cases))
+                _report(failures, len(all_cases))
 
         functools.update_wrapper(run, test)  # marks too
         signature = inspect.signature(test)

@@ -50,5 +50,20 @@ def test_a_test_over_values_gets_its_fixtures(tmp_path, value) -> None:
 
 
 def test_a_table_without_values_is_a_mistake() -> None:
+    @each("value", [])
+    def law(value) -> None: ...
+
     with pytest.raises(AssertionError, match="no values"):
-        each("value", [])
+        law()
+
+
+def test_values_may_be_made_when_the_test_runs() -> None:
+    made, tried = [], []
+
+    @each("value", lambda: made)
+    def law(value) -> None:
+        tried.append(value)
+
+    made += [1, 2]
+    law()
+    assert tried == [1, 2]

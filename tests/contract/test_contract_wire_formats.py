@@ -22,6 +22,7 @@ from failsoft import (
     operation,
 )
 from tests.contract.surroundings import runtime
+from tests.each import each
 
 pytestmark = pytest.mark.anyio
 
@@ -86,9 +87,9 @@ async def wire_of(wire_format: str, arguments: dict[str, Any], **settings: Any) 
     return (await Post(wire_format, **settings).execute_with_error_handling("send", arguments)).to_dict()
 
 
-@pytest.mark.parametrize("settings", SETTINGS, ids=lambda settings: settings.get("environment", "production"))
-@pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 @pytest.mark.parametrize("wire_format", FORMATS)
+@each("settings", SETTINGS)
+@each("arguments", ARGUMENTS)
 async def test_every_failure_fits_the_published_schema_and_the_output_schema(
     wire_format: str, arguments: dict[str, Any], settings: dict[str, Any]
 ) -> None:
@@ -117,8 +118,8 @@ async def test_what_is_neither_shape_does_not_fit_the_output_schema(wire_format:
         jsonschema.validate({"success": True}, schema)
 
 
-@pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 @pytest.mark.parametrize("wire_format", FORMATS)
+@each("arguments", ARGUMENTS)
 async def test_every_format_says_what_changed_what_to_call_and_which_line_of_the_log(
     wire_format: str, arguments: dict[str, Any]
 ) -> None:

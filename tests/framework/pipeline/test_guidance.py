@@ -155,7 +155,7 @@ def test_what_the_raiser_knows_of_the_effect_counts(raised: ToolError, name: str
     assert explained(raised, name, done=done).effect == effect
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "after", "words"),
     [
         (None, 2.0, "in 2 seconds"),

@@ -25,6 +25,7 @@ from starlette.exceptions import HTTPException
 from failsoft import BaseTool, DocumentNotFound, NotFound, ToolResponse, configure_logging, operation
 from tests.contract.surroundings import runtime
 from tests.each import each
+from tests.zygote import PYTHON
 
 REQUEST = httpx.Request("GET", "http://example.org")
 
@@ -206,5 +207,5 @@ def test_a_package_adds_its_rule_through_the_entry_point_group(tmp_path: Path) -
         "    print(asyncio.run(T().f(kind=kind)).error.code)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
+    ran = subprocess.run([PYTHON, "-c", script], capture_output=True, text=True, check=True, env=environment)
     assert ran.stdout.split() == ["UNAVAILABLE", "UNKNOWN_ERROR"]

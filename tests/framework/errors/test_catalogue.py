@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ import pytest
 
 from failsoft import DocumentNotFound, InternalError, InvalidParameter, NotFound, Public, UnknownError, ValidationFailed
 from tests.doors import closest, entries, index_of, lookup_code as lookup, pages, render_page, sections, summary
+from tests.zygote import PYTHON
 
 ROOT = Path(__file__).parents[3]
 PAGES = ROOT / "docs/reference/errors"
@@ -19,7 +19,7 @@ PAGES = ROOT / "docs/reference/errors"
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "failsoft.framework.errors.catalogue", *arguments],
+        [PYTHON, "-m", "failsoft.framework.errors.catalogue", *arguments],
         capture_output=True,
         text=True,
         check=False,

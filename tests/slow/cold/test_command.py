@@ -9,8 +9,10 @@ from pathlib import Path
 
 
 def test_a_call_from_the_command_line(tmp_path: Path) -> None:
-    (tmp_path / "intro.mdx").write_text("# Introduction\n\nIt begins.\n")
-    command = [sys.executable, "-m", "failsoft", "call", "get_documentation", "path=intro.md", "--toolset", "docs"]
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "intro.mdx").write_text("# Introduction\n\nIt begins.\n")
+    words = ["get_documentation", "path=intro.md", "--toolset", "docs", "--root", "docs"]
+    command = [sys.executable, "-m", "failsoft", "call", *words]
     ran = subprocess.run(command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
     assert ran.returncode == 0, ran.stderr
     answer = json.loads(ran.stdout)

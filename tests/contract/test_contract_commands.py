@@ -6,13 +6,14 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
+
+from tests.zygote import PYTHON
 
 APPLICATION = '''
 from failsoft import BaseTool, NotFound, operation
@@ -76,7 +77,7 @@ def folder(tmp_path: Path) -> Path:
 
 def failsoft(folder: Path, *arguments: str, **environment: str) -> Ran:
     ran = subprocess.run(
-        [sys.executable, "-m", "failsoft", *arguments],
+        [PYTHON, "-m", "failsoft", *arguments],
         cwd=folder,
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
@@ -240,7 +241,7 @@ def test_what_cannot_be_served_is_a_typed_error(folder: Path, arguments: list[st
 
 def test_serve_answers_a_client_over_stdio(folder: Path) -> None:
     arguments = ["-m", "failsoft", "serve", "docs", "--root", "docs", "--app", "shop:Shop"]
-    server = StdioServerParameters(command=sys.executable, args=arguments, cwd=folder, env=dict(os.environ))
+    server = StdioServerParameters(command=PYTHON, args=arguments, cwd=folder, env=dict(os.environ))
 
     async def ask() -> tuple[Any, ...]:
         async with Client(server) as client:

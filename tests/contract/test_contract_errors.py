@@ -26,6 +26,7 @@ from failsoft import (
     UnknownTool,
 )
 from failsoft.errors import CatalogueError
+from tests.each import each
 
 TABLE = {
     "InvalidArgument": ("invalid_argument", 400, "validation_error", -32000, "after_fix"),
@@ -88,7 +89,7 @@ class TillJammed(InternalError):
 # The hierarchy.
 
 
-@pytest.mark.parametrize("name", TABLE)
+@each("name", TABLE)
 def test_a_category_says_what_the_table_says(name: str) -> None:
     entry = getattr(failsoft, name)
     assert entry.__bases__[0] is ToolError
@@ -96,7 +97,7 @@ def test_a_category_says_what_the_table_says(name: str) -> None:
     assert facts == TABLE[name]
 
 
-@pytest.mark.parametrize("name", FIXED)
+@each("name", FIXED)
 def test_a_fixed_name_has_its_code_and_is_on_the_third_level_at_most(name: str) -> None:
     entry = getattr(failsoft, name)
     assert entry.code == FIXED[name]
@@ -134,12 +135,12 @@ def test_fields_are_keyword_only_and_the_message_may_be_positional() -> None:
     assert DocumentNotFound(path="a.md").path == "a.md"
 
 
-@pytest.mark.parametrize("name", [*TABLE, *FIXED])
+@each("name", [*TABLE, *FIXED])
 def test_any_class_can_be_made_with_a_sentence_alone(name: str) -> None:
     assert str(getattr(failsoft, name)(message="It failed.")) == "It failed."
 
 
-@pytest.mark.parametrize("name", [*TABLE, *FIXED])
+@each("name", [*TABLE, *FIXED])
 def test_every_error_takes_the_arguments_of_the_contract(name: str) -> None:
     error = getattr(failsoft, name)(
         message="It failed.",

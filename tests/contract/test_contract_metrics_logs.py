@@ -35,6 +35,7 @@ from failsoft import (
     operation,
 )
 from failsoft.metrics import PrometheusRecorder, render
+from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
 
@@ -244,7 +245,7 @@ def test_importing_logs_nothing_and_adds_no_sink() -> None:
 
 def test_an_application_logs_json_lines_to_standard_error() -> None:
     script = "import failsoft, loguru\nfailsoft.configure_logging('INFO')\nloguru.logger.info('hello')\n"
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    ran = subprocess.run([PYTHON, "-c", script], capture_output=True, text=True, check=True)
     assert ran.stdout == ""
     assert json.loads(ran.stderr)["message"] == "hello"
 

@@ -14,21 +14,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import botocore.exceptions  # type: ignore[import-untyped]  # it has no types
 import httpx
 import httpx2
 import pytest
-import sqlalchemy.exc
-import werkzeug.exceptions
-from google.api_core import exceptions as google
 from loguru import logger
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel, ValidationError
-from redis import exceptions as redis
 from starlette.exceptions import HTTPException
 
 from failsoft import BaseTool, DocumentNotFound, NotFound, ToolResponse, configure_logging, operation
 from tests.contract.surroundings import runtime
+from tests.each import each
+from tests.zygote import PYTHON
 
 REQUEST = httpx.Request("GET", "http://example.org")
 
@@ -55,9 +52,15 @@ def answer(error: BaseException, **settings: Any) -> ToolResponse[int]:
     return asyncio.run(Thrower(error, **settings).throw())
 
 
-@pytest.mark.parametrize(
-    ("error", "category"),
-    [
+def of_libraries() -> list[tuple[BaseException, str]]:
+    """Return exceptions and their categories; importing all these libraries takes a while."""
+    import botocore.exceptions  # type: ignore[import-untyped]  # noqa: PLC0415 - it has no types
+    import sqlalchemy.exc  # noqa: PLC0415 - see above
+    import werkzeug.exceptions  # noqa: PLC0415 - see above
+    from google.api_core import exceptions as google  # noqa: PLC0415 - see above
+    from redis import exceptions as redis  # noqa: PLC0415 - see above
+
+    return [
         (DocumentNotFound(path="a.md"), "not_found"),
         (OSError(errno.ENOENT, "x"), "not_found"),
         (OSError(errno.EACCES, "x"), "permission_denied"),
@@ -86,9 +89,10 @@ def answer(error: BaseException, **settings: Any) -> ToolResponse[int]:
         (ExceptionGroup("same", [DocumentNotFound(path="a"), NotFound(message="It is gone.")]), "not_found"),
         (ExceptionGroup("mixed", [TimeoutError(), DocumentNotFound(path="a")]), "internal"),
         (ValueError("x"), "internal"),
-    ],
-    ids=lambda value: f"{type(value).__module__}.{value!r}"[:60] if isinstance(value, BaseException) else value,
-)
+    ]
+
+
+@each("error, category", of_libraries)
 def test_an_exception_falls_into_its_category(error: BaseException, category: str) -> None:
     response = answer(error)
     assert response.error is not None
@@ -203,5 +207,5 @@ def test_a_package_adds_its_rule_through_the_entry_point_group(tmp_path: Path) -
         "    print(asyncio.run(T().f(kind=kind)).error.code)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
+    ran = subprocess.run([PYTHON, "-c", script], capture_output=True, text=True, check=True, env=environment)
     assert ran.stdout.split() == ["UNAVAILABLE", "UNKNOWN_ERROR"]

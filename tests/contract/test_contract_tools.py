@@ -24,6 +24,7 @@ from failsoft import (
     operation,
 )
 from tests.contract.surroundings import runtime
+from tests.each import each
 
 pytestmark = pytest.mark.anyio
 
@@ -250,8 +251,8 @@ HOSTILE: dict[str, BaseException] = {
 }
 
 
-@pytest.mark.parametrize("operation_name", ["throw", "throw_in_a_thread"])
-@pytest.mark.parametrize("kind", HOSTILE)
+@each("operation_name", ["throw", "throw_in_a_thread"])
+@each("kind", HOSTILE)
 async def test_it_never_raises_for_whatever_a_tool_raises(kind: str, operation_name: str) -> None:
     response = await Worst().execute_with_error_handling(operation_name, {"kind": kind})
     assert response.success is False

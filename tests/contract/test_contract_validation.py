@@ -19,6 +19,7 @@ from failsoft import (
 )
 from tests.contract.surroundings import runtime
 from tests.doors import Reason
+from tests.each import each
 
 pytestmark = pytest.mark.anyio
 
@@ -138,7 +139,7 @@ async def test_all_faults_come_in_one_answer() -> None:
     assert desk.stages == []
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "path", "reason"),
     [
         ({}, "path", "missing"),
@@ -155,7 +156,6 @@ async def test_all_faults_come_in_one_answer() -> None:
         ({"path": "a", "edits": [{}]}, "edits.0.old", "missing"),
         ({"path": "a", "ratio": "0.5"}, "ratio", "type"),
     ],
-    ids=str,
 )
 async def test_each_fault_has_its_path_and_reason(arguments: dict[str, Any], path: str, reason: str) -> None:
     found = await violations(**arguments)

@@ -16,6 +16,7 @@ from failsoft import Middleware, ToolError
 from failsoft.tools.docs import Docs
 from tests.contract.surroundings import runtime, write_documents
 from tests.doors import DiskFault, DocsSettings, Transaction, registry
+from tests.each import each
 
 pytestmark = pytest.mark.anyio
 
@@ -281,7 +282,7 @@ async def test_a_toolset_that_cannot_be_started(desk: Callable[..., Desk], monke
     assert (await server.failure("list_documents"))["code"] == "INIT_ERROR"
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "PROJECT_NOT_ACTIVATED",

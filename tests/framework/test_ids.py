@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 import re
 import subprocess
-import sys
 
 from tests.doors import new_id
+from tests.zygote import PYTHON
 
 FORK = r"""
 import os
@@ -30,5 +30,5 @@ def test_an_id_is_16_hexadecimal_digits_that_no_seed_repeats() -> None:
 
 
 def test_forked_processes_have_ids_of_their_own() -> None:
-    ran = subprocess.run([sys.executable, "-c", FORK], check=True, capture_output=True, text=True)
+    ran = subprocess.run([PYTHON, "-c", FORK], check=True, capture_output=True, text=True)
     assert len(set(ran.stdout.split())) == 4

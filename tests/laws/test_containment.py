@@ -24,6 +24,7 @@ from failsoft import (
     operation,
 )
 from tests.doors import CallScope
+from tests.each import each
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 
@@ -220,6 +221,11 @@ def target(*, middleware: bool) -> Target:
     return Target(runtime=quiet_runtime(middleware=steps, recovery=manager, detail="full", debug_stack=True))
 
 
+@cache
+def plain_target() -> Target:
+    return Target(runtime=quiet_runtime())
+
+
 PLACES = [
     *("validator", "sync reference", "async reference", "sync check", "async check"),
     *("async handler", "sync handler", "given handler", "given sync handler", "sync review", "async review"),
@@ -229,8 +235,8 @@ HARMLESS = {"sync review", "async review"}
 """Places where the result is there already: what breaks there costs a remark, not the call."""
 
 
-@pytest.mark.parametrize("kind", RAISED)
 @pytest.mark.parametrize("place", PLACES)
+@each("kind", RAISED)
 async def test_whatever_is_raised_becomes_an_answer(place: str, kind: str) -> None:
     tool = target(middleware=place.startswith("middleware"))
     name = "take_in_thread" if place == "sync handler" else "take"
@@ -269,9 +275,9 @@ async def _failing() -> None:
     raise NotFound(message="There is no such thing.")
 
 
-@pytest.mark.parametrize("kind", RAISED)
+@each("kind", RAISED)
 async def test_answers_in_production_give_nothing_away(kind: str) -> None:
-    tool = Target(runtime=quiet_runtime())
+    tool = plain_target()
     bomb.place, bomb.make = "async handler", RAISED[kind]
     try:
         wire = check_wellformed(await answered(tool.take()), tool.operations["take"])
@@ -311,48 +317,58 @@ RETURNED: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("value", RETURNED, ids=range(len(RETURNED)))
+class Returning(BaseTool):
+    """Returns the configured value, whatever it declares."""
+
+    value: Any = None
+
+    @operation(read_only=True)
+    async def anything(self) -> Any:
+        """Return anything."""
+        return self.value
+
+    @operation(read_only=True)
+    async def number(self) -> float:
+        """Return a number."""
+        return self.value  # type: ignore[no-any-return]
+
+    @operation(read_only=True)
+    async def text(self) -> str:
+        """Return text."""
+        return self.value  # type: ignore[no-any-return]
+
+    @operation(read_only=True)
+    async def model(self) -> Fragile:
+        """Return a model."""
+        return self.value  # type: ignore[no-any-return]
+
+    @operation(read_only=True)
+    async def listed(self) -> list[Any]:
+        """Return a list."""
+        return self.value  # type: ignore[no-any-return]
+
+    @operation(read_only=True)
+    async def mapping(self) -> dict[str, Any]:
+        """Return a mapping."""
+        return self.value  # type: ignore[no-any-return]
+
+    @operation(read_only=True)
+    async def nothing(self) -> None:
+        """Return nothing."""
+        return self.value  # type: ignore[no-any-return]
+
+
 @pytest.mark.parametrize("name", ["anything", "number", "text", "model", "listed", "mapping", "nothing"])
-async def test_whatever_is_returned_becomes_an_answer(name: str, value: Any) -> None:
-    class Returning(BaseTool):
-        @operation(read_only=True)
-        async def anything(self) -> Any:
-            """Return anything."""
-            return value
-
-        @operation(read_only=True)
-        async def number(self) -> float:
-            """Return a number."""
-            return value  # type: ignore[no-any-return]
-
-        @operation(read_only=True)
-        async def text(self) -> str:
-            """Return text."""
-            return value  # type: ignore[no-any-return]
-
-        @operation(read_only=True)
-        async def model(self) -> Fragile:
-            """Return a model."""
-            return value  # type: ignore[no-any-return]
-
-        @operation(read_only=True)
-        async def listed(self) -> list[Any]:
-            """Return a list."""
-            return value  # type: ignore[no-any-return]
-
-        @operation(read_only=True)
-        async def mapping(self) -> dict[str, Any]:
-            """Return a mapping."""
-            return value  # type: ignore[no-any-return]
-
-        @operation(read_only=True)
-        async def nothing(self) -> None:
-            """Return nothing."""
-            return value  # type: ignore[no-any-return]
-
+async def test_whatever_is_returned_becomes_an_answer(name: str) -> None:
     tool = Returning(runtime=quiet_runtime())
-    response = await answered(tool.execute_with_error_handling(name, {}))
-    check_wellformed(response, tool.operations[name])
+
+    @each("value", RETURNED)
+    async def law(value: Any) -> None:
+        tool.value = value
+        response = await answered(tool.execute_with_error_handling(name, {}))
+        check_wellformed(response, tool.operations[name])
+
+    await law()
 
 
 class Broken:

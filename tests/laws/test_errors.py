@@ -14,7 +14,6 @@ import sqlite3
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from importlib.metadata import distribution
 from typing import Any, ClassVar, get_args
 
 import pytest
@@ -34,13 +33,11 @@ from failsoft import (
     operation,
 )
 from failsoft.errors import Actor, CatalogueError, Effect, RetryWhen
+from tests.catalogue import ERRORS
 from tests.doors import errors_module as all_errors, normalize, registry, sections, summary
+from tests.each import each
 
-for point in distribution("failsoft").entry_points.select(group="failsoft.toolsets"):
-    point.load()
-
-ALL = [entry for entry in registry.values() if entry.__module__.startswith("failsoft.")]
-CONCRETE = [entry for entry in ALL if ToolError not in entry.__bases__]
+CONCRETE = [entry for entry in ERRORS if ToolError not in entry.__bases__]
 CATEGORIES = {
     "already_exists": (409, "validation_error", -32000, "after_fix"),
     "approval_required": (403, "server_error", -32603, "never"),
@@ -68,7 +65,7 @@ CATEGORIES = {
 }
 """The contract's table: HTTP status, seed 002's type and number, default retry."""
 
-every_error = pytest.mark.parametrize("entry", ALL, ids=[entry.code for entry in ALL])
+every_error = each("entry", ERRORS)
 
 
 def full(entry: type[ToolError]) -> ToolError:
@@ -97,7 +94,7 @@ def same(one: ToolError, other: ToolError) -> None:
 
 
 @every_error
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@each("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_it_survives_pickle(entry, protocol):
     same(pickle.loads(pickle.dumps(full(entry), protocol)), full(entry))  # noqa: S301 - our own bytes
 
@@ -225,20 +222,20 @@ def test_its_documentation_is_complete(entry):
 
 
 def test_the_categories_are_those_of_the_contract():
-    tops = [entry for entry in ALL if ToolError in entry.__bases__]
+    tops = [entry for entry in ERRORS if ToolError in entry.__bases__]
     found = {top.category: (top.http_status, top.error_type, top.numeric_code, top.retry) for top in tops}
     assert found == CATEGORIES
 
 
 def test_every_class_of_the_package_is_exported():
-    own = {entry.__name__ for entry in ALL if entry.__module__.startswith("failsoft.framework.errors.")}
+    own = {entry.__name__ for entry in ERRORS if entry.__module__.startswith("failsoft.framework.errors.")}
     assert own <= set(all_errors.__all__)
     assert all(hasattr(all_errors, name) for name in all_errors.__all__)
 
 
 def test_errors_cross_a_process():
     with ProcessPoolExecutor(1) as pool:
-        for entry in ALL:
+        for entry in ERRORS:
             with pytest.raises(entry) as caught:
                 pool.submit(_raise, entry).result()
             assert caught.value.suggestions == ("a", "b")

@@ -8,6 +8,8 @@ import pickle
 import pkgutil
 from collections.abc import Iterator
 
+import pytest
+
 import failsoft
 from failsoft import ToolError
 
@@ -43,6 +45,7 @@ def survives(kind: type[Exception]) -> bool:
     return all((type(item), item.args, vars(item)) == (kind, made.args, vars(made)) for item in copies)
 
 
+@pytest.mark.xdist_group("flux")  # it imports cobra, as do the tests of that group
 def test_every_exception_outside_the_catalogue_survives_pickle_and_copy() -> None:
     found = list(exceptions())
     assert len(found) > 20

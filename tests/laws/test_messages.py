@@ -11,11 +11,12 @@ from hypothesis import given, strategies as st
 
 from failsoft import BaseTool, CallContext, Failure, InvalidParameter, NextStep, NotFound, Runtime, ToolError, operation
 from failsoft.recovery import Call
-from tests.doors import CallScope, Toolbox, entries, explain, lint_failure, lint_toolbox
+from tests.catalogue import ERRORS
+from tests.doors import CallScope, Toolbox, explain, lint_failure, lint_toolbox
+from tests.each import each
 from tests.framework.recording import quiet_runtime
 from tests.laws.hostile import json_trees, odd_trees
 
-CODES = [kind.code for kind in entries() if kind.__module__.startswith("failsoft.")]
 _UNSEEN = {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
 EFFECTS = (None, "none", "unknown", "applied")
 LEVELS = ("minimal", "standard", "full")
@@ -74,25 +75,20 @@ def held(failure: Failure, call: CallContext, box: Toolbox) -> None:
     assert len(failure.message) <= 1_200
 
 
-@pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("level", LEVELS)
-def test_every_code_lets_a_caller_act(code: str, level: str) -> None:
-    from tests.doors import registry  # noqa: PLC0415 - hidden at import by the catalogue fixture
-
+@each("kind", ERRORS)
+def test_every_code_lets_a_caller_act(kind: type[ToolError], level: str) -> None:
     store = STORES[level]
     box = store.toolbox
     for bound in box:
         for effect in EFFECTS:
             for call in phases(bound, {"key": "a"}, box):
-                error = registry[code](message="What was asked for could not be done.", effect=effect)
+                error = kind(message="What was asked for could not be done.", effect=effect)
                 held(explain(error, call), call, box)
 
 
-@pytest.mark.parametrize("code", CODES)
-def test_every_code_says_so_in_its_own_words_too(code: str) -> None:
-    from tests.doors import registry  # noqa: PLC0415 - the same
-
-    kind = registry[code]
+@each("kind", ERRORS)
+def test_every_code_says_so_in_its_own_words_too(kind: type[ToolError]) -> None:
     fields = {name: "sample" for name in kind.fields if name not in kind.field_defaults}
     box = STORES["minimal"].toolbox
     for bound in box:
@@ -112,7 +108,7 @@ steps = st.one_of(
 
 
 @given(
-    kind=st.sampled_from([kind for kind in entries() if kind.__module__.startswith("failsoft.framework")]),
+    kind=st.sampled_from([kind for kind in ERRORS if kind.__module__.startswith("failsoft.framework")]),
     message=st.text(max_size=300),
     suggestions=st.lists(st.text(max_size=100), max_size=12),
     step=steps,

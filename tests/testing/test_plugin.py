@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from failsoft import BaseTool, Runtime, StateStoreEvent, Unavailable, operation
 from failsoft.testing import CapturedEvents, InstantClock
 
+pytest_plugins = ["pytester"]
 BOUND_S = 60
 
 
@@ -59,6 +61,7 @@ def test_a_suite_that_does_not_use_it_does_not_even_load_failsoft(tmp_path: Path
         "    assert request.config.pluginmanager.has_plugin('failsoft')\n"
         "    assert not [name for name in sys.modules if name.split('.')[0] in {'failsoft', 'mcp', 'pydantic'}]\n"
     )
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")  # or settings of a folder above would count
     command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=BOUND_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -101,22 +104,28 @@ def test_handled_mistake(failsoft_reports):
 """
 
 
-def run_suite(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    (folder / "test_theirs.py").write_text(SUITE)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", *options, "."]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=BOUND_S, check=False)
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> Callable[..., str]:
+    """Return what pytest says of the suite, run in this process, with these settings and none of a folder above it."""
+    pytester.makepyfile(test_theirs=SUITE)
+    without = [f"-pno:{name}" for name in ("cacheprovider", "randomly", "xdist", "faulthandler")]
+
+    def run(names: str, setting: str = "") -> str:
+        pytester.makeini(f"[pytest]\n{setting}")
+        return pytester.runpytest_inprocess("-q", *without, "-k", names).stdout.str()
+
+    return run
 
 
-def test_a_crash_is_in_the_report_of_the_test_that_failed_by_it(tmp_path: Path) -> None:
-    out = run_suite(tmp_path, "-k", "crash").stdout
+def test_a_crash_is_in_the_report_of_the_test_that_failed_by_it(suite: Callable[..., str]) -> None:
+    out = suite("crash")
     assert "1 failed, 1 passed" in out
     assert out.count("failsoft: crash") == 1
     assert "KeyError: 'b'" in out
 
 
-def test_a_mistake_fails_its_test_unless_the_test_or_the_settings_take_it(tmp_path: Path) -> None:
-    out = run_suite(tmp_path, "-k", "mistake").stdout
+def test_a_mistake_fails_its_test_unless_the_test_or_the_settings_take_it(suite: Callable[..., str]) -> None:
+    out = suite("mistake")
     assert "1 failed, 1 passed" in out
     assert "NotFound has no field 'titel'" in out
-    (tmp_path / "pytest.ini").write_text("[pytest]\nfailsoft_mistakes = report\n")
-    assert "2 passed" in run_suite(tmp_path, "-k", "mistake").stdout
+    assert "2 passed" in suite("mistake", "failsoft_mistakes = report")

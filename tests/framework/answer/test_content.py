@@ -19,6 +19,7 @@ from mcp_types import (
 
 from failsoft import BaseTool, operation
 from tests.doors import is_block, reported_failure, split_content
+from tests.each import each
 from tests.framework.recording import Recording, quiet_runtime
 from tests.framework.wellformed import check_wellformed
 
@@ -60,7 +61,7 @@ SPLITS: list[tuple[Any, Any, tuple[Any, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "data", "blocks"), SPLITS, ids=range(len(SPLITS)))
+@each(("value", "data", "blocks"), SPLITS)
 def test_blocks_are_separated_from_data(value: Any, data: Any, blocks: tuple[Any, ...]) -> None:
     assert split_content(value) == (data, blocks)
 
@@ -101,11 +102,10 @@ class Blocks(BaseTool):
         return [self.value, 5]
 
 
-@pytest.mark.parametrize("name", ["anything", "untyped", "listed", "mapped", "declared", "maybe"])
-@pytest.mark.parametrize(
+@each("name", ["anything", "untyped", "listed", "mapped", "declared", "maybe"])
+@each(
     "value",
     [TEXT, IMAGE, LINK, CallToolResult(content=[TEXT, IMAGE]), CallToolResult(content=[], structured_content={"a": 1})],
-    ids=range(5),
 )
 async def test_blocks_leave_beside_data_of_the_published_shape(name: str, value: Any) -> None:
     tool = Blocks(runtime=quiet_runtime())
@@ -139,7 +139,7 @@ FAILED: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "report"), FAILED, ids=range(len(FAILED)))
+@each(("value", "report"), FAILED)
 async def test_a_value_that_says_it_failed_is_a_failure(value: Any, report: str) -> None:
     assert reported_failure(value) == report
     metrics = Recording()
@@ -176,7 +176,7 @@ WORKED: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("value", WORKED, ids=range(len(WORKED)))
+@each("value", WORKED)
 async def test_a_value_that_merely_speaks_of_errors_is_none(value: Any) -> None:
     assert reported_failure(value) is None
     tool = Blocks(runtime=quiet_runtime())

@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 
 from failsoft import BaseTool, operation
 from tests.doors import CallScope, Result
+from tests.each import each
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 
@@ -117,8 +118,8 @@ GOOD: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "value", "data"), GOOD)
-@pytest.mark.parametrize("scope", [CallScope(), CallScope(max_response_bytes=100_000)])
+@each(("annotation", "value", "data"), GOOD)
+@each("scope", [CallScope(), CallScope(max_response_bytes=100_000)])
 async def test_a_value_that_fits_is_sent_and_fits_the_published_schema(
     annotation: Any, value: Any, data: Any, scope: CallScope
 ) -> None:
@@ -147,7 +148,7 @@ BAD: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("annotation", "value"), BAD)
+@each(("annotation", "value"), BAD)
 async def test_a_value_that_does_not_fit_is_bad_output(annotation: Any, value: Any) -> None:
     bound = serving(annotation, value).operations["take"]
     response = await bound.call({})

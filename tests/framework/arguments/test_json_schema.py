@@ -8,6 +8,7 @@ import pytest
 
 from failsoft import BaseTool, CallContext, InvalidParameter, NotFound, operation
 from tests.doors import JsonSchemaArguments
+from tests.each import each
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 
@@ -112,7 +113,7 @@ REFUSED: list[tuple[dict[str, Any], set[tuple[str, str]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("params", "faults"), REFUSED)
+@each(("params", "faults"), REFUSED)
 async def test_all_faults_come_at_once_as_from_a_signature(
     proxy: Proxy, params: dict[str, Any], faults: set[tuple[str, str]]
 ) -> None:
@@ -182,7 +183,7 @@ BAD_SCHEMAS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("schema", BAD_SCHEMAS, ids=range(len(BAD_SCHEMAS)))
+@each("schema", BAD_SCHEMAS)
 def test_a_schema_that_would_break_clients_is_refused_when_the_tool_is_made(schema: Any) -> None:
     class Bad(BaseTool):
         @operation(input_schema=schema)

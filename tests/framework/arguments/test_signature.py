@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from failsoft import BaseTool, Fault, InvalidArgument, operation
+from tests.each import each
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -129,7 +130,7 @@ ACCEPTED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "given", "received"), ACCEPTED)
+@each(("name", "given", "received"), ACCEPTED)
 async def test_values_arrive_as_the_declared_type(forms: Forms, name: str, given: Any, received: Any) -> None:
     response = await forms.execute_with_error_handling("take", {name: given})
     assert response.data is not None
@@ -171,7 +172,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "given", "reason", "path"), REFUSED)
+@each(("name", "given", "reason", "path"), REFUSED)
 async def test_values_that_do_not_fit_are_refused_with_their_path(
     forms: Forms, name: str, given: Any, reason: str, path: str
 ) -> None:
@@ -298,7 +299,7 @@ HOSTILE: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("params", HOSTILE, ids=range(len(HOSTILE)))
+@each("params", HOSTILE)
 async def test_anything_else_is_refused_and_not_raised(forms: Forms, params: Any) -> None:
     response = await forms.execute_with_error_handling("take", params)
     assert response.error is not None

@@ -6,7 +6,6 @@ import fcntl
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import pytest
 
 from tests.doors import NotWritten, audit_entries as entries, segments, verify
 from tests.framework.audit.parts import fact, log_file, seconds, write
+from tests.zygote import PYTHON
 
 ROOT = Path(__file__).parents[3]
 WRITERS = 4
@@ -44,7 +44,7 @@ sys.stdin.read()
 
 def start(program: str, *arguments: str | Path, **options: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, arguments)],
+        [PYTHON, "-c", program, *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

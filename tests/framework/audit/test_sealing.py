@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.doors import BEGINNING, BadLine, Head, Seal, canonical, follow
+from tests.each import each
 from tests.laws.hostile import json_trees
 
 KEY = b"a key of sixteen"
@@ -64,7 +65,7 @@ def _resealed(entry: dict[str, Any]) -> dict[str, Any]:
 GOOD = json.loads(Seal().line({"code": "A"}, BEGINNING)[0])
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         b"",
@@ -85,7 +86,6 @@ GOOD = json.loads(Seal().line({"code": "A"}, BEGINNING)[0])
         canonical({**GOOD, "hash": "ü" * 64}),
         canonical({**GOOD, "hash": GOOD["hash"].upper()}),
     ],
-    ids=range(17),
 )
 def test_what_is_no_line_of_ours_is_refused(line: bytes) -> None:
     with pytest.raises(BadLine):

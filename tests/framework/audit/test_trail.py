@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from failsoft import AuditLockFailed, AuditLog, AuditLogFailed, Settings
 from tests.doors import audit_entries as entries, default_head, log_file_module, trail_module, verify
 from tests.framework.audit.parts import fact
 from tests.framework.audit.test_processes import held
+from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
 
@@ -203,7 +203,7 @@ asyncio.run(log.record({"error_id": "parent again"}))
 
 
 def _run(program: str, path: Path) -> list[str]:
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program, str(path)], check=True, timeout=120)
+    subprocess.run([PYTHON, "-W", "ignore", "-c", program, str(path)], check=True, timeout=120)
     assert verify(path).is_whole
     return [entry["error_id"] for entry in entries(path)]
 

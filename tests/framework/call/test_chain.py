@@ -21,6 +21,7 @@ from failsoft import (
     operation,
 )
 from tests.doors import PLACES, Link, assemble, connect
+from tests.each import each
 from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -161,9 +162,9 @@ def raising(error: Any, *, after: bool = False) -> Any:
     return run
 
 
-@pytest.mark.parametrize("where", PLACES[1:])
-@pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("error", [ValueError("broken"), SystemExit(), asyncio.CancelledError(), GeneratorExit()])
+@each("where", PLACES[1:])
+@each("after", [False, True])
+@each("error", [ValueError("broken"), SystemExit(), asyncio.CancelledError(), GeneratorExit()])
 async def test_a_middleware_that_breaks_becomes_a_system_error(where: str, error: Any, *, after: bool) -> None:
     tool = Numbers(Middleware(name="mine", run=raising(error, after=after), before=where))
     response = await tool.double(number=2)
@@ -248,7 +249,7 @@ async def until_it_works(call: CallContext, proceed: Any) -> Any:
     raise first or AssertionError
 
 
-@pytest.mark.parametrize("where", PLACES[1:])
+@each("where", PLACES[1:])
 async def test_a_middleware_that_runs_the_chain_twice_does_not_do_the_work_twice(where: str) -> None:
     tool = Numbers(Middleware(name="mine", run=twice, before=where))
     response = await tool.double(number=2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,6 +20,7 @@ from failsoft import (
     ValidationFailed,
 )
 from tests.doors import closest, entries, index_of, lookup_code as lookup, pages, render_page, sections, summary
+from tests.zygote import PYTHON
 
 ROOT = Path(__file__).parents[3]
 PAGES = ROOT / "docs/reference/errors"
@@ -28,7 +28,7 @@ PAGES = ROOT / "docs/reference/errors"
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "failsoft.framework.errors.catalogue", *arguments],
+        [PYTHON, "-m", "failsoft.framework.errors.catalogue", *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,7 @@ def _status_of(cls: type[BaseException]) -> int | None:
     return None
 
 
+@cache
 def judged() -> dict[str, dict[str, list[str]]]:
     """Return library -> category -> names of classes, sorted."""
     table: dict[str, dict[str, list[str]]] = {}

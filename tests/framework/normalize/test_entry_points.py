@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+
+from tests.zygote import PYTHON
 
 RULES = """
     from failsoft import NotFound, RateLimited
@@ -75,7 +76,7 @@ def run(folder: Path, points: dict[str, str]) -> list[list[str]]:
     (about / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
     path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM)],
+        [PYTHON, "-c", textwrap.dedent(PROGRAM)],
         capture_output=True,
         text=True,
         check=False,

@@ -12,12 +12,12 @@ import sys
 import textwrap
 import traceback
 
-import pytest
 from hypothesis import given, strategies as st
 from loguru import logger
 
 from failsoft import DocumentNotFound, InvalidParameter, NotFound, ToolError, Unavailable, UnknownError
 from tests.doors import normalize, os_errors_module as os_errors
+from tests.each import each
 
 SECRET = "hunter2-4711"
 
@@ -93,7 +93,7 @@ HOSTILE = {
 """Made inside the tests: pytest itself would fall over their representations."""
 
 
-@pytest.mark.parametrize("what", HOSTILE)
+@each("what", HOSTILE)
 def test_an_exception_that_breaks_when_touched_still_gets_an_answer(what):
     error = normalize(HOSTILE[what]())
     error.__cause__ = None
@@ -183,7 +183,7 @@ def test_every_errno_has_a_verdict_or_is_known_as_a_bug():
     assert set(errno.errorcode.values()) - known == set()
 
 
-@pytest.mark.parametrize("name", sorted(errno.errorcode.values()))
+@each("name", sorted(errno.errorcode.values()))
 def test_every_errno_gets_an_answer_that_names_it(name):
     error = normalize(OSError(getattr(errno, name), SECRET, "/etc/" + SECRET))
     assert SECRET not in error.message

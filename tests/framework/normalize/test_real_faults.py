@@ -13,8 +13,6 @@ from pathlib import Path
 
 import httpx2
 import pytest
-import requests
-import sqlalchemy
 
 from failsoft import ToolError
 from tests.doors import normalize
@@ -111,6 +109,8 @@ def closed_port() -> int:
 
 
 def test_a_port_without_a_listener():
+    import requests  # noqa: PLC0415 - for this test alone
+
     port = closed_port()
     plain = fault(socket.create_connection, ("127.0.0.1", port))
     with httpx2.Client() as client:
@@ -181,6 +181,8 @@ def test_sqlite_files_that_are_none(tmp_path: Path):
 
 
 def test_sqlalchemy_over_sqlite():
+    import sqlalchemy  # noqa: PLC0415 - for this test alone
+
     engine = sqlalchemy.create_engine("sqlite://")
     with engine.connect() as connection:
         connection.execute(sqlalchemy.text("create table t (x integer primary key)"))

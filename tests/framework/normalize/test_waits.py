@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.doors import STATUSES, from_status, parse_wait, reset_wait, retry_after
+from tests.each import each
 
 NOW = 1_800_000_000.0
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "seconds"),
     [
         ("0", 0.0),
@@ -86,7 +87,7 @@ def test_any_value_gives_a_finite_wait_or_none(value):
     assert wait is None or (math.isfinite(wait) and wait >= 0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("status", "category"),
     [
         (400, "invalid_argument"),

@@ -20,6 +20,7 @@ from pydantic import SecretStr
 
 from failsoft import ConfigurationError, Failure, Settings, configure_logging
 from tests.doors import AlertDispatcher, AlertSink, LogSink, RetryAdvice, WebhookSink
+from tests.zygote import PYTHON
 
 FAILURE = Failure(
     message="Configuration error: token=hunter2 is wrong. Tell the person you work for (error id: e1).",
@@ -330,5 +331,5 @@ AlertDispatcher([WebhookSink({hook.url!r}, service="s", environment="e")]).dispa
     Failure(message="m", code="CONFIG_ERROR", category="configuration", tool="t", operation="o",
             retry=RetryAdvice("never"), effect="none", error_id="e1", timestamp="", exception=ConfigurationError()))
 """
-    subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": ":".join(sys.path)}, check=True, timeout=60)
+    subprocess.run([PYTHON, "-c", program], env={"PYTHONPATH": ":".join(sys.path)}, check=True, timeout=60)
     assert len(hook.received) == 1

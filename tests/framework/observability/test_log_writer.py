@@ -8,7 +8,6 @@ import pty
 import select
 import socket
 import subprocess
-import sys
 import tty
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.doors import LogWriter, at_once, may_wait
+from tests.zygote import PYTHON
 
 BOUND_S = 60
 KEPT_BYTES = 10_000
@@ -144,7 +144,7 @@ sys.stdin.read()
 def test_a_process_whose_standard_error_is_not_read_goes_on_and_ends(tmp_path: Path) -> None:
     read, write = os.pipe()
     program = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "3000"],
+        [PYTHON, "-c", PROGRAM, "3000"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=write,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,16 +30,16 @@ from failsoft import (
 )
 from failsoft.errors import CatalogueError
 from failsoft.recovery import Call
+from tests.catalogue import ERRORS
 from tests.doors import (
     PATH,
     CallScope,
     Toolbox,
     categories_module as categories,
-    entries,
     explain,
     lint_failure,
-    registry,
 )
+from tests.each import each
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import check_wellformed
 
@@ -83,15 +84,21 @@ class Other(BaseTool):
         return "fine"
 
 
+@cache
 def shop(**settings: Any) -> Shop:
     return Shop(runtime=quiet_runtime(**settings))
+
+
+@cache
+def other() -> Other:
+    return Other(runtime=quiet_runtime())
 
 
 def explained(
     error: ToolError, name: str = "look", *, ran: bool = True, done: bool = False, tool: Any = None, **params: Any
 ) -> Failure:
     tool = tool or shop()
-    box = Toolbox([Other(runtime=quiet_runtime()), tool])
+    box = Toolbox([other(), tool])
     call = Call(tool.operations[name], params or {"item": "a"}, CallScope(toolbox=box))
     call.attempt, call.handler_done = int(ran), done
     failure = explain(error, call)
@@ -103,9 +110,8 @@ def explained(
     return failure
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "ran"), list(itertools.product(CATEGORIES, ["look", "put", "sell"], [False, True]))
-)
+@pytest.mark.parametrize(("name", "ran"), list(itertools.product(["look", "put", "sell"], [False, True])))
+@each("kind", CATEGORIES)
 def test_effect_and_retry_follow_the_category_the_operation_and_the_phase(
     kind: type[ToolError], name: str, *, ran: bool
 ) -> None:
@@ -125,12 +131,11 @@ def test_effect_and_retry_follow_the_category_the_operation_and_the_phase(
     assert failure.rejected is not ran
 
 
-@pytest.mark.parametrize("code", [kind.code for kind in entries() if kind.__module__.startswith("failsoft.")])
 @pytest.mark.parametrize("name", ["look", "sell"])
-def test_every_code_of_the_catalogue_can_be_explained(code: str, name: str) -> None:
-    kind = registry[code]
+@each("kind", ERRORS)
+def test_every_code_of_the_catalogue_can_be_explained(kind: type[ToolError], name: str) -> None:
     failure = explained(kind(message="The thing that was asked for went wrong."), name)
-    assert failure.code == code
+    assert failure.code == kind.code
     if failure.retry.when == "never" and failure.next_step is None and kind.actor != "caller":
         assert failure.error_id in failure.message
 
@@ -150,7 +155,7 @@ def test_what_the_raiser_knows_of_the_effect_counts(raised: ToolError, name: str
     assert explained(raised, name, done=done).effect == effect
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "after", "words"),
     [
         (None, 2.0, "in 2 seconds"),

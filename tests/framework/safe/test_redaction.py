@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from tests.doors import (
@@ -20,6 +19,7 @@ from tests.doors import (
     redact_text,
     withhold_contents,
 )
+from tests.each import each
 from tests.framework.safe.secret_table import SECRETS
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
@@ -49,7 +49,7 @@ trees = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         *("password", "Password", "user_password", "passwd", "pwd", "db.password", "passphrase", "PGPASSWORD_password"),
@@ -63,7 +63,7 @@ def test_the_value_under_a_secret_name_is_replaced(name: str) -> None:
     assert redact({name: {"deep": ["hunter2"]}}) == {name: REDACTED}
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         *("tokens_used", "max_tokens", "token_count", "token_type", "tokenizer", "next_page_token", "nextPageToken"),
@@ -89,8 +89,8 @@ def test_a_flag_under_a_secret_name_stays() -> None:
     assert redact({"password": None, "token": True}) == {"password": None, "token": True}
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@each(
+    "text, expected",
     [
         ("Authorization: Bearer abc", f"Authorization: {REDACTED}"),
         ("authorization=Basic dXNlcjpwYXNz", f"authorization={REDACTED}"),
@@ -119,7 +119,7 @@ def test_what_looks_like_a_secret_is_replaced(text: str, expected: str) -> None:
     assert redact_text(text) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "The bearer authentication failed.",
@@ -162,8 +162,8 @@ def test_a_secret_between_spaces_never_survives_its_surroundings(prefix: str, su
     assert secret not in redact_text(f"{prefix} {secret} {suffix}")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@each(
+    "text, expected",
     [
         ("[Errno 2] No such file: '/home/bob smith/x.md'", f"[Errno 2] No such file: '{PATH}'"),
         ('File "/usr/lib/python3.11/x.py", line 5', f'File "{PATH}", line 5'),
@@ -186,7 +186,7 @@ def test_absolute_paths_outside_the_roots_are_replaced(text: str, expected: str)
     assert redact_paths(text, ["/ws", r"C:\Work"]) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "a/b/c and/or 1/2, ./x/y ../z ~/q",
@@ -248,7 +248,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("unit", HOSTILE)
+@each("unit", HOSTILE)
 def test_hostile_text_costs_in_proportion_to_its_length(unit: str) -> None:
     """Ratios of CPU time, generously: a pattern that scans twice would be 64 times slower on text 8 times as long."""
 
@@ -260,8 +260,7 @@ def test_hostile_text_costs_in_proportion_to_its_length(unit: str) -> None:
         return time.process_time() - started
 
     short = min(cost(20_000) for _ in range(3))
-    long = min(cost(160_000) for _ in range(2))
-    assert long < 32 * max(short, 0.0005)
+    assert any(cost(160_000) < 32 * max(short, 0.0005) for _ in range(2))
 
 
 def test_every_token_has_a_needle_and_a_long_run_in_its_matches_or_is_a_private_key() -> None:

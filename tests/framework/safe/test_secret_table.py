@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tests.doors import redact_text
+from tests.each import each
 from tests.framework.safe.secret_table import FORMS, HARMLESS, SECRETS
 
 
@@ -24,7 +25,7 @@ def test_at_most_2_percent_of_the_harmless_strings_are_altered() -> None:
     assert len(altered) <= 0.02 * len(HARMLESS), altered
 
 
-@pytest.mark.parametrize("text", [text for text, _ in SECRETS] + HARMLESS)
+@each("text", [text for text, _ in SECRETS] + HARMLESS)
 def test_redacting_the_table_twice_changes_nothing_more(text: str) -> None:
     once = redact_text(text)
     assert redact_text(once) == once

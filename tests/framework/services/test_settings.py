@@ -11,6 +11,7 @@ from pydantic import SecretStr, ValidationError
 
 from failsoft import ConfigurationError, Settings
 from tests.doors import unknown_variables
+from tests.each import each
 
 DEFAULTS = {
     "environment": "production",
@@ -153,19 +154,22 @@ def test_the_defaults_are_the_documented_ones() -> None:
     assert Settings.load().model_dump() == DEFAULTS
 
 
-@pytest.mark.parametrize("name", sorted(DEFAULTS))
-def test_every_setting_is_read_from_its_variable(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@each("name", sorted(DEFAULTS))
+def test_every_setting_is_read_from_its_variable(name: str) -> None:
     text, value = ACCEPTED[name]
-    monkeypatch.setenv(f"FAILSOFT_{name.upper()}", text)
-    assert Settings.load().model_dump() == {**DEFAULTS, name: value}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(f"FAILSOFT_{name.upper()}", text)
+        found = Settings.load().model_dump()
+    assert found == {**DEFAULTS, name: value}
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_a_bad_value_names_the_variable_and_is_not_repeated(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@each("name", sorted(REFUSED))
+def test_a_bad_value_names_the_variable_and_is_not_repeated(name: str) -> None:
     variable = f"FAILSOFT_{name.upper()}"
-    monkeypatch.setenv(variable, REFUSED[name])
-    with pytest.raises(ConfigurationError) as caught:
-        Settings.load()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(variable, REFUSED[name])
+        with pytest.raises(ConfigurationError) as caught:
+            Settings.load()
     error = caught.value
     assert error.code == "CONFIG_ERROR"
     assert error.issue.startswith(f"{variable} must ") or error.issue.startswith(f"{variable} ")
@@ -228,7 +232,7 @@ def test_what_is_given_goes_before_the_environment(monkeypatch: pytest.MonkeyPat
     assert Settings.load(max_threads=3).max_threads == 3
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
+@each("name", sorted(REFUSED))
 def test_a_bad_value_that_is_given_names_the_setting_and_is_not_repeated(name: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         Settings(**{name: REFUSED[name]})

@@ -20,6 +20,7 @@ from failsoft import (
     ToolResponse,
     operation,
 )
+from tests.each import each
 from tests.framework.recording import Recording, quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -216,8 +217,8 @@ async def test_an_operation_that_does_not_exist_is_answered_with_the_closest_nam
     assert not response.error.recoverable
 
 
-@pytest.mark.parametrize("name", ["", "nothing like it", "x" * 10_000, "\ud800", 5, None, ["take"], {}])
-@pytest.mark.parametrize("params", [None, {}, {"word": "a"}, [1], 5])
+@each("name", ["", "nothing like it", "x" * 10_000, "\ud800", 5, None, ["take"], {}])
+@each("params", [None, {}, {"word": "a"}, [1], 5])
 async def test_any_unknown_name_is_answered(words: Words, name: Any, params: Any) -> None:
     response = await words.execute_with_error_handling(name, params)
     assert response.error is not None

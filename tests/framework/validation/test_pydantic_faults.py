@@ -27,6 +27,7 @@ from tests.doors import (
     violations_from_jsonschema,
     violations_from_pydantic,
 )
+from tests.each import each
 
 
 class Cat(BaseModel, extra="forbid"):
@@ -108,7 +109,7 @@ def test_no_reason_is_kept_for_an_error_type_that_pydantic_does_not_have():
     assert set(REASONS) - set(ERROR_TYPES) == {"string_sub_type"}, "of pydantic 2.12"
 
 
-@pytest.mark.parametrize("kind", ERROR_TYPES)
+@each("kind", ERROR_TYPES)
 def test_every_error_type_of_pydantic_becomes_a_violation(kind):
     line = {"type": kind, "loc": ("field",), "input": "x", "ctx": CONTEXT}
     error = pydantic_core.ValidationError.from_exception_data("t", [line])
@@ -119,7 +120,7 @@ def test_every_error_type_of_pydantic_becomes_a_violation(kind):
     assert "the accepted one" not in seen.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("annotation", "value", "expected"),
     [
         (str, 5, "string"),
@@ -144,7 +145,7 @@ def test_a_type_fault_says_what_was_expected_in_json_terms(annotation, value, ex
     assert f"expected {expected}" in seen.message
 
 
-@pytest.mark.parametrize(
+@each(
     ("annotation", "value", "reason", "expected"),
     [
         (Annotated[int, Field(ge=1)], 0, "range", "at least 1"),
@@ -218,7 +219,7 @@ def test_a_name_that_was_given_already_is_not_suggested():
     assert seen.suggestion is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("annotation", "value", "suggestion"),
     [
         (int, "5", 5),
@@ -363,7 +364,7 @@ def test_the_list_of_violations_is_bounded():
     assert len(schema_faults(schema, {"value": ["x"] * 1_000})) == VIOLATIONS_AT_MOST
 
 
-@pytest.mark.parametrize(
+@each(
     ("schema", "value", "reason", "expected"),
     [
         ({"type": "string"}, 5, "type", "string"),

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from failsoft import BaseTool, NotFound, Reference, operation
 from tests.doors import certain_name, coerced, is_one_edit_away, near_names
+from tests.each import each
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -109,7 +110,7 @@ NOT_GUESSED: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "given", "corrected"), CURED, ids=str)
+@each(("name", "given", "corrected"), CURED)
 async def test_a_slip_is_corrected_in_the_next_step(name: str, given: Any, corrected: Any) -> None:
     shop = Shop(runtime=quiet_runtime())
     response = await shop.execute_with_error_handling(name, given)
@@ -120,7 +121,7 @@ async def test_a_slip_is_corrected_in_the_next_step(name: str, given: Any, corre
     assert again.success
 
 
-@pytest.mark.parametrize(("name", "given"), NOT_GUESSED, ids=str)
+@each(("name", "given"), NOT_GUESSED)
 async def test_what_is_not_certain_is_no_next_step(name: str, given: Any) -> None:
     response = await Shop(runtime=quiet_runtime()).execute_with_error_handling(name, given)
     assert response.error is not None

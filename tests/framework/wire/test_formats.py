@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,9 +23,12 @@ from failsoft import (
     Violation,
     operation,
 )
-from tests.doors import CallScope, Reason, entries, find_format, format_names, main, registry, schema_files
+from tests.catalogue import ERRORS
+from tests.doors import CallScope, Reason, find_format, format_names, main, schema_files
+from tests.each import each
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import SCHEMAS, check_wellformed
+from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +39,6 @@ LEVELS: list[dict[str, Any]] = [
     {"detail": "full", "debug_stack": True},
     {"error_docs_url": "https://docs.example.org/errors/"},
 ]
-CODES = [kind.code for kind in entries() if kind.__module__.startswith("failsoft.")]
 
 
 class Elsewhere:
@@ -84,20 +85,24 @@ def test_the_formats_are_known() -> None:
 
 @pytest.mark.parametrize("wire_format", FORMATS)
 @pytest.mark.parametrize("level", LEVELS, ids=range(len(LEVELS)))
-@pytest.mark.parametrize("code", CODES)
-async def test_every_code_is_reported_in_the_published_shape(code: str, level: Any, wire_format: str) -> None:
+async def test_every_code_is_reported_in_the_published_shape(wire_format: str, level: Any) -> None:
     tool = answering(wire_format, **level)
-    tool.raised = registry[code](message="The thing that was asked for went wrong.", details={"a": [1, None]})
-    response = await tool.take()
-    wire = check_wellformed(response, tool.operations["take"])
-    assert response.error is not None
-    known_as = registry[code].aliases.get(wire_format, code) if wire_format != "problem" else code
-    body = wire["error"] if wire_format == "tool_response" else wire
-    assert body["code"] == known_as
-    assert body["effect"] == response.error.effect
-    assert body["error_id"] == response.error.error_id
-    assert ("details" in body and "a" in body["details"]) is bool(level.get("environment") or level.get("detail"))
-    assert ("stack_trace" in body) is bool(level.get("debug_stack"))
+
+    @each("kind", ERRORS)
+    async def law(kind: type[ToolError]) -> None:
+        tool.raised = kind(message="The thing that was asked for went wrong.", details={"a": [1, None]})
+        response = await tool.take()
+        wire = check_wellformed(response, tool.operations["take"])
+        assert response.error is not None
+        known_as = kind.aliases.get(wire_format, kind.code) if wire_format != "problem" else kind.code
+        body = wire["error"] if wire_format == "tool_response" else wire
+        assert body["code"] == known_as
+        assert body["effect"] == response.error.effect
+        assert body["error_id"] == response.error.error_id
+        assert ("details" in body and "a" in body["details"]) is bool(level.get("environment") or level.get("detail"))
+        assert ("stack_trace" in body) is bool(level.get("debug_stack"))
+
+    await law()
 
 
 REASONS: tuple[Reason, ...] = Reason.__args__  # type: ignore[attr-defined]
@@ -227,7 +232,7 @@ def test_the_schemas_in_the_docs_are_the_formats_own(tmp_path: Path) -> None:
 
 
 def test_the_schemas_can_be_written_from_the_command_line(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "failsoft.framework.wire", "--write", str(tmp_path)]
+    command = [PYTHON, "-m", "failsoft.framework.wire", "--write", str(tmp_path)]
     subprocess.run(command, check=True, timeout=60)
     for name, text in schema_files().items():
         assert (tmp_path / name).read_text(encoding="utf-8") == text

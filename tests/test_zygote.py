@@ -81,6 +81,17 @@ def test_a_program_that_ends_waits_for_threads_runs_what_was_registered_and_flus
     assert (ended.returncode, ended.stdout, ended.stderr) == (code, "main thread at exit", err)
 
 
+def test_a_program_may_close_its_output_or_find_it_closed() -> None:
+    assert run("-m", "json.tool", input="1").returncode == 0
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as output:
+        ended = subprocess.run(
+            [PYTHON, "-c", "import sys; sys.stdout.write('1')"], stdout=output, timeout=BOUND_S, check=False
+        )
+    assert ended.returncode == 120
+
+
 def test_each_program_draws_random_numbers_and_ids_of_its_own() -> None:
     code = "import random; from tests.doors import new_id; print(random.random(), new_id())"
     first, second = (run("-c", code).stdout.split() for _ in range(2))

@@ -265,8 +265,12 @@ def _end(code: object) -> NoReturn:
         sys.stderr.write(f"{code}\n")
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.flush()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except OSError:
+            code = 120
     os._exit(code & 0xFF if isinstance(code, int) else int(code is not None))
 
 

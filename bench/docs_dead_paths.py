@@ -120,7 +120,7 @@ async def asked_for_all(folder: Path, cache: Path, *, quick: bool) -> Counter[st
 @yardstick("Dead paths", own=FOLDER)
 def measure(given: Any) -> list[Figure]:
     """Return how many are answered with their page, or with a wrong one."""
-    with tempfile.TemporaryDirectory() as cache:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
         total = asyncio.run(asked_for_all(given.folder, Path(cache), quick=given.quick))
     held = total["served"] + total["led"] + total["candidate"]
     moved = held + total["missed"]

@@ -50,7 +50,7 @@ async def share(label: str, folder: Path, questions: dict[str, dict[str, list[st
     """Return how many questions find one of their pages in the first five."""
     hits = total = 0
     for name, inner in ROOTS.items():
-        with tempfile.TemporaryDirectory() as cache:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
             docs = Docs(folder / name / inner, cache_dir=Path(cache))
             await embed_all(docs, mode)
             for question, pages in questions[name].items():

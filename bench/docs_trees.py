@@ -149,7 +149,7 @@ DATABASE = {"--database": {"help": "address of a PostgreSQL database, in place o
 @yardstick("Four documentation trees", own=FOLDER | MODES | DATABASE, copies=(COPIES, 1))
 def measure(given: Any) -> list[Figure]:
     """Return the figures."""
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         root, cache = Path(scratch, "docs"), Path(scratch, "cache")
         figures = []
         if not given.database:

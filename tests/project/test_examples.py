@@ -63,9 +63,9 @@ def test_the_example_runs_and_prints_what_the_page_shows(script: Path, tmp_path:
 def path_of_programs(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a PATH on which `failsoft` and `python` start in forks."""
     folder = tmp_path_factory.mktemp("programs")
-    (folder / "python").symlink_to(PYTHON)
-    (folder / "failsoft").write_text(f'#!/bin/sh\nexec {PYTHON} -m failsoft "$@"\n')
-    (folder / "failsoft").chmod(0o755)
+    for name, command in {"python": PYTHON, "failsoft": f"{PYTHON} -m failsoft"}.items():
+        (folder / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+        (folder / name).chmod(0o755)
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
 

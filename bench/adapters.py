@@ -8,7 +8,7 @@ from typing import Any
 
 from fastmcp import FastMCP
 from mcp.server.mcpserver import MCPServer
-from measure import Figure, figure, us, yardstick
+from measure import Figure, benchmark, figure, us
 
 from failsoft.adapters.fastmcp import FailSoftMiddleware
 from failsoft.adapters.mcpserver import FailSoft
@@ -50,7 +50,7 @@ async def once(call: Callable[..., Awaitable[Any]]) -> float:
     return (time.perf_counter() - began) / CALLS
 
 
-@yardstick("Adapters", rounds=(15, 1))
+@benchmark("Adapters", rounds=(15, 1))
 async def measure(given: Any) -> list[Figure]:
     """Return the cost of a call, bare and adapted, for both libraries."""
     found = []

@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from measure import Figure, figure, ratios, us, yardstick
+from measure import Figure, benchmark, figure, ratios, us
 from sample_tool import ARGUMENTS, Documents
 
 from failsoft import AuditLog, Runtime
@@ -99,7 +99,7 @@ def processes(folder: Path, waves: int) -> float:
     return max(seconds) / (PROCESSES * waves * 16)
 
 
-@yardstick("The audit log", rounds=(15, 2), alone=(40, 5), waves=(8, 2))
+@benchmark("The audit log", rounds=(15, 2), alone=(40, 5), waves=(8, 2))
 async def measure(given: Any) -> list[Figure]:
     """Return the figures, ratios taken inside each round."""
     with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,7 @@
     python bench/run.py baseline --keep   counts, and writes the counts to bench/baseline.json
 
 Figures are kept for each build of the interpreter and each version of pydantic, because the counts differ between them.
-The ratios of other yardsticks in that file depend on the machine, so nothing checks them.
+The ratios of other benchmarks in that file depend on the machine, so nothing checks them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 import pydantic
 import pydantic_core
-from measure import Figure, yardstick
+from measure import Figure, benchmark
 
 __all__ = ["FILE", "GROWTH_AT_MOST", "environment", "grown", "keep", "kept"]
 
@@ -72,7 +72,7 @@ def grown(counted: Mapping[str, float], before: Mapping[str, float]) -> tuple[li
     return lines, too_much
 
 
-@yardstick("Instructions")
+@benchmark("Instructions")
 def measure(given: Any) -> list[Figure]:
     """Count, then compare or keep; there are no figures but those that are printed."""
     before = kept("instructions")

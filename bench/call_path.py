@@ -16,7 +16,7 @@ import logging
 import time
 from typing import Any
 
-from measure import Contender, Figure, figure, interleave, ratios, us, yardstick
+from measure import Contender, Figure, benchmark, figure, interleave, ratios, us
 from sample_tool import ARGUMENTS, Documents
 
 BAD_ARGUMENTS = "<= 10"
@@ -91,7 +91,7 @@ def _fastmcp() -> Any:
     return server()
 
 
-@yardstick("The call path", rounds=(60, 3), times=(200, 20))
+@benchmark("The call path", rounds=(60, 3), times=(200, 20))
 async def measure(given: Any) -> list[Figure]:
     """Return all figures, measured in one run."""
     tool = Documents()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from docs_questions import FOLDER
-from measure import Figure, figure, yardstick
+from measure import Figure, benchmark, figure
 
 from failsoft.tools.docs import Docs
 
@@ -117,7 +117,7 @@ async def asked_for_all(folder: Path, cache: Path, *, quick: bool) -> Counter[st
     return total
 
 
-@yardstick("Dead paths", own=FOLDER)
+@benchmark("Dead paths", own=FOLDER)
 def measure(given: Any) -> list[Figure]:
     """Return how many are answered with their page, or with a wrong one."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:

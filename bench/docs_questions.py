@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from measure import Figure, figure, yardstick
+from measure import Figure, benchmark, figure
 
 from failsoft.tools.docs import Docs
 
@@ -28,7 +28,7 @@ FOLDER = {"--folder": {"type": Path, "required": True, "help": "where the packag
 MODES = {"--modes": {"nargs": "*", "default": ["lexical", "hybrid"], "help": "of search; --quick: lexical only"}}
 
 
-@yardstick("Questions over documentation", own=FOLDER | MODES)
+@benchmark("Questions over documentation", own=FOLDER | MODES)
 async def measure(given: Any) -> list[Figure]:
     """Return the share of each mode, and print what it misses."""
     return [

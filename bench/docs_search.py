@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from measure import Figure, figure, ms, yardstick
+from measure import Figure, benchmark, figure, ms
 
 from failsoft.tools.docs import Docs
 
@@ -84,7 +84,7 @@ def _tail(values: Sequence[float]) -> str:
     return f"p99 {1e3 * sorted(values)[int(len(values) * 0.99)]:.3g}"
 
 
-@yardstick("The docs toolset", rounds=(200, 5), documents=(15_000, 200))
+@benchmark("The docs toolset", rounds=(200, 5), documents=(15_000, 200))
 def measure(given: Any) -> list[Figure]:
     """Return all figures."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # a thread may still write

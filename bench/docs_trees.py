@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from docs_questions import FOLDER, MODES, embed_all
-from measure import Figure, figure, ms, yardstick
+from measure import Figure, benchmark, figure, ms
 
 from failsoft.tools.docs import Docs
 from failsoft.tools.docs.documents import lookup
@@ -146,7 +146,7 @@ async def quality(folder: Path, cache: Path, settings: DocsSettings, modes: list
 DATABASE = {"--database": {"help": "address of a PostgreSQL database, in place of SQLite"}}
 
 
-@yardstick("Four documentation trees", own=FOLDER | MODES | DATABASE, copies=(COPIES, 1))
+@benchmark("Four documentation trees", own=FOLDER | MODES | DATABASE, copies=(COPIES, 1))
 def measure(given: Any) -> list[Figure]:
     """Return the figures."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:

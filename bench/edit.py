@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from measure import Contender, Figure, figure, interleave, ms, ratios, yardstick
+from measure import Contender, Figure, benchmark, figure, interleave, ms, ratios
 
 from failsoft import Runtime, Settings
 from failsoft.metrics import PrometheusRecorder
@@ -91,7 +91,7 @@ class Contest:
                 raise SystemExit(response.to_dict()["message"])
 
 
-@yardstick("The edit toolset on 1 MB", rounds=(40, 3))
+@benchmark("The edit toolset on 1 MB", rounds=(40, 3))
 async def measure(given: Any) -> list[Figure]:
     """Return the figures."""
     with tempfile.TemporaryDirectory() as folder:

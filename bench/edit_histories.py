@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from histories import FEW, MANY, Case, cases
-from measure import Figure, figure, yardstick
+from measure import Figure, benchmark, figure
 
 from failsoft import Runtime, Settings
 from failsoft.metrics import PrometheusRecorder
@@ -150,7 +150,7 @@ class Trial:
             self.wrong.append(what)
 
 
-@yardstick("Real edits", pairs=(MANY, FEW))
+@benchmark("Real edits", pairs=(MANY, FEW))
 async def measure(given: Any) -> list[Figure]:
     """Return the figures, and print what came out wrong."""
     found = list(cases(given.pairs))

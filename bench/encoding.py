@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from load import META, VERSION, message
-from measure import Contender, Figure, figure, interleave, ms, us, yardstick
+from measure import Contender, Figure, benchmark, figure, interleave, ms, us
 from sample_tool import ARGUMENTS, Documents
 
 from failsoft import Runtime, Settings
@@ -98,7 +98,7 @@ def _asking(app: Any, headers: dict[bytes, bytes], body: bytes) -> Contender:
     return ask
 
 
-@yardstick("Encoding", rounds=(15, 3), times=(300, 20))
+@benchmark("Encoding", rounds=(15, 3), times=(300, 20))
 async def measure(given: Any) -> list[Figure]:
     """Return all figures, measured in one run."""
     encoded = await interleave(await failures(), rounds=given.rounds, times=given.times, clock=time.process_time)

@@ -13,7 +13,7 @@ from typing import Any
 
 import cobra
 import cobra.io
-from measure import Figure, figure, interleave, ms, yardstick
+from measure import Figure, benchmark, figure, interleave, ms
 
 from failsoft import BaseTool, CallContext, Runtime, operation
 from failsoft.metrics import PrometheusRecorder
@@ -122,7 +122,7 @@ def require(growth: float, name: str) -> None:
         raise SystemExit(msg)
 
 
-@yardstick("The flux toolset and bare cobra", rounds=(60, 3), models=(["textbook", "iJO1366"], ["textbook"]))
+@benchmark("The flux toolset and bare cobra", rounds=(60, 3), models=(["textbook", "iJO1366"], ["textbook"]))
 async def measure(given: Any) -> list[Figure]:
     """Return the figures."""
     contest = Contest(given.models)

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from measure import Figure, figure, ms, ratios, yardstick
+from measure import Figure, benchmark, figure, ms, ratios
 
 STATEMENTS = {
     "import pydantic": "import pydantic",
@@ -47,7 +47,7 @@ async def _run(code: str) -> str:
     return output.decode().strip()
 
 
-@yardstick("Import time, byte code compiled", rounds=(20, 2))
+@benchmark("Import time, byte code compiled", rounds=(20, 2))
 async def measure(given: Any) -> list[Figure]:
     """Return the time of each import, and its ratio to pydantic's."""
     compile_packages()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from call_path import BAD_ARGUMENTS, GOALS, own_contenders
-from measure import Figure, figure, yardstick
+from measure import Figure, benchmark, figure
 from sample_tool import ARGUMENTS, Documents
 
 _WARM_UP = 50
@@ -70,7 +70,7 @@ def count(times: int) -> dict[str, float]:
     return {name: own / times for name, own in zip(names, counts[1 : 2 * len(names) : 2], strict=True)}
 
 
-@yardstick("The call path in instructions", rounds=(100, 5))
+@benchmark("The call path in instructions", rounds=(100, 5))
 def measure(given: Any) -> list[Figure]:
     """Return all figures."""
     found = count(given.rounds)

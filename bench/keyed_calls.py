@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from measure import Figure, figure, us, yardstick
+from measure import Figure, benchmark, figure, us
 
 from failsoft import BaseTool, Runtime, Settings, operation
 from failsoft.framework.call.scope import META_KEY, NO_SCOPE, CallScope
@@ -51,7 +51,7 @@ async def measured(state: StateStore) -> float:
     return keyed - plain
 
 
-@yardstick("A keyed call over an unkeyed one", rounds=(3, 1))
+@benchmark("A keyed call over an unkeyed one", rounds=(3, 1))
 async def measure(given: Any) -> list[Figure]:
     """Return the figures."""
     with tempfile.TemporaryDirectory() as folder:

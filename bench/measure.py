@@ -1,4 +1,4 @@
-"""Interleaved rounds, medians and ratios: what every yardstick here measures, is run and is printed with.
+"""Interleaved rounds, medians and ratios: what every benchmark here measures, is run and is printed with.
 
 A shared machine drifts by more than the differences looked for, so contenders take turns in one run (A B C, B C A,
 ...), a ratio is taken inside each round, and the median of those ratios is what is printed. The quartiles beside it
@@ -17,18 +17,18 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "Benchmark",
     "Contender",
     "Figure",
     "Rounds",
-    "Yardstick",
     "add_arguments",
+    "benchmark",
     "figure",
     "interleave",
     "ms",
     "ratios",
     "show",
     "us",
-    "yardstick",
 ]
 
 Contender = Callable[[int], Awaitable[object]]
@@ -148,8 +148,8 @@ Measure = Callable[[Any], Sequence[Figure] | Coroutine[Any, Any, Sequence[Figure
 
 
 @dataclass(frozen=True, slots=True)
-class Yardstick:
-    """What a file of this folder measures: what `yardstick` makes of its function.
+class Benchmark:
+    """What a file of this folder measures: what `benchmark` makes of its function.
 
     Args:
         title: The head of its table.
@@ -172,17 +172,17 @@ class Yardstick:
         return asyncio.run(found) if isinstance(found, Coroutine) else found
 
 
-def yardstick(
+def benchmark(
     title: str, *, own: Mapping[str, Mapping[str, Any]] | None = None, **sizes: tuple[Any, Any]
-) -> Callable[[Measure], Yardstick]:
-    """Return the decorator of a file's `measure`; the arguments are those of `Yardstick`."""
-    return lambda measure: Yardstick(title, measure, sizes, own or {})
+) -> Callable[[Measure], Benchmark]:
+    """Return the decorator of a file's `measure`; the arguments are those of `Benchmark`."""
+    return lambda measure: Benchmark(title, measure, sizes, own or {})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what every yardstick takes."""
+    """Declare what every benchmark takes."""
     parser.add_argument("--quick", action="store_true", help="a few short turns: shows that it runs, not how fast")
-    parser.add_argument("--rounds", type=int, help="turns of each contender, in place of the yardstick's own number")
+    parser.add_argument("--rounds", type=int, help="turns of each contender, in place of the benchmark's own number")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.add_argument(
         "--keep", action="store_true", help="write the ratios to baseline.json, or `baseline` its counts"

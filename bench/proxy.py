@@ -21,7 +21,7 @@ from typing import Any
 
 from load import Clients
 from mcp import Client, StdioServerParameters
-from measure import Contender, Figure, figure, interleave, ms, ratios, yardstick
+from measure import Contender, Figure, benchmark, figure, interleave, ms, ratios
 
 CLIENTS = 8
 VERSION = "2025-06-18"
@@ -154,7 +154,7 @@ def _missing() -> list[str]:
     return [path for path in (SERVER[1], RELAY[0]) if not Path(path).exists()]
 
 
-@yardstick("The proxy", rounds=(20, 1), calls=(50, 8), http_calls=(240, 16))
+@benchmark("The proxy", rounds=(20, 1), calls=(50, 8), http_calls=(240, 16))
 async def measure(given: Any) -> list[Figure]:
     """Return all figures."""
     if missing := _missing():

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from typing import Any
 
-from measure import Contender, Figure, figure, interleave, us, yardstick
+from measure import Contender, Figure, benchmark, figure, interleave, us
 
 from failsoft import BaseTool, RecoveryManager, Retry, Runtime, operation
 from failsoft.framework.call.call import NO_SCOPE, Call
@@ -191,7 +191,7 @@ def contenders() -> dict[str, Contender]:
     return found
 
 
-@yardstick("Recovery around a call that succeeds", rounds=(60, 3), times=(500, 20))
+@benchmark("Recovery around a call that succeeds", rounds=(60, 3), times=(500, 20))
 async def measure(given: Any) -> list[Figure]:
     """Return all figures, measured in one run."""
     seconds = await interleave(contenders(), rounds=given.rounds, times=given.times, clock=time.process_time)

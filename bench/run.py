@@ -1,4 +1,4 @@
-"""Runs yardsticks, and prints one table of their figures.
+"""Runs benchmarks, and prints one table of their figures.
 
     python bench/run.py                   those that are kept, in a quarter of an hour
     python bench/run.py --quick           shows that they work, in a minute
@@ -27,9 +27,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from baseline import keep
-from measure import Figure, Yardstick, add_arguments, show
+from measure import Benchmark, Figure, add_arguments, show
 
-__all__ = ["YARDSTICKS", "load"]
+__all__ = ["BENCHMARKS", "load"]
 
 KEPT = (
     *("call_path", "recovery_success", "through_mcp", "proxy", "import_time", "start_up", "stdio"),
@@ -40,28 +40,28 @@ BY_NAME = (
     *("baseline", "instructions", "adapters", "keyed_calls", "flux", "edit_histories"),
     *("docs_questions", "docs_trees", "docs_dead_paths", "agents", "play", "outages"),
 )
-YARDSTICKS = (*KEPT, *BY_NAME)
+BENCHMARKS = (*KEPT, *BY_NAME)
 MODULES = {"agents": "agents.scores", "play": "agents.play", "outages": "outages.policies"}
-"""Where the yardstick is not in the file of its name."""
+"""Where the benchmark is not in the file of its name."""
 
 
-def load(name: str) -> Yardstick:
-    """Return a yardstick."""
-    found: Yardstick = importlib.import_module(MODULES.get(name, name)).measure
+def load(name: str) -> Benchmark:
+    """Return a benchmark."""
+    found: Benchmark = importlib.import_module(MODULES.get(name, name)).measure
     return found
 
 
 def _about(name: str) -> str:
-    """Return what its file says about a yardstick; importing all of them would take seconds."""
+    """Return what its file says about a benchmark; importing all of them would take seconds."""
     file = Path(__file__).parent.joinpath(*MODULES.get(name, name).split(".")).with_suffix(".py")
     return ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
 
 
 def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser for these names: one alone brings its own options."""
-    listed = "".join(f"  {name:<16} {_about(name).splitlines()[0]}\n" for name in YARDSTICKS)
+    listed = "".join(f"  {name:<16} {_about(name).splitlines()[0]}\n" for name in BENCHMARKS)
     parser = argparse.ArgumentParser(
-        description=f"{__doc__}\nyardsticks:\n{listed}",
+        description=f"{__doc__}\nbenchmarks:\n{listed}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -75,7 +75,7 @@ def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _in_a_process(name: str, flags: Sequence[str]) -> list[Figure]:
-    """Return the figures of one yardstick; what it prints besides goes through."""
+    """Return the figures of one benchmark; what it prints besides goes through."""
     done = subprocess.run(  # noqa: S603 - ourselves
         [sys.executable, __file__, name, "--json", *flags], stdout=subprocess.PIPE, check=True, text=True
     )
@@ -86,11 +86,11 @@ def _in_a_process(name: str, flags: Sequence[str]) -> list[Figure]:
 
 def main() -> None:
     """Run what was asked for."""
-    parser = _parser([*itertools.takewhile(YARDSTICKS.__contains__, sys.argv[1:])])
+    parser = _parser([*itertools.takewhile(BENCHMARKS.__contains__, sys.argv[1:])])
     given = parser.parse_args()
     names = given.names or KEPT
-    if unknown := {*names} - {*YARDSTICKS}:
-        parser.error(f"no such yardstick: {', '.join(sorted(unknown))}")
+    if unknown := {*names} - {*BENCHMARKS}:
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     if given.keep and (others := {*names} - {*KEPT, "baseline"}):
         parser.error(f"nothing is kept of {', '.join(sorted(others))}")
     if len(names) == 1:

@@ -18,7 +18,7 @@ from statistics import median
 from typing import Any
 
 from load import Clients, request
-from measure import Figure, figure, interleave, ratios, yardstick
+from measure import Figure, benchmark, figure, interleave, ratios
 from servers import Running, running
 
 __all__ = ["Point"]
@@ -139,7 +139,7 @@ def _figures(found: dict[str, list[Point]]) -> list[Figure]:
 PLOTS = {"type": Path, "metavar": "FOLDER", "help": "draw the figures as SVG in this folder; needs matplotlib"}
 
 
-@yardstick("Scale, over HTTP", own={"--plots": PLOTS}, rounds=(5, 1), calls=(800, 16), steps=(None, 1))
+@benchmark("Scale, over HTTP", own={"--plots": PLOTS}, rounds=(5, 1), calls=(800, 16), steps=(None, 1))
 async def measure(given: Any) -> list[Figure]:
     """Return the figures, and draw them if asked to."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from measure import Figure, figure, ms, yardstick
+from measure import Figure, benchmark, figure, ms
 
 from failsoft import BaseTool, Runtime, operation
 from failsoft.metrics import PrometheusRecorder, render, scrape
@@ -82,7 +82,7 @@ async def phase(tool: Reading, scraping: Callable[[], Awaitable[object]] | None,
     return seen
 
 
-@yardstick("A scrape", rounds=(10, 1), operations=(1_000, 50), phase_s=(1.5, 0.2))
+@benchmark("A scrape", rounds=(10, 1), operations=(1_000, 50), phase_s=(1.5, 0.2))
 async def measure(given: Any) -> list[Figure]:
     """Return stalls and latencies of the three phases."""
     recorder = recorder_of(given.operations)

@@ -19,7 +19,7 @@ from typing import Any
 
 from import_time import compile_packages
 from load import body_of, message, request_for
-from measure import Figure, figure, ms, ratios, yardstick
+from measure import Figure, benchmark, figure, ms, ratios
 
 READY_WITHIN_S = 60.0
 POLLED_EVERY_S = 0.005
@@ -105,7 +105,7 @@ def _one(name: str, transport: str) -> Start:
     return _start(command, _over_http(port))
 
 
-@yardstick("Start-up, byte code compiled", rounds=(15, 1))
+@benchmark("Start-up, byte code compiled", rounds=(15, 1))
 def measure(given: Any) -> list[Figure]:
     """Return the time and memory of each start, and their ratios."""
     compile_packages()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from load import message
-from measure import Contender, Figure, Rounds, figure, interleave, ms, ratios, yardstick
+from measure import Contender, Figure, Rounds, benchmark, figure, interleave, ms, ratios
 
 HERE = Path(__file__).parent
 SERVERS = {
@@ -118,7 +118,7 @@ def _contender(client: Client, in_flight: int, size: int) -> Contender:
     return call
 
 
-@yardstick("Over stdio", rounds=(15, 1))
+@benchmark("Over stdio", rounds=(15, 1))
 async def measure(given: Any) -> list[Figure]:
     """Return all figures."""
     found = []

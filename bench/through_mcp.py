@@ -16,7 +16,7 @@ from typing import Any
 
 from load import Clients, request
 from mcp import Client
-from measure import Contender, Figure, figure, interleave, ratios, us, yardstick
+from measure import Contender, Figure, benchmark, figure, interleave, ratios, us
 from sample_tool import ARGUMENTS, Documents
 from servers import HTTP_SERVERS, Running, bare, running
 
@@ -100,7 +100,7 @@ def _installed() -> dict[str, str]:
     return HTTP_SERVERS
 
 
-@yardstick("Through MCP", rounds=(30, 2), calls=(100, 10), http_calls=(800, 16))
+@benchmark("Through MCP", rounds=(30, 2), calls=(100, 10), http_calls=(800, 16))
 async def measure(given: Any) -> list[Figure]:
     """Return all figures; each server has fewer turns over HTTP, since those are longer."""
     found = await in_memory(rounds=given.rounds, times=given.calls)

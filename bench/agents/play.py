@@ -17,7 +17,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from measure import Figure, yardstick
+from measure import Figure, benchmark
 
 from agents.agent import Agent
 from agents.readers import read_json_text, read_lean_text
@@ -119,7 +119,7 @@ OWN = {
 }
 
 
-@yardstick("Failures drawn at random", own=OWN)
+@benchmark("Failures drawn at random", own=OWN)
 async def measure(given: Any) -> list[Figure]:
     """Print a table, and every failure whose next call neither succeeded nor was rightly left out."""
     logging.disable(logging.CRITICAL)

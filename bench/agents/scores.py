@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from measure import Figure, figure, yardstick
+from measure import Figure, benchmark, figure
 
 from agents.agent import Agent
 from agents.bookings import Bookings
@@ -255,7 +255,7 @@ OWN = {
 }
 
 
-@yardstick("Agents that follow the answers", own=OWN, step=(1, QUICK_STEP))
+@benchmark("Agents that follow the answers", own=OWN, step=(1, QUICK_STEP))
 async def measure(given: Any) -> list[Figure]:
     """Print a table for each set, and return what our goals are about."""
     logging.disable(logging.CRITICAL)

@@ -10,7 +10,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from measure import Figure, figure, yardstick
+from measure import Figure, benchmark, figure
 
 from outages.clients import BREAKER, BREAKER_ALONE, DEFAULT, PEERS, PLAIN, clients
 from outages.scenarios import NEVER_S, Course, most_at_once, noise, outage, slow_service
@@ -79,7 +79,7 @@ def spread_figures(seeds: range) -> list[Figure]:
 PLOTS = {"type": Path, "metavar": "FOLDER", "help": "draw the courses of the first seed there; needs matplotlib"}
 
 
-@yardstick("Policies in trouble", own={"--plots": PLOTS}, rounds=(5, 1), noise_s=(3_600, 900))
+@benchmark("Policies in trouble", own={"--plots": PLOTS}, rounds=(5, 1), noise_s=(3_600, 900))
 def measure(given: Any) -> list[Figure]:
     """Return the figures, and draw the courses if asked to."""
     logging.disable(logging.WARNING)  # stamina logs each of 100,000 retries

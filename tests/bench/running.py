@@ -1,4 +1,4 @@
-"""Runs a yardstick of `bench/` as its users do."""
+"""Runs a benchmark of `bench/` as its users do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run(*words: str, python: str = PYTHON, **options: Any) -> subprocess.Complet
     return subprocess.run(command, capture_output=True, text=True, timeout=RUN_WITHIN_S, check=False, **options)
 
 
-def run_yardstick(name: str, *words: str, is_cold: bool = False, **options: Any) -> dict[str, dict[str, Any]]:
+def run_benchmark(name: str, *words: str, is_cold: bool = False, **options: Any) -> dict[str, dict[str, Any]]:
     """Return the figures of one by name and unit; `is_cold`: where a start is measured, or the process of a server."""
     done = run(name, *words, "--json", python=sys.executable if is_cold else PYTHON, **options)
     assert done.returncode == 0, done.stderr

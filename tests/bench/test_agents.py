@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.bench.running import missed, run_yardstick
+from tests.bench.running import missed, run_benchmark
 
 OURS = ("failsoft, json text", "failsoft, lean text", "failsoft, structured")
 GOALS = {"completed %": ">= 95", "wrong effects tasks": "<= 0", "misled steps": "<= 0"}
@@ -11,7 +11,7 @@ GOALS = {"completed %": ">= 95", "wrong effects tasks": "<= 0", "misled steps": 
 def agents_reach_their_goals(*sets: str, sample: str) -> None:
     """Run a sample of the tasks of some sets on our server, with every reader."""
     chosen = [word for name in sets for word in ("--set", name)]
-    figures = run_yardstick("agents", *chosen, "--ours", *sample.split())
+    figures = run_benchmark("agents", *chosen, "--ours", *sample.split())
     expected = {f"{name}, {reader}: {what}": goal for name in sets for reader in OURS for what, goal in GOALS.items()}
     assert {name: one["goal"] for name, one in figures.items()} == expected
     assert missed(figures) == {}

@@ -1,4 +1,4 @@
-"""The yardsticks run, print ratios, and hold them against their goals. How fast anything is, is no test's business."""
+"""The benchmarks run, print ratios, and hold them against their goals. How fast anything is, is no test's business."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any
 
 import pytest
 
-from tests.bench.running import RUN, missed, run, run_yardstick
+from tests.bench.running import RUN, missed, run, run_benchmark
 from tests.bench.test_agents import agents_reach_their_goals
 from tests.doors import format_names
 from tests.zygote import PYTHON
 
 
 def _figures(name: str, *words: str, is_cold: bool = False, **environment: str) -> dict[str, dict[str, Any]]:
-    return run_yardstick(name, *words, "--quick", is_cold=is_cold, env={**os.environ, **environment})
+    return run_benchmark(name, *words, "--quick", is_cold=is_cold, env={**os.environ, **environment})
 
 
-def test_every_yardstick_can_be_loaded_and_has_a_title() -> None:
-    program = "import run; print(*(run.load(name).title for name in run.YARDSTICKS), sep='\\n')"
+def test_every_benchmark_can_be_loaded_and_has_a_title() -> None:
+    program = "import run; print(*(run.load(name).title for name in run.BENCHMARKS), sep='\\n')"
     ran = subprocess.run([PYTHON, "-c", program], cwd=RUN.parent, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert len(set(ran.stdout.splitlines())) == len(re.findall(r"@yardstick\(\"", _sources())) > 20
+    assert len(set(ran.stdout.splitlines())) == len(re.findall(r"@benchmark\(\"", _sources())) > 20
 
 
 def _sources() -> str:

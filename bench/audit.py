@@ -18,17 +18,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from measure import Figure, figure, options, report
+from measure import Figure, benchmark, figure, ratios, us
 from sample_tool import ARGUMENTS, Documents
 
 from failsoft import AuditLog, Runtime
 from failsoft.framework.audit.verify import verify
 from failsoft.metrics import PrometheusRecorder
 
-ROUNDS, QUICK_ROUNDS = 15, 2
-ALONE, QUICK_ALONE = 40, 5
 AT_ONCE = 64
-WAVES, QUICK_WAVES = 8, 2
 PROCESSES = 4
 ARGUMENT = ARGUMENTS["typed error"]
 APPENDING = """
@@ -102,8 +99,14 @@ def processes(folder: Path, waves: int) -> float:
     return max(seconds) / (PROCESSES * waves * 16)
 
 
-async def measure(folder: Path, *, rounds: int, alone: int, waves: int) -> list[Figure]:
+@benchmark("The audit log", rounds=(15, 2), alone=(40, 5), waves=(8, 2))
+async def measure(given: Any) -> list[Figure]:
     """Return the figures, ratios taken inside each round."""
+    with tempfile.TemporaryDirectory() as folder:
+        return await _measured(Path(folder), given.rounds, given.alone, given.waves)
+
+
+async def _measured(folder: Path, rounds: int, alone: int, waves: int) -> list[Figure]:
     recorder = PrometheusRecorder()
     log = AuditLog(folder / "audit-log.jsonl")
     plain = Documents(runtime=Runtime(metrics=recorder)).operations["get_document"]
@@ -144,25 +147,10 @@ async def measure(folder: Path, *, rounds: int, alone: int, waves: int) -> list[
     trip, single, call, both, many, entries = (seen[name] for name in list(seen)[:6])
     added = [(after - before) / one for after, before, one in zip(both, call, trip, strict=True)]
     gain = [(before + one) / each for before, one, each in zip(call, single, many, strict=True)]
-    raw = [one / each for one, each in zip(single, entries, strict=True)]
-    shared = [one / each for one, each in zip(single, seen["4 processes, each"], strict=True)]
     return [
-        *(figure(name, [1e6 * one for one in values], "us") for name, values in seen.items()),
+        *(figure(name, us(values), "us") for name, values in seen.items()),
         figure("what auditing adds to a failing call", added, "trips to the disk", goal="<= 1.5"),
         figure("64 failing calls at once", gain, "times one trip each, calls included"),
-        figure("64 entries at once", raw, "times one trip each", goal=">= 10"),
-        figure("4 processes, 16 at once in each", shared, "times one trip each"),
+        figure("64 entries at once", ratios(single, entries), "times one trip each", goal=">= 10"),
+        figure("4 processes, 16 at once in each", ratios(single, seen["4 processes, each"]), "times one trip each"),
     ]
-
-
-def main() -> None:
-    """Measure and print."""
-    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    alone, waves = (QUICK_ALONE, QUICK_WAVES) if given.quick else (ALONE, WAVES)
-    with tempfile.TemporaryDirectory() as folder:
-        found = asyncio.run(measure(Path(folder), rounds=given.rounds, alone=alone, waves=waves))
-    report(given, "The audit log", found)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,15 +1,14 @@
 """Compares the instructions of the call path with the kept ones, and fails if one has grown by more than a tenth.
 
-    python bench/baseline.py          compares; where nothing can be compared, it says so and passes
-    python bench/baseline.py --keep   counts, and writes the counts to bench/baseline.json
+    python bench/run.py baseline          compares; where nothing can be compared, it says so and passes
+    python bench/run.py baseline --keep   counts, and writes the counts to bench/baseline.json
 
 Figures are kept for each build of the interpreter and each version of pydantic, because the counts differ between them.
-`python bench/run.py --keep` writes its ratios to the same file; they depend on the machine, so nothing checks them.
+The ratios of other benchmarks in that file depend on the machine, so nothing checks them.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import platform
 import shutil
@@ -20,6 +19,7 @@ from typing import Any
 
 import pydantic
 import pydantic_core
+from measure import Figure, benchmark
 
 __all__ = ["FILE", "GROWTH_AT_MOST", "environment", "grown", "keep", "kept"]
 
@@ -72,16 +72,14 @@ def grown(counted: Mapping[str, float], before: Mapping[str, float]) -> tuple[li
     return lines, too_much
 
 
-def main() -> None:
-    """Count, then compare or keep."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--keep", action="store_true", help="write the counts instead of comparing with them")
-    given = parser.parse_args()
+@benchmark("Instructions")
+def measure(given: Any) -> list[Figure]:
+    """Count, then compare or keep; there are no figures but those that are printed."""
     before = kept("instructions")
     if shutil.which("valgrind") is None:
-        sys.exit("Valgrind is not installed." if given.keep else _nothing("Valgrind is not installed"))
+        return sys.exit("Valgrind is not installed.") if given.keep else _nothing("Valgrind is not installed")
     if before is None and not given.keep:
-        sys.exit(_nothing(f"no counts are kept for {environment()}"))
+        return _nothing(f"no counts are kept for {environment()}")
     from instructions import count  # noqa: PLC0415 - loads failsoft, which the comparison does not need
 
     counted = {name: round(number) for name, number in count(TIMES).items()}
@@ -91,11 +89,9 @@ def main() -> None:
     print(environment(), *lines, sep="\n")
     if too_much and not given.keep:
         sys.exit(f"More than {GROWTH_AT_MOST:.0%} more instructions: {', '.join(too_much)}")
+    return []
 
 
-def _nothing(reason: str) -> None:
+def _nothing(reason: str) -> list[Figure]:
     print(f"Nothing is compared: {reason}.")
-
-
-if __name__ == "__main__":
-    main()
+    return []

@@ -16,11 +16,9 @@ import logging
 import time
 from typing import Any
 
-from measure import Contender, Figure, figure, interleave, options, report
+from measure import Contender, Figure, benchmark, figure, interleave, ratios, us
 from sample_tool import ARGUMENTS, Documents
 
-ROUNDS, QUICK_ROUNDS = 60, 3
-TIMES, QUICK_TIMES = 200, 20
 BAD_ARGUMENTS = "<= 10"
 GOALS = {"success": "<= 2.0", "typed error": "<= 8", "recovered": "<= 10", "typed error, recovery tried": ""}
 PEERED = ("success", "typed error", "wrong type", "misspelt name")
@@ -93,31 +91,22 @@ def _fastmcp() -> Any:
     return server()
 
 
-async def measure(*, rounds: int, times: int) -> list[Figure]:
+@benchmark("The call path", rounds=(60, 3), times=(200, 20))
+async def measure(given: Any) -> list[Figure]:
     """Return all figures, measured in one run."""
     tool = Documents()
     compared = peers(tool)
-    seconds = await interleave(own_contenders(tool) | compared, rounds=rounds, times=times, clock=time.process_time)
+    contenders = own_contenders(tool) | compared
+    seconds = await interleave(contenders, rounds=given.rounds, times=given.times, clock=time.process_time)
     yardsticks, bare = seconds["yardstick"], seconds["bare"]
     found = [
-        figure("yardstick", [1e6 * value for value in yardsticks], "us"),
-        figure("bare handler, validated", [1e6 * value for value in bare], "us"),
+        figure("yardstick", us(yardsticks), "us"),
+        figure("bare handler, validated", us(bare), "us"),
     ]
     for name in ARGUMENTS:
         over = [(own - base) / unit for own, base, unit in zip(seconds[name], bare, yardsticks, strict=True)]
         found.append(figure(f"over the bare: {name}", over, "yardsticks", goal=GOALS.get(name, BAD_ARGUMENTS)))
     for name in PEERED if compared else ():
-        ratio = [own / other for own, other in zip(seconds[f"ours: {name}"], seconds[f"FastMCP: {name}"], strict=True)]
+        ratio = ratios(seconds[f"ours: {name}"], seconds[f"FastMCP: {name}"])
         found.append(figure(f"whole call: {name}", ratio, "of FastMCP", goal="<= 0.333"))
     return found
-
-
-def main() -> None:
-    """Measure and print."""
-    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    times = QUICK_TIMES if given.quick else TIMES
-    report(given, "The call path", asyncio.run(measure(rounds=given.rounds, times=times)))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,22 +1,23 @@
 """Paths that a release removed, asked of the next one: is the page served, is it a candidate, is a wrong one served?
 
-`python bench/docs_dead_paths.py FOLDER`, where FOLDER holds unpacked npm packages as `NAME-VERSION`, for each name the
-releases of `RELEASES`. A path of an old release that the last one no longer has is dead. The right page is that of the
-last release with the same text, by word shingles, whatever its path; it must not have existed in the old release
-itself, and must be far ahead of the second. Dead paths without such a page were removed or rewritten: serving anything
-for them is wrong.
+The folder holds unpacked npm packages as `NAME-VERSION`, for each name the releases of `RELEASES`. A path of an old
+release that the last one no longer has is dead. The right page is that of the last release with the same text, by word
+shingles, whatever its path; it must not have existed in the old release itself, and must be far ahead of the second.
+Dead paths without such a page were removed or rewritten: serving anything for them is wrong.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from docs_questions import FOLDER
+from measure import Figure, benchmark, figure
 
 from failsoft.tools.docs import Docs
 
@@ -94,7 +95,7 @@ async def ask(docs: Docs, dead: Dead) -> str:
     return "candidate" if candidates & dead.right else "missed"
 
 
-async def measure(folder: Path, cache: Path, *, quick: bool = False) -> Counter[str]:
+async def asked_for_all(folder: Path, cache: Path, *, quick: bool) -> Counter[str]:
     """Ask for every dead path, and print what became of them by release; only of the last one, if `quick`."""
     total: Counter[str] = Counter()
     for name, (inner, releases) in RELEASES.items():
@@ -116,19 +117,15 @@ async def measure(folder: Path, cache: Path, *, quick: bool = False) -> Counter[
     return total
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="where the packages of npm are unpacked")
-    parser.add_argument("--quick", action="store_true", help="only the last release before the newest")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as cache:
-        total = asyncio.run(measure(given.folder, Path(cache), quick=given.quick))
+@benchmark("Dead paths", own=FOLDER)
+def measure(given: Any) -> list[Figure]:
+    """Return how many are answered with their page, or with a wrong one."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
+        total = asyncio.run(asked_for_all(given.folder, Path(cache), quick=given.quick))
     held = total["served"] + total["led"] + total["candidate"]
     moved = held + total["missed"]
-    print(f"{moved} pages moved: {held} ({held / max(moved, 1):.1%}) served or among the candidates, {dict(total)}")
-    print(f"{total.total()} dead paths: a wrong page served for {total['wrong']}")
-
-
-if __name__ == "__main__":
-    main()
+    share, note = 100 * held / max(moved, 1), f"{held} of {moved}; {dict(total)}"
+    return [
+        figure("moved pages that are served or among the candidates", [share], "%", note=note),
+        figure("a wrong page is served", [total["wrong"]], "paths", note=f"of {total.total()} dead ones"),
+    ]

@@ -1,8 +1,8 @@
 """Questions in plain English over three documentation trees: is the right page among the first five?
 
-`python bench/docs_questions.py FOLDER [MODE ...]`, where FOLDER holds the unpacked npm packages `ai@6.0.326`,
-`next@16.4.6` and `npm@11.21.2` as `ai`, `next` and `npm`. The questions are in `docs_questions.json`, in three sets of
-60. Each has one or more right pages, given by the ends of their paths.
+The folder holds the unpacked npm packages `ai@6.0.326`, `next@16.4.6` and `npm@11.21.2` as `ai`, `next` and `npm`. The
+questions are in `docs_questions.json`, in three sets of 60. Each has one or more right pages, given by the ends of
+their paths.
 
 - `tuned on` and `held out` mostly avoid the words of the pages. Only the first was looked at while tuning.
 - `drawn` asks for 20 pages of each tree that were drawn at random, as a developer would ask; nothing was tuned on it.
@@ -10,11 +10,12 @@
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
+
+from measure import Figure, benchmark, figure
 
 from failsoft.tools.docs import Docs
 
@@ -23,13 +24,18 @@ QUESTIONS: dict[str, dict[str, dict[str, list[str]]]] = json.loads(
     Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
 )
 """By set and tree: the right pages of each question."""
+FOLDER = {"--folder": {"type": Path, "required": True, "help": "where the packages of npm are unpacked"}}
+MODES = {"--modes": {"nargs": "*", "default": ["lexical", "hybrid"], "help": "of search; --quick: lexical only"}}
 
 
-async def main(folder: Path, modes: list[str]) -> None:
-    """Print the share of each mode, and what it misses."""
-    for label, questions in QUESTIONS.items():
-        for mode in modes:
-            print(f"{label}, {mode}: {await share(folder, questions, mode)}")
+@benchmark("Questions over documentation", own=FOLDER | MODES)
+async def measure(given: Any) -> list[Figure]:
+    """Return the share of each mode, and print what it misses."""
+    return [
+        await share(label, given.folder, questions, mode)
+        for label, questions in QUESTIONS.items()
+        for mode in (["lexical"] if given.quick else given.modes)
+    ]
 
 
 async def embed_all(docs: Docs, mode: str) -> None:
@@ -40,11 +46,11 @@ async def embed_all(docs: Docs, mode: str) -> None:
         is_complete = not any("embedded" in warning for warning in response.metadata.warnings)
 
 
-async def share(folder: Path, questions: dict[str, dict[str, list[str]]], mode: str) -> str:
+async def share(label: str, folder: Path, questions: dict[str, dict[str, list[str]]], mode: str) -> Figure:
     """Return how many questions find one of their pages in the first five."""
     hits = total = 0
     for name, inner in ROOTS.items():
-        with tempfile.TemporaryDirectory() as cache:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as cache:
             docs = Docs(folder / name / inner, cache_dir=Path(cache))
             await embed_all(docs, mode)
             for question, pages in questions[name].items():
@@ -55,13 +61,5 @@ async def share(folder: Path, questions: dict[str, dict[str, list[str]]], mode: 
                 if not is_hit:
                     print(f"  {mode} misses: {question} -> {found[:3]}")
             docs.projects.close()
-    return f"{hits} of {total} in the first five ({hits / total:.0%})"
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="where the packages of npm are unpacked")
-    parser.add_argument("modes", nargs="*", default=["lexical", "hybrid"])
-    parser.add_argument("--quick", action="store_true", help="lexical search only")
-    given = parser.parse_args()
-    asyncio.run(main(given.folder, ["lexical"] if given.quick else given.modes))
+    note = f"{hits} of {total} in the first five"
+    return figure(f"{label}, {mode}", [100 * hits / total], "%", note=note)

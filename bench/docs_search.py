@@ -14,12 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from measure import Figure, figure, options, report
+from measure import Figure, benchmark, figure, ms
 
 from failsoft.tools.docs import Docs
 
-ROUNDS, QUICK_ROUNDS = 200, 5
-DOCUMENTS, QUICK_DOCUMENTS = 15_000, 200
 CHANGED = 20
 FOLDERS = 150
 WORDS = 12_000
@@ -38,6 +36,7 @@ CALLS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
 
 def grow(root: Path, documents: int) -> None:
     """Write a tree of documents."""
+    root.mkdir()
     chance = random.Random(20_260_119)  # noqa: S311 - the same tree for everybody
     words = [f"word{number:04}" for number in range(WORDS)]
     weights = [1 / (number + 1) for number in range(WORDS)]
@@ -49,9 +48,9 @@ def grow(root: Path, documents: int) -> None:
         (folder / f"page{number:05}.md").write_text(f"{head}# Page {number}\n\n{text}\n", encoding="utf-8")
 
 
-def index_figures(root: Path, cache: Path) -> list[Figure]:
+def index_figures(root: Path, cache: Path, documents: int) -> list[Figure]:
     """Return how long it takes to build the index, to check it, and to take in a few changes."""
-    found = [_timed("index: build", root, cache)]
+    found = [_timed("index: build", root, cache, note=f"{documents:,} documents")]
     found.append(_timed("index: nothing has changed", root, cache))
     for path in sorted(root.rglob("*.md"))[:CHANGED]:
         path.write_text(path.read_text(encoding="utf-8") + "\nchanged\n", encoding="utf-8")
@@ -59,13 +58,13 @@ def index_figures(root: Path, cache: Path) -> list[Figure]:
     return found
 
 
-def _timed(name: str, root: Path, cache: Path) -> Figure:
+def _timed(name: str, root: Path, cache: Path, *, note: str = "") -> Figure:
     index = Docs(root, cache_dir=cache).projects.implicit.index
     began = time.perf_counter()
     index.ask(lambda _: None)
     taken = time.perf_counter() - began
     index.close()
-    return figure(name, [1e3 * taken], "ms")
+    return figure(name, [1e3 * taken], "ms", note=note)
 
 
 async def call_figures(tool: Docs, rounds: int) -> list[Figure]:
@@ -78,34 +77,21 @@ async def call_figures(tool: Docs, rounds: int) -> list[Figure]:
             response.encode()
             if number:
                 seconds[name].append(time.perf_counter() - began)
-    return [
-        figure(name, [1e3 * value for value in values], "ms", note=_tail(values)) for name, values in seconds.items()
-    ]
+    return [figure(name, ms(values), "ms", note=_tail(values)) for name, values in seconds.items()]
 
 
 def _tail(values: Sequence[float]) -> str:
     return f"p99 {1e3 * sorted(values)[int(len(values) * 0.99)]:.3g}"
 
 
-def measure(*, rounds: int, documents: int) -> list[Figure]:
+@benchmark("The docs toolset", rounds=(200, 5), documents=(15_000, 200))
+def measure(given: Any) -> list[Figure]:
     """Return all figures."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:  # a thread may still write
         root, cache = Path(folder, "docs"), Path(folder, "cache")
-        root.mkdir()
-        grow(root, documents)
-        found = index_figures(root, cache)
+        grow(root, given.documents)
+        found = index_figures(root, cache, given.documents)
         tool = Docs(root, cache_dir=cache)
-        found += asyncio.run(call_figures(tool, rounds))
+        found += asyncio.run(call_figures(tool, given.rounds))
         tool.projects.close()
         return found
-
-
-def main() -> None:
-    """Measure and print."""
-    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    documents = QUICK_DOCUMENTS if given.quick else DOCUMENTS
-    report(given, f"The docs toolset on {documents:,} documents", measure(rounds=given.rounds, documents=documents))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,13 +1,12 @@
 """Four real documentation trees: reading, title queries, and the cost of the index against bare FTS5.
 
-`python bench/docs_trees.py FOLDER`, where FOLDER holds the unpacked npm packages `ai@6.0.326`, `next@16.4.6`,
-`npm@11.21.2` and `@mastra/mcp-docs-server@1.2.27` as `ai`, `next`, `npm` and `mastra`. Times are CPU seconds of this
-process, so that a busy machine does not change the ratios.
+The folder holds the unpacked npm packages `ai@6.0.326`, `next@16.4.6`, `npm@11.21.2` and
+`@mastra/mcp-docs-server@1.2.27` as `ai`, `next`, `npm` and `mastra`. Times are CPU seconds of this process, so that a
+busy machine does not change the ratios.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import shutil
@@ -19,7 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from docs_questions import embed_all
+from docs_questions import FOLDER, MODES, embed_all
+from measure import Figure, benchmark, figure, ms
 
 from failsoft.tools.docs import Docs
 from failsoft.tools.docs.documents import lookup
@@ -72,38 +72,42 @@ def bare(root: Path, file: Path) -> sqlite3.Connection:
     return connection
 
 
-def index_costs(root: Path, cache: Path, documents: int) -> None:
-    """Print what building, refreshing and searching cost, against bare FTS5."""
+def index_costs(root: Path, cache: Path, documents: int) -> list[Figure]:
+    """Return what building, refreshing and searching cost, against bare FTS5."""
     connections: list[sqlite3.Connection] = []
-    plain_s = cpu(lambda: connections.append(bare(root, cache / "bare.sqlite3")))
+    plain_s = cpu(lambda: connections.append(bare(root, root.parent / "bare.sqlite3")))
     docs = Docs(root, cache_dir=cache)
     index = docs.projects.all()[0].index
     ours_s = cpu(lambda: index.ask(lookup.count_documents))
-    print(f"index of {documents:,} documents: {ours_s:.1f} s CPU, {ours_s / plain_s:.2f} x bare FTS5 ({plain_s:.1f} s)")
     paths = index.ask(lookup.all_paths)[: REFRESHES * 97 : 97]
     took = []
     for path in paths:
         with (root / path).open("a", encoding="utf-8") as file:
             file.write("\nchanged\n")
         took.append(cpu(lambda path=path: index.follow([path], is_complete=True)))
-    print(f"refresh after one change: {1e3 * statistics.median(took):.1f} ms CPU (median of {len(took)})")
     titles = [
         row[0] for row in index.ask(lambda rows: rows.execute("SELECT title FROM documents LIMIT 400").fetchall())
     ]
-    ratios: dict[str, list[float]] = {"ours": [], "bare": []}
+    searches: dict[str, list[float]] = {"ours": [], "bare": []}
     for title in titles[::2]:
         query = parse_query(" ".join(word for word in title.split() if word.isalnum()) or "page")
         words = query.relaxed or query.expression
-        ratios["ours"].append(cpu(lambda query=query: index.ask(lambda rows: search(rows, query, Scope()))))
-        ratios["bare"].append(cpu(lambda words=words: connections[0].execute(BARE, (words,)).fetchall()))
-    ours, plain = statistics.median(ratios["ours"]), statistics.median(ratios["bare"])
-    print(f"lexical p50: {1e3 * ours:.2f} ms, {ours / plain:.2f} x bare FTS5 with snippets ({1e3 * plain:.2f} ms)")
+        searches["ours"].append(cpu(lambda query=query: index.ask(lambda rows: search(rows, query, Scope()))))
+        searches["bare"].append(cpu(lambda words=words: connections[0].execute(BARE, (words,)).fetchall()))
     connections[0].close()
     docs.projects.close()
+    times_bare = statistics.median(searches["ours"]) / statistics.median(searches["bare"])
+    return [
+        figure("index", [ours_s], "s", note=f"{documents:,} documents"),
+        figure("index", [ours_s / plain_s], "of bare FTS5"),
+        figure("refresh after one change", ms(took), "ms"),
+        figure("lexical search", ms(searches["ours"]), "ms"),
+        figure("lexical search", [times_bare], "of bare FTS5 with snippets"),
+    ]
 
 
-async def quality(folder: Path, cache: Path, settings: DocsSettings, modes: list[str]) -> None:
-    """Print how many documents read, and how many are found by their titles."""
+async def quality(folder: Path, cache: Path, settings: DocsSettings, modes: list[str]) -> list[Figure]:
+    """Return how many documents read, and how many are found by their titles."""
     hits = dict.fromkeys(modes, 0)
     asked = read = total = 0
     for name, inner in TREES.items():
@@ -130,27 +134,26 @@ async def quality(folder: Path, cache: Path, settings: DocsSettings, modes: list
                 found = response.data["results"] if response.data else []
                 hits[mode] += any(hit["title"] == document["title"] for hit in found)
         docs.projects.close()
-    print(f"{read:,} of {total:,} documents read")
-    for mode, count in hits.items():
-        print(f"title queries, {mode}: {count} of {asked} ({count / asked:.1%}) find a page of that title in five")
+    return [
+        figure("documents read", [100 * read / total], "%", note=f"{read:,} of {total:,}"),
+        *(
+            figure(f"title queries, {mode}", [100 * count / asked], "%", note=f"{count} of {asked} find it in five")
+            for mode, count in hits.items()
+        ),
+    ]
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="where the packages of npm are unpacked")
-    parser.add_argument("--database", help="address of a PostgreSQL database, in place of SQLite")
-    parser.add_argument("--modes", nargs="*", default=["lexical", "hybrid"])
-    parser.add_argument("--quick", action="store_true", help="one copy of the trees, lexical search only")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
+DATABASE = {"--database": {"help": "address of a PostgreSQL database, in place of SQLite"}}
+
+
+@benchmark("Four documentation trees", own=FOLDER | MODES | DATABASE, copies=(COPIES, 1))
+def measure(given: Any) -> list[Figure]:
+    """Return the figures."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
         root, cache = Path(scratch, "docs"), Path(scratch, "cache")
-        cache.mkdir()
+        figures = []
         if not given.database:
-            index_costs(root, cache, gather(given.folder, root, 1 if given.quick else COPIES))
+            figures = index_costs(root, cache, gather(given.folder, root, given.copies))
         settings = DocsSettings(database_url=given.database)
-        asyncio.run(quality(given.folder, cache, settings, ["lexical"] if given.quick else given.modes))
-
-
-if __name__ == "__main__":
-    main()
+        modes = ["lexical"] if given.quick else given.modes
+        return figures + asyncio.run(quality(given.folder, cache, settings, modes))

@@ -6,21 +6,20 @@ takes the file's lock, proves every match unique, hashes, keeps mode and owner, 
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import os
 import random
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from measure import Contender, Figure, figure, interleave, options, report
+from measure import Contender, Figure, benchmark, figure, interleave, ms, ratios
 
 from failsoft import Runtime, Settings
 from failsoft.metrics import PrometheusRecorder
 from failsoft.tools.edit import Edit
 
-ROUNDS, QUICK_ROUNDS = 40, 3
 EDITS = 50
 BYTES = 1_000_000
 SEVERAL = 20
@@ -92,35 +91,25 @@ class Contest:
                 raise SystemExit(response.to_dict()["message"])
 
 
-async def measure(rounds: int) -> list[Figure]:
+@benchmark("The edit toolset on 1 MB", rounds=(40, 3))
+async def measure(given: Any) -> list[Figure]:
     """Return the figures."""
     with tempfile.TemporaryDirectory() as folder:
         contest = Contest(Path(folder))
         contenders: dict[str, Contender] = {"plain": contest.plain, "call": contest.call, "several": contest.several}
-        seconds = await interleave(contenders, rounds=rounds, times=2)
+        seconds = await interleave(contenders, rounds=given.rounds, times=2)
         same = (contest.root / "plain").read_bytes() == (contest.root / "tool").read_bytes()
         if not same or hashlib.sha256((contest.root / "tool").read_bytes()).hexdigest() != digest(contest.text):
             msg = "the two did not write the same"
             raise SystemExit(msg)
-    ratios = [ours / least for ours, least in zip(seconds["call"], seconds["plain"], strict=True)]
     return [
-        figure("read, 50 x str.replace, write, fsync", [1e3 * value for value in seconds["plain"]], "ms"),
-        figure("multi_edit, 50 edits of 1 MB", [1e3 * value for value in seconds["call"]], "ms"),
-        figure("multi_edit", ratios, "of the least", goal="<= 3"),
-        figure(f"multi_edit_files, {SEVERAL} files of 5 KB", [1e3 * value for value in seconds["several"]], "ms"),
+        figure("read, 50 x str.replace, write, fsync", ms(seconds["plain"]), "ms"),
+        figure("multi_edit, 50 edits of 1 MB", ms(seconds["call"]), "ms"),
+        figure("multi_edit", ratios(seconds["call"], seconds["plain"]), "of the least", goal="<= 3"),
+        figure(f"multi_edit_files, {SEVERAL} files of 5 KB", ms(seconds["several"]), "ms"),
     ]
 
 
 def digest(text: str) -> str:
     """Return the hash of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def main() -> None:
-    """Measure and print."""
-    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    report(given, "The edit toolset on 1 MB", asyncio.run(measure(given.rounds)))
-
-
-if __name__ == "__main__":
-    main()

@@ -7,7 +7,6 @@ broken call has to be answered with the code that a simple program of a few line
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import tempfile
 from collections import Counter
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from histories import FEW, MANY, Case, cases
-from measure import Figure, figure, options, report
+from measure import Figure, benchmark, figure
 
 from failsoft import Runtime, Settings
 from failsoft.metrics import PrometheusRecorder
@@ -151,33 +150,20 @@ class Trial:
             self.wrong.append(what)
 
 
-async def measure(found: list[Case]) -> tuple[list[Figure], list[str]]:
-    """Return the figures, and what came out wrong."""
+@benchmark("Real edits", pairs=(MANY, FEW))
+async def measure(given: Any) -> list[Figure]:
+    """Return the figures, and print what came out wrong."""
+    found = list(cases(given.pairs))
     with tempfile.TemporaryDirectory() as folder:
         trial = Trial(Path(folder))
         for number, case in enumerate(found):
             await trial.run(number, case, found[number - 1])
+    print(*trial.wrong[:20], sep="\n", end="\n" if trial.wrong else "")
     counts = trial.counts
-    figures = [
+    return [
         figure("cases", [counts["cases"]], "files", goal=">= 5000"),
         figure("edits in them", [counts["edits"]], "edits"),
         figure("broken calls", [counts["broken calls"]], "calls"),
         figure("answered wrongly", [len(trial.wrong)], "calls", goal="<= 0"),
         figure("applied twice without the hash", [100 * counts["applied twice without the hash"] / len(found)], "%"),
     ]
-    return figures, trial.wrong
-
-
-def main() -> None:
-    """Measure and print; the exit code is 1 if an answer was wrong."""
-    given = options(__doc__ or "", rounds=1, quick=1)
-    found = list(cases(FEW if given.quick else MANY))
-    figures, wrong = asyncio.run(measure(found))
-    for line in wrong[:20]:
-        print(line)
-    report(given, f"Real edits of {len(found):,} files", figures)
-    raise SystemExit(1 if wrong else 0)
-
-
-if __name__ == "__main__":
-    main()

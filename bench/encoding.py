@@ -11,14 +11,12 @@ import time
 from typing import Any
 
 from load import META, VERSION, message
-from measure import Contender, Figure, figure, interleave, options, report
+from measure import Contender, Figure, benchmark, figure, interleave, ms, us
 from sample_tool import ARGUMENTS, Documents
 
 from failsoft import Runtime, Settings
 from failsoft.framework.wire import format_names
 
-ROUNDS, QUICK_ROUNDS = 15, 3
-TIMES, QUICK_TIMES = 300, 20
 FAILURES = ("typed error", "wrong type", "misspelt name", "three faults")
 TOOLS = 1_000
 OLDER = "2025-11-25"
@@ -100,25 +98,18 @@ def _asking(app: Any, headers: dict[bytes, bytes], body: bytes) -> Contender:
     return ask
 
 
-async def measure(*, rounds: int, times: int) -> list[Figure]:
+@benchmark("Encoding", rounds=(15, 3), times=(300, 20))
+async def measure(given: Any) -> list[Figure]:
     """Return all figures, measured in one run."""
-    encoded = await interleave(await failures(), rounds=rounds, times=times, clock=time.process_time)
-    figures = [figure(name, [1e6 * one for one in taken], "us", goal="<= 15") for name, taken in encoded.items()]
+    encoded = await interleave(await failures(), rounds=given.rounds, times=given.times, clock=time.process_time)
     os.environ["SCALE_TOOLS"] = str(TOOLS)
     from scale_servers import our_app  # noqa: PLC0415 - it reads the environment
 
     app = our_app()
     async with app.router.lifespan_context(app):
-        listed = await interleave(lists(app), rounds=rounds, times=max(1, times // 10), clock=time.process_time)
-    return figures + [figure(name, [1e3 * one for one in taken], "ms", goal="<= 2") for name, taken in listed.items()]
-
-
-def main() -> None:
-    """Measure and print."""
-    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    times = QUICK_TIMES if given.quick else TIMES
-    report(given, "Encoding", asyncio.run(measure(rounds=given.rounds, times=times)))
-
-
-if __name__ == "__main__":
-    main()
+        times = max(1, given.times // 10)
+        listed = await interleave(lists(app), rounds=given.rounds, times=times, clock=time.process_time)
+    return [
+        *(figure(name, us(taken), "us", goal="<= 15") for name, taken in encoded.items()),
+        *(figure(name, ms(taken), "ms", goal="<= 2") for name, taken in listed.items()),
+    ]

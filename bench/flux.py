@@ -13,17 +13,17 @@ from typing import Any
 
 import cobra
 import cobra.io
-from measure import Figure, figure, interleave, options, report
+from measure import Figure, benchmark, figure, interleave, ms
 
 from failsoft import BaseTool, CallContext, Runtime, operation
 from failsoft.metrics import PrometheusRecorder
 from failsoft.tools.flux import Flux
 from failsoft.tools.flux.settings import FluxSettings
 
-ROUNDS, QUICK_ROUNDS = 60, 3
 CLIENTS, CALLS_EACH = 20, 10
 MEDIUM = ["cpd00027", "cpd00007", "cpd00001", "cpd00009", "cpd00013", "cpd00067"]
 GROWTH = {"textbook": 0.8739, "iJO1366": 0.9824}
+"""What each model grows at."""
 
 
 class Hop(BaseTool):
@@ -122,38 +122,27 @@ def require(growth: float, name: str) -> None:
         raise SystemExit(msg)
 
 
-async def measure(rounds: int, models: list[str]) -> list[Figure]:
+@benchmark("The flux toolset and bare cobra", rounds=(60, 3), models=(["textbook", "iJO1366"], ["textbook"]))
+async def measure(given: Any) -> list[Figure]:
     """Return the figures."""
-    contest = Contest(models)
+    contest = Contest(given.models)
     figures: list[Figure] = []
     try:
         await contest.prepare()
-        for name in models:
+        for name in given.models:
             contenders = {"bare": contest.bare(name), "call": contest.call(name), "hop": contest.hop}
-            seconds = await interleave(contenders, rounds=rounds, times=5)
-            over = [1e3 * (ours - theirs) for ours, theirs in zip(seconds["call"], seconds["bare"], strict=True)]
+            seconds = await interleave(contenders, rounds=given.rounds, times=5)
+            over = [ours - theirs for ours, theirs in zip(seconds["call"], seconds["bare"], strict=True)]
             figures += [
-                figure(f"{name}: cobra's optimize", [1e3 * value for value in seconds["bare"]], "ms"),
-                figure(f"{name}: run_fba", [1e3 * value for value in seconds["call"]], "ms"),
-                figure(f"{name}: run_fba over optimize", over, "ms", goal="<= 5"),
-                figure(f"{name}: to a worker and back", [1e3 * value for value in seconds["hop"]], "ms"),
+                figure(f"{name}: cobra's optimize", ms(seconds["bare"]), "ms"),
+                figure(f"{name}: run_fba", ms(seconds["call"]), "ms"),
+                figure(f"{name}: run_fba over optimize", ms(over), "ms", goal="<= 5"),
+                figure(f"{name}: to a worker and back", ms(seconds["hop"]), "ms"),
             ]
-        crowds = [await contest.crowd() for _ in range(max(1, rounds // 10))]
-        medians = [1e3 * statistics.median(taken) for taken in crowds]
-        slowest = [1e3 * max(taken) for taken in crowds]
-        figures.append(figure("200 mixed calls of 20 clients: median of a call", medians, "ms"))
-        figures.append(figure("200 mixed calls of 20 clients: slowest call", slowest, "ms"))
+        crowds = [await contest.crowd() for _ in range(max(1, given.rounds // 10))]
+        medians, slowest = [statistics.median(taken) for taken in crowds], [max(taken) for taken in crowds]
+        figures.append(figure("200 mixed calls of 20 clients: median of a call", ms(medians), "ms"))
+        figures.append(figure("200 mixed calls of 20 clients: slowest call", ms(slowest), "ms"))
     finally:
         await contest.flux.shutdown()
     return figures
-
-
-def main() -> None:
-    """Measure and print."""
-    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    models = ["textbook"] if given.rounds <= QUICK_ROUNDS else list(GROWTH)
-    report(given, "The flux toolset and bare cobra", asyncio.run(measure(given.rounds, models)))
-
-
-if __name__ == "__main__":
-    main()

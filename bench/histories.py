@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["FEW", "MANY", "Case", "cases", "fetch", "fetch_all"]
+__all__ = ["FEW", "MANY", "Case", "cases", "fetch"]
 
 MANY = (
     ("django", "4.2", "5.0"),
@@ -34,6 +34,7 @@ MANY = (
     ("botocore", "1.34.0", "1.34.40"),
 )
 FEW = (("click", "8.1.0", "8.1.7"), ("werkzeug", "3.0.0", "3.0.4"))
+"""What `scripts/fetch.sh edit_releases` puts into the cache."""
 _BYTES_AT_MOST = 400_000
 _LINES_AT_MOST = 8_000
 _EDITS_AT_MOST = 200
@@ -59,13 +60,6 @@ def fetch(package: str, version: str) -> Path:
         command += ["--only-binary", ":all:", "--dest", str(folder), f"{package}=={version}"]
         subprocess.run(command, check=True)  # noqa: S603 - names from the list above
     return next(folder.glob("*.whl"))
-
-
-def fetch_all(pairs: Sequence[tuple[str, str, str]]) -> None:
-    """Fetch what `cases` reads."""
-    for package, old, new in pairs:
-        fetch(package, old)
-        fetch(package, new)
 
 
 def cases(pairs: Sequence[tuple[str, str, str]]) -> Iterator[Case]:

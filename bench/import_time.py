@@ -12,10 +12,10 @@ import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
-from measure import Figure, figure, options, report
+from measure import Figure, benchmark, figure, ms, ratios
 
-ROUNDS, QUICK_ROUNDS = 20, 2
 STATEMENTS = {
     "import pydantic": "import pydantic",
     "import failsoft": "import failsoft",
@@ -47,28 +47,18 @@ async def _run(code: str) -> str:
     return output.decode().strip()
 
 
-async def measure(*, rounds: int) -> list[Figure]:
+@benchmark("Import time, byte code compiled", rounds=(20, 2))
+async def measure(given: Any) -> list[Figure]:
     """Return the time of each import, and its ratio to pydantic's."""
     compile_packages()
     seconds: dict[str, list[float]] = {name: [] for name in STATEMENTS}
-    for number in range(rounds + 1):
+    for number in range(given.rounds + 1):
         for name, statement in STATEMENTS.items():
             taken = float(await _run(_TIMED.format(statement)))
             if number:
                 seconds[name].append(taken)
-    found = [figure(name, [1e3 * value for value in values], "ms") for name, values in seconds.items()]
-    yardstick = seconds["import pydantic"]
-    ratios = [own / other for own, other in zip(seconds["import failsoft"], yardstick, strict=True)]
+    found = [figure(name, ms(values), "ms") for name, values in seconds.items()]
+    ratio = ratios(seconds["import failsoft"], seconds["import pydantic"])
     loaded = await _run(_LOADED.format(USED_LATER))
     note = f"loads {loaded}" if loaded else f"loads none of {', '.join(USED_LATER)}"
-    return [*found, figure("import failsoft", ratios, "of pydantic", goal=GOAL, note=note)]
-
-
-def main() -> None:
-    """Measure and print."""
-    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    report(given, "Import time, byte code compiled", asyncio.run(measure(rounds=given.rounds)))
-
-
-if __name__ == "__main__":
-    main()
+    return [*found, figure("import failsoft", ratio, "of pydantic", goal=GOAL, note=note)]

@@ -13,12 +13,12 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from call_path import BAD_ARGUMENTS, GOALS, own_contenders
-from measure import Figure, figure, options, report
+from measure import Figure, benchmark, figure
 from sample_tool import ARGUMENTS, Documents
 
-TIMES, QUICK_TIMES = 100, 5
 _WARM_UP = 50
 _MARK = "getppid"
 """A function of the C library that nothing else calls: Valgrind ends one count, and begins the next, at each call."""
@@ -70,21 +70,12 @@ def count(times: int) -> dict[str, float]:
     return {name: own / times for name, own in zip(names, counts[1 : 2 * len(names) : 2], strict=True)}
 
 
-def measure(times: int) -> list[Figure]:
+@benchmark("The call path in instructions", rounds=(100, 5))
+def measure(given: Any) -> list[Figure]:
     """Return all figures."""
-    found = count(times)
+    found = count(given.rounds)
     figures = [figure(name, [found[name] / 1000], "thousand") for name in ("yardstick", "bare")]
     for name in ARGUMENTS:
         over = (found[name] - found["bare"]) / found["yardstick"]
         figures.append(figure(f"over the bare: {name}", [over], "yardsticks", goal=GOALS.get(name, BAD_ARGUMENTS)))
     return figures
-
-
-def main() -> None:
-    """Count and print."""
-    given = options(__doc__ or "", rounds=TIMES, quick=QUICK_TIMES)
-    report(given, "The call path in instructions", measure(given.rounds))
-
-
-if __name__ == "__main__":
-    main()

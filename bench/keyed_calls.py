@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
-import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-from measure import options
+from measure import Figure, benchmark, figure, us
 
 from failsoft import BaseTool, Runtime, Settings, operation
 from failsoft.framework.call.scope import META_KEY, NO_SCOPE, CallScope
@@ -31,35 +30,33 @@ class Till(BaseTool):
         return amount
 
 
-async def per_call_us(tool: Till, *, keyed: bool) -> float:
-    """Return the microseconds of processor time of one call, the best of a few rounds."""
+async def per_call_s(tool: Till, *, keyed: bool) -> float:
+    """Return the seconds of processor time of one call, the best of a few rounds."""
     best = []
     for _ in range(ROUNDS):
         began = time.process_time()
         for _ in range(CALLS):
             scope = CallScope(meta={META_KEY: f"k{next(_numbers)}"}) if keyed else NO_SCOPE
             await tool.operations["pay"].call({"amount": 1}, scope)
-        best.append((time.process_time() - began) / CALLS * 1e6)
+        best.append((time.process_time() - began) / CALLS)
     return min(best)
 
 
 async def measured(state: StateStore) -> float:
-    """Return what a key adds, in microseconds."""
+    """Return what a key adds, in seconds."""
     tool = Till(runtime=Runtime(settings=Settings(), state=state))
-    plain = await per_call_us(tool, keyed=False)
-    keyed = await per_call_us(tool, keyed=True)
+    plain = await per_call_s(tool, keyed=False)
+    keyed = await per_call_s(tool, keyed=True)
     await state.close()
     return keyed - plain
 
 
-def main() -> None:
-    """Print the figures."""
-    given = options(__doc__ or "", rounds=3, quick=1)
+@benchmark("A keyed call over an unkeyed one", rounds=(3, 1))
+async def measure(given: Any) -> list[Figure]:
+    """Return the figures."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, url in (("memory", "memory:"), ("sqlite", f"sqlite:{Path(folder) / 's.sqlite'}")):
-            added = statistics.median(asyncio.run(measured(open_state(url, Events()))) for _ in range(given.rounds))
-            print(f"a keyed call over an unkeyed one, {name}: {added:.0f} us")
-
-
-if __name__ == "__main__":
-    main()
+        stores = {"memory": "memory:", "sqlite": f"sqlite:{Path(folder) / 's.sqlite'}"}
+        return [
+            figure(name, us([await measured(open_state(url, Events())) for _ in range(given.rounds)]), "us")
+            for name, url in stores.items()
+        ]

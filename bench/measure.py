@@ -1,4 +1,4 @@
-"""Interleaved rounds, medians and ratios: what every benchmark here measures and prints with.
+"""Interleaved rounds, medians and ratios: what every benchmark here measures, is run and is printed with.
 
 A shared machine drifts by more than the differences looked for, so contenders take turns in one run (A B C, B C A,
 ...), a ratio is taken inside each round, and the median of those ratios is what is printed. The quartiles beside it
@@ -8,14 +8,28 @@ are the noise: where they are wide, run again.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
-import json
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["Contender", "Figure", "Rounds", "figure", "interleave", "options", "report", "show"]
+__all__ = [
+    "Benchmark",
+    "Contender",
+    "Figure",
+    "Rounds",
+    "add_arguments",
+    "benchmark",
+    "figure",
+    "interleave",
+    "ms",
+    "ratios",
+    "show",
+    "us",
+]
 
 Contender = Callable[[int], Awaitable[object]]
 """`async def contender(times)`: does its work that many times."""
@@ -114,28 +128,62 @@ def show(title: str, figures: Sequence[Figure]) -> None:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-def report(given: argparse.Namespace, title: str, figures: Sequence[Figure]) -> None:
-    """Print the figures as the command line asks for them."""
-    if given.json:
-        print(json.dumps({"title": title, "figures": [asdict(one) for one in figures]}))
-    else:
-        show(title, figures)
+def ratios(values: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Return the ratio inside each round."""
+    return [one / other for one, other in zip(values, others, strict=True)]
 
 
-def options(description: str, *, rounds: int, quick: int) -> argparse.Namespace:
-    """Return the command line's `rounds`, `quick` and `json`.
+def ms(seconds: Sequence[float]) -> list[float]:
+    """Return milliseconds."""
+    return [1e3 * one for one in seconds]
+
+
+def us(seconds: Sequence[float]) -> list[float]:
+    """Return microseconds."""
+    return [1e6 * one for one in seconds]
+
+
+Measure = Callable[[Any], Sequence[Figure] | Coroutine[Any, Any, Sequence[Figure]]]
+"""Returns the figures; is given the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """What a file of this folder measures: what `benchmark` makes of its function.
 
     Args:
-        description: What the benchmark measures.
-        rounds: How many rounds by default.
-        quick: How many with `--quick`, which only shows that the benchmark works.
+        title: The head of its table.
+        measure: Its function.
+        sizes: Size -> how much usually, and how much with `--quick`.
+        own: Option of its own -> what `add_argument` takes.
     """
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-    )
-    parser.add_argument("--rounds", type=int, help=f"turns of each contender (default: {rounds})")
+
+    title: str
+    measure: Measure
+    sizes: Mapping[str, tuple[Any, Any]]
+    own: Mapping[str, Mapping[str, Any]]
+
+    def figures(self, given: argparse.Namespace) -> Sequence[Figure]:
+        """Measure as the command line says: the sizes are added to it."""
+        sizes = {name: quick if given.quick else usual for name, (usual, quick) in self.sizes.items()}
+        if given.rounds:
+            sizes["rounds"] = given.rounds
+        found = self.measure(argparse.Namespace(**{**vars(given), **sizes}))
+        return asyncio.run(found) if isinstance(found, Coroutine) else found
+
+
+def benchmark(
+    title: str, *, own: Mapping[str, Mapping[str, Any]] | None = None, **sizes: tuple[Any, Any]
+) -> Callable[[Measure], Benchmark]:
+    """Return the decorator of a file's `measure`; the arguments are those of `Benchmark`."""
+    return lambda measure: Benchmark(title, measure, sizes, own or {})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what every benchmark takes."""
     parser.add_argument("--quick", action="store_true", help="a few short turns: shows that it runs, not how fast")
+    parser.add_argument("--rounds", type=int, help="turns of each contender, in place of the benchmark's own number")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    given = parser.parse_args()
-    given.rounds = given.rounds or (quick if given.quick else rounds)
-    return given
+    parser.add_argument(
+        "--keep", action="store_true", help="write the ratios to baseline.json, or `baseline` its counts"
+    )

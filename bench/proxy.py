@@ -1,7 +1,7 @@
 """What `failsoft proxy` costs before another server: over stdio against the bare server, over HTTP against a relay.
 
-The server is npm's `server-everything`, the relay is PyPI's `mcp-proxy`; `scripts/foreign_servers.sh` installs both.
-Over HTTP each has a process of the server behind it, and clients of the legacy era call over kept connections.
+The server is npm's `server-everything`, the relay is PyPI's `mcp-proxy`; `scripts/fetch.sh foreign_servers` installs
+both. Over HTTP each has a process of the server behind it, and clients of the legacy era call over kept connections.
 """
 
 from __future__ import annotations
@@ -21,11 +21,8 @@ from typing import Any
 
 from load import Clients
 from mcp import Client, StdioServerParameters
-from measure import Contender, Figure, figure, interleave, options, report
+from measure import Contender, Figure, benchmark, figure, interleave, ms, ratios
 
-ROUNDS, QUICK_ROUNDS = 20, 1
-CALLS, QUICK_CALLS = 50, 8
-HTTP_CALLS, QUICK_HTTP_CALLS = 240, 16
 CLIENTS = 8
 VERSION = "2025-06-18"
 FOLDER = Path(os.environ.get("FOREIGN_SERVERS", Path.home() / ".cache" / "failsoft-foreign-servers"))
@@ -47,7 +44,7 @@ async def over_stdio(*, rounds: int, times: int) -> list[Figure]:
             contenders[name] = _timed(client, latencies.setdefault(name, []))
         await interleave(contenders, rounds=rounds, times=times)
     bare, proxied = (
-        [1e3 * statistics.median(one[number : number + times]) for number in range(times, len(one), times)]
+        ms([statistics.median(one[number : number + times]) for number in range(times, len(one), times)])
         for one in (latencies["bare"], latencies["proxied"])
     )
     added = [with_us - without for with_us, without in zip(proxied, bare, strict=True)]
@@ -80,9 +77,9 @@ async def over_http(*, rounds: int, times: int) -> list[Figure]:
             sessions = [await asyncio.to_thread(_session, port) for _ in range(CLIENTS)]
             contenders[name] = _together(port, [_request(port, ECHO, session) for session in sessions])
         seconds = await interleave(contenders, rounds=rounds, times=times)
-    ratios = [relay / own for own, relay in zip(seconds["failsoft proxy"], seconds["mcp-proxy"], strict=True)]
+    ratio = ratios(seconds["mcp-proxy"], seconds["failsoft proxy"])
     found = [figure(f"HTTP, {name}", [1 / value for value in taken], "calls/s") for name, taken in seconds.items()]
-    return [*found, figure(f"HTTP throughput, {CLIENTS} clients", ratios, "of mcp-proxy", goal=">= 0.9")]
+    return [*found, figure(f"HTTP throughput, {CLIENTS} clients", ratio, "of mcp-proxy", goal=">= 0.9")]
 
 
 def _together(port: int, requests: Sequence[bytes]) -> Contender:
@@ -153,22 +150,15 @@ def _headers(session: str) -> dict[str, str]:
     return {**headers, "Mcp-Session-Id": session} if session else headers
 
 
-async def measure(*, rounds: int, times: int, http_times: int) -> list[Figure]:
+def _missing() -> list[str]:
+    return [path for path in (SERVER[1], RELAY[0]) if not Path(path).exists()]
+
+
+@benchmark("The proxy", rounds=(20, 1), calls=(50, 8), http_calls=(240, 16))
+async def measure(given: Any) -> list[Figure]:
     """Return all figures."""
-    return await over_stdio(rounds=rounds, times=times) + await over_http(rounds=rounds, times=http_times)
-
-
-def main() -> None:
-    """Measure and print."""
-    given: Any = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    if missing := [path for path in (SERVER[1], RELAY[0]) if not Path(path).exists()]:
-        print(f"The proxy: skipped, for there is no {' and no '.join(missing)}; run scripts/foreign_servers.sh")
-        report(given, "The proxy", [])
-        return
-    sizes = {"times": QUICK_CALLS, "http_times": QUICK_HTTP_CALLS} if given.quick else {}
-    sizes = sizes or {"times": CALLS, "http_times": HTTP_CALLS}
-    report(given, "The proxy", asyncio.run(measure(rounds=given.rounds, **sizes)))
-
-
-if __name__ == "__main__":
-    main()
+    if missing := _missing():
+        print(f"The proxy: skipped, for there is no {' and no '.join(missing)}; run scripts/fetch.sh foreign_servers")
+        return []
+    stdio = await over_stdio(rounds=given.rounds, times=given.calls)
+    return stdio + await over_http(rounds=given.rounds, times=given.http_calls)

@@ -11,13 +11,12 @@ ours does. Both are measured.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from importlib.metadata import version
 from typing import Any
 
-from measure import Contender, Figure, figure, interleave, options, report
+from measure import Contender, Figure, benchmark, figure, interleave, us
 
 from failsoft import BaseTool, RecoveryManager, Retry, Runtime, operation
 from failsoft.framework.call.call import NO_SCOPE, Call
@@ -26,8 +25,6 @@ from failsoft.framework.call.context import CallContext
 from failsoft.framework.services.state import LocalState
 from failsoft.recovery import CircuitBreaker, RetryBudget
 
-ROUNDS, QUICK_ROUNDS = 60, 3
-TIMES, QUICK_TIMES = 500, 20
 LINKS = ("deadline", "recover", "circuit_breaker")
 Work = Callable[[], Awaitable[Any]]
 
@@ -194,32 +191,22 @@ def contenders() -> dict[str, Contender]:
     return found
 
 
-async def measure(*, rounds: int, times: int) -> list[Figure]:
+@benchmark("Recovery around a call that succeeds", rounds=(60, 3), times=(500, 20))
+async def measure(given: Any) -> list[Figure]:
     """Return all figures, measured in one run."""
-    seconds = await interleave(contenders(), rounds=rounds, times=times, clock=time.process_time)
+    seconds = await interleave(contenders(), rounds=given.rounds, times=given.times, clock=time.process_time)
     bare_s, own_s = seconds["bare coroutine"], seconds["failsoft"]
-    found = [figure("bare coroutine", [1e6 * value for value in bare_s], "us")]
+    found = [figure("bare coroutine", us(bare_s), "us")]
     for name, taken in seconds.items():
         if name == "bare coroutine":
             continue
-        over = [1e6 * (value - base) for value, base in zip(taken, bare_s, strict=True)]
+        over = [value - base for value, base in zip(taken, bare_s, strict=True)]
         edition = "" if name == "failsoft" else version(name.split(",")[0])
         note = ", ".join(filter(None, (edition, NOTES.get(name, ""))))
-        found.append(figure(f"over the bare: {name}", over, "us", note=note))
+        found.append(figure(f"over the bare: {name}", us(over), "us", note=note))
     for name, taken in seconds.items():
         if name in {"bare coroutine", "failsoft"}:
             continue
         ratio = [(own - base) / (other - base) for own, other, base in zip(own_s, taken, bare_s, strict=True)]
         found.append(figure(f"failsoft over {name}", ratio, "times", goal=GOALS.get(name, "")))
     return found
-
-
-def main() -> None:
-    """Measure and print."""
-    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    times = QUICK_TIMES if given.quick else TIMES
-    report(given, "Recovery around a call that succeeds", asyncio.run(measure(rounds=given.rounds, times=times)))
-
-
-if __name__ == "__main__":
-    main()

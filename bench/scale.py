@@ -7,25 +7,22 @@ figures as SVG (with `pip install -r bench/requirements.txt`).
 
 from __future__ import annotations
 
-import asyncio
 import os
 import resource
 import socket
-import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from load import Clients, request
-from measure import Figure, figure, interleave, options, report
+from measure import Figure, benchmark, figure, interleave, ratios
 from servers import Running, running
 
 __all__ = ["Point"]
 
-ROUNDS, QUICK_ROUNDS = 5, 1
-CALLS, QUICK_CALLS = 800, 16
 CLIENTS, SIZE = 8, 20
 CORES = os.cpu_count() or 1
 WORKERS = range(1, CORES + 1)
@@ -107,7 +104,7 @@ def _idle(servers: dict[str, Running], count: int) -> Iterator[None]:
             connection.close()
 
 
-async def measure(how: Measure, steps: int | None) -> dict[str, list[Point]]:
+async def _points(how: Measure, steps: int | None) -> dict[str, list[Point]]:
     """Return the points of each dimension, the first `steps` of them."""
     found: dict[str, list[Point]] = {}
     async with _both() as servers:
@@ -135,29 +132,21 @@ def _figures(found: dict[str, list[Point]]) -> list[Figure]:
             ours, raw = point.rates["ours"], point.rates["raw"]
             cpu = f"{point.cpu_us['ours']:.0f} us of CPU a call, raw {point.cpu_us['raw']:.0f}"
             note = f"{median(ours):.0f} calls/s; {cpu}"
-            ratios = [own / other for own, other in zip(ours, raw, strict=True)]
-            figures.append(figure(f"{dimension}: {point.at:,}", ratios, "of the raw app", note=note))
+            figures.append(figure(f"{dimension}: {point.at:,}", ratios(ours, raw), "of the raw app", note=note))
     return figures
 
 
-def main() -> None:
-    """Measure and print."""
-    plots = None
-    if "--plots" in sys.argv:
-        at = sys.argv.index("--plots")
-        plots = Path(sys.argv[at + 1])
-        del sys.argv[at : at + 2]
-    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
+PLOTS = {"type": Path, "metavar": "FOLDER", "help": "draw the figures as SVG in this folder; needs matplotlib"}
+
+
+@benchmark("Scale, over HTTP", own={"--plots": PLOTS}, rounds=(5, 1), calls=(800, 16), steps=(None, 1))
+async def measure(given: Any) -> list[Figure]:
+    """Return the figures, and draw them if asked to."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    how = Measure(given.rounds, QUICK_CALLS if given.quick else CALLS)
-    found = asyncio.run(measure(how, 1 if given.quick else None))
-    if plots is not None:
+    found = await _points(Measure(given.rounds, given.calls), given.steps)
+    if given.plots is not None:
         from scale_plots import draw  # noqa: PLC0415 - matplotlib may be missing
 
-        draw(found, plots)
-    report(given, "Scale, over HTTP", _figures(found))
-
-
-if __name__ == "__main__":
-    main()
+        draw(found, given.plots)
+    return _figures(found)

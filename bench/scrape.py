@@ -12,15 +12,13 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
-from measure import Figure, figure, options, report
+from measure import Figure, benchmark, figure, ms
 
 from failsoft import BaseTool, Runtime, operation
 from failsoft.metrics import PrometheusRecorder, render, scrape
 
-ROUNDS, QUICK_ROUNDS = 10, 1
-OPERATIONS, QUICK_OPERATIONS = 1_000, 50
-PHASE_S, QUICK_PHASE_S = 1.5, 0.2
 PAUSE_S = 0.001
 
 
@@ -84,9 +82,10 @@ async def phase(tool: Reading, scraping: Callable[[], Awaitable[object]] | None,
     return seen
 
 
-async def measure(*, rounds: int, operations: int, phase_s: float) -> list[Figure]:
+@benchmark("A scrape", rounds=(10, 1), operations=(1_000, 50), phase_s=(1.5, 0.2))
+async def measure(given: Any) -> list[Figure]:
     """Return stalls and latencies of the three phases."""
-    recorder = recorder_of(operations)
+    recorder = recorder_of(given.operations)
     tool = Reading(runtime=Runtime(metrics=recorder))
 
     async def on_the_loop() -> None:
@@ -99,25 +98,14 @@ async def measure(*, rounds: int, operations: int, phase_s: float) -> list[Figur
         "scrapes on the loop": on_the_loop,
     }
     seen: dict[str, list[Seen]] = {name: [] for name in phases}
-    for _ in range(rounds):
+    for _ in range(given.rounds):
         for name, scraping in phases.items():
-            seen[name].append(await phase(tool, scraping, phase_s))
+            seen[name].append(await phase(tool, scraping, given.phase_s))
     found = []
     for name, turns in seen.items():
-        found.append(figure(f"longest stall, {name}", [1e3 * turn.longest_stall_s for turn in turns], "ms"))
-        found.append(figure(f"p99 of a call, {name}", [1e3 * turn.p99_s for turn in turns], "ms"))
+        found.append(figure(f"longest stall, {name}", ms([turn.longest_stall_s for turn in turns]), "ms"))
+        found.append(figure(f"p99 of a call, {name}", ms([turn.p99_s for turn in turns]), "ms"))
         if turns[0].scrape_s:
-            found.append(figure(f"one scrape, {name}", [1e3 * turn.scrape_s for turn in turns], "ms"))
+            note = f"{given.operations:,} operations"
+            found.append(figure(f"one scrape, {name}", ms([turn.scrape_s for turn in turns]), "ms", note=note))
     return found
-
-
-def main() -> None:
-    """Measure and print."""
-    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    operations, phase_s = (QUICK_OPERATIONS, QUICK_PHASE_S) if given.quick else (OPERATIONS, PHASE_S)
-    found = asyncio.run(measure(rounds=given.rounds, operations=operations, phase_s=phase_s))
-    report(given, f"A scrape of {operations:,} operations", found)
-
-
-if __name__ == "__main__":
-    main()

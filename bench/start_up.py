@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from import_time import compile_packages
 from load import body_of, message, request_for
-from measure import Figure, figure, options, report
+from measure import Figure, benchmark, figure, ms, ratios
 
-ROUNDS, QUICK_ROUNDS = 15, 1
 READY_WITHIN_S = 60.0
 POLLED_EVERY_S = 0.005
 HERE = Path(__file__).parent
@@ -105,13 +105,14 @@ def _one(name: str, transport: str) -> Start:
     return _start(command, _over_http(port))
 
 
-def measure(*, rounds: int) -> list[Figure]:
+@benchmark("Start-up, byte code compiled", rounds=(15, 1))
+def measure(given: Any) -> list[Figure]:
     """Return the time and memory of each start, and their ratios."""
     compile_packages()
     found = []
     for transport in ("stdio", "http"):
         starts: dict[str, list[Start]] = {"bare": [], "ours": []}
-        for number in range(rounds + 1):
+        for number in range(given.rounds + 1):
             for name, those in starts.items():
                 one = _one(name, transport)
                 if number:
@@ -121,26 +122,12 @@ def measure(*, rounds: int) -> list[Figure]:
 
 
 def _figures(transport: str, bare: Sequence[Start], ours: Sequence[Start]) -> list[Figure]:
-    pairs = list(zip(ours, bare, strict=True))
+    wall, cpu = ([getattr(one, name) for one in bare] for name in ("wall_s", "cpu_s"))
+    memory = [own.resident_mb - other.resident_mb for own, other in zip(ours, bare, strict=True)]
     return [
-        figure(f"{transport}, bare SDK server: time", [1e3 * one.wall_s for one in bare], "ms"),
+        figure(f"{transport}, bare SDK server: time", ms(wall), "ms"),
         figure(f"{transport}, bare SDK server: resident", [one.resident_mb for one in bare], "MB"),
-        figure(f"{transport}: time", [own.wall_s / other.wall_s for own, other in pairs], "of bare", goal=GOAL_RATIO),
-        figure(f"{transport}: CPU time", [own.cpu_s / other.cpu_s for own, other in pairs], "of bare", goal=GOAL_RATIO),
-        figure(
-            f"{transport}: resident over bare",
-            [own.resident_mb - other.resident_mb for own, other in pairs],
-            "MB",
-            goal=GOAL_MB,
-        ),
+        figure(f"{transport}: time", ratios([one.wall_s for one in ours], wall), "of bare", goal=GOAL_RATIO),
+        figure(f"{transport}: CPU time", ratios([one.cpu_s for one in ours], cpu), "of bare", goal=GOAL_RATIO),
+        figure(f"{transport}: resident over bare", memory, "MB", goal=GOAL_MB),
     ]
-
-
-def main() -> None:
-    """Measure and print."""
-    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    report(given, "Start-up, byte code compiled", measure(rounds=given.rounds))
-
-
-if __name__ == "__main__":
-    main()

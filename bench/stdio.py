@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from load import message
-from measure import Contender, Figure, Rounds, figure, interleave, options, report
+from measure import Contender, Figure, Rounds, benchmark, figure, interleave, ms, ratios
 
-ROUNDS, QUICK_ROUNDS = 15, 1
 HERE = Path(__file__).parent
 SERVERS = {
     "bare SDK": [sys.executable, "-c", "import bare_server; bare_server.over_stdio()"],
@@ -119,17 +118,18 @@ def _contender(client: Client, in_flight: int, size: int) -> Contender:
     return call
 
 
-async def measure(*, rounds: int, quick: bool) -> list[Figure]:
+@benchmark("Over stdio", rounds=(15, 1))
+async def measure(given: Any) -> list[Figure]:
     """Return all figures."""
     found = []
     async with AsyncExitStack() as stack:
         clients = {name: await stack.enter_async_context(served(command)) for name, command in SERVERS.items()}
         for kind, (in_flight, size, calls) in KINDS.items():
-            times = QUICK_CALLS if quick else calls
+            times = QUICK_CALLS if given.quick else calls
             contenders = {name: _contender(client, in_flight, size) for name, client in clients.items()}
             before = {name: client.cpu_s() for name, client in clients.items()}
-            seconds = await interleave(contenders, rounds=rounds, times=times)
-            made = (rounds + 1) * times
+            seconds = await interleave(contenders, rounds=given.rounds, times=times)
+            made = (given.rounds + 1) * times
             cpu_us = {name: 1e6 * (client.cpu_s() - before[name]) / made for name, client in clients.items()}
             p99 = {name: _p99(client, times) for name, client in clients.items()}
             found += _figures(kind, seconds, cpu_us, p99)
@@ -140,32 +140,21 @@ def _p99(client: Client, times: int) -> list[float]:
     """Return the p99 of each turn but the first, in milliseconds."""
     taken, client.latencies = client.latencies, []
     turns = [taken[start : start + times] for start in range(times, len(taken), times)]
-    return [1e3 * statistics.quantiles(turn, n=100, method="inclusive")[98] for turn in turns]
+    return ms([statistics.quantiles(turn, n=100, method="inclusive")[98] for turn in turns])
 
 
 def _figures(kind: str, seconds: Rounds, cpu_us: Mapping[str, float], p99: Mapping[str, list[float]]) -> list[Figure]:
     bare, ours, without = seconds["bare SDK"], seconds["ours"], seconds["ours, SDK streams"]
     note = f"{cpu_us['ours'] / cpu_us['bare SDK']:.2f} of its CPU time ({cpu_us['ours']:.0f} us)"
-    faster = [other / own for own, other in zip(ours, bare, strict=True)]
-    slower = [own / other for own, other in zip(p99["ours"], p99["bare SDK"], strict=True)]
+    slower = ratios(p99["ours"], p99["bare SDK"])
     return [
         figure(f"{kind}, bare SDK server", [1 / value for value in bare], "calls/s"),
-        figure(f"{kind}: throughput", faster, "of bare", goal=GOAL, note=note),
+        figure(f"{kind}: throughput", ratios(bare, ours), "of bare", goal=GOAL, note=note),
         figure(
             f"{kind}: throughput",
-            [other / own for own, other in zip(ours, without, strict=True)],
+            ratios(without, ours),
             "of ours on the SDK's streams",
             note=f"{cpu_us['ours'] / cpu_us['ours, SDK streams']:.2f} of its CPU time",
         ),
         figure(f"{kind}: p99", slower, "of bare", note=f"{statistics.median(p99['bare SDK']):.2f} ms there"),
     ]
-
-
-def main() -> None:
-    """Measure and print."""
-    given = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    report(given, "Over stdio", asyncio.run(measure(rounds=given.rounds, quick=given.quick)))
-
-
-if __name__ == "__main__":
-    main()

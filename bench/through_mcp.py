@@ -8,7 +8,6 @@ programs of the machine do not affect it.
 
 from __future__ import annotations
 
-import asyncio
 import statistics
 import time
 from collections.abc import Sequence
@@ -17,16 +16,12 @@ from typing import Any
 
 from load import Clients, request
 from mcp import Client
-from measure import Contender, Figure, figure, interleave, options, report
+from measure import Contender, Figure, benchmark, figure, interleave, ratios, us
 from sample_tool import ARGUMENTS, Documents
 from servers import HTTP_SERVERS, Running, bare, running
 
 from failsoft import mcp_server
 
-ROUNDS, QUICK_ROUNDS = 30, 2
-CALLS, QUICK_CALLS = 100, 10
-HTTP_ROUNDS, QUICK_HTTP_ROUNDS = 12, 1
-HTTP_CALLS, QUICK_HTTP_CALLS = 800, 16
 CLIENTS = 8
 GOALS = {"bare SDK": ">= 2.5", "FastMCP with middlewares": ">= 6", "FastMCP": "", "raw ASGI app": ">= 0.4"}
 """What our throughput is compared with."""
@@ -41,11 +36,10 @@ async def in_memory(*, rounds: int, times: int) -> list[Figure]:
             bare_one = await stack.enter_async_context(Client(bare(), mode=era))
             contenders = {"ours": _client(ours), "bare": _client(bare_one)}
             seconds = await interleave(contenders, rounds=rounds, times=times, clock=time.process_time)
-        ratios = [own / other for own, other in zip(seconds["ours"], seconds["bare"], strict=True)]
         name = "modern" if era == "auto" else era
         found += [
-            figure(f"in memory, {name}: bare SDK server", [1e6 * value for value in seconds["bare"]], "us"),
-            figure(f"in memory, {name}: ours", ratios, "of bare", goal="<= 1.05"),
+            figure(f"in memory, {name}: bare SDK server", us(seconds["bare"]), "us"),
+            figure(f"in memory, {name}: ours", ratios(seconds["ours"], seconds["bare"]), "of bare", goal="<= 1.05"),
         ]
     return found
 
@@ -83,9 +77,9 @@ async def over_http(*, rounds: int, times: int) -> list[Figure]:
     ]
     for name, goal in GOALS.items():
         if name in seconds:
-            ratios = [other / own for own, other in zip(seconds["ours"], seconds[name], strict=True)]
+            ratio = ratios(seconds[name], seconds["ours"])
             note = f"{cpu_us['ours'] / cpu_us[name]:.2f} of its CPU time"
-            found.append(figure(f"HTTP throughput, {CLIENTS} clients", ratios, f"of {name}", goal=goal, note=note))
+            found.append(figure(f"HTTP throughput, {CLIENTS} clients", ratio, f"of {name}", goal=goal, note=note))
     return [*found, *(one for name in latencies for one in _evenness(name, latencies[name]))]
 
 
@@ -93,7 +87,7 @@ def _evenness(name: str, latencies: Sequence[Sequence[float]]) -> list[Figure]:
     """Return the median and the tail of the latencies of each round, at half of the server's own throughput."""
     cuts = [statistics.quantiles(one, n=100) for one in latencies]
     return [
-        figure(f"HTTP at half load, {name}: p50", [1e6 * one[49] for one in cuts], "us"),
+        figure(f"HTTP at half load, {name}: p50", us([one[49] for one in cuts]), "us"),
         figure(f"HTTP at half load, {name}: p99", [one[98] / one[49] for one in cuts], "of p50", goal="<= 2"),
     ]
 
@@ -106,22 +100,8 @@ def _installed() -> dict[str, str]:
     return HTTP_SERVERS
 
 
-async def measure(*, rounds: int, times: int, http_rounds: int, http_times: int) -> list[Figure]:
-    """Return all figures."""
-    found = await in_memory(rounds=rounds, times=times)
-    return found + await over_http(rounds=http_rounds, times=http_times)
-
-
-def main() -> None:
-    """Measure and print."""
-    given: Any = options(__doc__ or "", rounds=ROUNDS, quick=QUICK_ROUNDS)
-    sizes = (
-        {"times": QUICK_CALLS, "http_rounds": QUICK_HTTP_ROUNDS, "http_times": QUICK_HTTP_CALLS}
-        if given.quick
-        else {"times": CALLS, "http_rounds": max(1, given.rounds * HTTP_ROUNDS // ROUNDS), "http_times": HTTP_CALLS}
-    )
-    report(given, "Through MCP", asyncio.run(measure(rounds=given.rounds, **sizes)))
-
-
-if __name__ == "__main__":
-    main()
+@benchmark("Through MCP", rounds=(30, 2), calls=(100, 10), http_calls=(800, 16))
+async def measure(given: Any) -> list[Figure]:
+    """Return all figures; each server has fewer turns over HTTP, since those are longer."""
+    found = await in_memory(rounds=given.rounds, times=given.calls)
+    return found + await over_http(rounds=max(1, given.rounds * 2 // 5), times=given.http_calls)

@@ -74,6 +74,29 @@ def test_the_end_of_a_program_by_a_signal_is_that_of_its_launcher() -> None:
     assert run("-c", "import os; os.kill(os.getpid(), 15)").returncode == -signal.SIGTERM
 
 
+@pytest.mark.parametrize(("given", "code", "err"), [("", 0, ""), ("256 + 7", 7, ""), ("'no'", 1, "no\n")])
+def test_a_program_that_ends_waits_for_threads_runs_what_was_registered_and_flushes(
+    given: str, code: int, err: str
+) -> None:
+    program = (
+        "import atexit, sys, threading, time; atexit.register(print, 'at exit', end=''); print('main', end=' ');"
+        "threading.Thread(target=lambda: (time.sleep(0.01), print('thread', end=' '))).start(); sys.exit(%s)"
+    )
+    ended = run("-c", program % given)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (code, "main thread at exit", err)
+
+
+def test_a_program_may_close_its_output_or_find_it_closed() -> None:
+    assert run("-m", "json.tool", input="1").returncode == 0
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as output:
+        ended = subprocess.run(
+            [PYTHON, "-c", "import sys; sys.stdout.write('1')"], stdout=output, timeout=BOUND_S, check=False
+        )
+    assert ended.returncode == 120
+
+
 def test_each_program_draws_random_numbers_and_ids_of_its_own() -> None:
     code = "import random; from tests.doors import new_id; print(random.random(), new_id())"
     first, second = (run("-c", code).stdout.split() for _ in range(2))

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from readers import Advice, read_any_text
-from tasks import Task
+from agents.readers import Advice, read_any_text
+from agents.tasks import Task
 
 __all__ = ["Agent"]
 

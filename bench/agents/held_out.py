@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shipped_tasks import changed
-from tasks import Call, Task
+from agents.shipped_tasks import changed
+from agents.tasks import Call, Task
 
 __all__ = ["held_out_flux_tasks", "held_out_tasks", "held_out_wrapped_tasks"]
 

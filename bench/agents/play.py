@@ -1,7 +1,5 @@
 """Failures drawn at random, each answered by one call: the one that an agent makes who reads the text alone.
 
-    python bench/agents/play.py [--seed N] [--count N] [--of TOOLSET]... [--lean] [--verbose]
-
 Equal parts are drawn from the tasks on docs, edit, workspace, flux and wrapped libraries whose first call fails. For
 each, the agent of `agent.py` reads the text of the answer and decides; its next call is executed. That call may
 succeed, the agent may stop where nothing helps (`stopped`), or the call may fail; if it was the next step that the
@@ -10,8 +8,6 @@ answer named, the answer misled the agent.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import json
 import logging
 import random
@@ -21,12 +17,14 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from agent import Agent
-from readers import read_json_text, read_lean_text
-from run import SETS, WORLD_FAULTS, WORLDS, Bench, prepared
-from servers import connect
-from shipped import Shipped
-from tasks import Task
+from measure import Figure, benchmark
+
+from agents.agent import Agent
+from agents.readers import read_json_text, read_lean_text
+from agents.scores import SETS, WORLD_FAULTS, WORLDS, Bench, prepared
+from agents.servers import connect
+from agents.shipped import Shipped
+from agents.tasks import Task
 
 FROM = ("docs", "edit", "workspace", "flux", "wrapped")
 _DOCS = frozenset(
@@ -112,27 +110,27 @@ async def _answered(bench: Bench, contender: str, source: str, task: Task) -> Dr
     return drawn
 
 
-def main() -> None:
+OWN = {
+    "--seed": {"type": int, "default": 1},
+    "--count": {"type": int, "default": 60, "help": "of all toolsets together"},
+    "--of": {"action": "append", "choices": FROM, "help": "by default all"},
+    "--lean": {"action": "store_true", "help": "read the lean text and not the JSON"},
+    "--verbose": {"action": "store_true", "help": "print every answer and the call that followed"},
+}
+
+
+@benchmark("Failures drawn at random", own=OWN)
+async def measure(given: Any) -> list[Figure]:
     """Print a table, and every failure whose next call neither succeeded nor was rightly left out."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--of", action="append", choices=FROM, help="by default all")
-    parser.add_argument("--lean", action="store_true", help="read the lean text and not the JSON")
-    parser.add_argument("--verbose", action="store_true", help="print every answer and the call that followed")
-    options = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    contender = "failsoft, lean text" if options.lean else "failsoft, json text"
-    found = asyncio.run(play(options.seed, options.count, contender, options.of or FROM))
+    contender = "failsoft, lean text" if given.lean else "failsoft, json text"
+    found = await play(given.seed, given.count, contender, given.of or FROM)
     outcomes = ("succeeded", "stopped", "failed", "misled")
     print(f"{'':<12}{''.join(f'{outcome:>12}' for outcome in outcomes)}")
     for source in (*FROM, ""):
         counted: Counter[Any] = Counter(item.outcome for item in found if source in {item.source, ""})
         print(f"{source or 'all':<12}{''.join(f'{counted[outcome]:>12}' for outcome in outcomes)}")
     for item in found:
-        if options.verbose or item.outcome in {"failed", "misled"}:
+        if given.verbose or item.outcome in {"failed", "misled"}:
             print(f"\n{item.source}, {item.task}: {item.outcome}\n  {item.text}\n  {item.then or 'no call'}")
-
-
-if __name__ == "__main__":
-    main()
+    return []

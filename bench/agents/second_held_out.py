@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from shipped_tasks import changed
-from tasks import Call, Task
+from agents.shipped_tasks import changed
+from agents.tasks import Call, Task
 
 __all__ = ["renamed", "second_bookings_tasks", "second_flux_tasks", "second_shipped_tasks", "without"]
 

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Annotated, Any, Literal
 
-from bookings import Bookings, BookingTools
-from depot import Depot, DepotTools
 from mcp import Client
 from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 from pydantic import ConfigDict, Field
-from world import Item, World
 
+from agents.bookings import Bookings, BookingTools
+from agents.depot import Depot, DepotTools
+from agents.world import Item, World
 from failsoft import BaseTool, Conflict, DocumentNotFound, NotFound, Reference, Runtime, operation
 from failsoft.framework.services.settings import Settings
 from failsoft.server import mcp_server

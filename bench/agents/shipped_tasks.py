@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tasks import Call, Task, broken
+from agents.tasks import Call, Task, broken
 
 __all__ = ["changed", "flux_tasks", "shipped_tasks"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from second_held_out import renamed, without
-from shipped_tasks import changed
-from tasks import Call, Task
+from agents.second_held_out import renamed, without
+from agents.shipped_tasks import changed
+from agents.tasks import Call, Task
 
 __all__ = ["FOURTH_FILES", "third_depot_tasks", "third_flux_tasks", "third_shipped_tasks"]
 

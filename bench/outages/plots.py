@@ -7,8 +7,9 @@ from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
-from scenarios import CALLS_A_SECOND, SLOW_FROM_S, SLOW_UNTIL_S, Course
-from service import Service
+
+from outages.scenarios import CALLS_A_SECOND, SLOW_FROM_S, SLOW_UNTIL_S, Course
+from outages.service import Service
 
 __all__ = ["draw"]
 

@@ -9,12 +9,11 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from service import Busy, Service
-
-from clients import Call, Client, tool
 from failsoft import RateLimited, Retry
 from failsoft.recovery import RetryBudget
 from failsoft.testing import InstantClock
+from outages.clients import Call, Client, tool
+from outages.service import Busy, Service
 
 __all__ = ["NEVER_S", "Course", "most_at_once", "noise", "outage", "slow_service"]
 

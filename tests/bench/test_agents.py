@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from pathlib import Path
+from tests.bench.running import missed, run_benchmark
 
-ROOT = Path(__file__).parents[2]
-RUN_WITHIN_S = 300
 OURS = ("failsoft, json text", "failsoft, lean text", "failsoft, structured")
+GOALS = {"completed %": ">= 95", "wrong effects tasks": "<= 0", "misled steps": "<= 0"}
+
+
+def agents_reach_their_goals(*sets: str, sample: str) -> None:
+    """Run a sample of the tasks of some sets on our server, with every reader."""
+    chosen = [word for name in sets for word in ("--set", name)]
+    figures = run_benchmark("agents", *chosen, "--ours", *sample.split())
+    expected = {f"{name}, {reader}: {what}": goal for name in sets for reader in OURS for what, goal in GOALS.items()}
+    assert {name: one["goal"] for name, one in figures.items()} == expected
+    assert missed(figures) == {}
 
 
 def test_an_agent_that_follows_the_answers_completes_its_tasks() -> None:
-    sets = ("wrapped", "shipped")
-    chosen = [part for name in sets for part in ("--set", name)]
-    command = [sys.executable, ROOT / "bench/agents/run.py", *chosen, "--quick", "--ours", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_WITHIN_S, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    for score in (found[name][reader] for name in sets for reader in OURS):
-        assert score["wrong_effects"] == 0
-        assert score["completed"] >= 0.95 * score["tasks"], score["undone"]
-        assert score["misled"] == []
+    agents_reach_their_goals("wrapped", sample="--every 60")

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import runpy
-import subprocess
-import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "bench/baseline.py"
+from tests.bench.running import RUN, run
+
 BEFORE = {"success": 1_000.0, "typed error": 2_000.0, "missing": 3_000.0}
 
 
 @pytest.fixture
-def baseline(tmp_path: Path) -> dict[str, Any]:
-    """Return the script's functions, with a file of their own."""
-    functions = runpy.run_path(str(SCRIPT))
+def baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return the functions of the file, with a file of counts of their own."""
+    monkeypatch.syspath_prepend(RUN.parent)
+    functions = runpy.run_path(str(RUN.with_name("baseline.py")))
     functions["keep"].__globals__["FILE"] = tmp_path / "baseline.json"
     return functions
 
@@ -46,18 +47,13 @@ def test_figures_are_kept_by_environment_and_name(baseline: dict[str, Any]) -> N
 
 
 def test_without_valgrind_nothing_is_compared_and_it_says_so() -> None:
-    done = subprocess.run(
-        [sys.executable, SCRIPT], env={"PATH": ""}, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = run("baseline", env={"PATH": ""})
     assert (done.returncode, done.stdout) == (0, "Nothing is compared: Valgrind is not installed.\n")
 
 
 def test_without_kept_counts_nothing_is_compared_and_it_says_so(
     baseline: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "argv", [str(SCRIPT)])
     monkeypatch.setattr(baseline["shutil"], "which", lambda _name: "/usr/bin/valgrind")
-    with pytest.raises(SystemExit) as ended:
-        baseline["main"]()
-    assert not ended.value.code
+    assert baseline["measure"].measure(Namespace(keep=False)) == []
     assert capsys.readouterr().out == f"Nothing is compared: no counts are kept for {baseline['environment']()}.\n"

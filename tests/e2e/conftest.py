@@ -70,7 +70,7 @@ class Node:
 def node() -> Node:
     folder = Path(os.environ.get("NODE_CLIENTS", Path.home() / ".cache" / "failsoft-node-clients"))
     if not (folder / "stamp").exists():
-        pytest.skip("the Node clients are not installed (scripts/node_clients.sh)")
+        pytest.skip("the Node clients are not installed (scripts/fetch.sh node_clients)")
     return Node(folder)
 
 

@@ -17,11 +17,11 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def tracked(root: Path) -> list[Path]:
-    """Return the files under version control, or those that would be, where this is no checkout (an sdist)."""
+def tracked(root: Path) -> dict[Path, str]:
+    """Return the texts of the files under version control, or that would be, where this is no checkout (an sdist)."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=False)
     if listed.returncode == 0 and listed.stdout:
         paths = [root / name for name in listed.stdout.decode().split("\0") if name]
     else:
         paths = [path for area in ("src", "tests", "docs", "bench") for path in (root / area).rglob("*")]
-    return [path for path in paths if path.is_file()]
+    return {path: path.read_bytes().decode("utf-8", "replace") for path in paths if path.is_file()}

@@ -1,4 +1,4 @@
-"""A third-party package adds one of each kind of part: each is one class or function, and an entry point."""
+"""A third-party package adds a toolset, an error class and a command; the other parts are in `tests/slow/packages`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.zygote import PYTHON
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
@@ -29,7 +30,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def failsoft(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "failsoft", *arguments],
+        [PYTHON, "-m", "failsoft", *arguments],
         env={**os.environ, "PYTHONPATH": str(folder), **environment},
         cwd=folder,
         capture_output=True,
@@ -49,39 +50,6 @@ def test_a_toolset_and_its_error_class(installed: Path) -> None:
     assert look(installed, 9)["error"]["code"] == "ACME_SHELF_NOT_FOUND"
 
 
-def test_a_setting(installed: Path) -> None:
-    assert look(installed, 9, FAILSOFT_ACME_SHELVES="9")["data"] == "shelf 9"
-    ran = failsoft(installed, "call", "look", "shelf=1", "--toolset", "acme", FAILSOFT_ACME_SHELVES="many")
-    assert ran.returncode == 3
-    assert "FAILSOFT_ACME_SHELVES" in ran.stderr
-
-
-def test_a_strategy(installed: Path) -> None:
-    answer = look(installed, 9, "look_near")
-    assert answer["data"] == "shelf 3"
-    assert answer["metadata"]["recovery"]["strategy"] == "nearest"
-    assert answer["metadata"]["recovery"]["changed"] == {"shelf": 3}
-
-
-def test_a_wire_format_that_a_setting_chooses(installed: Path) -> None:
-    assert look(installed, 9, FAILSOFT_WIRE_FORMAT="shouting")["shout"].startswith("THERE IS NO SHELF 9.")
-    ran = failsoft(installed, "call", "look", "shelf=1", "--toolset", "acme", FAILSOFT_WIRE_FORMAT="shout")
-    assert ran.returncode == 3
-    assert "FAILSOFT_WIRE_FORMAT" in ran.stderr
-    assert "shouting" in ran.stderr
-
-
-def test_a_normaliser(installed: Path) -> None:
-    assert look(installed, 0)["error"]["code"] == "UNAVAILABLE"
-
-
-def test_doctor_lists_the_toolset_with_its_settings(installed: Path) -> None:
-    ran = failsoft(installed, "doctor", "--json", FAILSOFT_ACME_SHELVES="9")
-    (row,) = [row for row in json.loads(ran.stdout)["toolsets"] if row["name"] == "acme"]
-    assert row["package"] == "acme"
-    assert [(item["variable"], item["value"]) for item in row["settings"]] == [("FAILSOFT_ACME_SHELVES", 9)]
-
-
 def test_a_command(installed: Path) -> None:
     ran = failsoft(installed, "shelves", "--first", "2")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "2 3\n", "")
@@ -90,20 +58,3 @@ def test_a_command(installed: Path) -> None:
     assert "ACME_SHELF_NOT_FOUND" in refused.stderr
     listed = failsoft(installed, "--help").stdout
     assert "  shelves " in listed
-
-
-@pytest.mark.parametrize(
-    ("point", "reason"),
-    [("serve = acme:shelves", "there is a command"), ("gone = acme:gone", "gone"), ("odd = acme:Acme", "odd")],
-)
-def test_a_command_that_cannot_be_used_leaves_the_others_alone(
-    installed: Path, tmp_path: Path, point: str, reason: str
-) -> None:
-    info = tmp_path / "broken-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[failsoft.commands]\n{point}\n")
-    ran = failsoft(installed, "shelves", PYTHONPATH=f"{installed}{os.pathsep}{tmp_path}")
-    assert (ran.returncode, ran.stdout) == (0, "1 2 3\n")
-    assert ran.stderr.count("left out") == 1
-    assert reason in ran.stderr

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,11 @@ from mcp import Client, StdioServerParameters
 
 from failsoft.client import Client as TypedClient
 from tests.cli.serving import serving
+from tests.zygote import PYTHON
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 TOKEN = "t0ken-of-the-library"
-COMMAND = [sys.executable, "-m", "failsoft"]
+COMMAND = [PYTHON, "-m", "failsoft"]
 
 
 @pytest.fixture

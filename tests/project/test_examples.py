@@ -1,30 +1,36 @@
-"""Every example in the docs is run, and prints exactly what the page shows."""
+"""Every example in the docs prints exactly what the page shows."""
 
 from __future__ import annotations
 
 import doctest
 import os
 import re
+import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.zygote import PYTHON
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 COMPARE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+OF_GENOMES = {"fill_gaps", "model_metabolism"}
+"""They start workers that import COBRApy, and run in `tests/slow/genomes`."""
+SURROUNDINGS = {
+    "COLUMNS": "100",
+    "NO_COLOR": "1",
+    "FAILSOFT_FLUX_WORKERS": "1",  # each imports COBRApy
+    # The fork has loaded what pytest would rewrite. pytest-randomly alone imports for as long as the tests take.
+    "PYTEST_ADDOPTS": "-W ignore::pytest.PytestAssertRewriteWarning -p no:randomly",
+}
 
 
-def _environment() -> dict[str, str]:
-    scripts = str(Path(sys.executable).parent)
-    return {**os.environ, "PATH": f"{scripts}:{os.environ['PATH']}", "COLUMNS": "100", "NO_COLOR": "1"}
-
-
-def _run(command: list[str] | str, folder: Path) -> subprocess.CompletedProcess[str]:
+def _run(command: list[str] | str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         cwd=folder,
-        env=_environment(),
+        env={**os.environ, **SURROUNDINGS, **environment},
         shell=isinstance(command, str),
         capture_output=True,
         text=True,
@@ -38,12 +44,29 @@ def _matches(expected: str, got: str) -> bool:
     return doctest.OutputChecker().check_output(expected, got, COMPARE)
 
 
-@pytest.mark.parametrize("script", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
-def test_the_example_runs_and_prints_what_the_page_shows(script: Path, tmp_path: Path) -> None:
-    ran = _run([sys.executable, "-W", "error", str(script)], tmp_path)
+def prints_what_its_page_shows(script: Path, folder: Path) -> None:
+    """Run an example in a folder, and compare what it prints."""
+    ran = _run([PYTHON, "-W", "error", str(script)], folder)
     assert ran.returncode == 0, ran.stderr
     shown = script.with_suffix(".out")
     assert _matches(shown.read_text() if shown.exists() else "", ran.stdout), ran.stdout
+
+
+@pytest.mark.parametrize(
+    "script", sorted(path for path in EXAMPLES.glob("*.py") if path.stem not in OF_GENOMES), ids=lambda path: path.stem
+)
+def test_the_example_runs_and_prints_what_the_page_shows(script: Path, tmp_path: Path) -> None:
+    prints_what_its_page_shows(script, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def path_of_programs(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a PATH on which `failsoft` and `python` start in forks."""
+    folder = tmp_path_factory.mktemp("programs")
+    for name, command in {"python": PYTHON, "failsoft": f"{PYTHON} -m failsoft"}.items():
+        (folder / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+        (folder / name).chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
 
 def _steps(session: Path) -> list[tuple[str, str]]:
@@ -59,12 +82,13 @@ def _steps(session: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("session", sorted(EXAMPLES.glob("*.console")), ids=lambda path: path.stem)
-def test_the_commands_of_the_page_do_what_it_shows(session: Path, tmp_path: Path) -> None:
+def test_the_commands_of_the_page_do_what_it_shows(session: Path, tmp_path: Path, path_of_programs: str) -> None:
     """Runs beside a copy of the examples, in one folder, as the reader would."""
     for script in EXAMPLES.glob("*.py"):
-        (tmp_path / script.name).write_text(script.read_text())
+        shutil.copy(script, tmp_path)
+    (tmp_path / "pytest.ini").touch()  # or a pyproject.toml above the temporary folder configures the tests of the page
     for command, shown in _steps(session):
-        ran = _run(command, tmp_path)
+        ran = _run(command, tmp_path, PATH=path_of_programs)
         assert _matches(shown, ran.stdout), f"$ {command}\n{ran.stdout}{ran.stderr}"
 
 
@@ -95,6 +119,6 @@ def test_no_example_raises_an_error_wrongly() -> None:
     """In a process of its own: the codes of the examples are registered there, and not beside those of other tests."""
     names = [script.stem for script in _toolsets()]
     assert {"library", "wrap_http", "wrap_sqlite", "wrap_program"} <= set(names)
-    printed = _run([sys.executable, "-c", FIND, *names], EXAMPLES).stdout.splitlines()
+    printed = _run([PYTHON, "-c", FIND, *names], EXAMPLES).stdout.splitlines()
     assert [line for line in printed if line.startswith("mistake:")] == []
     assert printed[-1:] == ["done"]

@@ -9,7 +9,6 @@ from collections import Counter
 from pathlib import Path
 
 import grimp
-import pytest
 
 import failsoft.recovery
 
@@ -20,6 +19,8 @@ LONG_ON_PURPOSE = {
     "tests/contract/test_seed_002_codes.py": "a table of triggers, and what makes each of them happen",
 }
 MODULES_AT_MOST = 14
+OF_NO_AREA = {"bench", "chaos", "contract", "e2e", "laws", "programs", "project", "slow", "typing"}
+SUBJECTS_OF_SLOW_TESTS = {"benchmarks", "clients", "cold", "crashes", "genomes", "packages", "races", "soak"}
 SAYS_NOTHING = {"utils", "util", "helpers", "helper", "common", "misc"}
 
 
@@ -41,6 +42,8 @@ def test_no_folder_holds_more_than_fourteen_modules(root: Path) -> None:
 def test_tests_mirror_the_rooms_by_name(root: Path) -> None:
     """A folder of tests of an area is a package of that area, so that the tests of a room are found by its name."""
     areas = [path for path in (root / "src" / "failsoft").iterdir() if (path / "__init__.py").exists()]
+    assert _folders(root / "tests") <= {area.name for area in areas} | OF_NO_AREA
+    assert _folders(root / "tests" / "slow") <= SUBJECTS_OF_SLOW_TESTS
     tested = {
         path.relative_to(root / "tests") for area in areas for path in (root / "tests" / area.name).rglob("test_*.py")
     }
@@ -48,6 +51,10 @@ def test_tests_mirror_the_rooms_by_name(root: Path) -> None:
     assert {
         str(folder) for folder in folders if not (root / "src" / "failsoft" / folder / "__init__.py").exists()
     } == set()
+
+
+def _folders(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if path.is_dir() and path.name != "__pycache__"}
 
 
 def test_every_package_says_what_it_holds_and_the_tree_of_the_layout_shows_it(root: Path) -> None:
@@ -86,13 +93,6 @@ def test_a_circle_would_be_found() -> None:
     assert _circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
 
 
-@pytest.mark.parametrize("statement", ["import failsoft", "from failsoft import BaseTool, DocumentNotFound, operation"])
-def test_importing_failsoft_loads_nothing_heavy(statement: str) -> None:
-    program = f"import sys; {statement}; print(*sorted(sys.modules.keys() & {set(HEAVY)!r}))"
-    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert loaded.stdout.split() == []
-
-
 NOT_AT_START = (
     "filelock",
     "prometheus_client",
@@ -101,19 +101,26 @@ NOT_AT_START = (
 )
 
 
-def test_creating_the_server_of_a_toolset_loads_only_what_it_uses(root: Path) -> None:
-    program = f"""
+LOADING = f"""
 import sys
+
+def loaded(names):
+    return sorted(sys.modules.keys() & names)
+
+import failsoft
+print("import failsoft:", loaded({set(HEAVY)!r}))
+from failsoft import BaseTool, DocumentNotFound, operation
+print("from failsoft import:", loaded({set(HEAVY)!r}))
 from failsoft import asgi_app
 from failsoft.tools.docs import Docs
-
 asgi_app(Docs)
-print(*sorted(sys.modules.keys() & {set(NOT_AT_START)!r}))
+print("asgi_app(Docs):", loaded({set(NOT_AT_START)!r}))
 """
-    loaded = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root / "docs"
-    )
-    assert loaded.stdout.split() == []
+
+
+def test_imports_load_nothing_heavy_and_the_server_of_a_toolset_only_what_it_uses(root: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", LOADING], capture_output=True, text=True, check=True, cwd=root / "docs")
+    assert ran.stdout.splitlines() == ["import failsoft: []", "from failsoft import: []", "asgi_app(Docs): []"]
 
 
 def test_every_public_name_of_recovery_loads() -> None:

@@ -36,10 +36,11 @@ async def proxied(
 @pytest.fixture(scope="session")
 def foreign() -> Path:
     """Return the folder of the servers of others, installed if they are not there yet."""
-    script = Path(__file__).parents[2] / "scripts" / "foreign_servers.sh"
+    script = Path(__file__).parents[2] / "scripts" / "fetch.sh"
     folder = Path(os.environ.get("FOREIGN_SERVERS", Path.home() / ".cache" / "failsoft-foreign-servers"))
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(["bash", str(script)], env=environment, capture_output=True, text=True, check=False)
+    install = ["bash", str(script), "foreign_servers"]
+    done = subprocess.run(install, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"the servers of others cannot be installed: {done.stderr[-300:]}")
     return folder

@@ -1,4 +1,4 @@
-"""The distributions whose data the tests read, as `scripts/flux_data.sh` fetches them, and tables of a few rows."""
+"""The distributions whose data tests read, as `scripts/fetch.sh flux_data` fetches them, and tables of a few rows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def fetched(name: str) -> Path:
     """Return the archive of a distribution, or skip the test where it was not fetched."""
     found = sorted(FOLDER.glob(f"{name}-*"))
     if not found:
-        pytest.skip(f"the data of {name} was not fetched (scripts/flux_data.sh)")
+        pytest.skip(f"the data of {name} was not fetched (scripts/fetch.sh flux_data)")
     return found[-1]
 
 

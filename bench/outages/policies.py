@@ -1,27 +1,20 @@
 """Policies beside each other while a service is slow, noisy, down, or asks for a wait; on a simulated clock.
 
-    python bench/outages/run.py [--rounds SEEDS] [--quick] [--json] [--plots FOLDER]
-
 Our rows run the real policies. A round is a seed of the arrivals and of the jitter. `--quick` takes one seed and leaves
-out tenacity and stamina; `--plots` writes the courses of the first seed as SVG (with `pip install -r
-bench/requirements.txt`).
+out tenacity and stamina.
 """
 
 from __future__ import annotations
 
 import logging
-import sys
 from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
+from measure import Figure, benchmark, figure
 
-from measure import Figure, figure, options, report
-from scenarios import NEVER_S, Course, most_at_once, noise, outage, slow_service
+from outages.clients import BREAKER, BREAKER_ALONE, DEFAULT, PEERS, PLAIN, clients
+from outages.scenarios import NEVER_S, Course, most_at_once, noise, outage, slow_service
 
-from clients import BREAKER, BREAKER_ALONE, DEFAULT, PEERS, PLAIN, clients
-
-SEEDS, QUICK_SEEDS = 5, 1
 LATER_S, SOON_S = 3.0, 10.0
 """The goals: how long after plain time-outs the default policy has recovered, and how soon one with a breaker."""
 
@@ -83,25 +76,19 @@ def spread_figures(seeds: range) -> list[Figure]:
     ]
 
 
-def main() -> None:
-    """Measure and print."""
-    plots = None
-    if "--plots" in sys.argv:
-        at = sys.argv.index("--plots")
-        plots = Path(sys.argv[at + 1])
-        del sys.argv[at : at + 2]
-    given = options(__doc__ or "", rounds=SEEDS, quick=QUICK_SEEDS)
+PLOTS = {"type": Path, "metavar": "FOLDER", "help": "draw the courses of the first seed there; needs matplotlib"}
+
+
+@benchmark("Policies in trouble", own={"--plots": PLOTS}, rounds=(5, 1), noise_s=(3_600, 900))
+def measure(given: Any) -> list[Figure]:
+    """Return the figures, and draw the courses if asked to."""
     logging.disable(logging.WARNING)  # stamina logs each of 100,000 retries
     seeds = range(given.rounds)
     names = [name for name in clients() if name != BREAKER_ALONE and not (given.quick and name in PEERS)]
     courses = {name: [slow_service(clients()[name], seed) for seed in seeds] for name in names}
-    figures = slow_figures(courses) + noise_figures(seeds, 900 if given.quick else 3_600)
-    report(given, "Policies in trouble", figures + load_figures(names, seeds) + spread_figures(seeds))
-    if plots is not None:
-        from plots import draw  # noqa: PLC0415 - matplotlib may be missing
+    if given.plots is not None:
+        from outages.plots import draw  # noqa: PLC0415 - matplotlib may be missing
 
-        draw({name: of[0] for name, of in courses.items()}, plots)
-
-
-if __name__ == "__main__":
-    main()
+        draw({name: of[0] for name, of in courses.items()}, given.plots)
+    figures = slow_figures(courses) + noise_figures(seeds, given.noise_s)
+    return figures + load_figures(names, seeds) + spread_figures(seeds)

@@ -1,7 +1,5 @@
 """Tasks completed, calls, bytes read and wrong effects: scripted agents on our server and on its peers.
 
-    python bench/agents/run.py [--set NAME]... [--quick] [--undone] [--json]
-
 The agents know their goal and the arguments that they meant; of the tools they know what the answers say (`agent.py`).
 A task is completed if its effect was made exactly once, or if the agent stopped where nothing helps. Rows of our server
 differ in what the agent reads: the JSON text, the lean text, or the structured content.
@@ -13,13 +11,10 @@ those that were written before they were run: `held-out-wrapped`, `held-out` and
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import dataclasses
 import json
 import logging
 import statistics
-import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -27,20 +22,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
+from measure import Figure, benchmark, figure
 
-from agent import Agent
-from bookings import Bookings
-from depot import Depot
-from held_out import held_out_flux_tasks, held_out_tasks, held_out_wrapped_tasks
-from readers import Advice, read_any_text, read_json_text, read_lean_text, read_structured
-from second_held_out import THIRD_FILES, second_bookings_tasks, second_flux_tasks, second_shipped_tasks
-from servers import CONTENDERS, FASTMCP, connect
-from shipped import FILES, OTHER_FILES, Shipped, shipped_contenders
-from shipped_tasks import flux_tasks, shipped_tasks
-from tasks import Task, reached, tasks
-from third_held_out import FOURTH_FILES, third_depot_tasks, third_flux_tasks, third_shipped_tasks
-from world import World
+from agents.agent import Agent
+from agents.bookings import Bookings
+from agents.depot import Depot
+from agents.held_out import held_out_flux_tasks, held_out_tasks, held_out_wrapped_tasks
+from agents.readers import Advice, read_any_text, read_json_text, read_lean_text, read_structured
+from agents.second_held_out import THIRD_FILES, second_bookings_tasks, second_flux_tasks, second_shipped_tasks
+from agents.servers import CONTENDERS, FASTMCP, connect
+from agents.shipped import FILES, OTHER_FILES, Shipped, shipped_contenders
+from agents.shipped_tasks import flux_tasks, shipped_tasks
+from agents.tasks import Task, reached, tasks
+from agents.third_held_out import FOURTH_FILES, third_depot_tasks, third_flux_tasks, third_shipped_tasks
+from agents.world import World
 
 CALLS_AT_MOST = 6
 WORLD_FAULTS = frozenset(
@@ -218,31 +213,12 @@ def _median(sizes: list[int]) -> float:
     return statistics.median(sizes) if sizes else 0
 
 
-async def main() -> None:
-    """Run the tasks on all contenders and print a table a set."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--set", action="append", choices=list(SETS), dest="sets", help="by default all but flux")
-    parser.add_argument("--quick", action="store_true", help=f"every {QUICK_STEP}th task only")
-    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
-    parser.add_argument("--undone", action="store_true", help="name the tasks that were not completed, and bad steps")
-    parser.add_argument("--ours", action="store_true", help="leave the peers out")
-    options = parser.parse_args()
-    logging.disable(logging.CRITICAL)
-    found: dict[str, dict[str, Any]] = {}
-    for chosen in options.sets or [name for name in SETS if "flux" not in name]:
-        scores = await _scores(chosen, is_quick=options.quick, is_ours=options.ours)
-        _print(chosen, scores, is_long=options.undone)
-        found[chosen] = {name: dataclasses.asdict(score) for name, score in scores.items()}
-    if options.json:
-        print(json.dumps(found))
-
-
-async def _scores(chosen: str, *, is_quick: bool, is_ours: bool) -> dict[str, Score]:
+async def _scores(chosen: str, step: int, *, is_ours: bool) -> dict[str, Score]:
     bench = Bench(chosen)
     scores = {name: Score() for name in READERS if "failsoft" in name or not is_ours}
     for name, score in scores.items():
         try:
-            for task in SETS[chosen]()[:: QUICK_STEP if is_quick else 1]:
+            for task in SETS[chosen]()[::step]:
                 await attempt(task, name, score, bench)
         except ImportError as missing:
             print(f"{name}: not installed ({missing.name})")
@@ -271,5 +247,30 @@ def _print(chosen: str, scores: dict[str, Score], *, is_long: bool) -> None:
             print("   misled:", *score.misled, sep="\n      ")
 
 
-if __name__ == "__main__":
-    asyncio.run(main())
+OWN = {
+    "--set": {"action": "append", "choices": list(SETS), "dest": "sets", "help": "by default all but flux"},
+    "--every": {"type": int, "metavar": "N", "help": f"only every Nth task; --quick: every {QUICK_STEP}th"},
+    "--undone": {"action": "store_true", "help": "name the tasks that were not completed, and bad steps"},
+    "--ours": {"action": "store_true", "help": "leave the peers out"},
+}
+
+
+@benchmark("Agents that follow the answers", own=OWN, step=(1, QUICK_STEP))
+async def measure(given: Any) -> list[Figure]:
+    """Print a table for each set, and return what our goals are about."""
+    logging.disable(logging.CRITICAL)
+    figures = []
+    for chosen in given.sets or [name for name in SETS if "flux" not in name]:
+        scores = await _scores(chosen, given.every or given.step, is_ours=given.ours)
+        _print(chosen, scores, is_long=given.undone)
+        figures += [one for name, score in scores.items() if "failsoft" in name for one in _goals(chosen, name, score)]
+    return figures
+
+
+def _goals(chosen: str, name: str, score: Score) -> list[Figure]:
+    label, share = f"{chosen}, {name}", 100 * score.completed / score.tasks
+    return [
+        figure(f"{label}: completed", [share], "%", goal=">= 95", note=", ".join(score.undone)),
+        figure(f"{label}: wrong effects", [score.wrong_effects], "tasks", goal="<= 0"),
+        figure(f"{label}: misled", [len(score.misled)], "steps", goal="<= 0", note="; ".join(score.misled)),
+    ]

@@ -1,0 +1,1 @@
+"""Scripted agents that follow what failures say."""

@@ -1,0 +1,1 @@
+"""Policies of recovery while a simulated service is slow, noisy or down."""

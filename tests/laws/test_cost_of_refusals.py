@@ -82,7 +82,7 @@ async def hold(tool: BaseTool) -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("toolset", [Docs, Edit, Workspace])  # Flux: tests/slow/costs
+@pytest.mark.parametrize("toolset", [Docs, Edit, Workspace])  # Flux: tests/slow/benchmarks
 async def test_a_hostile_list_or_object_costs_no_more_than_a_few_times_its_parsing(
     toolset: type[BaseTool], tmp_path: Path
 ) -> None:

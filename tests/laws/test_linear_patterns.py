@@ -104,7 +104,7 @@ def test_redaction_is_linear(unit: str) -> None:
     assert grows_in_proportion(redact_text, unit)
 
 
-@pytest.mark.parametrize("name", ["generic", "python"])  # the others: tests/slow/costs
+@pytest.mark.parametrize("name", ["generic", "python"])  # the others: tests/slow/benchmarks
 def test_policies_are_linear(name: str) -> None:
     assert slow_units(name) == []
 
@@ -159,7 +159,7 @@ REPEATED = [
 ]
 
 
-@pytest.mark.parametrize("read", [headings, read_title])  # links: tests/slow/costs
+@pytest.mark.parametrize("read", [headings, read_title])  # links: tests/slow/benchmarks
 def test_reading_the_headings_of_one_long_line_is_linear(read: Callable[[str], object]) -> None:
     assert slow_lines(read) == []
 

@@ -197,6 +197,16 @@ def test_a_bound_process_offers_its_role_only(site: Site) -> None:
     assert (alone["error_code"], "next_step" in alone) == ("SESSION_NOT_INITIALIZED", False)
 
 
+def test_what_one_server_says_of_its_folder_and_roles_is_not_said_by_another(site: Site, tmp_path: Path) -> None:
+    site.tool(workspace_role="ANTIGRAVITY")
+    (tmp_path / "other").mkdir()
+    other = Workspace(tmp_path / "other", settings=Workspace.Settings())
+    schemas = json.dumps([bound.input_schema for bound in other.operations.values()])
+    assert (str(site.root) in schemas, str(tmp_path / "other") in schemas) == (False, True)
+    role = other.operations["begin_session"].input_schema["properties"]["role"]
+    assert role["enum"] == ["ANTIGRAVITY", "WINDSURF"]
+
+
 def test_an_unknown_role_does_not_start(site: Site) -> None:
     with pytest.raises(ConfigurationError, match="NOBODY"):
         site.tool(workspace_role="NOBODY")

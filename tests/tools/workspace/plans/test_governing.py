@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from failsoft import ConfigurationError
 from failsoft.tools.workspace import Workspace
 from tests.doors import CONTEXT_KEY, LocalState, SqliteState
 from tests.tools.workspace.site import Site
+from tests.zygote import PYTHON
 
 
 def submit(site: Site, tool: Workspace, session: str, **plan: Any) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def test_what_one_server_says_of_its_folder_and_roles_is_not_said_by_another(sit
 def test_an_unknown_role_does_not_start(site: Site) -> None:
     with pytest.raises(ConfigurationError, match="NOBODY"):
         site.tool(workspace_role="NOBODY")
-    command = [sys.executable, "-m", "failsoft", "serve", "workspace", "--root", str(site.root), "--role", "NOBODY"]
+    command = [PYTHON, "-m", "failsoft", "serve", "workspace", "--root", str(site.root), "--role", "NOBODY"]
     done = subprocess.run(command, input="", capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 4
     assert "NOBODY" in done.stderr

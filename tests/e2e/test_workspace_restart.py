@@ -22,7 +22,7 @@ PLANNER, WRITER = "ANTIGRAVITY", "WINDSURF"
 START = """
 import os, sys
 from pathlib import Path
-from failsoft.cli import main
+from failsoft.__main__ import main
 Path(sys.argv.pop(1)).write_text(str(os.getpid()))
 main()
 """

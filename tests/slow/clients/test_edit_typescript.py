@@ -13,7 +13,7 @@ from tests.e2e.test_edit_clients import calls, check, command, root  # noqa: F40
 
 
 @pytest.mark.parametrize("script", ["client_v1.mjs", "client_v2.mjs"])
-def test_a_strict_typescript_client_edits_files(node: Any, root: Path, script: str) -> None:  # noqa: F811
+def test_a_strict_typescript_client_edits_files(node: Any, root: Path, script: str) -> None:  # noqa: F811 - the fixture
     seen = node.script(script, json.dumps(command(root)), json.dumps(calls(root)))
     assert seen["tools"] == ["multi_edit", "multi_edit_files"]
     results = [answer["result"] for answer in seen["results"]]

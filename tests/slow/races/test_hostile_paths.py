@@ -18,5 +18,5 @@ STRIDE = 1 if THOROUGH else 5
 
 
 @pytest.mark.parametrize(("operation", "way"), WAYS)
-def test_not_one_byte_outside_is_read_or_written(trap: Trap, said: list[str], operation: str, way: str) -> None:  # noqa: F811
+def test_not_one_byte_outside_is_read_or_written(trap: Trap, said: list[str], operation: str, way: str) -> None:  # noqa: F811 - the fixture
     no_path_leads_out(trap, said, operation, way, STRIDE)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from failsoft import ToolError
-from tests.doors import registry
+from tests.doors import protected_files, registry
 from tests.programs.postgres import mortal_postgres, postgres, postgres_url  # noqa: F401 - fixtures
 from tests.programs.promtool import promtool  # noqa: F401 - a fixture
 from tests.programs.redis import own_redis, redis_server, redis_session  # noqa: F401 - fixtures
@@ -77,6 +77,17 @@ def _own_catalogue(_catalogue_of_the_module: None) -> Iterator[None]:
         loaded = {code: error for code, error in registry.items() if error.__module__.startswith("failsoft.")}
         registry.clear()
         registry.update(before | loaded)
+
+
+@pytest.fixture(autouse=True)
+def _own_protected_files() -> Iterator[None]:
+    """Forget which files the servers of the test protect: every file operation compares its file with all of them."""
+    owners = protected_files._by_owner
+    known = set(map(id, owners.keyrefs()))
+    yield
+    for reference in owners.keyrefs():
+        if id(reference) not in known and (owner := reference()) is not None:
+            owners.pop(owner, None)
 
 
 def _is_of_another_test(error: type[ToolError], request: pytest.FixtureRequest) -> bool:

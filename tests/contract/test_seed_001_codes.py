@@ -22,6 +22,7 @@ from failsoft.testing import connected
 from failsoft.tools.workspace import Workspace
 from tests.doors import LOCAL_PRINCIPAL, CallScope, lookup_code as lookup
 from tests.tools.workspace.site import Site
+from tests.zygote import PYTHON
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs/toolsets/workspace.md"
 SEED = {
@@ -255,7 +256,7 @@ def test_its_trigger_answers_with_the_code(code: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", AT_START)
 def test_a_server_that_does_not_start_says_its_code(code: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "failsoft", "serve", "workspace", "--root", str(tmp_path)]
+    command = [PYTHON, "-m", "failsoft", "serve", "workspace", "--root", str(tmp_path)]
     ran = subprocess.run(
         command,
         env={**os.environ, **AT_START[code]},

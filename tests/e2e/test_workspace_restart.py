@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,10 +14,18 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
+from tests.zygote import PYTHON
+
 pytestmark = pytest.mark.anyio
 
 PLANNER, WRITER = "ANTIGRAVITY", "WINDSURF"
-START = 'echo $$ > "$0"; exec "$@"'
+START = """
+import os, sys
+from pathlib import Path
+from failsoft.__main__ import main
+Path(sys.argv.pop(1)).write_text(str(os.getpid()))
+main()
+"""
 
 
 @dataclass(frozen=True)
@@ -61,9 +68,9 @@ async def server(project: Path, role: str) -> AsyncIterator[Desk]:
     """Start `failsoft serve workspace --role ROLE` with the store of this test, and connect to it."""
     number = project.parent / f"{role}.pid"
     command = ["serve", "workspace", "--root", str(project), "--role", role]
-    arguments = ["-c", START, str(number), sys.executable, "-m", "failsoft", *command]
+    arguments = ["-c", START, str(number), *command]
     environment = {**os.environ, "XDG_STATE_HOME": str(project.parent / "state"), "FAILSOFT_STATE_URL": ""}
-    async with Client(StdioServerParameters(command="sh", args=arguments, env=environment)) as client:
+    async with Client(StdioServerParameters(command=PYTHON, args=arguments, env=environment)) as client:
         yield Desk(client, int(number.read_text()))
 
 

@@ -20,9 +20,14 @@ SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 
 @cache
 def _published_validator(name: str) -> Draft202012Validator:
-    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
+    return _validator((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+
+
+@cache
+def _validator(schema: str) -> Draft202012Validator:
+    loaded = json.loads(schema)
+    Draft202012Validator.check_schema(loaded)
+    return Draft202012Validator(loaded)
 
 
 _output_validators: dict[int, tuple[Any, Draft202012Validator]] = {}
@@ -31,9 +36,7 @@ _output_validators: dict[int, tuple[Any, Draft202012Validator]] = {}
 def _output_validator(bound: BoundOperation[..., Any]) -> Draft202012Validator:
     known = _output_validators.get(id(bound))
     if known is None or known[0] is not bound:
-        schema = bound.output_schema()
-        Draft202012Validator.check_schema(schema)
-        known = _output_validators[id(bound)] = (bound, Draft202012Validator(schema))
+        known = _output_validators[id(bound)] = (bound, _validator(json.dumps(bound.output_schema(), sort_keys=True)))
     return known[1]
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from failsoft.tools.edit import Edit
 from tests.tools.edit.desk import Desk
+from tests.tools.in_memory import folder_of_folders, in_memory  # noqa: F401 - fixtures
 
 
 @pytest.fixture

@@ -9,8 +9,10 @@ import errno
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +21,7 @@ from typing import Any
 import pytest
 
 from tests.tools.edit.desk import Desk, change
+from tests.zygote import PYTHON
 
 TEXT = "one\ntwo\nthree\n"
 TWO = change("two", "2")
@@ -133,10 +136,9 @@ def test_a_backup_that_cannot_be_made(desk: Desk) -> None:
 @pytest.mark.skipif(shutil.which("strace") is None, reason="the disk is made to fail by strace")
 def test_a_disk_that_fails_while_it_is_written(desk: Desk) -> None:
     file = desk.file()
-    program = CALL.format(preface="")
-    wire = call_in_a_process(
-        desk, file, program, "strace", "-f", "-qq", "-e", "inject=fsync,fdatasync:error=EIO", "-o", os.devnull
-    )
+    strace = ["strace", "-f", "--seccomp-bpf", "-qq", "-o", os.devnull]
+    faults = ["-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO"]
+    wire = call_in_a_process(desk, file, *strace, *faults, sys.executable)
     failed(wire, "WRITE_FAILED", file)
     assert file.read_text() == TEXT
     assert [path.name for path in desk.root.iterdir()] == ["a.txt"]
@@ -163,12 +165,21 @@ print(json.dumps(asyncio.run(call(path))))
 UNPRIVILEGED = "os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)"
 
 
-def call_in_a_process(desk: Desk, file: Path, program: str, *before: str) -> dict[str, Any]:
-    command = [*before, sys.executable, "-c", program, str(desk.root), str(desk.state), str(file)]
+def call_in_a_process(desk: Desk, file: Path, *python: str, preface: str = "") -> dict[str, Any]:
+    command = [*python, "-c", CALL.format(preface=preface), str(desk.root), str(desk.state), str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     wire: dict[str, Any] = json.loads(done.stdout)
     return wire
+
+
+def let_others_in(folder: Path) -> None:
+    """Let other users enter a folder and those above it that they may not enter yet, within the folder of this run."""
+    folder.chmod(0o755)
+    for above in folder.parents:
+        if above.stat().st_mode & stat.S_IXOTH or above == Path(tempfile.gettempdir()):
+            break
+        above.chmod(0o755)
 
 
 @as_root
@@ -178,11 +189,10 @@ def test_a_file_that_another_user_owns(desk: Desk, tmp_path: Path, denied: str) 
     modes = {"file": (0o644, 0o777), "folder": (0o666, 0o700), "content": (0o600, 0o777)}
     file.chmod(modes[denied][0])
     file.parent.chmod(modes[denied][1])
-    for folder in (desk.root, tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+    let_others_in(desk.root)
     desk.state.mkdir(mode=0o777)
     desk.state.chmod(0o777)
-    wire = call_in_a_process(desk, file, CALL.format(preface=UNPRIVILEGED))
+    wire = call_in_a_process(desk, file, PYTHON, preface=UNPRIVILEGED)
     failed(wire, "PERMISSION_DENIED", file)
     assert file.read_text() == TEXT
 
@@ -191,10 +201,9 @@ def test_a_file_that_another_user_owns(desk: Desk, tmp_path: Path, denied: str) 
 def test_a_state_folder_that_may_not_be_written(desk: Desk, tmp_path: Path) -> None:
     file = desk.file()
     file.chmod(0o666)
-    for folder in (desk.root, tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+    let_others_in(desk.root)
     desk.state.mkdir(mode=0o700)
-    wire = call_in_a_process(desk, file, CALL.format(preface=UNPRIVILEGED))
+    wire = call_in_a_process(desk, file, PYTHON, preface=UNPRIVILEGED)
     failed(wire, "PERMISSION_DENIED", file)
 
 

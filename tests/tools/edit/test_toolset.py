@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from loguru import logger
 from failsoft import ConfigurationError, configure_logging
 from failsoft.tools.edit import Edit
 from tests.tools.edit.desk import Desk, change
+from tests.zygote import PYTHON
 
 TEXT = "one\ntwo\nthree\n"
 
@@ -474,7 +474,7 @@ asyncio.run(call(files=[{"file_path": path, "edits": edits} for path in paths]))
 
 def test_what_a_crash_left_half_done_is_taken_up_at_the_start(desk: Desk) -> None:
     files = [desk.file(f"{number}.txt") for number in range(3)]
-    command = [sys.executable, "-c", CRASHES, str(desk.root), str(desk.state), *map(str, files)]
+    command = [PYTHON, "-c", CRASHES, str(desk.root), str(desk.state), *map(str, files)]
     assert subprocess.run(command, check=False, timeout=60).returncode == 9
     assert len({file.read_text() for file in files}) == 2  # some are new, some are old
     stream = io.StringIO()

@@ -8,6 +8,7 @@ import pytest
 
 from tests.doors import Files, Roots
 from tests.tools.files.shelf import Shelf
+from tests.tools.in_memory import folder_of_folders, in_memory  # noqa: F401 - fixtures
 
 
 @pytest.fixture

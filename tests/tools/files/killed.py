@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.tools.files.shelf import Shelf
+from tests.zygote import PYTHON
 
-PROJECT = Path(__file__).parents[3]
 TIMES = 3
 PROGRAM = """
 import os, signal, sys
-sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from tests.tools.files.faulty_system import watched
 from tests.tools.files.shelf import Shelf
-shelf, left = Shelf(Path(sys.argv[2]), times=int(sys.argv[4])), int(sys.argv[3])
+shelf, left = Shelf(Path(sys.argv[1]), times=int(sys.argv[3])), int(sys.argv[2])
 files = shelf.set_up()
 def interfere(number, name, call, arguments):
     global left
@@ -31,7 +29,7 @@ with watched(interfere):
 
 def crash(folder: Path, renames: int) -> Shelf:
     """Change a shelf, and be killed after so many renames: 0 or 1."""
-    command = [sys.executable, "-c", PROGRAM, PROJECT, folder / "shelf", str(renames), str(TIMES)]
+    command = [PYTHON, "-c", PROGRAM, folder / "shelf", str(renames), str(TIMES)]
     run = subprocess.run(command, check=False)
     assert run.returncode == -9
     return Shelf(folder / "shelf", times=TIMES)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.zygote import PYTHON
 
 __all__ = [
     "EXCHANGE_FOLDER",
@@ -112,7 +113,7 @@ def swapping(script: str, tree: Path) -> Iterator[Swapper]:
     """Have a script at work, which must not come to an end by itself."""
     counter = tree.parent / "swaps"
     counter.write_bytes(bytes(8))
-    command = [sys.executable, "-c", _BEGINNING + script, str(tree), str(tree.parent / "outside"), str(counter)]
+    command = [PYTHON, "-c", _BEGINNING + script, str(tree), str(tree.parent / "outside"), str(counter)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
@@ -120,4 +121,4 @@ def swapping(script: str, tree: Path) -> Iterator[Swapper]:
             yield Swapper(process, counter)
             assert process.poll() is None
         finally:
-            process.kill()
+            process.terminate()

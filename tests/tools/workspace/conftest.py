@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from failsoft.tools.workspace import Workspace
+from tests.tools.in_memory import folder_of_folders, in_memory  # noqa: F401 - fixtures
 from tests.tools.workspace.site import Site
 
 

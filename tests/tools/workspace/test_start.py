@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 from pathlib import Path
 
 from failsoft.tools.workspace import Workspace
 from tests.tools.workspace.site import Site
+from tests.zygote import PYTHON
 
 CRASHES = """
 import os, sys
@@ -27,7 +27,7 @@ with Files(Roots([Path(root)]), state_folder=Path(state)).transaction([path]) as
 def test_what_a_crash_left_is_swept_at_the_start(site: Site, tool: Workspace) -> None:
     file = site.project / "a.md"
     file.write_text("old")
-    command = [sys.executable, "-c", CRASHES, str(site.root), str(site.root.parent / "state"), str(file)]
+    command = [PYTHON, "-c", CRASHES, str(site.root), str(site.root.parent / "state"), str(file)]
     assert subprocess.run(command, check=False, timeout=60).returncode == 9
     assert len(site.entries()) > 1
     asyncio.run(tool.startup())

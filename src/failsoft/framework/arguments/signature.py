@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NotRequired, Required, get_args
 
 import pydantic_core
@@ -132,6 +133,11 @@ class SignatureArguments:
         is_flat = all(own.get("type") in _SCALAR_TYPES for own in schema["properties"].values())
         validator: Any = adapter.validator
         return cls(parameters, schema, validator, needs_json, is_flat, extra, Accepted.by(schema), with_faults)
+
+    def copied(self) -> SignatureArguments:
+        """Return the same arguments with a schema of their own."""
+        schema = copy.deepcopy(self.schema)
+        return replace(self, schema=schema, accepted=Accepted.by(schema))
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the arguments as the handler gets them; see `ports.Arguments`."""

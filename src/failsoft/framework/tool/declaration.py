@@ -80,9 +80,12 @@ class Declaration:
         self.reviews: list[Callable[..., Any]] = []
         self._names = dict(names or {})
         self._hints = self._try_hints()
+        self._signature: tuple[SignatureArguments, Result, str | None] | None = None
 
     def interface(self, owner: str) -> Interface:
         """Return the arguments and the result of the operation.
+
+        A signature is read once, which takes milliseconds; each toolset gets an input schema that it may complete.
 
         Args:
             owner: The class and the method, for messages.
@@ -90,17 +93,29 @@ class Declaration:
         Raises:
             TypeError: MCP cannot represent the signature or a schema.
         """
+        if self.input_schema is None:
+            if self._signature is None:
+                self._signature = self._read_signature(owner)
+            arguments, result, context = self._signature
+            return Interface(arguments.copied(), result, tuple(arguments.parameters), context)
         hints = self.hints()
         parameters, context, keywords = read_parameters(self.function, hints)
-        result = Result(hints.get("return", Any))
-        if self.input_schema is None:
-            if keywords is not None:
-                msg = f"{owner} takes **{keywords}: give it an input_schema, so that callers know what it accepts"
-                raise TypeError(msg)
-            return Interface(SignatureArguments.from_parameters(owner, parameters), result, tuple(parameters), context)
-        arguments = JsonSchemaArguments(owner, self.input_schema)
-        self._check_names(owner, arguments.schema.get("properties", {}), context, takes_any=keywords is not None)
-        return Interface(arguments, result, tuple(parameters), context)
+        declared = JsonSchemaArguments(owner, self.input_schema)
+        self._check_names(owner, declared.schema.get("properties", {}), context, takes_any=keywords is not None)
+        return Interface(declared, Result(hints.get("return", Any)), tuple(parameters), context)
+
+    def _read_signature(self, owner: str) -> tuple[SignatureArguments, Result, str | None]:
+        """Return the arguments, the result and the name of the context parameter.
+
+        Raises:
+            TypeError: MCP cannot represent the signature.
+        """
+        hints = self.hints()
+        parameters, context, keywords = read_parameters(self.function, hints)
+        if keywords is not None:
+            msg = f"{owner} takes **{keywords}: give it an input_schema, so that callers know what it accepts"
+            raise TypeError(msg)
+        return SignatureArguments.from_parameters(owner, parameters), Result(hints.get("return", Any)), context
 
     def hints(self) -> dict[str, Any]:
         """Return the handler's type hints.

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.doors import DiskFault, Files, OutsideRoots, Roots, SeveralNames
+from tests.thorough import examples
 from tests.tools.files.killed import crash
 
 LIMIT = 1_000
-TURNS = 100
+TURNS = examples(100)
 
 
 @pytest.fixture

@@ -14,8 +14,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[4]))
-
 from tests.tools.files.faulty_system import dying_at, survives, watched
 from tests.tools.files.shelf import NEW, OLD, Shelf
 
@@ -79,7 +77,9 @@ def recover_everywhere(shelf: Shelf, number: int, after: dict[str, bytes], strid
 
 if __name__ == "__main__":
     PARENT = os.getpid()
-    shelf = Shelf(Path(sys.argv[1]))
+    loading = Shelf(Path(sys.argv[1], "loading"))
+    loading.change(loading.set_up())  # or each child would load what the first transaction loads
+    shelf = Shelf(Path(sys.argv[1], "shelf"))
     shelf.set_up()
     reader = os.fork()
     if not reader:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.doors import Files, GivenUp, Locks, LockWaitExceeded, Roots, _stripe_of
+from tests.zygote import PYTHON
 
 BOUND_S = 60.0
 LIMIT = 1_000
@@ -45,7 +45,7 @@ for _ in range(int(rounds)):
 @contextmanager
 def held_elsewhere(root: Path, state: Path, *paths: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Hold the files in another process."""
-    command = [sys.executable, "-c", HOLD, root, state, *paths]
+    command = [PYTHON, "-c", HOLD, root, state, *paths]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdin is not None
         assert holder.stdout is not None
@@ -156,8 +156,7 @@ def test_opposite_orders_in_threads_do_not_block_each_other(files: Files, pair: 
 
 def test_opposite_orders_in_processes_do_not_block_each_other(root: Path, state: Path, pair: tuple[Path, Path]) -> None:
     workers = [
-        subprocess.Popen([sys.executable, "-c", COUNT, root, state, "20", *order])
-        for order in (pair, tuple(reversed(pair)))
+        subprocess.Popen([PYTHON, "-c", COUNT, root, state, "20", *order]) for order in (pair, tuple(reversed(pair)))
     ]
     codes = [worker.wait(60) for worker in workers]
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.doors import Files, Journals, LockWaitExceeded, Recovered, Roots, UnfinishedTransaction
-from tests.tools.files.killed import PROJECT, TIMES, crash
+from tests.tools.files.killed import TIMES, crash
 from tests.tools.files.shelf import LIMIT, NEW, OLD, Shelf
+from tests.zygote import PYTHON
 
 RECOVER = """
 import sys
-sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from tests.tools.files.shelf import Shelf
-files = Shelf(Path(sys.argv[2])).files()
+files = Shelf(Path(sys.argv[1])).files()
 sys.stdin.readline()
 print(*(found.outcome for found in files.recover()))
 """
@@ -215,7 +214,7 @@ class TestAtTheSameTime:
 
     def test_of_several_that_start_together_one_finishes_it(self, tmp_path: Path) -> None:
         shelf = crash(tmp_path, 1)
-        command = [sys.executable, "-c", RECOVER, PROJECT, shelf.folder]
+        command = [PYTHON, "-c", RECOVER, shelf.folder]
         starts = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
         for start in starts:
             assert start.stdin is not None

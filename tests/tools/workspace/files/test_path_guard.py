@@ -1,4 +1,4 @@
-"""More than a thousand hostile paths in every argument that takes a path: not one byte outside is read or written."""
+"""Hostile paths in every argument that takes a path: not one byte outside is read or written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from loguru import logger
 from failsoft.tools.workspace import Workspace
 from tests.doors import LOCAL_PRINCIPAL, CallScope, verify
 from tests.framework.wellformed import check_wellformed
-from tests.thorough import THOROUGH
 from tests.tools.workspace.hostile import hostile_paths
 from tests.tools.workspace.site import Site
 from tests.tools.workspace.trap import CANARY, INSIDE, LONG_AGO_NS, Trap
@@ -45,8 +44,8 @@ WITH_A_PATH: dict[str, dict[str, Callable[[str], dict[str, Any]]]] = {
 }
 """Every operation that takes a path, or makes one of what it takes, with the arguments that a path is put into."""
 WAYS = [(operation, way) for operation, ways in WITH_A_PATH.items() for way in ways]
-STRIDE = 1 if THOROUGH else 5
-"""Each way takes every fifth path, from another one on; with the thorough profile it takes all of them."""
+STRIDE = 25
+"""Each way takes one path in so many, from another one on."""
 WITHOUT = {"end_session", "lint_plan", "withdraw_plan", "approve_plan", "list_plans", "run_preflight", "read_audit_log"}
 
 
@@ -114,14 +113,18 @@ def notes_reads(file: Path) -> bool:
     return file.stat().st_atime_ns != LONG_AGO_NS
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("operation", "way"), WAYS)
 def test_no_path_leads_out(trap: Trap, said: list[str], operation: str, way: str) -> None:
+    no_path_leads_out(trap, said, operation, way, STRIDE)
+
+
+def no_path_leads_out(trap: Trap, said: list[str], operation: str, way: str, stride: int) -> None:
+    """Hold the answers, the log and the disk to what lies inside, for one hostile path in so many."""
     tool = tool_in(trap)
     if operation not in tool.operations:
         pytest.skip(f"there is no {operation}")
-    first = WAYS.index((operation, way)) % STRIDE
-    paths = [path for family in hostile_paths(trap).values() for path in family][first::STRIDE]
+    first = WAYS.index((operation, way)) % stride
+    paths = [path for family in hostile_paths(trap).values() for path in family][first::stride]
     before = trap.state()
     session = worker(trap, tool, operation)
     params = [WITH_A_PATH[operation][way](path) for path in paths]
@@ -136,7 +139,7 @@ def test_no_path_leads_out(trap: Trap, said: list[str], operation: str, way: str
     assert CANARY not in trap.audit.read_text()
     assert verify(trap.audit).is_whole
     assert trap.settings.read_text() == ""
-    expected_of(operation, reported, trap)
+    expected_of(operation, reported, trap, stride)
 
 
 def worker(trap: Trap, tool: Workspace, operation: str) -> str:
@@ -146,7 +149,7 @@ def worker(trap: Trap, tool: Workspace, operation: str) -> str:
     return site.begin(tool, "ANTIGRAVITY" if operation == "submit_plan" else "WINDSURF")
 
 
-def expected_of(operation: str, reported: list[dict[str, Any]], trap: Trap) -> None:
+def expected_of(operation: str, reported: list[dict[str, Any]], trap: Trap, stride: int) -> None:
     """Look at what was answered: by far the most is refused, and what is not lies in the workspace."""
     codes = Counter(answer.get("error_code") for answer in reported)
     data = [answer["data"] for answer in reported if answer.get("success")]
@@ -155,8 +158,8 @@ def expected_of(operation: str, reported: list[dict[str, Any]], trap: Trap) -> N
     if operation == "begin_session":
         assert all(Path(found["workspace_root"]).is_relative_to(trap.served) for found in data)
     if operation in {"read_file", "list_files", "write_file", "apply_patch"}:
-        assert len(reported) * STRIDE > 1_000
-        assert codes["OUTSIDE_WORKSPACE"] * STRIDE > 300
-        assert codes["PATH_TRAVERSAL_BLOCKED"] * STRIDE > 100
+        assert len(reported) * stride > 1_000
+        assert codes["OUTSIDE_WORKSPACE"] * stride > 300
+        assert codes["PATH_TRAVERSAL_BLOCKED"] * stride > 100
         assert "UNKNOWN_TOOL_FAILURE" not in codes
         assert {answer.get("effect", "none") for answer in reported if not answer.get("success")} == {"none"}

@@ -65,31 +65,29 @@ def test_the_header_may_name_the_file_as_the_call_does(site: Site, working: Work
     assert failure_of(patched(site, working, patch=f"--- a/b.md\n+++ b/b.md\n{CHANGE}")) == ("PATCH_INVALID", "none")
 
 
-@pytest.mark.parametrize(
-    ("path", "patch", "more", "code"),
-    [
-        ("a.md", "@@ -1 +1 @@\n-zero\n+ONE\n", {}, "PATCH_APPLY_FAILED"),
-        ("a.md", "@@ -2,0 +3 @@\n+three\n", {}, "PATCH_APPLY_FAILED"),
-        ("a.md", "one\n", {}, "PATCH_INVALID"),
-        ("a.md", "", {}, "INVALID_INPUT_VALUE"),
-        ("a.md", "@@ -1 +1 @@\n-one\n+\ud800\n", {}, "INVALID_INPUT_FORMAT"),
-        ("a.md", CHANGE, {"expected_hash": "0" * 64}, "HASH_MISMATCH"),
-        ("a.md", CHANGE, {"expected_hash": "0"}, "INVALID_INPUT_FORMAT"),
-        ("gone.md", CHANGE, {}, "FILE_NOT_FOUND"),
-        ("folder", CHANGE, {}, "INVALID_PATH"),
-        ("folder/", CREATION.replace("new/a.md", "folder"), {}, "INVALID_PATH"),
-        ("../a.md", CHANGE, {}, "PATH_TRAVERSAL_BLOCKED"),
-        ("/etc/passwd", CHANGE, {}, "OUTSIDE_WORKSPACE"),
-        ("a.md/b", CREATION.replace("new/a.md", "a.md/b"), {}, "PATH_NOT_FOUND"),
-    ],
-)
-def test_every_condition_has_its_code_and_changes_nothing(
-    site: Site, working: Workspace, path: str, patch: str, more: dict[str, Any], code: str
-) -> None:
+FAULTS: list[tuple[str, str, dict[str, Any], str]] = [
+    ("a.md", "@@ -1 +1 @@\n-zero\n+ONE\n", {}, "PATCH_APPLY_FAILED"),
+    ("a.md", "@@ -2,0 +3 @@\n+three\n", {}, "PATCH_APPLY_FAILED"),
+    ("a.md", "one\n", {}, "PATCH_INVALID"),
+    ("a.md", "", {}, "INVALID_INPUT_VALUE"),
+    ("a.md", "@@ -1 +1 @@\n-one\n+\ud800\n", {}, "INVALID_INPUT_FORMAT"),
+    ("a.md", CHANGE, {"expected_hash": "0" * 64}, "HASH_MISMATCH"),
+    ("a.md", CHANGE, {"expected_hash": "0"}, "INVALID_INPUT_FORMAT"),
+    ("gone.md", CHANGE, {}, "FILE_NOT_FOUND"),
+    ("folder", CHANGE, {}, "INVALID_PATH"),
+    ("folder/", CREATION.replace("new/a.md", "folder"), {}, "INVALID_PATH"),
+    ("../a.md", CHANGE, {}, "PATH_TRAVERSAL_BLOCKED"),
+    ("/etc/passwd", CHANGE, {}, "OUTSIDE_WORKSPACE"),
+    ("a.md/b", CREATION.replace("new/a.md", "a.md/b"), {}, "PATH_NOT_FOUND"),
+]
+
+
+def test_every_condition_has_its_code_and_changes_nothing(site: Site, working: Workspace) -> None:
     (site.project / "folder").mkdir()
-    assert failure_of(patched(site, working, path, patch, **more)) == (code, "none")
-    assert [file.name for file in site.entries()] == ["a.md", "folder"]
-    assert (site.project / "a.md").read_bytes() == b"one\ntwo\n"
+    for path, patch, more, code in FAULTS:
+        assert failure_of(patched(site, working, path, patch, **more)) == (code, "none"), (path, patch, more)
+        assert [file.name for file in site.entries()] == ["a.md", "folder"]
+        assert (site.project / "a.md").read_bytes() == b"one\ntwo\n"
 
 
 def test_what_does_not_fit_is_shown_to_the_caller_and_not_logged(site: Site, working: Workspace) -> None:

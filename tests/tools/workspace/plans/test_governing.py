@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from failsoft import ConfigurationError
 from failsoft.tools.workspace import Workspace
 from tests.doors import CONTEXT_KEY, LocalState, SqliteState
 from tests.tools.workspace.site import Site
+from tests.zygote import PYTHON
 
 
 def submit(site: Site, tool: Workspace, session: str, **plan: Any) -> dict[str, Any]:
@@ -197,10 +197,20 @@ def test_a_bound_process_offers_its_role_only(site: Site) -> None:
     assert (alone["error_code"], "next_step" in alone) == ("SESSION_NOT_INITIALIZED", False)
 
 
+def test_what_one_server_says_of_its_folder_and_roles_is_not_said_by_another(site: Site, tmp_path: Path) -> None:
+    site.tool(workspace_role="ANTIGRAVITY")
+    (tmp_path / "other").mkdir()
+    other = Workspace(tmp_path / "other", settings=Workspace.Settings())
+    schemas = json.dumps([bound.input_schema for bound in other.operations.values()])
+    assert (str(site.root) in schemas, str(tmp_path / "other") in schemas) == (False, True)
+    role = other.operations["begin_session"].input_schema["properties"]["role"]
+    assert role["enum"] == ["ANTIGRAVITY", "WINDSURF"]
+
+
 def test_an_unknown_role_does_not_start(site: Site) -> None:
     with pytest.raises(ConfigurationError, match="NOBODY"):
         site.tool(workspace_role="NOBODY")
-    command = [sys.executable, "-m", "failsoft", "serve", "workspace", "--root", str(site.root), "--role", "NOBODY"]
+    command = [PYTHON, "-m", "failsoft", "serve", "workspace", "--root", str(site.root), "--role", "NOBODY"]
     done = subprocess.run(command, input="", capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 4
     assert "NOBODY" in done.stderr

@@ -22,8 +22,6 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.recovery.state.redis_server import RedisServer
 from tests.server.processes import Served
 
-pytestmark = [pytest.mark.slow]
-
 PLANNER, WORKER = "ANTIGRAVITY", "WINDSURF"
 TOKENS = {name: f"the secret of {name}" for name in ("alice", "bob", "carol", "dora")}
 PATIENT = {"FAILSOFT_STATE_TIMEOUT_S": "10"}

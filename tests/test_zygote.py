@@ -17,7 +17,8 @@ BOUND_S = 60
 
 
 def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PYTHON, *words], capture_output=True, text=True, timeout=BOUND_S, check=False, **options)  # type: ignore[call-overload, no-any-return]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run([PYTHON, *words], text=True, timeout=BOUND_S, check=False, **streams)  # type: ignore[call-overload, no-any-return]
 
 
 def test_a_program_has_the_arguments_folder_environment_and_streams_of_its_launcher(tmp_path: Path) -> None:
@@ -67,6 +68,21 @@ def test_a_signal_to_the_launcher_reaches_the_program(number: signal.Signals) ->
 
 def test_the_end_of_a_program_by_a_signal_is_that_of_its_launcher() -> None:
     assert run("-c", "import os; os.kill(os.getpid(), 15)").returncode == -signal.SIGTERM
+
+
+def test_a_program_ends_as_it_would_by_itself(tmp_path: Path) -> None:
+    """Threads end, functions for the end are called, files are written; and the exit code is that of Python."""
+    code = (
+        "import atexit, threading, time, sys; file = open('file', 'w'); file.write('kept');"
+        "atexit.register(print, 'bye');"
+        "threading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start(); sys.exit('why')"
+    )
+    ended = run("-c", code, cwd=tmp_path)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "thread\nbye\n", "why\n")
+    assert (tmp_path / "file").read_text() == "kept"
+    ends = {"raise KeyboardInterrupt": -signal.SIGINT, "import sys; sys.exit(300)": 44, "print('x')": 120, "1/0": 1}
+    with Path("/dev/full").open("w") as full:
+        assert {code: run("-c", code, stdout=full, env={}).returncode for code in ends} == ends
 
 
 def test_each_program_draws_random_numbers_and_ids_of_its_own() -> None:

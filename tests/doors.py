@@ -18,6 +18,7 @@ HOMES = {
     "failsoft.cli.demo.story": "DemoStep, STORY, Sample, Scene",
     "failsoft.cli.exits": "ExitCode, exit_code_of",
     "failsoft.cli.reload.supervisor": "fixed_port",
+    "failsoft.cli.screen": "progress_line as progress_line_module",
     "failsoft.cli.targets.project": "find_project",
     "failsoft.cli.targets.typed_arguments": "from_json, from_words",
     "failsoft.client.faults": "from_upstream",

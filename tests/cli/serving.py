@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.zygote import PYTHON
 
 __all__ = ["serving"]
 
@@ -19,7 +20,7 @@ def serving(
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run `failsoft serve` on a free port, and yield the URL that it announces, and the process."""
     with subprocess.Popen(
-        [sys.executable, "-m", "failsoft", "serve", *arguments, "--transport", "http", "--port", "0"],
+        [PYTHON, "-m", "failsoft", "serve", *arguments, "--transport", "http", "--port", "0"],
         cwd=folder,
         env={**os.environ, **(env or {})},
         stdin=subprocess.DEVNULL,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from typing import Any
 
 import anyio
@@ -13,9 +12,10 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.proxy.conftest import HOSTILE, proxied
+from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
-UPSTREAM = [sys.executable, str(HOSTILE)]
+UPSTREAM = [PYTHON, str(HOSTILE)]
 PATIENT = {"FAILSOFT_DEFAULT_TIMEOUT_S": "60"}
 TYPED = frozenset({"REPORTED_FAILURE", "UPSTREAM_ERROR", "UNAVAILABLE", "BAD_OUTPUT", "CIRCUIT_OPEN", "TIMEOUT"})
 

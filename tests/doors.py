@@ -151,6 +151,7 @@ HOMES = {
     "failsoft.server.lifecycle.lifecycle": "Lifecycle",
     "failsoft.server.protocol.kept_list": "KeptList",
     "failsoft.server.registry": "ToolSource, as_tools, find_toolsets, load_app, load_toolset",
+    "failsoft.server.stdio": "serve as stdio_serve_module",
     "failsoft.server.stdio.oversized": "EDGE_BYTES, refusal",
     "failsoft.tools": "flux as flux_module, workspace as workspace_module",
     "failsoft.tools.docs.documents": "lookup as lookup_document",

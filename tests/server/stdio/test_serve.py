@@ -237,7 +237,7 @@ def fill(server: Served) -> None:
 def test_a_client_that_does_not_read_cannot_keep_the_server_from_ending(
     served: Callable[..., Served], way: str
 ) -> None:
-    server = served("stdio", "tools=announced", FAILSOFT_SHUTDOWN_GRACE_S="0.2")
+    server = served("stdio", "tools=announced", "last_bytes_s=0.2", FAILSOFT_SHUTDOWN_GRACE_S="0.2")
     fill(server)
     if way == "signal":
         server.send(signal.SIGTERM)

@@ -90,9 +90,8 @@ def test_a_body_may_take_its_time_as_long_as_it_comes(served: Callable[..., Serv
 @pytest.mark.parametrize(
     "sent", [BEGUN + b"X: " + b"x" * 200_000, BEGUN + b"X: x\r\n" * 500 + b"\r\n"], ids=["one line", "many lines"]
 )
-def test_an_endless_header_is_refused(served: Callable[..., Served], sent: bytes) -> None:
-    server = served("http", "tools=polite")
-    with connected(server.wait_for("ready")) as made:
+def test_an_endless_header_is_refused(http_url: str, sent: bytes) -> None:
+    with connected(http_url) as made:
         try:
             made.sendall(sent)
             assert made.recv(100).startswith(b"HTTP/1.1 431")

@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, settings
 
 from failsoft import ToolError
 from tests.doors import registry
+from tests.programs.foreign import foreign  # noqa: F401 - a fixture
+from tests.programs.nginx import nginx  # noqa: F401 - a fixture
+from tests.programs.node import node  # noqa: F401 - a fixture
 
 ROOT = Path(__file__).resolve().parents[1]
 SLOW = ROOT / "tests" / "slow"

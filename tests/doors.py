@@ -10,7 +10,7 @@ import importlib
 from typing import Any
 
 HOMES = {
-    "failsoft.cli": "commands as commands_module, known_codes as known_codes_module, main",
+    "failsoft.cli": "commands as commands_module, known_codes as known_codes_module, main as command",
     "failsoft.cli.app": "application, run",
     "failsoft.cli.checks.security": "findings",
     "failsoft.cli.demo.checks": "judge, miscounted",

@@ -119,10 +119,12 @@ def folder(tmp_path: Path) -> Path:
     return application_in(tmp_path)
 
 
-def run_in(folder: Path, *arguments: str, env: Mapping[str, str] | None = None, stdin: str = "") -> Ran:
+def run_in(
+    folder: Path, *arguments: str, env: Mapping[str, str] | None = None, stdin: str = "", python: str = PYTHON
+) -> Ran:
     """Run `failsoft` with some arguments, in a folder, in a process of its own."""
     ended = subprocess.run(
-        [PYTHON, "-m", "failsoft", *arguments],
+        [python, "-m", "failsoft", *arguments],
         cwd=folder,
         env={**os.environ, **(env or {})},
         input=stdin,

@@ -16,11 +16,11 @@ __all__ = ["serving"]
 
 @contextmanager
 def serving(
-    folder: Path, *arguments: str, env: Mapping[str, str] | None = None
+    folder: Path, *arguments: str, env: Mapping[str, str] | None = None, python: str = PYTHON
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run `failsoft serve` on a free port, and yield the URL that it announces, and the process."""
     with subprocess.Popen(
-        [PYTHON, "-m", "failsoft", "serve", *arguments, "--transport", "http", "--port", "0"],
+        [python, "-m", "failsoft", "serve", *arguments, "--transport", "http", "--port", "0"],
         cwd=folder,
         env={**os.environ, **(env or {})},
         stdin=subprocess.DEVNULL,

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.anyio
 ANSWERS_WITHIN_S = 60
 
 
-async def _copies(url: str) -> object:
+async def copies_at(url: str) -> object:
     """Return how many copies of a book there are; None while the server restarts."""
     try:
         async with Client(f"{url}/mcp") as client:
@@ -37,13 +37,13 @@ async def _copies(url: str) -> object:
         return None
 
 
-async def _becomes(expected: object, ask) -> None:
+async def becomes(expected: object, ask) -> None:
     async with asyncio.timeout(ANSWERS_WITHIN_S):
         while await ask() != expected:
             await anyio.lowlevel.checkpoint()
 
 
-def _change(folder: Path, old: str, new: str) -> None:
+def change(folder: Path, old: str, new: str) -> None:
     """Replace a part of the application, and its size: byte code of this second would pass for that of the new file."""
     file = folder / "library.py"
     file.write_text(file.read_text().replace(old, new) + "#\n")
@@ -51,13 +51,13 @@ def _change(folder: Path, old: str, new: str) -> None:
 
 async def test_a_change_reaches_http_clients_at_the_same_address(folder: Path) -> None:
     with serving(folder, "--app", "library:Library", "--reload") as (url, process):
-        assert await _copies(url) == 2
-        _change(folder, '"Dune": 2', '"Dune": 7')
-        await _becomes(7, lambda: _copies(url))
-        _change(folder, "BOOKS = {", "BOOKS = (")
-        await _becomes(None, lambda: _copies(url))
-        _change(folder, "BOOKS = (", "BOOKS = {")
-        await _becomes(7, lambda: _copies(url))
+        assert await copies_at(url) == 2
+        change(folder, '"Dune": 2', '"Dune": 7')
+        await becomes(7, lambda: copies_at(url))
+        change(folder, "BOOKS = {", "BOOKS = (")
+        await becomes(None, lambda: copies_at(url))
+        change(folder, "BOOKS = (", "BOOKS = {")
+        await becomes(7, lambda: copies_at(url))
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
 
@@ -72,8 +72,8 @@ async def test_a_stdio_client_keeps_its_connection(folder: Path, mode: str) -> N
             return (await client.call_tool("get_book", {"title": "Dune"})).structured_content["data"]
 
         assert await copies() == 2
-        _change(folder, '"Dune": 2', '"Dune": 7')
-        await _becomes(7, copies)
+        change(folder, '"Dune": 2', '"Dune": 7')
+        await becomes(7, copies)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux keeps a port for a server that is not there")
@@ -118,7 +118,7 @@ async def test_a_handshake_that_was_refused_is_not_repeated(folder: Path) -> Non
         assert "result" in ask("server/discover", {"_meta": envelope})
         assert "error" in ask("initialize", old)
         assert await copies() == 2
-        _change(folder, '"Dune": 2', '"Dune": 7')
-        await _becomes(7, copies)
+        change(folder, '"Dune": 2', '"Dune": 7')
+        await becomes(7, copies)
         process.stdin.close()
         assert process.wait(60) == 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the agent frameworks that tests/slow/clients drives, from PyPI, into a folder outside the checkout:
+# Installs the agent frameworks that tests/e2e drives, from PyPI, into a folder outside the checkout:
 # $AGENT_FRAMEWORKS, or ~/.cache/failsoft-agent-frameworks. Nothing of it is committed. Idempotent.
 # Their dependencies conflict with ours, and LangChain's adapter wants version 1 of the SDK: two environments.
 set -euo pipefail

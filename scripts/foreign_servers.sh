@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the MCP servers of others that tests/slow/clients puts a proxy in front of, from npm and PyPI, into a folder
-# outside the checkout: $FOREIGN_SERVERS, or ~/.cache/failsoft-foreign-servers. Nothing of it is committed. Idempotent.
+# Installs the MCP servers of others that tests/proxy stands in front of, from npm and PyPI, into a folder outside the
+# checkout: $FOREIGN_SERVERS, or ~/.cache/failsoft-foreign-servers. Nothing of it is committed. Idempotent.
 # The Python servers want version 1 of the SDK, so they get an environment of their own.
 set -euo pipefail
 folder=${FOREIGN_SERVERS:-$HOME/.cache/failsoft-foreign-servers}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the clients and judges that tests/slow/clients runs, from npm, into a folder outside the checkout:
+# Installs the clients and judges that tests/e2e runs, from npm, into a folder outside the checkout:
 # $NODE_CLIENTS, or ~/.cache/failsoft-node-clients. Nothing of it is committed. Idempotent.
 set -euo pipefail
 folder=${NODE_CLIENTS:-$HOME/.cache/failsoft-node-clients}

@@ -36,6 +36,11 @@ def test_modules_and_files_run_as_the_main_module(tmp_path: Path) -> None:
     assert f" {tmp_path}\n" not in as_file
 
 
+def test_a_module_that_the_fork_server_has_loaded_runs_as_after_a_start() -> None:
+    ended = run("-W", "error", "-m", "failsoft.framework.errors.catalogue", "--help")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_a_traceback_has_the_frames_of_the_program_alone() -> None:
     ended = run("-c", "1/0")
     lines = ["Traceback (most recent call last):", '  File "<string>", line 1, in <module>']

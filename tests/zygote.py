@@ -252,6 +252,8 @@ def _run(arguments: list[str]) -> None:
     if kind == "-m":
         sys.path[:0] = [] if safe else [str(Path.cwd())]
         sys.argv = ["-m", *given[1:]]
+        if not hasattr(sys.modules.get(given[0]), "__path__"):
+            sys.modules.pop(given[0], None)  # which runpy would warn of, as a start imports packages alone
         runpy._run_module_as_main(given[0])  # type: ignore[attr-defined]
         return
     if kind == "-c":

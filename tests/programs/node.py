@@ -62,8 +62,8 @@ class Node:
 
 @pytest.fixture(scope="session")
 def node() -> Node:
-    """Return Node with the clients, as `scripts/node_clients.sh` has installed them."""
+    """Return Node with the clients, as `scripts/fetch.sh node_clients` has installed them."""
     folder = Path(os.environ.get("NODE_CLIENTS", Path.home() / ".cache" / "failsoft-node-clients"))
     if not (folder / "stamp").exists():
-        pytest.skip("the Node clients are not installed (scripts/node_clients.sh)")
+        pytest.skip("the Node clients are not installed (scripts/fetch.sh node_clients)")
     return Node(folder)

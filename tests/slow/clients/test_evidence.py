@@ -140,7 +140,7 @@ def with_inspector(urls: Urls, node: Any, folder: Path) -> dict[str, list[Any]]:
 def with_framework(environment: str, framework: str) -> Read:
     def read(urls: Urls, _node: Any, _folder: Path) -> dict[str, list[Any]]:
         if not (FRAMEWORKS / "stamp").exists():
-            pytest.skip("the agent frameworks are not installed (scripts/agent_frameworks.sh)")
+            pytest.skip("the agent frameworks are not installed (scripts/fetch.sh agent_frameworks)")
         python = FRAMEWORKS / environment / "bin" / "python"
         command = [str(python), str(HERE / "agent_client.py"), framework, json.dumps(urls), json.dumps(CALLS)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

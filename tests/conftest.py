@@ -12,6 +12,9 @@ from hypothesis import HealthCheck, settings
 
 from failsoft import ToolError
 from tests.doors import protected_files, registry
+from tests.programs.foreign import foreign  # noqa: F401 - a fixture
+from tests.programs.nginx import nginx  # noqa: F401 - a fixture
+from tests.programs.node import node  # noqa: F401 - a fixture
 from tests.programs.postgres import mortal_postgres, postgres, postgres_url  # noqa: F401 - fixtures
 from tests.programs.promtool import promtool  # noqa: F401 - a fixture
 from tests.programs.redis import own_redis, redis_server, redis_session  # noqa: F401 - fixtures

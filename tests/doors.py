@@ -10,7 +10,7 @@ import importlib
 from typing import Any
 
 HOMES = {
-    "failsoft.cli": "commands as commands_module, known_codes as known_codes_module, main",
+    "failsoft.cli": "commands as commands_module, known_codes as known_codes_module, main as command",
     "failsoft.cli.app": "application, run",
     "failsoft.cli.checks.security": "findings",
     "failsoft.cli.demo.checks": "judge, miscounted",
@@ -18,6 +18,7 @@ HOMES = {
     "failsoft.cli.demo.story": "DemoStep, STORY, Sample, Scene",
     "failsoft.cli.exits": "ExitCode, exit_code_of",
     "failsoft.cli.reload.supervisor": "fixed_port",
+    "failsoft.cli.screen": "progress_line as progress_line_module",
     "failsoft.cli.targets.project": "find_project",
     "failsoft.cli.targets.typed_arguments": "from_json, from_words",
     "failsoft.client.faults": "from_upstream",
@@ -150,6 +151,7 @@ HOMES = {
     "failsoft.server.lifecycle.lifecycle": "Lifecycle",
     "failsoft.server.protocol.kept_list": "KeptList",
     "failsoft.server.registry": "ToolSource, as_tools, find_toolsets, load_app, load_toolset",
+    "failsoft.server.stdio": "serve as stdio_serve_module",
     "failsoft.server.stdio.oversized": "EDGE_BYTES, refusal",
     "failsoft.tools": "flux as flux_module, workspace as workspace_module",
     "failsoft.tools.docs.documents": "lookup as lookup_document",

@@ -17,7 +17,8 @@ BOUND_S = 60
 
 
 def run(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([PYTHON, *words], capture_output=True, text=True, timeout=BOUND_S, check=False, **options)  # type: ignore[call-overload, no-any-return]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run([PYTHON, *words], text=True, timeout=BOUND_S, check=False, **streams)  # type: ignore[call-overload, no-any-return]
 
 
 def test_a_program_has_the_arguments_folder_environment_and_streams_of_its_launcher(tmp_path: Path) -> None:
@@ -74,16 +75,19 @@ def test_the_end_of_a_program_by_a_signal_is_that_of_its_launcher() -> None:
     assert run("-c", "import os; os.kill(os.getpid(), 15)").returncode == -signal.SIGTERM
 
 
-@pytest.mark.parametrize(("given", "code", "err"), [("", 0, ""), ("256 + 7", 7, ""), ("'no'", 1, "no\n")])
-def test_a_program_that_ends_waits_for_threads_runs_what_was_registered_and_flushes(
-    given: str, code: int, err: str
-) -> None:
-    program = (
-        "import atexit, sys, threading, time; atexit.register(print, 'at exit', end=''); print('main', end=' ');"
-        "threading.Thread(target=lambda: (time.sleep(0.01), print('thread', end=' '))).start(); sys.exit(%s)"
+def test_a_program_ends_as_it_would_by_itself(tmp_path: Path) -> None:
+    """Threads end, functions for the end are called, files are written; and the exit code is that of Python."""
+    code = (
+        "import atexit, threading, time, sys; file = open('file', 'w'); file.write('kept');"
+        "atexit.register(print, 'bye');"
+        "threading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start(); sys.exit('why')"
     )
-    ended = run("-c", program % given)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (code, "main thread at exit", err)
+    ended = run("-c", code, cwd=tmp_path)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, "thread\nbye\n", "why\n")
+    assert (tmp_path / "file").read_text() == "kept"
+    ends = {"raise KeyboardInterrupt": -signal.SIGINT, "import sys; sys.exit(300)": 44, "print('x')": 120, "1/0": 1}
+    with Path("/dev/full").open("w") as full:
+        assert {code: run("-c", code, stdout=full, env={}).returncode for code in ends} == ends
 
 
 def test_a_program_may_close_its_output_or_find_it_closed() -> None:

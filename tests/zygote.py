@@ -16,8 +16,10 @@ import contextlib
 import fcntl
 import gc
 import importlib
+import io
 import marshal
 import os
+import pkgutil
 import random
 import runpy
 import select
@@ -35,12 +37,18 @@ from types import ModuleType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
 LOADED = (
-    *("failsoft.cli", "failsoft.cli.commands", "failsoft.client", "failsoft.proxy", "failsoft.adapters.mcpserver"),
-    *("failsoft.server.http.app", "failsoft.server.stdio.serve", "failsoft.testing", "mcp.client.stdio", "uvloop"),
+    *("failsoft.adapters.mcpserver", "failsoft.testing", "mcp.client.stdio", "mcp.client.streamable_http", "uvloop"),
     *("failsoft.tools.docs", "failsoft.tools.edit", "failsoft.tools.workspace", "failsoft.tools.flux", "httptools"),
     *("rich.markdown", "multiprocessing.spawn", "multiprocessing.resource_tracker", "sqlite3", "jsonschema"),
+    *("anyio._backends._asyncio", "anyio._core._subprocesses", "h11", "httpcore2._async", "truststore", "platformdirs"),
+    *("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.httptools_impl", "wsgiref.simple_server"),
+    *("platformdirs.unix", "shellingham", "typer.completion", "typer._adapters"),
 )
-"""What the fork server imports before it forks. It must not start a thread."""
+WHOLE = ("cli", "client", "framework", "proxy", "recovery", "server")
+"""What the fork server imports before it forks, and areas of failsoft with all their modules.
+
+None of it may start a thread, or keep what it reads from the environment, as `prometheus_client` does.
+"""
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -261,19 +269,30 @@ def _run(arguments: list[str]) -> None:
     exec(code, vars(main))  # noqa: S102 - that is its task
 
 
-def _end(code: object) -> NoReturn:
-    """End as Python does, but without freeing the memory: that takes 50 ms, for each page is copied first."""
-    if code is not None and not isinstance(code, int):
-        sys.stderr.write(f"{code}\n")
-    threading._shutdown()  # type: ignore[attr-defined]
+def _end(code: int) -> NoReturn:
+    """End this process as Python does at the end of a program, but leave the taking apart of modules to the system.
+
+    That would touch, and thereby copy, all that the fork server has loaded: four fifths of the costs of a fork.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads that are no daemons
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None and not stream.closed:
-                stream.flush()
-        except OSError:
-            code = 120
-    os._exit(code & 0xFF if isinstance(code, int) else int(code is not None))
+    for opened in gc.get_objects():
+        if isinstance(opened, (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom)) and not opened.closed:
+            try:
+                opened.flush()
+            except OSError:
+                code = 120 if opened is sys.stdout else code
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+def _code_of(ended: SystemExit) -> int:
+    if ended.code is None or isinstance(ended.code, int):
+        return (ended.code or 0) & 0xFF
+    print(ended.code, file=sys.stderr)  # noqa: T201 - as Python does
+    return 1
 
 
 def _show_program_only(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -286,12 +305,22 @@ def _show_program_only(kind: type[BaseException], error: BaseException, trace: T
 if __name__ == "__main__":
     for module in LOADED:
         importlib.import_module(module)
+    for area in map(importlib.import_module, (f"failsoft.{name}" for name in WHOLE)):
+        for found in pkgutil.walk_packages(area.__path__, f"{area.__name__}."):
+            if not found.name.startswith("failsoft.cli.demo.") and not found.name.endswith("__main__"):
+                with contextlib.suppress(ImportError):  # of an extra that is not installed
+                    importlib.import_module(found.name)
+    assert "prometheus_client" not in sys.modules
     gc.collect()
     gc.freeze()
     if (asked := _Server(socket.socket(fileno=int(sys.argv[1]))).serve()) is not None:
         _become(asked, launcher=sys.argv[2])
+        exit_code = 0
         try:
             _run(asked.arguments)
         except SystemExit as ended:
-            _end(ended.code)
-        _end(None)
+            exit_code = _code_of(ended)
+        except BaseException as error:  # noqa: BLE001 - whatever ends the program
+            sys.excepthook(type(error), error, error.__traceback__)
+            exit_code = -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+        _end(exit_code)

@@ -8,9 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import fastmcp
 import pytest
-from fastmcp.exceptions import NotFoundError, ToolError as FastMCPToolError
 from jsonschema import Draft202012Validator
 from mcp.client import Client
 from mcp.server.mcpserver import MCPServer
@@ -19,12 +17,11 @@ from mcp.shared.exceptions import MCPError
 from prometheus_client import generate_latest
 
 from failsoft import Runtime, Settings
-from failsoft.adapters.fastmcp import FailSoftMiddleware
 from failsoft.adapters.mcpserver import FailSoft
 from failsoft.metrics import PrometheusRecorder
 from tests.adapters.servers import Shop, add_tools
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("transports")]
 
 SUCCESSES = [
     ("add", {"a": 2}),
@@ -48,6 +45,7 @@ FAILURES = {
     "group": ("MULTIPLE_ERRORS", "internal"),
     "generator_exit": ("UNKNOWN_ERROR", "internal"),
 }
+SLOW = {"hangs", "blocks"}
 
 
 @dataclass(frozen=True)
@@ -85,29 +83,35 @@ class SdkServer:
 
 
 class FastMCPServer:
-    """The shop as a FastMCP server, for FastMCP's client."""
+    """The shop as a FastMCP server, for FastMCP's client. That library takes seconds to load, so only this loads it."""
 
-    tool_error = FastMCPToolError
+    def __init__(self) -> None:
+        from fastmcp import Client as FastMCPClient, FastMCP, exceptions  # noqa: PLC0415 - see above
+
+        from failsoft.adapters.fastmcp import FailSoftMiddleware  # noqa: PLC0415 - imports it
+
+        self.client, self.server, self.middleware = FastMCPClient, FastMCP, FailSoftMiddleware
+        self.tool_error, self.not_found = exceptions.ToolError, exceptions.NotFoundError
 
     def make(self, options: dict[str, Any] | None) -> Any:
-        return fastmcp.FastMCP("shop", middleware=[] if options is None else [FailSoftMiddleware(**options)])
+        return self.server("shop", middleware=[] if options is None else [self.middleware(**options)])
 
     @asynccontextmanager
     async def connected(self, server: Any) -> AsyncIterator[tuple[Any, Any]]:
-        async with fastmcp.Client(server) as client:
+        async with self.client(server) as client:
             yield client.call_tool_mcp, client.list_tools
 
 
-LIBRARIES: dict[str, Any] = {
-    "mcpserver": SdkServer("auto"),
-    "mcpserver, 2025-11-25": SdkServer("legacy"),
-    "fastmcp": FastMCPServer(),
-}
+@pytest.fixture(scope="module")
+def fastmcp() -> FastMCPServer:
+    return FastMCPServer()
 
 
-@pytest.fixture(params=LIBRARIES)
+@pytest.fixture(params=["mcpserver", "mcpserver, 2025-11-25", "fastmcp"])
 def library(request: pytest.FixtureRequest) -> Any:
-    return LIBRARIES[request.param]
+    if request.param == "fastmcp":
+        return request.getfixturevalue("fastmcp")
+    return SdkServer("auto" if request.param == "mcpserver" else "legacy")
 
 
 @asynccontextmanager
@@ -128,22 +132,24 @@ def failure(result: Any) -> dict[str, Any]:
     return error
 
 
-@pytest.mark.parametrize(("name", "arguments"), SUCCESSES)
-async def test_a_success_is_what_the_bare_server_sends(library, name, arguments):
-    async with connected(library, adapted=False) as client:
-        expected = await client.call(name, arguments)
-    async with connected(library) as client:
-        result = await client.call(name, arguments)
-    assert result.model_dump(by_alias=True) == expected.model_dump(by_alias=True)
+async def test_a_success_is_what_the_bare_server_sends(library):
+    async with connected(library, adapted=False) as bare, connected(library) as adapted:
+        for name, arguments in SUCCESSES:
+            expected, result = [await client.call(name, arguments) for client in (bare, adapted)]
+            assert result.model_dump(by_alias=True) == expected.model_dump(by_alias=True), name
 
 
-@pytest.mark.parametrize("name", FAILURES)
-async def test_every_failure_is_typed_and_the_server_goes_on(library, name):
-    is_slow = name in {"hangs", "blocks"}
+@pytest.mark.parametrize("speed", ["quick", "slow"])
+async def test_every_failure_is_typed_and_the_server_goes_on(library, speed):
+    is_slow = speed == "slow"
+    found = {}
     async with connected(library, timeout_s=0.3 if is_slow else 30.0) as client:
-        error = failure(await client.call(name, {}))
-        assert (error["code"], error["category"]) == FAILURES[name]
-        assert is_slow or (await client.call("add", {"a": 1})).structured_content
+        for name in SLOW if is_slow else FAILURES.keys() - SLOW:
+            error = failure(await client.call(name, {}))
+            found[name] = (error["code"], error["category"])
+            assert is_slow or (await client.call("add", {"a": 1})).structured_content, name
+    assert found == {name: FAILURES[name] for name in found}
+    assert found
 
 
 async def test_a_tool_error_keeps_its_text_and_a_crash_keeps_its_own_to_itself(library):
@@ -154,15 +160,15 @@ async def test_a_tool_error_keeps_its_text_and_a_crash_keeps_its_own_to_itself(l
         assert "hunter2" not in (await client.call("crashes", {})).model_dump_json()
 
 
-async def test_a_tool_that_is_listed_but_cannot_be_called_is_not_its_own_closest_name():
-    server = FastMCPServer().make({"runtime": Runtime()})
+async def test_a_tool_that_is_listed_but_cannot_be_called_is_not_its_own_closest_name(fastmcp):
+    server = fastmcp.make({"runtime": Runtime()})
 
     @server.tool()
     def lent() -> str:
         """Be lent to somebody else."""
-        raise NotFoundError
+        raise fastmcp.not_found
 
-    async with fastmcp.Client(server) as client:
+    async with fastmcp.client(server) as client:
         with pytest.raises(MCPError) as raised:
             await client.call_tool_mcp("lent", {})
     assert raised.value.error.data == {"code": "UNKNOWN_TOOL"}
@@ -254,25 +260,25 @@ async def test_a_tool_added_or_replaced_later_is_seen(library):
         assert (await call("late", {"name": "x"})).structured_content == {"result": "x"}
 
 
-async def test_the_client_of_fastmcp_still_unpacks_a_success():
-    server = FastMCPServer().make({"runtime": Runtime()})
-    add_tools(server, Shop(FastMCPToolError))
-    async with fastmcp.Client(server) as client:
+async def test_the_client_of_fastmcp_still_unpacks_a_success(fastmcp):
+    server = fastmcp.make({"runtime": Runtime()})
+    add_tools(server, Shop(fastmcp.tool_error))
+    async with fastmcp.client(server) as client:
         assert (await client.call_tool("add", {"a": 2})).data == 3
         assert (await client.call_tool("get_order", {"order_id": 7})).data.id == 7
 
 
-async def test_a_subclass_of_the_middleware_has_the_hooks_of_fastmcp():
+async def test_a_subclass_of_the_middleware_has_the_hooks_of_fastmcp(fastmcp):
     seen: list[str] = []
 
-    class Noting(FailSoftMiddleware):
+    class Noting(fastmcp.middleware):
         async def on_message(self, context, call_next):
             seen.append(context.method)
             return await call_next(context)
 
-    server = fastmcp.FastMCP("shop", middleware=[Noting()])
-    add_tools(server, Shop(FastMCPToolError))
-    async with fastmcp.Client(server) as client:
+    server = fastmcp.server("shop", middleware=[Noting()])
+    add_tools(server, Shop(fastmcp.tool_error))
+    async with fastmcp.client(server) as client:
         assert failure(await client.call_tool_mcp("crashes", {}))["code"] == "UNKNOWN_ERROR"
     assert "tools/call" in seen
 

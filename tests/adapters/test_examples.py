@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import fastmcp
 import pytest
 from mcp.client import Client
 from mcp.server.mcpserver import Context, MCPServer
 
 from failsoft import Runtime
-from failsoft.adapters.fastmcp import FailSoftMiddleware
 from failsoft.adapters.mcpserver import FailSoft
 from tests.adapters.example_servers import CALLS, REFUSED, add_examples
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("transports")]
 
 
 def mcpserver(*, adapted: bool) -> Any:
@@ -26,6 +24,10 @@ def mcpserver(*, adapted: bool) -> Any:
 
 
 def fastmcp_server(*, adapted: bool) -> Any:
+    import fastmcp  # noqa: PLC0415 - it takes seconds
+
+    from failsoft.adapters.fastmcp import FailSoftMiddleware  # noqa: PLC0415 - imports it
+
     middleware = [FailSoftMiddleware(runtime=Runtime())] if adapted else []
     server: Any = fastmcp.FastMCP("examples", middleware=middleware)
     add_examples(server, fastmcp.Context)
@@ -34,6 +36,10 @@ def fastmcp_server(*, adapted: bool) -> Any:
 
 def mounting_server(*, adapted: bool) -> Any:
     """Return a server that serves the tools of another one, which has no adapter."""
+    import fastmcp  # noqa: PLC0415 - it takes seconds
+
+    from failsoft.adapters.fastmcp import FailSoftMiddleware  # noqa: PLC0415 - imports it
+
     middleware = [FailSoftMiddleware(runtime=Runtime())] if adapted else []
     server: Any = fastmcp.FastMCP("examples", middleware=middleware)
     server.mount(fastmcp_server(adapted=False))

@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -104,32 +105,40 @@ class Ran:
 Run: TypeAlias = Callable[..., Ran]
 
 
+def application_in(folder: Path) -> Path:
+    """Return the folder, with an application in it, and with documents."""
+    (folder / "library.py").write_text(LIBRARY)
+    (folder / "docs").mkdir()
+    (folder / "docs" / "intro.mdx").write_text("# Introduction\n\nWhere everything begins.\n")
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with an application in it, and with documents."""
-    (tmp_path / "library.py").write_text(LIBRARY)
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "intro.mdx").write_text("# Introduction\n\nWhere everything begins.\n")
-    return tmp_path
+    return application_in(tmp_path)
+
+
+def run_in(
+    folder: Path, *arguments: str, env: Mapping[str, str] | None = None, stdin: str = "", python: str = PYTHON
+) -> Ran:
+    """Run `failsoft` with some arguments, in a folder, in a process of its own."""
+    ended = subprocess.run(
+        [python, "-m", "failsoft", *arguments],
+        cwd=folder,
+        env={**os.environ, **(env or {})},
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Ran(ended.returncode, ended.stdout, ended.stderr)
 
 
 @pytest.fixture
 def run(folder: Path) -> Run:
     """Return what runs `failsoft` with some arguments, in that folder, in a process of its own."""
-
-    def run_command(*arguments: str, env: Mapping[str, str] | None = None, stdin: str = "") -> Ran:
-        ended = subprocess.run(
-            [PYTHON, "-m", "failsoft", *arguments],
-            cwd=folder,
-            env={**os.environ, **(env or {})},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return Ran(ended.returncode, ended.stdout, ended.stderr)
-
-    return run_command
+    return partial(run_in, folder)
 
 
 @pytest.fixture

@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.zygote import PYTHON
 
 __all__ = ["serving"]
 
 
 @contextmanager
 def serving(
-    folder: Path, *arguments: str, env: Mapping[str, str] | None = None
+    folder: Path, *arguments: str, env: Mapping[str, str] | None = None, python: str = PYTHON
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """Run `failsoft serve` on a free port, and yield the URL that it announces, and the process."""
     with subprocess.Popen(
-        [sys.executable, "-m", "failsoft", "serve", *arguments, "--transport", "http", "--port", "0"],
+        [python, "-m", "failsoft", "serve", *arguments, "--transport", "http", "--port", "0"],
         cwd=folder,
         env={**os.environ, **(env or {})},
         stdin=subprocess.DEVNULL,

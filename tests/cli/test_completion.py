@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
@@ -37,9 +38,9 @@ def test_bash_completes_commands_toolsets_operations_and_codes(
 ) -> None:
     (folder / "pyproject.toml").write_text('[tool.failsoft]\napp = "library:Library"\n')
     script = tmp_path / "failsoft"
-    script.write_text(f'#!/bin/sh\nexec {sys.executable} -m failsoft "$@"\n')
+    script.write_text(f'#!/bin/sh\nexec {PYTHON} -m failsoft "$@"\n')
     script.chmod(0o755)
-    asked = ASK.format(python=sys.executable, words=" ".join(line), position=len(line) - 1, script=script)
+    asked = ASK.format(python=PYTHON, words=" ".join(line), position=len(line) - 1, script=script)
     ran = subprocess.run(
         ["bash", "--norc", "-c", asked], cwd=folder, env=dict(os.environ), capture_output=True, text=True, check=False
     )

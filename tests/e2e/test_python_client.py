@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 from prometheus_client.parser import text_string_to_metric_families
+
+from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +30,7 @@ def client(request: pytest.FixtureRequest, documents: Path) -> Client:
     if transport == "http":
         return Client(request.getfixturevalue("url"), mode=era)
     command = ["-m", "failsoft", "serve", "docs", "--root", str(documents)]
-    return Client(StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ)), mode=era)
+    return Client(StdioServerParameters(command=PYTHON, args=command, env=dict(os.environ)), mode=era)
 
 
 def answer_of(result: CallToolResult) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import suppress
@@ -16,9 +15,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import jsonschema
 import pytest
+from hypothesis import HealthCheck, Phase, settings
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.e2e.hostile import BODY_LIMIT, TOOLS, Shot
+from tests.zygote import PYTHON
 
 __all__ = [
     "BOUND_S",
@@ -29,6 +30,7 @@ __all__ = [
     "Samples",
     "Target",
     "assert_all_counted",
+    "bounded",
     "event_in",
     "samples_in",
 ]
@@ -40,6 +42,17 @@ CODES = {-32700, -32600, -32601, -32602, -32020, -32022}
 """What the protocol has for a request that is none, or that names no tool. -32603 would be our own fault."""
 
 Samples: TypeAlias = dict[tuple[str, ...], float]
+
+
+def bounded(examples: int) -> settings:
+    """Return settings for so many examples, each tried once: a server is never twice in the same state."""
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 class Grounds:
@@ -67,7 +80,7 @@ class Target(Grounds):
     def __init__(self, folder: Path, transport: str) -> None:
         super().__init__(folder)
         self.log = folder / "server.log"
-        command = [sys.executable, "-m", "failsoft", "serve", "docs", "--root", str(self.root)]
+        command = [PYTHON, "-m", "failsoft", "serve", "docs", "--root", str(self.root)]
         command += ["--transport", transport, "--port", "0"]
         pipe = subprocess.PIPE if transport == "stdio" else subprocess.DEVNULL
         surroundings = {"FAILSOFT_AUTH_TOKEN": TOKEN, "FAILSOFT_MAX_REQUEST_BYTES": str(BODY_LIMIT)}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sys
 from typing import Any
 
 import anyio
@@ -13,9 +11,10 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from tests.proxy.conftest import HOSTILE, proxied
+from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
-UPSTREAM = [sys.executable, str(HOSTILE)]
+UPSTREAM = [PYTHON, str(HOSTILE)]
 PATIENT = {"FAILSOFT_DEFAULT_TIMEOUT_S": "60"}
 TYPED = frozenset({"REPORTED_FAILURE", "UPSTREAM_ERROR", "UNAVAILABLE", "BAD_OUTPUT", "CIRCUIT_OPEN", "TIMEOUT"})
 
@@ -114,10 +113,8 @@ async def test_overrides_rename_hide_and_annotate(tmp_path):
         assert "/etc/passwd is not in /srv/data" in reported["message"]
 
 
-@pytest.mark.slow
-async def test_hostile_answers_are_each_answered_typed():
-    """`HOSTILE_ANSWERS=10000` is the full size."""
-    each = int(os.environ.get("HOSTILE_ANSWERS", "496")) // 8
+async def answer_at_random(calls: int) -> None:
+    """Make calls, eight at once, whose answers are drawn at random, and fail unless each is data or a typed error."""
     async with proxied(upstream=UPSTREAM, env={"FAILSOFT_DEFAULT_TIMEOUT_S": "30"}) as client:
         codes: dict[str, int] = {}
 
@@ -128,9 +125,13 @@ async def test_hostile_answers_are_each_answered_typed():
                 codes[code] = codes.get(code, 0) + 1
 
         with anyio.fail_after(240):
-            await asyncio.gather(*(some(each) for _ in range(8)))
-        assert sum(codes.values()) == 8 * each
+            await asyncio.gather(*(some(calls // 8) for _ in range(8)))
+        assert sum(codes.values()) == calls
         assert codes.keys() <= {"ok", *TYPED}
+
+
+async def test_hostile_answers_are_each_answered_typed():
+    await answer_at_random(80)
 
 
 async def test_the_budget_that_is_left_is_sent_upstream():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import Any
 
 import anyio
@@ -15,12 +14,13 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
 from tests.proxy.conftest import HOSTILE, proxied, proxy_parameters
+from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
 
 
 def run_proxy(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "failsoft", "proxy", *words]
+    command = [PYTHON, "-m", "failsoft", "proxy", *words]
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
 
 
@@ -32,7 +32,7 @@ def test_a_program_that_does_not_exist_is_a_configuration_error() -> None:
 
 
 def test_an_upstream_that_cannot_be_started_beside_one_that_can_is_in_the_log_with_the_reason(tmp_path):
-    servers = {"here": {"command": sys.executable, "args": [str(HOSTILE)]}, "gone": {"command": "/nonexistent/server"}}
+    servers = {"here": {"command": PYTHON, "args": [str(HOSTILE)]}, "gone": {"command": "/nonexistent/server"}}
     file = tmp_path / "mcp.json"
     file.write_text(json.dumps({"mcpServers": servers}))
     done = run_proxy("--config", str(file))
@@ -68,7 +68,7 @@ class Announced:
 
 async def test_a_server_that_comes_late_is_offered_and_announced(tmp_path):
     announced = Announced()
-    upstream = [sys.executable, str(HOSTILE)]
+    upstream = [PYTHON, str(HOSTILE)]
     environment = {"HOSTILE_FIRST_START": str(tmp_path / "started")}
     async with proxied(upstream=upstream, env=environment, mode="legacy", message_handler=announced) as client:
         if not (await client.list_tools()).tools:
@@ -79,7 +79,7 @@ async def test_a_server_that_comes_late_is_offered_and_announced(tmp_path):
 
 async def test_resources_and_prompts_that_appear_later_are_announced_and_listed():
     announced = Announced()
-    upstream = [sys.executable, str(HOSTILE)]
+    upstream = [PYTHON, str(HOSTILE)]
     async with proxied(upstream=upstream, mode="legacy", message_handler=announced) as client:
         assert (await client.list_resources()).resources == []
         await client.call_tool("grow", {})
@@ -90,7 +90,7 @@ async def test_resources_and_prompts_that_appear_later_are_announced_and_listed(
 
 async def test_a_resource_that_is_never_sent_is_a_timeout():
     environment = {"FAILSOFT_DEFAULT_TIMEOUT_S": "0.5"}
-    async with proxied(upstream=[sys.executable, str(HOSTILE)], env=environment) as client:
+    async with proxied(upstream=[PYTHON, str(HOSTILE)], env=environment) as client:
         with pytest.raises(MCPError) as raised:
             await client.read_resource("shop://never")
     assert raised.value.error.data["code"] == "TIMEOUT"
@@ -99,7 +99,7 @@ async def test_a_resource_that_is_never_sent_is_a_timeout():
 async def test_a_stale_answer_stands_in_for_a_failed_read_only_tool(tmp_path):
     file = tmp_path / "overrides.toml"
     file.write_text("[tools.works_once]\nattempts = 1\nstale_s = 60\n")
-    async with proxied("--overrides", str(file), upstream=[sys.executable, str(HOSTILE)]) as client:
+    async with proxied("--overrides", str(file), upstream=[PYTHON, str(HOSTILE)]) as client:
         first = await client.call_tool("works_once", {"text": "a"})
         again = await client.call_tool("works_once", {"text": "a"})
         other = await client.call_tool("works_once", {"text": "b"})
@@ -111,7 +111,7 @@ async def test_a_stale_answer_stands_in_for_a_failed_read_only_tool(tmp_path):
 async def test_a_hidden_tool_cannot_be_called_and_a_misspelt_override_is_logged(tmp_path):
     file, log = tmp_path / "overrides.toml", tmp_path / "log"
     file.write_text("[tools.die]\nhidden = true\n[tools.ecko]\nhidden = true\n")
-    parameters = proxy_parameters("--overrides", str(file), upstream=[sys.executable, str(HOSTILE)])
+    parameters = proxy_parameters("--overrides", str(file), upstream=[PYTHON, str(HOSTILE)])
     with log.open("w") as errors:
         async with Client(stdio_client(parameters, errlog=errors), cache=None) as client:
             with pytest.raises(MCPError) as raised:
@@ -123,7 +123,7 @@ async def test_a_hidden_tool_cannot_be_called_and_a_misspelt_override_is_logged(
 
 
 async def test_limits_hold_for_all_tools_of_an_upstream_and_for_no_other(tmp_path):
-    command = {"command": sys.executable, "args": [str(HOSTILE)]}
+    command = {"command": PYTHON, "args": [str(HOSTILE)]}
     config = tmp_path / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {"a": command, "b": command}}))
     limits = 'tools.a = {dependency = "a", rate_limit = {limit = "2/hour"}, bulkhead = {limit = 4}}'

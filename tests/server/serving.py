@@ -11,6 +11,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from failsoft import BaseTool, ToolError, operation, serve
+from tests.doors import stdio_serve_module
 from tests.server.served_tools import Hostile, Polite
 
 
@@ -62,8 +63,17 @@ TOOLS: dict[str, Any] = {
 }
 
 
-def main(transport: Any, tools: str = "all", workers: str = "1", host: str = "127.0.0.1", port: str = "0") -> int:
+def main(
+    transport: Any,
+    tools: str = "all",
+    workers: str = "1",
+    host: str = "127.0.0.1",
+    port: str = "0",
+    last_bytes_s: str = "",
+) -> int:
     """Serve, and print the URL on stderr."""
+    if last_bytes_s:
+        stdio_serve_module._LAST_BYTES_S = float(last_bytes_s)
     try:
         serve(
             TOOLS[tools],

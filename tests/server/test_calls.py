@@ -16,7 +16,7 @@ from tests.server.processes import BOUND_S
 from tests.server.served_tools import PNG
 from tests.server.transports import TRANSPORTS
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("transports")]
 
 CANCELLABLE = [transport for transport in TRANSPORTS if transport != "http-legacy"]
 """A client of the older era cancels with a second request, which a server without sessions cannot tie to the first:

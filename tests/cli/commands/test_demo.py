@@ -6,13 +6,13 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.serving import serving
 from tests.doors import STORY, DemoStep, ExitCode, Sample, Scene, judge, miscounted, play
+from tests.zygote import PYTHON
 
 HOSTILE = {
     "FAILSOFT_WIRE_FORMAT": "problem",
@@ -33,7 +33,7 @@ def demo_folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def shown(demo_folder):
     done = subprocess.run(
-        [sys.executable, "-m", "failsoft", "demo", "--json"],
+        [PYTHON, "-m", "failsoft", "demo", "--json"],
         cwd=demo_folder,
         env={**os.environ, **HOSTILE, "TMPDIR": str(demo_folder)},
         capture_output=True,

@@ -7,11 +7,11 @@ import pytest
 from tests.doors import ExitCode
 
 
-@pytest.mark.parametrize("targets", [["docs"], ["library:Library"], ["docs", "library:Library"]])
-def test_tools_that_say_what_to_do_pass(run, targets):
-    ran = run("lint", *targets)
+def test_tools_that_say_what_to_do_pass(run):
+    ran = run("lint", "library:Library")
     assert (ran.code, ran.err) == (ExitCode.OK, "")
-    assert run("lint", *targets, "--json").json == []
+    ran = run("lint", "docs", "library:Library", "--json")
+    assert (ran.code, ran.err, ran.json) == (ExitCode.OK, "", [])
 
 
 def test_an_application_is_named_by_an_option_or_by_the_project(run, folder):

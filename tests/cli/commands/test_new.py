@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
 from tests.doors import ExitCode
+from tests.zygote import PYTHON
 
 
 def test_a_new_project_passes_its_own_tests_and_is_found_by_every_command(run, folder):
     assert run("new", "my-weather").code == ExitCode.OK
     project = folder / "my-weather"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command = [PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
     assert "4 passed" in done.stdout, done.stdout + done.stderr
     for arguments in (["lint"], ["call", "get_note", "title=welcome"], ["explain", "MY_WEATHER_NOTE_NOT_FOUND"]):
-        command = [sys.executable, "-m", "failsoft", *arguments]
+        command = [PYTHON, "-m", "failsoft", *arguments]
         done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
         assert (done.returncode, done.stderr) == (0, "")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,12 @@ import pytest
 
 from failsoft import ConfigurationError
 from tests.doors import load_toolset
+from tests.zygote import PYTHON
 
 
 def call(*arguments: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", "failsoft", "call", *arguments], capture_output=True, text=True, timeout=120, check=False
+        [PYTHON, "-m", "failsoft", "call", *arguments], capture_output=True, text=True, timeout=120, check=False
     )
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

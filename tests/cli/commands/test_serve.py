@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from tests.cli.serving import serving
 from tests.doors import ExitCode
+from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
 SERVE = ("-m", "failsoft", "serve")
@@ -32,7 +32,7 @@ async def _ask(client: Client, tool: str, arguments: dict[str, object]) -> dict[
     "arguments", [("docs", "--root", "docs"), ("docs", "--app", "library:Library", "--root", "docs")]
 )
 async def test_a_client_starts_it_and_talks_over_its_standard_streams(folder: Path, arguments: Sequence[str]) -> None:
-    server = StdioServerParameters(command=sys.executable, args=[*SERVE, *arguments], cwd=folder)
+    server = StdioServerParameters(command=PYTHON, args=[*SERVE, *arguments], cwd=folder)
     answer = await _ask(Client(server), "get_documentation", {"path": "intro.md"})
     assert answer["metadata"]["recovery"]["changed"] == {"path": "intro.mdx"}  # type: ignore[index]
 
@@ -48,7 +48,6 @@ async def test_it_answers_over_http_and_ends_well_on_a_signal(folder: Path) -> N
         assert process.wait(timeout=60) == ExitCode.OK
 
 
-@pytest.mark.slow
 async def test_several_workers_serve_the_same_tools(folder: Path) -> None:
     with serving(folder, "docs", "--root", "docs", "--workers", "2") as (url, process):
         for _ in range(4):
@@ -63,7 +62,7 @@ async def test_several_workers_serve_the_same_tools(folder: Path) -> None:
     [(["serve", "docs"], ExitCode.CONFIGURATION), (["call", "list_documents", "--json", "-"], ExitCode.USAGE)],
 )
 def test_a_standard_input_that_is_closed_is_a_typed_error(folder: Path, command: list[str], code: ExitCode) -> None:
-    words = ["sh", "-c", 'exec "$0" "$@" <&-', sys.executable, "-m", "failsoft", *command]
+    words = ["sh", "-c", 'exec "$0" "$@" <&-', PYTHON, "-m", "failsoft", *command]
     ended = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stdout) == (code, "")
     assert ended.stderr.startswith(("CONFIG_ERROR", "INVALID_PARAM"))

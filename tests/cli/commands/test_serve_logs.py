@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.cli.serving import serving
+from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
 BOUND_S = 60
@@ -64,7 +64,7 @@ def judge(lines: list[str], *others: str) -> None:
 async def test_over_stdio(noisy: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     log = tmp_path_factory.mktemp("log") / "server.log"
     command = ["-m", "failsoft", "serve", "--app", "noisy:Noisy"]
-    server = StdioServerParameters(command=sys.executable, args=command, cwd=noisy)
+    server = StdioServerParameters(command=PYTHON, args=command, cwd=noisy)
     with log.open("w") as errors, anyio.fail_after(BOUND_S):
         async with Client(stdio_client(server, errlog=errors)) as client:
             assert not (await client.call_tool("make_noise")).is_error

@@ -18,6 +18,7 @@ import pytest
 from mcp import Client
 
 from tests.cli.serving import serving
+from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the size of a pipe is set as Linux does")
 
@@ -51,7 +52,7 @@ async def test_a_server_over_http_answers_though_its_log_is_not_read(folder: Pat
 
 
 def test_a_server_over_stdio_answers_though_its_log_is_not_read(folder: Path, unread: int) -> None:
-    command = [sys.executable, "-m", "failsoft", "serve", "--app", "library:Library"]
+    command = [PYTHON, "-m", "failsoft", "serve", "--app", "library:Library"]
     call = {"name": "get_book", "arguments": {"title": "Duna"}}
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     messages: list[dict[str, Any]] = [

@@ -8,44 +8,61 @@ import pty
 import re
 import shlex
 import struct
-import sys
+import subprocess
 import termios
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.doors import ExitCode
+from tests.zygote import PYTHON
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 APP = ("--app", "library:Library")
+BOUND_S = 60
 
 
-def _at_terminal(
-    folder: Path, *arguments: str, columns: int = 80, env: Mapping[str, str] | None = None
-) -> tuple[int, str]:
-    """Run `failsoft` with a terminal for all its streams; return its exit code and what was on the screen."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(folder)
+class Terminal:
+    """A command whose streams are all a terminal, and what is on its screen."""
+
+    def __init__(self, folder: Path, *arguments: str, columns: int = 80, env: Mapping[str, str] | None = None) -> None:
         surroundings = {**os.environ, "TERM": "xterm-256color", **(env or {})}
         for name in ("COLUMNS", "LINES", *(() if env else ("NO_COLOR",))):
             surroundings.pop(name, None)
-        os.execve(sys.executable, [sys.executable, "-m", "failsoft", *arguments], surroundings)  # noqa: S606 - our own
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    seen = b""
-    while chunk := _read(terminal):
-        seen += chunk
-    _, status = os.waitpid(child, 0)
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(status), seen.decode()
+        self.terminal, theirs = pty.openpty()
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        command = [PYTHON, "-m", "failsoft", *arguments]
+        self._process = subprocess.Popen(
+            command, cwd=folder, env=surroundings, stdin=theirs, stdout=theirs, stderr=theirs
+        )
+        os.close(theirs)
+
+    def read_until(self, expected: bytes) -> bytes:
+        """Return what appears up to some text, or to the end."""
+        seen = b""
+        while expected not in seen and (chunk := self._read()):
+            seen += chunk
+        return seen
+
+    def read_on(self) -> tuple[int, bytes]:
+        """Return the exit code, and what appears up to the end."""
+        seen = b"".join(iter(self._read, b""))
+        os.close(self.terminal)
+        return self._process.wait(BOUND_S), seen
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self.terminal, 65_536)
+        except OSError:  # Linux raises it when the command has ended
+            return b""
 
 
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65_536)
-    except OSError:  # Linux raises it when the child has ended
-        return b""
+def _at_terminal(folder: Path, *arguments: str, **options: Any) -> tuple[int, str]:
+    """Run `failsoft` with a terminal for all its streams; return its exit code and what was on the screen."""
+    code, seen = Terminal(folder, *arguments, **options).read_on()
+    return code, seen.decode()
 
 
 @pytest.mark.parametrize(
@@ -83,25 +100,19 @@ def test_the_command_that_is_advised_can_be_pasted(folder):
 
 
 def test_a_server_that_waits_for_its_client_says_so(folder):
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(folder)
-        os.execv(sys.executable, [sys.executable, "-m", "failsoft", "serve", "docs"])  # noqa: S606 - our own
-    seen = b""
-    while b"Ctrl-D" not in seen and (chunk := _read(terminal)):
-        seen += chunk
-    os.write(terminal, b"\x04")
-    while _read(terminal):
-        pass
-    _, status = os.waitpid(child, 0)
-    os.close(terminal)
-    assert (os.waitstatus_to_exitcode(status), b"Ctrl-D" in seen) == (ExitCode.OK, True)
+    server = Terminal(folder, "serve", "docs")
+    seen = server.read_until(b"Ctrl-D")
+    os.write(server.terminal, b"\x04")
+    assert (server.read_on()[0], b"Ctrl-D" in seen) == (ExitCode.OK, True)
 
 
 SLOW = """
 import asyncio
 from pathlib import Path
 from failsoft import BaseTool, CallContext, operation
+from tests.doors import progress_line_module as progress_line
+
+progress_line._SHOWN_AFTER_S = progress_line._EVERY_S = 0.01
 
 class Slow(BaseTool):
     \"\"\"Slow.\"\"\"
@@ -118,19 +129,10 @@ class Slow(BaseTool):
 
 def test_a_call_that_takes_long_shows_its_progress_and_clears_it_again(folder):
     (folder / "slow.py").write_text(SLOW)
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(folder)
-        os.execv(sys.executable, [sys.executable, "-m", "failsoft", "call", "dig", "--app", "slow"])  # noqa: S606 - our own
-    seen = b""
-    while b"3 of 7, metres" not in seen and (chunk := _read(terminal)):
-        seen += chunk
+    calling = Terminal(folder, "call", "dig", "--app", "slow")
+    seen = calling.read_until(b"3 of 7, metres")
     (folder / "seen").touch()
-    rest = b""
-    while chunk := _read(terminal):
-        rest += chunk
-    _, status = os.waitpid(child, 0)
-    os.close(terminal)
+    code, rest = calling.read_on()
     assert re.search(rb"dig.*: \d+ s, 3 of 7, metres", seen)
     assert b"\r\x1b[K" in rest
-    assert (os.waitstatus_to_exitcode(status), b'"done"' in rest) == (ExitCode.OK, True)
+    assert (code, b'"done"' in rest) == (ExitCode.OK, True)

@@ -29,11 +29,11 @@ from tests.doors import exchange_module as exchange, fast_lane_module as fast_la
 from tests.server.http.lane_requests import Answer, Post, Request, plain, requests
 from tests.server.http.test_app import opened
 from tests.server.served_tools import Hostile, Polite
-from tests.thorough import THOROUGH
+from tests.thorough import examples
 
 pytestmark = pytest.mark.anyio
 
-REQUESTS = 10_000 if THOROUGH else 300
+REQUESTS = examples(400)
 TOKENS = {"ada": "correct horse battery", "bob": "incorrect horse battery"}
 
 

@@ -103,7 +103,6 @@ async def test_a_name_that_a_caller_made_up_is_never_a_label() -> None:
 
 
 @pytest.mark.anyio
-@pytest.mark.slow
 async def test_workers_add_up(served: Callable[..., Served]) -> None:
     server = served("http", "tools=polite", "workers=2")
     url = server.wait_for("ready")

@@ -1,14 +1,20 @@
-"""Serves a toolset that blocks: `python blocking.py stdio|http WHERE [WORKERS]`."""
+"""Serves a toolset that blocks: `python blocking.py stdio|http WHERE [WORKERS]`.
+
+`LIMIT_S` is how long the server waits for what does not end after the grace period.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
 import time
 
 from failsoft import BaseTool, operation, serve
 from tests.doors import draining_module as draining
+
+draining.CLEANUP_S = draining._RESPONSE_S = float(os.environ["LIMIT_S"])  # here, so that workers have it, too
 
 
 def tell(line: str) -> None:
@@ -68,7 +74,6 @@ class SlowToStop(Blocking):
 
 
 if __name__ == "__main__":
-    draining.CLEANUP_S = 1.0
     TOOLS = {"call": Blocking, "start": SlowToStart, "stop": SlowToStop}
     serve(
         TOOLS[sys.argv[2]],

@@ -22,6 +22,10 @@ HEADERS = {
 }
 
 
+SHORT_S, LONG_S = 0.2, 30.0
+"""How long the server waits for what never ends, and for what ends."""
+
+
 class _Blocking(Served):
     program = (str(Path(__file__).parent / "blocking.py"),)
 
@@ -31,8 +35,8 @@ def blocking() -> Iterator[Callable[..., _Blocking]]:
     """Start servers, and end them after the test."""
     started: list[_Blocking] = []
 
-    def start(*arguments: str) -> _Blocking:
-        started.append(_Blocking(*arguments, FAILSOFT_SHUTDOWN_GRACE_S="0.5"))
+    def start(*arguments: str, limit_s: float) -> _Blocking:
+        started.append(_Blocking(*arguments, FAILSOFT_SHUTDOWN_GRACE_S="0.1", LIMIT_S=str(limit_s)))
         return started[-1]
 
     yield start
@@ -70,7 +74,7 @@ def call(server: _Blocking, transport: str, tool: str, **arguments: Any) -> None
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 @pytest.mark.parametrize("how", ["loop", "sleep", "pattern"])
 def test_a_blocked_event_loop(blocking: Callable[..., _Blocking], transport: str, how: str) -> None:
-    server = blocking(transport, "call")
+    server = blocking(transport, "call", limit_s=SHORT_S)
     call(server, transport, "block", how=how)
     server.send(signal.SIGTERM)
     assert server.wait() == 1
@@ -79,7 +83,7 @@ def test_a_blocked_event_loop(blocking: Callable[..., _Blocking], transport: str
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_a_blocked_worker_thread_does_not_even_delay_it(blocking: Callable[..., _Blocking], transport: str) -> None:
-    server = blocking(transport, "call")
+    server = blocking(transport, "call", limit_s=LONG_S)
     call(server, transport, "block_thread")
     server.send(signal.SIGTERM)
     assert server.wait() == 0
@@ -88,7 +92,7 @@ def test_a_blocked_worker_thread_does_not_even_delay_it(blocking: Callable[..., 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 @pytest.mark.parametrize("how", ["executor", "stubborn"])
 def test_a_call_that_cannot_be_cancelled(blocking: Callable[..., _Blocking], transport: str, how: str) -> None:
-    server = blocking(transport, "call")
+    server = blocking(transport, "call", limit_s=SHORT_S)
     call(server, transport, "block", how=how)
     server.send(signal.SIGTERM)
     assert server.wait() == 1
@@ -99,14 +103,14 @@ def test_a_call_that_cannot_be_cancelled(blocking: Callable[..., _Blocking], tra
 def test_a_toolset_that_blocks_at_its_start_or_stop(
     blocking: Callable[..., _Blocking], transport: str, when: str
 ) -> None:
-    server = blocking(transport, when)
+    server = blocking(transport, when, limit_s=SHORT_S)
     server.wait_for("blocked")
     server.send(signal.SIGTERM)
     assert server.wait() == 1
 
 
 def test_workers_of_which_one_is_blocked(blocking: Callable[..., _Blocking]) -> None:
-    server = blocking("http", "call", "2")
+    server = blocking("http", "call", "2", limit_s=SHORT_S)
     call(server, "http", "block", how="loop")
     server.send(signal.SIGTERM)
     assert server.wait() == 0

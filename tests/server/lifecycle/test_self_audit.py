@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from failsoft import AuditLog, BaseTool, BootstrapFailure, NotFound, Runtime, Se
 from failsoft.tools.workspace import Workspace
 from tests.doors import REQUIRED, ExitCode, Lifecycle, as_tools
 from tests.tools.chosen import chosen
+from tests.zygote import PYTHON
 
 KEY = "sixteen letters, or more"
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts take root")
@@ -168,7 +168,7 @@ def test_a_governed_toolset_that_cannot_be_made_is_a_bootstrap_failure(monkeypat
 
 def served(folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "failsoft", *arguments],
+        [PYTHON, "-m", "failsoft", *arguments],
         cwd=folder,
         env={**os.environ, **env},
         stdin=subprocess.DEVNULL,

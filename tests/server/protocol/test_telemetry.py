@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.server.processes import BOUND_S
+from tests.zygote import PYTHON
 
 
 @pytest.fixture(scope="module")
 def spans() -> list[dict[str, Any]]:
     """Return the server spans of one call of each kind, in the order in which they began."""
     script = Path(__file__).with_name("traced.py")
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, check=True, timeout=BOUND_S)
+    done = subprocess.run([PYTHON, str(script)], capture_output=True, check=True, timeout=BOUND_S)
     found = json.loads(done.stdout)
     return [span for span in found if span["attributes"]["mcp.method.name"] == "tools/call"]
 

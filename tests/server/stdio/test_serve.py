@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.server.processes import BOUND_S, SERVING, Served
+from tests.zygote import PYTHON
 
 HELLO = (
     {
@@ -236,7 +237,7 @@ def fill(server: Served) -> None:
 def test_a_client_that_does_not_read_cannot_keep_the_server_from_ending(
     served: Callable[..., Served], way: str
 ) -> None:
-    server = served("stdio", "tools=announced", FAILSOFT_SHUTDOWN_GRACE_S="0.2")
+    server = served("stdio", "tools=announced", "last_bytes_s=0.2", FAILSOFT_SHUTDOWN_GRACE_S="0.2")
     fill(server)
     if way == "signal":
         server.send(signal.SIGTERM)
@@ -261,7 +262,7 @@ def test_a_client_that_stops_listening_has_left(served: Callable[..., Served]) -
 def test_an_output_that_does_not_block_takes_every_answer() -> None:
     output, theirs = os.pipe()
     os.set_blocking(theirs, False)
-    with subprocess.Popen([sys.executable, str(SERVING), "stdio"], stdin=subprocess.PIPE, stdout=theirs) as process:
+    with subprocess.Popen([PYTHON, str(SERVING), "stdio"], stdin=subprocess.PIPE, stdout=theirs) as process:
         os.close(theirs)
         asked = [call(number, "double", number=number) for number in range(1, 1_001)]
         written = b"".join(json.dumps(message).encode() + b"\n" for message in (*HELLO, *asked))
@@ -274,7 +275,7 @@ def test_an_output_that_does_not_block_takes_every_answer() -> None:
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
 def test_without_standard_streams_it_is_a_configuration_error(closed: str) -> None:
-    command = ["sh", "-c", f'exec "$0" "$@" {closed}', sys.executable, str(SERVING), "stdio"]
+    command = ["sh", "-c", f'exec "$0" "$@" {closed}', PYTHON, str(SERVING), "stdio"]
     ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=BOUND_S, check=False)
     assert ended.returncode == 1
     assert ended.stderr.startswith(b"CONFIG_ERROR")

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import node  # noqa: F401 - a fixture
 from tests.e2e.test_edit_clients import calls, check, command, root  # noqa: F401 - one is a fixture
 
 

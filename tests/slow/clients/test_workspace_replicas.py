@@ -19,7 +19,7 @@ import redis
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.recovery.state.redis_server import RedisServer
+from tests.programs.redis import RedisServer
 from tests.server.processes import Served
 
 PLANNER, WORKER = "ANTIGRAVITY", "WINDSURF"

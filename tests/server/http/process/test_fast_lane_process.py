@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from tests.doors import is_proven
 from tests.server.http.lane_requests import Answer, Request, answer_of, plain, requests
 from tests.server.processes import BOUND_S, Served
-from tests.thorough import THOROUGH
+from tests.thorough import examples
 
-CONVERSATIONS = 2_000 if THOROUGH else 60
+CONVERSATIONS = examples(100)
 FRAMING = {b"content-length", b"transfer-encoding", b"expect", b"connection"}
 LAST = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 TARGETS = ("{path}", "{path}?a=1&b=%20", "http://127.0.0.1:8321{path}", "/%6dcp", "{path}#x", "/%2e/mcp")

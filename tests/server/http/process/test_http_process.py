@@ -220,7 +220,6 @@ async def in_flight(url: str) -> int:
 
 
 @pytest.mark.anyio
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 async def test_several_workers_share_a_port_and_a_dead_one_is_replaced(
     workers: Callable[[], tuple[Served, str, list[int]]], mode: str
@@ -237,7 +236,6 @@ async def test_several_workers_share_a_port_and_a_dead_one_is_replaced(
 
 
 @pytest.mark.anyio
-@pytest.mark.slow
 async def test_workers_end_when_their_supervisor_is_killed_and_calls_in_flight_finish(
     workers: Callable[[], tuple[Served, str, list[int]]],
 ) -> None:
@@ -261,7 +259,6 @@ async def test_workers_end_when_their_supervisor_is_killed_and_calls_in_flight_f
     assert stopped == set(started)
 
 
-@pytest.mark.slow
 def test_workers_that_cannot_start_end_the_server_with_a_typed_error(served: Callable[..., Served]) -> None:
     server = served("http", "tools=unstartable", "workers=2")
     assert server.wait() == 1

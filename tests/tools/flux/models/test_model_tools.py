@@ -12,7 +12,7 @@ import pytest
 from failsoft.events import Events
 from failsoft.tools.flux import Flux
 from tests.doors import FluxSettings, LocalState, SqliteState, Workers, open_state
-from tests.recovery.state.redis_server import RedisServer
+from tests.programs.redis import RedisServer
 from tests.tools.flux.lab import AEROBIC, Lab, kill, workers_of
 
 

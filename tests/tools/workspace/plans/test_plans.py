@@ -28,7 +28,7 @@ from tests.doors import (
     open_state,
     token_principal,
 )
-from tests.recovery.state.redis_server import RedisServer
+from tests.programs.redis import RedisServer
 from tests.tools.workspace.site import Site
 
 PLANNER, WORKER = "ANTIGRAVITY", "WINDSURF"

@@ -1,7 +1,7 @@
-"""Thousands of hostile calls: each is answered properly, counted, and survived, in memory, over HTTP and over stdio.
+"""Hostile calls over HTTP and stdio: each is answered properly, counted, and survived.
 
-Most of them are made in memory, where a call costs least; over the wire the same calls come in broken forms as well.
-`HYPOTHESIS_PROFILE=thorough` makes twenty times as many of each.
+Most hostile calls are made in memory (`tests/e2e/test_hostile_calls.py`), where one costs least; over the wire they
+come in broken forms as well. `HYPOTHESIS_PROFILE=thorough` makes twenty times as many of each.
 """
 
 from __future__ import annotations
@@ -20,35 +20,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx2
 import pytest
-from anyio.from_thread import start_blocking_portal
-from hypothesis import HealthCheck, Phase, given, settings, strategies as st
-from loguru import logger
-from mcp import Client, MCPError
+from hypothesis import given, settings, strategies as st
 
-from failsoft import Runtime, Settings, mcp_server
-from failsoft.metrics import PrometheusRecorder, render
-from failsoft.tools.docs import Docs
-from tests.e2e.hostile import LEGACY, TOOLS, Shot, cuts, is_text, lines, request, spoken, volleys
+from tests.e2e.hostile import LEGACY, Shot, cuts, lines, request, volleys
 from tests.e2e.under_attack import (
     BOUND_S,
     TOKEN,
     Answer,
-    Grounds,
     Judge,
     Samples,
     Target,
     assert_all_counted,
+    bounded,
     event_in,
     samples_in,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Generating overly large repr")]
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 
 SCALE = settings().max_examples / 100
-CALLS = int(4_000 * SCALE)
 REQUESTS = int(800 * SCALE)
 LINES = int(600 * SCALE)
 BREAKS = int(150 * SCALE)
@@ -59,17 +51,6 @@ ACCEPT = {
     "content-type": "application/json",
     "authorization": f"Bearer {TOKEN}",
 }
-
-
-def bounded(examples: int) -> settings:
-    """Return settings for so many examples, each tried once: a server is never twice in the same state."""
-    return settings(
-        max_examples=examples,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
 
 
 @pytest.fixture(scope="module")
@@ -121,71 +102,6 @@ def _healthy(url: str, judge: Judge) -> None:
 def _judge(url: str, target: Target) -> Judge:
     listed = httpx2.post(f"{url}/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, headers=ACCEPT)
     return Judge(target, {tool["name"]: tool["outputSchema"] for tool in event_in(listed.text)["result"]["tools"]})
-
-
-class _InMemory:
-    """A client of a server in this process, which is asked from a plain function."""
-
-    def __init__(self, grounds: Grounds) -> None:
-        self.recorder = PrometheusRecorder()
-        runtime = Runtime(settings=Settings(max_response_bytes=1_000_000), metrics=self.recorder)
-        self.server = mcp_server(Docs(grounds.root, runtime=runtime))
-        self.faults: list[str] = []
-
-    async def ask(self, client: Client, calls: Sequence[tuple[str, dict[str, Any]]]) -> list[Any]:
-        """Return the answers to calls that are made at once: a result, or the protocol's error."""
-        answers: list[Any] = [None] * len(calls)
-
-        async def ask_one(place: int, name: str, arguments: dict[str, Any]) -> None:
-            try:
-                answers[place] = await client.call_tool(name, arguments)
-            except MCPError as error:
-                answers[place] = error.error
-
-        with anyio.fail_after(BOUND_S):
-            async with anyio.create_task_group() as group:
-                for place, (name, arguments) in enumerate(calls):
-                    group.start_soon(ask_one, place, name, arguments)
-        return answers
-
-
-@pytest.fixture
-def faults() -> Iterator[list[str]]:
-    """Return what is logged as a fault of ours."""
-    lines: list[str] = []
-    logger.enable("failsoft")
-    sink = logger.add(lines.append, level="ERROR", format="{message} {extra} {exception}", diagnose=False)
-    yield lines
-    logger.remove(sink)
-    logger.disable("failsoft")
-
-
-def test_hostile_calls_are_answered_and_counted(tmp_path: Path, faults: list[str]) -> None:
-    grounds = Grounds(tmp_path)
-    attacked = _InMemory(grounds)
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(attacked.server)) as client:
-        listed = portal.call(client.list_tools).tools
-        judge = Judge(grounds, {tool.name: tool.output_schema or {} for tool in listed})
-        before = samples_in(render(attacked.recorder)[0].decode())
-
-        @bounded(CALLS // 20)
-        # The client writes the name into a header, where half of a surrogate pair is not possible.
-        @given(st.lists(spoken().filter(lambda call: is_text(call[0])), min_size=20, max_size=20))
-        def each_is_answered(calls: list[tuple[str, dict[str, Any]]]) -> None:
-            for (name, _), answer in zip(calls, portal.call(attacked.ask, client, calls), strict=True):
-                seen = answer.model_dump(mode="json", by_alias=True, exclude_none=True)
-                assert grounds.hides(json.dumps(seen)), seen
-                if name in TOOLS:
-                    judge.result(seen, name)
-                else:
-                    judge.error(seen)
-
-        each_is_answered()
-        assert portal.call(client.call_tool, "get_documentation", {"path": "guide/intro.mdx"}).is_error is False
-    judge.answered["get_documentation", False] += 1
-    assert sum(judge.answered.values()) > CALLS // 2
-    assert_all_counted(before, samples_in(render(attacked.recorder)[0].decode()), judge)
-    assert faults == []
 
 
 def test_hostile_requests_are_answered_and_counted(target: Target) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.proxy.conftest import proxied
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.anyio
 
 
 def everything(foreign):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.programs.node import Node
 from tests.thorough import THOROUGH
+from tests.zygote import PYTHON
 
 HERE = Path(__file__).parent
 CALLS = [
@@ -49,17 +50,17 @@ def _check_failure(result: dict[str, Any], code: str) -> None:
 
 
 @pytest.mark.parametrize("script", ["client_v1.mjs", "client_v2.mjs"])
-def test_a_typescript_client_sees_all_of_it_over_http(node: Any, url: str, script: str) -> None:
+def test_a_typescript_client_sees_all_of_it_over_http(node: Node, url: str, script: str) -> None:
     _check_calls(node.script(script, url, json.dumps(CALLS)))
 
 
 @pytest.mark.parametrize("script", ["client_v1.mjs", "client_v2.mjs"])
-def test_a_typescript_client_sees_all_of_it_over_stdio(node: Any, documents: Path, script: str) -> None:
-    command = [sys.executable, "-m", "failsoft", "serve", "docs", "--root", str(documents)]
+def test_a_typescript_client_sees_all_of_it_over_stdio(node: Node, documents: Path, script: str) -> None:
+    command = [PYTHON, "-m", "failsoft", "serve", "docs", "--root", str(documents)]
     _check_calls(node.script(script, json.dumps(command), json.dumps(CALLS)))
 
 
-def _inspect(node: Any, url: str, tmp_path: Path, tool: str, *arguments: str) -> dict[str, Any]:
+def _inspect(node: Node, url: str, tmp_path: Path, tool: str, *arguments: str) -> dict[str, Any]:
     """Call a tool with the Inspector's command line and return the result that it prints."""
     call = [
         "--method",
@@ -73,8 +74,7 @@ def _inspect(node: Any, url: str, tmp_path: Path, tool: str, *arguments: str) ->
     return result
 
 
-@pytest.mark.slow
-def test_the_inspector_sees_success_recovery_and_the_typed_failure(node: Any, url: str, tmp_path: Path) -> None:
+def test_the_inspector_sees_success_recovery_and_the_typed_failure(node: Node, url: str, tmp_path: Path) -> None:
     found = _inspect(node, url, tmp_path, "get_documentation", "path=guide/intro.mdx")
     assert found["structuredContent"]["success"] is True
     recovered = _inspect(node, url, tmp_path, "get_documentation", "path=guide/intro.md")
@@ -83,7 +83,6 @@ def test_the_inspector_sees_success_recovery_and_the_typed_failure(node: Any, ur
     _check_failure(missing, "DOC_NOT_FOUND")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("revision", "served_at"),
     [
@@ -96,7 +95,7 @@ def test_the_inspector_sees_success_recovery_and_the_typed_failure(node: Any, ur
     ],
 )
 def test_the_conformance_suite_finds_nothing_unexpected(
-    node: Any, request: pytest.FixtureRequest, tmp_path: Path, revision: str, served_at: str
+    node: Node, request: pytest.FixtureRequest, tmp_path: Path, revision: str, served_at: str
 ) -> None:
     url = request.getfixturevalue(served_at)
     baseline = HERE / f"conformance-{revision}.yml"

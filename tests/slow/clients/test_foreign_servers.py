@@ -8,6 +8,7 @@ import http.server
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from tests.proxy.conftest import proxied
 from tests.thorough import THOROUGH
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.anyio
 LATE = ("UNAVAILABLE", "CIRCUIT_OPEN", "DEADLINE_EXCEEDED", "TIMEOUT")
 
 
@@ -157,7 +158,8 @@ async def test_calls_go_on_when_the_servers_process_is_killed(name, foreign, wor
     tool, given = case.successes[0]
     marker = f"killed-{name}"
     environment = {**filled(case.environment, work, website), "FAILSOFT_DEFAULT_TIMEOUT_S": "20"}
-    async with proxied("--name", marker, upstream=case.command(foreign, work), env=environment) as client:
+    command = case.command(foreign, work)
+    async with proxied("--name", marker, upstream=command, env=environment, python=sys.executable) as client:
         arguments = filled(given, work, website)
         outcomes: list[str] = []
 

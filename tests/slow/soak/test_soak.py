@@ -1,6 +1,6 @@
 """Servers under faults for long: memory, files, threads and tasks stay flat, and dropped connections lose nothing.
 
-`SOAK_MINUTES=30 SOAK_DROPS=1000 pytest -s -o faulthandler_timeout=4000 FILE` runs them at full size.
+`SOAK_MINUTES=30 SOAK_DROPS=1000 pytest -m slow -s -o faulthandler_timeout=4000 FILE` runs them at full size.
 """
 
 from __future__ import annotations
@@ -18,28 +18,31 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import httpx2
-import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.server.http.process.test_replaced_processes import ROOT, Serving, call
+from tests.server.http.process.ledger import ROOT, Serving, call, write_and_leave
 from tests.server.processes import BOUND_S
-
-pytestmark = [pytest.mark.slow]
 
 MINUTES = float(os.environ.get("SOAK_MINUTES", "0"))
 DROPS = int(os.environ.get("SOAK_DROPS", "30"))
 CALLS, ROUNDS, AT_ONCE = 120, 2, 8
 """Calls of one round, rounds if no time is given, and callers."""
 GROWTH_BYTES = 16 * 1024 * 1024
-APP = "tests.server.http.process.soak_tools:Soak"
+APP = "tests.slow.soak.soak_tools:Soak"
 SHORT = "defaults.idempotency = {ttl_s = 2, lease_s = 1}"
 _numbers = itertools.count()
 
 Caller: TypeAlias = Callable[[str, dict[str, Any], str | None], Awaitable[Any]]
 
 
-class Soaking(Serving):
+class Cold(Serving):
+    """A server whose process is looked at by its id."""
+
+    python = sys.executable
+
+
+class Soaking(Cold):
     """A server of the tools that fail."""
 
     program = ("-m", "failsoft", "serve", "--app", APP)
@@ -135,7 +138,7 @@ def test_a_stdio_server_stays_as_it_is_under_faults(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     program = (
         f"import os, pathlib, sys; pathlib.Path({str(mark)!r}).write_text(str(os.getpid())); "
-        "sys.argv[0] = 'failsoft'; from tests.doors import main; sys.exit(main())"
+        "sys.argv[0] = 'failsoft'; from tests.doors import command; sys.exit(command())"
     )
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "FAILSOFT_RECOVERY": SHORT, "PYTHONPATH": str(ROOT)}
     parameters = StdioServerParameters(
@@ -163,33 +166,9 @@ def test_a_stdio_server_stays_as_it_is_under_faults(tmp_path: Path) -> None:
 
 def test_every_repetition_of_a_call_whose_connection_was_dropped_gets_its_outcome(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger"
-    server = Serving("--port", "0", XDG_STATE_HOME=str(tmp_path), LEDGER=str(ledger))
-    dropped: list[str] = []
-
-    async def write(url: str, key: str, chance: random.Random) -> None:
-        arguments = {"text": key}
-        async with httpx2.AsyncClient(base_url=url, timeout=BOUND_S) as client:
-            try:
-                async with asyncio.timeout(chance.uniform(0.005, 0.03)):
-                    await call(client, "book", arguments, key)
-            except TimeoutError:
-                dropped.append(key)
-        async with httpx2.AsyncClient(base_url=url, timeout=BOUND_S) as client:
-            answer = await call(client, "book", arguments, key)
-        assert (answer["success"], answer["data"]) == (True, key), answer
-
-    async def main(url: str) -> None:
-        keys = iter([f"write-{number}" for number in range(DROPS)])
-
-        async def some(seed: int) -> None:
-            chance = random.Random(seed)  # noqa: S311 - when to leave
-            for key in keys:
-                await write(url, key, chance)
-
-        await asyncio.gather(*(some(seed) for seed in range(AT_ONCE)))
-
+    server = Cold("--port", "0", XDG_STATE_HOME=str(tmp_path), LEDGER=str(ledger))
     try:
-        asyncio.run(main(server.url()))
+        dropped = asyncio.run(write_and_leave(server.url(), DROPS))
     finally:
         server.close()
     assert Counter(ledger.read_text().splitlines()) == dict.fromkeys((f"write-{number}" for number in range(DROPS)), 1)

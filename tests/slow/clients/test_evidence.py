@@ -10,7 +10,6 @@ import os
 import re
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,13 +22,14 @@ import pytest
 from mcp.client import Client
 
 from tests.ports import reserved_ports
+from tests.zygote import PYTHON
 
 HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "how-to" / "adopt-an-existing-server.md"
+PAGE = HERE.parents[2] / "docs" / "how-to" / "adopt-an-existing-server.md"
 FRAMEWORKS = Path(os.environ.get("AGENT_FRAMEWORKS", Path.home() / ".cache" / "failsoft-agent-frameworks"))
-SHOP = [sys.executable, str(HERE / "shop.py")]
+SHOP = [PYTHON, str(HERE / "shop.py")]
 PROXY = [
-    sys.executable,
+    PYTHON,
     "-m",
     "failsoft",
     "proxy",
@@ -192,7 +192,6 @@ def await_listening(process: subprocess.Popen[bytes], port: int, log: Path) -> N
     pytest.fail(f"the server does not listen: {log.read_text()}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("client", CLIENTS)
 def test_the_client_gets_code_next_step_effect_and_advice_from_every_server(
     client: str, urls: Urls, node: Any, tmp_path: Path

@@ -1,0 +1,193 @@
+"""Workers that are killed and replicas that are restarted under load: no write is done twice, and no call is lost.
+
+`SOAK_WRITES=10000 SOAK_CALLS=2000 pytest -m slow FILE` runs them at full size.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.ports import reserved_ports
+from tests.programs.redis import RedisServer
+from tests.server.http.process.ledger import AT_ONCE, Serving, Supervised, assert_done_once, call, write_twice
+from tests.server.processes import BOUND_S
+
+WRITES = int(os.environ.get("SOAK_WRITES", "100"))
+CALLS = int(os.environ.get("SOAK_CALLS", "300"))
+PROCESSES = 3
+"""At least one of the four has been started anew; the one that is restarted last may not be asked any more."""
+KILLS = max(4, WRITES // 200)
+WITHIN_S = 4 * BOUND_S + WRITES / 5
+CONFIGURATION = """
+daemon off; master_process off; pid {folder}/nginx.pid;
+events {{}}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+  upstream replicas {{ server 127.0.0.1:{first} max_fails=0; server 127.0.0.1:{second} max_fails=0; }}
+  server {{
+    listen 127.0.0.1:{port};
+    location / {{
+      proxy_pass http://replicas;
+      proxy_set_header Host 127.0.0.1;
+      proxy_next_upstream error http_503 non_idempotent;
+    }}
+  }}
+}}
+"""
+
+
+class Cold(Serving):
+    """A server whose process is looked at and signalled by its id."""
+
+    python = sys.executable
+
+
+class Killable(Supervised):
+    """Both workers can be killed, and the server with its workers."""
+
+    kind = Cold
+
+    def kill_all(self) -> None:
+        """Kill the server and then its workers, and start it again."""
+        process = self.servers[-1].process
+        listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        process.kill()
+        process.wait(BOUND_S)
+        for worker in listed:
+            with suppress(ProcessLookupError):
+                os.kill(int(worker), signal.SIGKILL)
+        self.start()
+
+
+async def kill_now_and_then(server: Killable, done: list[Any]) -> int:
+    """Kill a worker, and each fourth time the server, after each share of the writes; return how often."""
+    killed = 0
+    while killed < KILLS:
+        if len(done) < (killed + 1) * WRITES // (KILLS + 1):
+            await asyncio.sleep(0.01)
+            continue
+        with suppress(httpx2.HTTPError, ProcessLookupError, IndexError):
+            await (asyncio.to_thread(server.kill_all) if killed % 4 == 3 else server.kill_one())
+            killed += 1
+    return killed
+
+
+@pytest.fixture(params=["the default store", "redis"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The environment of a server that keeps its state in the store."""
+    if request.param != "redis":
+        yield {"XDG_STATE_HOME": str(tmp_path / "state")}
+        return
+    redis = RedisServer()
+    try:
+        yield {"FAILSOFT_STATE_URL": redis.url}
+    finally:
+        redis.close()
+
+
+def test_writes_that_are_sent_twice_are_done_once_while_processes_are_killed(
+    tmp_path: Path, store: dict[str, str]
+) -> None:
+    ledger = tmp_path / "ledger"
+    server = Killable(LEDGER=str(ledger), FAILSOFT_RECOVERY="defaults.idempotency.lease_s = 1", **store)
+    killed: list[int] = []
+
+    async def kill(outcomes: list[Any]) -> None:
+        killed.append(await kill_now_and_then(server, outcomes))
+
+    try:
+        outcomes = asyncio.run(write_twice(server.url, WRITES, kill))
+    finally:
+        server.close()
+    assert killed == [KILLS]
+    assert_done_once(ledger, outcomes, WRITES)
+
+
+class Replicas:
+    """Two servers with a port each."""
+
+    def __init__(self, ports: list[int]) -> None:
+        self._ports = ports
+        self._current: list[Cold] = []
+        self._all: list[Cold] = []
+
+    def start(self, number: int) -> Cold:
+        """Start one and wait until it listens."""
+        replica = Cold("--port", str(self._ports[number]), FAILSOFT_SHUTDOWN_GRACE_S="20", LEDGER=os.devnull)
+        self._all.append(replica)
+        replica.url()
+        return replica
+
+    def start_all(self) -> None:
+        """Start both."""
+        self._current = [self.start(number) for number in (0, 1)]
+
+    def restart_in_turn(self) -> None:
+        """End one after the other, and start it again before the next one ends."""
+        for number in (0, 1):
+            self._current[number].send(signal.SIGTERM)
+            assert self._current[number].wait() == 0
+            self._current[number] = self.start(number)
+
+    def close(self) -> None:
+        """End every process."""
+        for replica in self._all:
+            replica.close()
+
+
+async def asked_meanwhile(port: int, replicas: Replicas) -> list[int]:
+    """Return which processes answered while the replicas were restarted; raise at the first call that fails."""
+    waits = itertools.cycle([0.0, 0.3, 0.02, 0.1])
+    answers: list[int] = []
+    url = f"http://127.0.0.1:{port}"
+    async with asyncio.timeout(WITHIN_S), httpx2.AsyncClient(base_url=url, timeout=BOUND_S) as client:
+        while not await listens(client):  # noqa: ASYNC110 - another process starts
+            await asyncio.sleep(0.01)
+        restarting = asyncio.create_task(asyncio.to_thread(replicas.restart_in_turn))
+
+        async def ask() -> None:
+            while not restarting.done() or len(answers) < CALLS or len(set(answers)) < PROCESSES:
+                answer = await call(client, "process_id", {"wait_s": next(waits)})
+                assert answer["success"], answer
+                answers.append(answer["data"])
+
+        await asyncio.gather(*(ask() for _ in range(AT_ONCE)))
+        await restarting
+    return answers
+
+
+def test_no_call_fails_while_two_replicas_behind_nginx_are_restarted_in_turn(tmp_path: Path, nginx: str) -> None:
+    with ExitStack() as stack:
+        port, *ports = stack.enter_context(reserved_ports(3))
+        file = tmp_path / "nginx.conf"
+        file.write_text(CONFIGURATION.format(folder=tmp_path, first=ports[0], second=ports[1], port=port))
+        replicas = Replicas(ports)
+        stack.callback(replicas.close)
+        replicas.start_all()
+        proxy = subprocess.Popen([nginx, "-p", str(tmp_path), "-c", str(file), "-e", str(tmp_path / "error.log")])
+        stack.callback(proxy.wait, BOUND_S)
+        stack.callback(proxy.terminate)
+        answers = asyncio.run(asked_meanwhile(port, replicas))
+    assert len(answers) >= CALLS
+    assert len(set(answers)) >= PROCESSES
+
+
+async def listens(client: httpx2.AsyncClient) -> bool:
+    """Return whether the proxy takes connections."""
+    with suppress(httpx2.TransportError):
+        return (await client.get("/readyz")).status_code == 200
+    return False

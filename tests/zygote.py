@@ -14,6 +14,7 @@ import array
 import atexit
 import contextlib
 import fcntl
+import functools
 import gc
 import importlib
 import marshal
@@ -25,6 +26,7 @@ import selectors
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -80,14 +82,32 @@ def __getattr__(name: str) -> Any:
     """Start the fork server when `PYTHON` is first named; on a system that cannot serve one, name Python itself."""
     if name != "PYTHON":
         raise AttributeError(name)
-    python = _start_server() if hasattr(os, "pidfd_open") else sys.executable
-    globals()["PYTHON"] = python
+    globals()["PYTHON"] = python = python_with()
     return python
 
 
-def _start_server() -> str:
+@functools.cache
+def python_with(*modules: str) -> str:
+    """Return such an executable whose fork server has more modules loaded; they must not start a thread either."""
+    return _start_server(modules) if hasattr(os, "pidfd_open") else sys.executable
+
+
+def program_of(launcher: int) -> int:
+    """Return the process id of the program that a launcher has started; of another process, its own."""
+    for folder in _folders:
+        with contextlib.suppress(OSError):
+            return int((folder / f"socket{launcher}").readlink().name)
+    return launcher
+
+
+_folders: list[Path] = []
+"""One for each fork server."""
+
+
+def _start_server(modules: tuple[str, ...]) -> str:
     """Start a fork server that ends with this process, and return the path of its launcher."""
     folder = Path(tempfile.mkdtemp(prefix="failsoft-zygote-"))
+    _folders.append(folder)
     launcher, address = folder / "python", str(folder / "socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(address)
@@ -95,12 +115,15 @@ def _start_server() -> str:
         launcher.write_text(_LAUNCHER.format(python=sys.executable, address=address))
         launcher.chmod(0o700)
         process = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(listener.fileno()), str(launcher)],
+            [sys.executable, "-P", __file__, str(listener.fileno()), str(launcher), *modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             pass_fds=[listener.fileno()],
             start_new_session=True,
-            env={name: value for name, value in os.environ.items() if not name.startswith("FAILSOFT_")},
+            env={
+                **{name: value for name, value in os.environ.items() if not name.startswith("FAILSOFT_")},
+                "OPENBLAS_NUM_THREADS": "1",  # or numpy would start some
+            },
         )
 
     def end() -> None:
@@ -125,9 +148,13 @@ class _Request(NamedTuple):
 
 
 class _Program(NamedTuple):
-    """A program that runs: its process, the file descriptor that tells its end, and the connection of its launcher."""
+    """A program that runs: its process, the file descriptor that tells its end, and the connection of its launcher.
+
+    `note` is a symbolic link to its process id, named for the launcher.
+    """
 
     pid: int
+    note: Path
     ending: int
     connection: socket.socket
 
@@ -159,17 +186,21 @@ class _Server:
     def _fork(self) -> _Request | None:
         connection = self._listener.accept()[0]
         request = _receive(connection)
+        launcher, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        note = Path(f"{self._listener.getsockname()}{launcher}")
         threads = len(list(Path("/proc/self/task").iterdir()))
         assert threads == 1, f"a process with {threads} threads must not fork"
         pid = os.fork()
         if pid == 0:
+            note.unlink(missing_ok=True)
+            note.symlink_to(str(os.getpid()))
             self._selector.close()
             for opened in (self._listener, connection, *(program.connection for program in self._running)):
                 opened.close()  # now: when they are collected, the program may have files of these numbers
             return request
         for file in request.files:
             os.close(file)
-        program = _Program(pid, os.pidfd_open(pid), connection)
+        program = _Program(pid, note, os.pidfd_open(pid), connection)
         with contextlib.suppress(OSError):  # the launcher has ended already
             connection.sendall(pid.to_bytes(4, "big"))
         self._running.append(program)
@@ -190,6 +221,7 @@ class _Server:
         code = os.waitstatus_to_exitcode(os.waitpid(program.pid, 0)[1])
         with contextlib.suppress(OSError):
             program.connection.sendall(code.to_bytes(4, "big", signed=True))
+        program.note.unlink(missing_ok=True)
         program.connection.close()
         os.close(program.ending)
 
@@ -266,7 +298,7 @@ def _show_program_only(kind: type[BaseException], error: BaseException, trace: T
 
 
 if __name__ == "__main__":
-    for module in LOADED:
+    for module in (*LOADED, *sys.argv[3:]):
         importlib.import_module(module)
     gc.collect()
     gc.freeze()

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from failsoft import ToolError
 from tests.doors import registry
+from tests.programs.flux import flux_lab, flux_python, flux_workers  # noqa: F401 - fixtures
 
 ROOT = Path(__file__).resolve().parents[1]
 SLOW = ROOT / "tests" / "slow"

@@ -11,9 +11,10 @@ from typing import Any
 
 from failsoft import Runtime
 from failsoft.tools.flux import Flux
-from tests.doors import LOCAL_PRINCIPAL, CallScope, StateStore, Workers
+from tests.doors import LOCAL_PRINCIPAL, Builders, CallScope, LocalState, ModelStore, StateStore, TemplateData, Workers
 from tests.framework.wellformed import check_wellformed
 from tests.tools.chosen import chosen
+from tests.zygote import program_of
 
 __all__ = ["AEROBIC", "Lab", "children", "until"]
 
@@ -27,12 +28,31 @@ class Lab:
 
     def __init__(self, workers: Workers) -> None:
         self.workers = workers
+        self._made: dict[str, Flux] = {}
 
-    def tool(self, *, state: StateStore | None = None, workers: Workers | None = None, **settings: Any) -> Flux:
-        """Return a toolset with these settings; the settings of the workers are their own."""
-        general, own = chosen(Flux, settings)
-        tool = Flux(runtime=Runtime(settings=general, state=state), settings=own)
-        tool.workers = workers or self.workers
+    def tool(
+        self, kind: type[Flux] = Flux, *, state: StateStore | None = None, workers: Workers | None = None, **given: Any
+    ) -> Flux:
+        """Return a toolset with these settings and without models; the settings of the workers are their own.
+
+        Making one takes 60 ms. So one that another test had, with the same settings, is emptied and used again.
+        """
+        if state is not None or workers is not None:
+            return self._new(kind, state, workers or self.workers, given)
+        name = f"{kind.__qualname__} {sorted(given.items())}"
+        tool = self._made.get(name)
+        if tool is None:
+            return self._made.setdefault(name, self._new(kind, None, self.workers, given))
+        own = tool.settings
+        tool.models = ModelStore(LocalState().records(tool), keep_s=own.keep_s, at_most=own.keep_count)
+        tool.builders = Builders(own, TemplateData(own.templates))
+        return tool
+
+    @staticmethod
+    def _new(kind: type[Flux], state: StateStore | None, workers: Workers, given: dict[str, Any]) -> Flux:
+        general, own = chosen(kind, given)
+        tool = kind(runtime=Runtime(settings=general, state=state), settings=own)
+        tool.workers = workers
         return tool
 
     def call(self, tool: Flux, operation: str, params: dict[str, Any] | None = None, **scope: Any) -> dict[str, Any]:
@@ -98,7 +118,7 @@ def is_running(process_id: int) -> bool:
 def workers_of(workers: Workers) -> list[int]:
     """Return the process ids of the workers that run."""
     fork_server = workers._fork_server._process
-    return [] if fork_server is None else [item for item in children(fork_server.pid) if is_running(item)]
+    return [] if fork_server is None else [item for item in children(program_of(fork_server.pid)) if is_running(item)]
 
 
 def kill(process_id: int) -> None:

@@ -43,10 +43,22 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is in the folder of slow tests, before markers select."""
+    """Mark what is in the folder of slow tests, before markers select; name the groups in the ids."""
     for item in items:
         if SLOW in item.path.parents:
             item.add_marker("slow")
+        group = item.get_closest_marker("xdist_group")
+        if group is not None and hasattr(item.config, "workerinput"):
+            _name_group(item, group.args[0])
+
+
+def _name_group(item: pytest.Item, group: str) -> None:
+    """End an id with the group, where the scheduler of xdist looks for it: 3.8 itself fails to with pytest 9.2."""
+    nodeid = f"{item.nodeid}@{group}"
+    if hasattr(item, "_id"):
+        item._id = type(item._id).parse(nodeid)
+    else:
+        item._nodeid = nodeid
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -40,7 +40,7 @@ def flux_python() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def flux_workers(flux_python: str) -> Iterator[Workers]:  # noqa: ARG001 - its forks
+def flux_workers(flux_python: str) -> Iterator[Workers]:
     """Two workers: what they keep in memory is no secret between tests."""
     from tests.doors import FluxSettings, Workers  # noqa: PLC0415 - for these tests alone
 

@@ -38,9 +38,7 @@ def proteins_of(genome: str, wheel: Path) -> dict[str, str]:
     return {name: sequence for name, sequence in found.items() if sequence and not set(sequence) & set("*UXBZJO")}
 
 
-def test_the_proteins_of_e_coli_become_a_model_that_grows_on_minimal_medium(
-    lab: Lab, carveme_wheel: Path
-) -> None:
+def test_the_proteins_of_e_coli_become_a_model_that_grows_on_minimal_medium(lab: Lab, carveme_wheel: Path) -> None:
     tool = with_data(lab, carveme_wheel)
     proteins = proteins_of("Ecoli_K12_MG1655", carveme_wheel)
     assert len(proteins) > 4_200
@@ -72,8 +70,6 @@ def test_the_functions_of_a_genome_become_a_model_that_grows(lab: Lab, pyfba_sdi
     built = lab.call(tool, "build_model", params)
     assert 1_500 < built["num_reactions"] < 2_500
     media = lab.fed(tool, [*AEROBIC, *MINERALS])
-    filled = lab.call(
-        tool, "gapfill_model", {"model_id": built["model_id"], "media_id": media, "max_complexity": 60}
-    )
+    filled = lab.call(tool, "gapfill_model", {"model_id": built["model_id"], "media_id": media, "max_complexity": 60})
     assert filled["success"], json.dumps(filled)[:500]
     assert filled["growth_rate"] > 0.01

@@ -329,9 +329,7 @@ except DatabaseNotLoaded as error:
 """
     (tmp_path / "small").mkdir()
     command = [PYTHON, "-c", PROGRAM + SMALL_DISK + code, str(small_tables(tmp_path / "tables"))]
-    done = subprocess.run(
-        [*command, str(tmp_path / "small")], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = subprocess.run([*command, str(tmp_path / "small")], capture_output=True, text=True, timeout=120, check=False)
     if done.stderr.startswith("this user"):
         pytest.skip(done.stderr.strip())
     assert done.stdout == "there is no room on the disk to keep it []\n", done

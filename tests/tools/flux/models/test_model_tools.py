@@ -12,8 +12,11 @@ import pytest
 from failsoft.events import Events
 from failsoft.tools.flux import Flux
 from tests.doors import FluxSettings, LocalState, SqliteState, Workers, open_state
+from tests.programs.flux import IN_FLUX
 from tests.recovery.state.redis_server import RedisServer
 from tests.tools.flux.lab import AEROBIC, Lab, kill, workers_of
+
+pytestmark = IN_FLUX
 
 
 def test_a_model_is_loaded_and_listed_with_its_size(lab: Lab, tool: Flux) -> None:

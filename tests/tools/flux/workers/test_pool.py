@@ -36,7 +36,7 @@ class Runs(BaseTool):
 
 
 @pytest.fixture(scope="module")
-def workers(flux_python: str) -> Iterator[Workers]:  # noqa: ARG001 - its forks
+def workers(flux_python: str) -> Iterator[Workers]:
     """Workers that may be killed: others keep models in memory."""
     made = Workers(FluxSettings(workers=2, preload=()))
     yield made

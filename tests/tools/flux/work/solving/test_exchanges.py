@@ -45,8 +45,6 @@ NAMED = {
 """Exchanges of iJO1366 by the ids that ModelSEED has for them today, and some that it has merged with others."""
 
 
-
-
 @pytest.fixture(autouse=True)
 def _no_database_afterwards() -> Iterator[None]:
     """A database that this process looks ids up in is used by one test alone."""
@@ -79,9 +77,7 @@ def medium_with(known: Mapping[str, Any], carbon: str, *, with_oxygen: bool) -> 
     return {**dict.fromkeys(free, (-1000.0, 1000.0)), carbon: (-10.0, 1000.0)}
 
 
-def closed_but(
-    known: Mapping[str, Any], medium: Mapping[str, tuple[float, float]]
-) -> dict[str, tuple[float, float]]:
+def closed_but(known: Mapping[str, Any], medium: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
     """Return the bounds of all exchanges as a modeller sets them in cobra: no uptake but what the medium has."""
     return {item.id: medium.get(bigg, (0.0, max(0.0, item.upper_bound))) for bigg, item in known.items()}
 

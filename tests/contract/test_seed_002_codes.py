@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from failsoft import CallContext, Runtime, ToolError, operation
+from failsoft import CallContext, ToolError, operation
 from failsoft.tools.flux import Flux
 from tests.contract.flux_agent import Agent
-from tests.doors import FluxSettings, Recipe, Workers, flux_module as flux
-from tests.tools.chosen import chosen
-from tests.tools.flux.data import small_tables
+from tests.doors import FluxSettings, Recipe, flux_module as flux
+from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import AEROBIC, Lab
-from tests.tools.flux.small_data import FUNCTIONS, small_pyfba
+from tests.tools.flux.small_data import FUNCTIONS, small_pyfba, small_tables
 
-pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
+pytestmark = IN_FLUX
 
 Answer = dict[str, Any]
 LOOK_UP = ("INVALID_ID_FORMAT", "DATABASE_NOT_LOADED")
@@ -107,20 +106,18 @@ class Case:
     Args:
         lab: Whose workers it has.
         folder: The data for building models.
-        scratch: An empty folder.
+        tableless: A toolset without a database.
     """
 
-    def __init__(self, lab: Lab, folder: Path, scratch: Path) -> None:
+    def __init__(self, lab: Lab, folder: Path, tableless: Flux) -> None:
         self._lab = lab
         self._folder = folder
-        self._scratch = scratch
+        self._tableless = tableless
         self.use()
 
     def use(self, **settings: Any) -> None:
         """Serve with these settings from now on, and with an empty shelf."""
-        general, own = chosen(Stocked, {"flux_templates": (str(self._folder),), **settings})
-        self.tool = Stocked(runtime=Runtime(settings=general), settings=own)
-        self.tool.workers = self._lab.workers
+        self.tool = self._lab.tool(Stocked, **{"flux_templates": (str(self._folder),), **settings})
 
     def call(self, tool: str, /, **arguments: Any) -> Answer:
         """Return the answer to one call, after every check that a client could make."""
@@ -128,8 +125,7 @@ class Case:
 
     def without_database(self) -> None:
         """Serve with tables that are no tables."""
-        tables = small_tables(self._scratch / "tables", compounds="no table", reactions="no table")
-        self.tool = Stocked(settings=FluxSettings(tables=tables), cache_dir=self._scratch / "cache")
+        self.tool = self._tableless
 
     def model(self, **changes: Any) -> str:
         """Return the id of a published model, with changes."""
@@ -154,11 +150,16 @@ class Case:
         return self._lab.fed(self.tool, [item for item in AEROBIC if item not in without])
 
 
+@pytest.fixture(scope="session")
+def lab(flux_lab: Lab) -> Lab:
+    return flux_lab
+
+
 @pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    workers = Workers(FluxSettings(workers=1))
-    yield Lab(workers)
-    workers.close()
+def tableless(tmp_path_factory: pytest.TempPathFactory) -> Flux:
+    scratch = tmp_path_factory.mktemp("scratch")
+    tables = small_tables(scratch / "tables", compounds="no table", reactions="no table")
+    return Stocked(settings=FluxSettings(tables=tables), cache_dir=scratch / "cache")
 
 
 @pytest.fixture(scope="module")
@@ -167,8 +168,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def case(lab: Lab, folder: Path, tmp_path: Path) -> Case:
-    return Case(lab, folder, tmp_path)
+def case(lab: Lab, folder: Path, tableless: Flux) -> Case:
+    return Case(lab, folder, tableless)
 
 
 def with_(tool: str, **arguments: Any) -> Callable[[Case], Answer]:

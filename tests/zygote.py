@@ -82,14 +82,16 @@ def __getattr__(name: str) -> Any:
     """Start the fork server when `PYTHON` is first named; on a system that cannot serve one, name Python itself."""
     if name != "PYTHON":
         raise AttributeError(name)
-    globals()["PYTHON"] = python = python_with()
-    return python
+    globals()["PYTHON"] = _start_server(sys.executable)
+    return globals()["PYTHON"]
 
 
 @functools.cache
 def python_with(*modules: str) -> str:
     """Return such an executable whose fork server has more modules loaded; they must not start a thread either."""
-    return _start_server(modules) if hasattr(os, "pidfd_open") else sys.executable
+    from tests.zygote import PYTHON  # noqa: PLC0415 - it starts now, and loads for both what both need
+
+    return _start_server(PYTHON, *modules)
 
 
 def program_of(launcher: int) -> int:
@@ -104,8 +106,13 @@ _folders: list[Path] = []
 """One for each fork server."""
 
 
-def _start_server(modules: tuple[str, ...]) -> str:
-    """Start a fork server that ends with this process, and return the path of its launcher."""
+def _start_server(python: str, *modules: str) -> str:
+    """Start a fork server that ends with this process, and return the path of its launcher.
+
+    On a system that cannot serve one, return Python itself.
+    """
+    if not hasattr(os, "pidfd_open"):
+        return sys.executable
     folder = Path(tempfile.mkdtemp(prefix="failsoft-zygote-"))
     _folders.append(folder)
     launcher, address = folder / "python", str(folder / "socket")
@@ -115,7 +122,7 @@ def _start_server(modules: tuple[str, ...]) -> str:
         launcher.write_text(_LAUNCHER.format(python=sys.executable, address=address))
         launcher.chmod(0o700)
         process = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(listener.fileno()), str(launcher), *modules],
+            [python, "-P", __file__, str(listener.fileno()), str(launcher), *modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             pass_fds=[listener.fileno()],

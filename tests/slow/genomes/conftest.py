@@ -3,4 +3,4 @@
 from __future__ import annotations
 
 from tests.programs.flux_data import carveme_wheel, dnngior_wheel, pyfba_sdist  # noqa: F401 - fixtures
-from tests.tools.flux.conftest import _shipped_models_are_read_once, lab, tool, workers  # noqa: F401 - fixtures
+from tests.tools.flux.conftest import _shipped_models_are_read_once, gappy, lab, tool, workers  # noqa: F401 - fixtures

@@ -42,3 +42,9 @@ def lab(flux_lab: Lab) -> Lab:
 @pytest.fixture
 def tool(lab: Lab) -> Flux:
     return lab.tool()
+
+
+@pytest.fixture
+def gappy(lab: Lab, tool: Flux) -> str:
+    """The id of a model without two steps that nothing replaces."""
+    return lab.modified(tool, lab.loaded(tool), remove_reactions=["CS", "ENO"])

@@ -28,31 +28,25 @@ class Lab:
 
     def __init__(self, workers: Workers) -> None:
         self.workers = workers
-        self._made: dict[str, Flux] = {}
+        self._made: dict[tuple[type[Flux], str], Flux] = {}
 
     def tool(
         self, kind: type[Flux] = Flux, *, state: StateStore | None = None, workers: Workers | None = None, **given: Any
     ) -> Flux:
         """Return a toolset with these settings and without models; the settings of the workers are their own.
 
-        Making one takes 60 ms. So one that another test had, with the same settings, is emptied and used again.
+        Making one takes 60 ms. So the one that was returned before is used again, with other settings and parts.
         """
-        if state is not None or workers is not None:
-            return self._new(kind, state, workers or self.workers, given)
-        name = f"{kind.__qualname__} {sorted(given.items())}"
-        tool = self._made.get(name)
-        if tool is None:
-            return self._made.setdefault(name, self._new(kind, None, self.workers, given))
-        own = tool.settings
-        tool.models = ModelStore(LocalState().records(tool), keep_s=own.keep_s, at_most=own.keep_count)
-        tool.builders = Builders(own, TemplateData(own.templates))
-        return tool
-
-    @staticmethod
-    def _new(kind: type[Flux], state: StateStore | None, workers: Workers, given: dict[str, Any]) -> Flux:
         general, own = chosen(kind, given)
-        tool = kind(runtime=Runtime(settings=general, state=state), settings=own)
-        tool.workers = workers
+        tool = None if state or workers else self._made.get((kind, repr(general)))
+        if tool is None:
+            tool = kind(runtime=Runtime(settings=general, state=state), settings=own)
+            tool.workers = workers or self.workers
+        if not (state or workers):
+            self._made[kind, repr(general)] = tool
+            tool.settings = own
+            tool.models = ModelStore(LocalState().records(tool), keep_s=own.keep_s, at_most=own.keep_count)
+            tool.builders = Builders(own, TemplateData(own.templates))
         return tool
 
     def call(self, tool: Flux, operation: str, params: dict[str, Any] | None = None, **scope: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 from loguru import logger
 
 from failsoft.tools.flux import Flux
-from tests.doors import diamond_search as search
+from tests.doors import Builders, TemplateData, diamond_search as search
 from tests.ports import reserved_ports
 from tests.programs.flux import IN_FLUX
 from tests.programs.rast import RastServer
@@ -185,7 +185,7 @@ def test_a_model_whose_template_is_gone_cannot_be_gapfilled(lab: Lab, pyfba: Pat
     tool = lab.tool(flux_templates=(str(folder),))
     built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), functions=FUNCTIONS)
     media = lab.fed(tool)
-    tool.builders = lab.tool(flux_templates=(str(tmp_path / "none"),)).builders
+    tool.builders = Builders(tool.settings, TemplateData((str(tmp_path / "none"),)))
     error = lab.call(tool, "gapfill_model", {"model_id": built["model_id"], "media_id": media})
     assert error["error_code"] == "TEMPLATE_NOT_LOADED"
 

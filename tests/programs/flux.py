@@ -5,6 +5,7 @@ A worker by itself takes two seconds to load COBRApy; that start is left to `tes
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -34,6 +35,7 @@ def flux_python() -> Iterator[str]:
     from tests.doors import fork_server_module  # noqa: PLC0415 - for these tests alone
 
     python = python_with("tests.programs.flux_warm")
+    subprocess.run([python, "-c", ""], check=True)  # it has loaded: the first call does not wait for that
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fork_server_module, "sys", SimpleNamespace(executable=python, path=sys.path))
         yield python

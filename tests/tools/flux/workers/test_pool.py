@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, CallContext, NotFound, operation
+from failsoft import BaseTool, CallContext, NotFound, Runtime, operation
+from failsoft.recovery import RecoveryManager
 from tests.doors import CallScope, FluxSettings, Workers, fork_server_module
 from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import is_running, kill, until, workers_of
@@ -20,10 +21,10 @@ TASKS = "tests.tools.flux.tasks"
 
 
 class Runs(BaseTool):
-    """Runs any task, with a short limit or a long one."""
+    """Runs any task once, with a short limit or a long one."""
 
     def __init__(self, workers: Workers) -> None:
-        super().__init__()
+        super().__init__(runtime=Runtime(recovery=RecoveryManager()))
         self.workers = workers
 
     @operation(read_only=True, timeout=60)

@@ -3,7 +3,8 @@
 `PYTHON` is an executable that takes a Python command line (`-m MODULE`, `-c CODE` or a file; `-B`, `-P`, `-u`, `-W`).
 It is a small launcher that hands its arguments, folder, environment and open files to the fork server of this worker,
 forwards signals, and ends as the program ends; if the launcher is killed, so is the program. The program is a process
-of its own in a process group of its own: its pid is not that of the launcher. It can import `tests` without a path.
+of its own in a process group of its own: its pid is not that of the launcher but what `program_of` returns. It can
+import `tests` without a path. `python_with` is an executable of the same kind, with more modules loaded.
 Where a fork shows something else than a start (imports, resource limits, terminals, SIGSTOP, tracing), and in one test
 of each kind of start (`tests/slow/cold`), use `sys.executable`.
 """

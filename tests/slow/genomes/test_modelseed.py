@@ -13,11 +13,6 @@ from tests.tools.flux.database.test_database import found
 pytestmark = IN_FLUX
 
 
-@pytest.fixture(scope="module")
-def whole(dnngior_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Database:
-    return Database(dnngior_wheel, cache_dir=tmp_path_factory.mktemp("cache"))
-
-
 def test_the_whole_of_modelseed_is_there(whole: Database) -> None:
     assert whole.facts() == ("compounds.tsv", 33_992, 43_774)
     assert found(whole, "glucose")[0] == "cpd00027"

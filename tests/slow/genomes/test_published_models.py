@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from failsoft.tools.flux import Flux
@@ -23,13 +20,10 @@ from tests.tools.flux.work.solving.test_exchanges import (
 pytestmark = IN_FLUX
 
 
-@pytest.fixture(scope="module", params=["shipped", "dnngior"])
-def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+@pytest.fixture(scope="module", params=["shipped", "whole"])
+def database(request: pytest.FixtureRequest) -> Database:
     """The database of the published models alone, and that of the whole of ModelSEED."""
-    tables: Path | None = None if request.param == "shipped" else request.getfixturevalue("dnngior_wheel")
-    made = Database(tables, cache_dir=tmp_path_factory.mktemp("cache"))
-    yield made
-    made.close()
+    return Database() if request.param == "shipped" else request.getfixturevalue("whole")
 
 
 def test_iJO1366_grows_as_published(lab: Lab, tool: Flux) -> None:  # noqa: N802 - its name

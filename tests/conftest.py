@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from failsoft import ToolError
 from tests.doors import protected_files, registry
+from tests.programs.flux import flux_lab, flux_python, flux_workers  # noqa: F401 - fixtures
 from tests.programs.foreign import foreign  # noqa: F401 - a fixture
 from tests.programs.nginx import nginx  # noqa: F401 - a fixture
 from tests.programs.node import node  # noqa: F401 - a fixture
@@ -48,10 +49,34 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is in the folder of slow tests, before markers select."""
+    """Mark what is in the folder of slow tests, before markers select; name the groups in the ids."""
     for item in items:
         if SLOW in item.path.parents:
             item.add_marker("slow")
+        group = item.get_closest_marker("xdist_group")
+        if group is not None and hasattr(item.config, "workerinput"):
+            _name_group(item, group.args[0])
+
+
+_groups: set[str] = set()
+"""The endings of ids that `_name_group` has added in this worker."""
+
+
+def _name_group(item: pytest.Item, group: str) -> None:
+    """End an id with the group, where the scheduler of xdist looks for it: 3.8 itself fails to with pytest 9.2."""
+    _groups.add(f"@{group}")
+    nodeid = f"{item.nodeid}@{group}"
+    if hasattr(item, "_id"):
+        item._id = type(item._id).parse(nodeid)
+    else:
+        item._nodeid = nodeid
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Report a test by its own id, so that it can be named, and run again by `--last-failed`."""
+    for ending in _groups:
+        report.nodeid = report.nodeid.removesuffix(ending)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.zygote import PYTHON
+from tests.zygote import PYTHON, program_of
 
 BOUND_S = 60
 
@@ -63,8 +63,11 @@ def test_a_signal_to_the_launcher_reaches_the_program(number: signal.Signals) ->
     ) as launcher:
         assert launcher.stdout is not None
         program = int(launcher.stdout.readline())
+        found = program_of(launcher.pid)
         launcher.send_signal(number)
         assert launcher.wait(BOUND_S) == -number
+    assert found == program != launcher.pid
+    assert program_of(os.getpid()) == os.getpid()
     until = time.monotonic() + BOUND_S
     while Path(f"/proc/{program}").exists() and time.monotonic() < until:
         time.sleep(0.01)

@@ -3,7 +3,8 @@
 `PYTHON` is an executable that takes a Python command line (`-m MODULE`, `-c CODE` or a file; `-B`, `-P`, `-u`, `-W`).
 It is a small launcher that hands its arguments, folder, environment and open files to the fork server of this worker,
 forwards signals, and ends as the program ends; if the launcher is killed, so is the program. The program is a process
-of its own in a process group of its own: its pid is not that of the launcher. It can import `tests` without a path.
+of its own in a process group of its own: its pid is not that of the launcher but what `program_of` returns. It can
+import `tests` without a path. `python_with` is an executable of the same kind, with more modules loaded.
 Where a fork shows something else than a start (imports, resource limits, terminals, SIGSTOP, tracing), and in one test
 of each kind of start (`tests/slow/cold`), use `sys.executable`.
 """
@@ -14,6 +15,7 @@ import array
 import atexit
 import contextlib
 import fcntl
+import functools
 import gc
 import importlib
 import io
@@ -27,6 +29,7 @@ import selectors
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -89,14 +92,39 @@ def __getattr__(name: str) -> Any:
     """Start the fork server when `PYTHON` is first named; on a system that cannot serve one, name Python itself."""
     if name != "PYTHON":
         raise AttributeError(name)
-    python = _start_server() if hasattr(os, "pidfd_open") else sys.executable
-    globals()["PYTHON"] = python
-    return python
+    globals()["PYTHON"] = _start_server(sys.executable)
+    return globals()["PYTHON"]
 
 
-def _start_server() -> str:
-    """Start a fork server that ends with this process, and return the path of its launcher."""
+@functools.cache
+def python_with(*modules: str) -> str:
+    """Return such an executable whose fork server has more modules loaded; they must not start a thread either."""
+    from tests.zygote import PYTHON  # noqa: PLC0415 - it starts now, and loads for both what both need
+
+    return _start_server(PYTHON, *modules)
+
+
+def program_of(launcher: int) -> int:
+    """Return the process id of the program that a launcher has started; of another process, its own."""
+    for folder in _folders:
+        with contextlib.suppress(OSError):
+            return int((folder / f"socket{launcher}").readlink().name)
+    return launcher
+
+
+_folders: list[Path] = []
+"""One for each fork server."""
+
+
+def _start_server(python: str, *modules: str) -> str:
+    """Start a fork server that ends with this process, and return the path of its launcher.
+
+    On a system that cannot serve one, return Python itself.
+    """
+    if not hasattr(os, "pidfd_open"):
+        return sys.executable
     folder = Path(tempfile.mkdtemp(prefix="failsoft-zygote-"))
+    _folders.append(folder)
     launcher, address = folder / "python", str(folder / "socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(address)
@@ -104,12 +132,15 @@ def _start_server() -> str:
         launcher.write_text(_LAUNCHER.format(python=sys.executable, address=address))
         launcher.chmod(0o700)
         process = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(listener.fileno()), str(launcher)],
+            [python, "-P", __file__, str(listener.fileno()), str(launcher), *modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             pass_fds=[listener.fileno()],
             start_new_session=True,
-            env={name: value for name, value in os.environ.items() if not name.startswith("FAILSOFT_")},
+            env={
+                **{name: value for name, value in os.environ.items() if not name.startswith("FAILSOFT_")},
+                "OPENBLAS_NUM_THREADS": "1",  # or numpy would start some
+            },
         )
 
     def end() -> None:
@@ -134,9 +165,13 @@ class _Request(NamedTuple):
 
 
 class _Program(NamedTuple):
-    """A program that runs: its process, the file descriptor that tells its end, and the connection of its launcher."""
+    """A program that runs: its process, the file descriptor that tells its end, and the connection of its launcher.
+
+    `note` is a symbolic link to its process id, named for the launcher.
+    """
 
     pid: int
+    note: Path
     ending: int
     connection: socket.socket
 
@@ -168,17 +203,21 @@ class _Server:
     def _fork(self) -> _Request | None:
         connection = self._listener.accept()[0]
         request = _receive(connection)
+        launcher, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        note = Path(f"{self._listener.getsockname()}{launcher}")
         threads = len(list(Path("/proc/self/task").iterdir()))
         assert threads == 1, f"a process with {threads} threads must not fork"
         pid = os.fork()
         if pid == 0:
+            note.unlink(missing_ok=True)
+            note.symlink_to(str(os.getpid()))
             self._selector.close()
             for opened in (self._listener, connection, *(program.connection for program in self._running)):
                 opened.close()  # now: when they are collected, the program may have files of these numbers
             return request
         for file in request.files:
             os.close(file)
-        program = _Program(pid, os.pidfd_open(pid), connection)
+        program = _Program(pid, note, os.pidfd_open(pid), connection)
         with contextlib.suppress(OSError):  # the launcher has ended already
             connection.sendall(pid.to_bytes(4, "big"))
         self._running.append(program)
@@ -199,6 +238,7 @@ class _Server:
         code = os.waitstatus_to_exitcode(os.waitpid(program.pid, 0)[1])
         with contextlib.suppress(OSError):
             program.connection.sendall(code.to_bytes(4, "big", signed=True))
+        program.note.unlink(missing_ok=True)
         program.connection.close()
         os.close(program.ending)
 
@@ -303,7 +343,7 @@ def _show_program_only(kind: type[BaseException], error: BaseException, trace: T
 
 
 if __name__ == "__main__":
-    for module in LOADED:
+    for module in (*LOADED, *sys.argv[3:]):
         importlib.import_module(module)
     for area in map(importlib.import_module, (f"failsoft.{name}" for name in WHOLE)):
         for found in pkgutil.walk_packages(area.__path__, f"{area.__name__}."):

@@ -11,18 +11,17 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from failsoft import CallContext, Runtime, ToolError, operation
+from failsoft import ToolError
 from failsoft.tools.flux import Flux
 from tests.contract.flux_agent import Agent
-from tests.doors import FluxSettings, Recipe, Workers, flux_module as flux
-from tests.tools.chosen import chosen
-from tests.tools.flux.data import small_tables
+from tests.contract.flux_case import PROTEIN, Answer, Case, Stocked
+from tests.doors import FluxSettings, flux_module as flux
+from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import AEROBIC, Lab
-from tests.tools.flux.small_data import FUNCTIONS, small_pyfba
+from tests.tools.flux.small_data import FUNCTIONS, small_pyfba, small_tables
 
-pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
+pytestmark = IN_FLUX
 
-Answer = dict[str, Any]
 LOOK_UP = ("INVALID_ID_FORMAT", "DATABASE_NOT_LOADED")
 SEARCH = ("EMPTY_QUERY", "INVALID_LIMIT", "DATABASE_NOT_LOADED")
 SEED: dict[str, tuple[str, ...]] = {
@@ -87,78 +86,20 @@ KEYS = [
     *("success", "error_type", "error_code", "jsonrpc_error_code", "message", "details", "suggestions"),
     *("tool_name", "timestamp"),
 ]
-PROTEIN = "MRVLKFGGTSVANAERFLRVADILESNARQGQVATVLSAPAKITNHLVAM"
 UNSTABLE = 1e155
 """A coefficient that floating point numbers hold, and whose square they do not."""
 
 
-class Stocked(Flux):
-    """The toolset, and a way to put any model on its shelf."""
-
-    @operation(open_world=False, destructive=False)
-    async def shelve(self, call: CallContext, base: dict[str, Any]) -> dict[str, str]:
-        """Keep a model that is made of this."""
-        return {"model_id": (await self.models.add_model(call, Recipe(base), {})).model_id}
-
-
-class Case:
-    """One server, at which something is to go wrong.
-
-    Args:
-        lab: Whose workers it has.
-        folder: The data for building models.
-        scratch: An empty folder.
-    """
-
-    def __init__(self, lab: Lab, folder: Path, scratch: Path) -> None:
-        self._lab = lab
-        self._folder = folder
-        self._scratch = scratch
-        self.use()
-
-    def use(self, **settings: Any) -> None:
-        """Serve with these settings from now on, and with an empty shelf."""
-        general, own = chosen(Stocked, {"flux_templates": (str(self._folder),), **settings})
-        self.tool = Stocked(runtime=Runtime(settings=general), settings=own)
-        self.tool.workers = self._lab.workers
-
-    def call(self, tool: str, /, **arguments: Any) -> Answer:
-        """Return the answer to one call, after every check that a client could make."""
-        return self._lab.call(self.tool, tool, arguments)
-
-    def without_database(self) -> None:
-        """Serve with tables that are no tables."""
-        tables = small_tables(self._scratch / "tables", compounds="no table", reactions="no table")
-        self.tool = Stocked(settings=FluxSettings(tables=tables), cache_dir=self._scratch / "cache")
-
-    def model(self, **changes: Any) -> str:
-        """Return the id of a published model, with changes."""
-        model_id = self._lab.loaded(self.tool)
-        return self._lab.modified(self.tool, model_id, **changes) if changes else model_id
-
-    def draft(self, *proteins: str) -> str:
-        """Return the id of a draft of these proteins of the small template."""
-        functions = {name: FUNCTIONS[name] for name in proteins or FUNCTIONS}
-        sequences = dict.fromkeys(functions, PROTEIN)
-        built = self.call("build_model", protein_sequences=sequences, template="GramNegative", functions=functions)
-        assert built["success"], built
-        return str(built["model_id"])
-
-    def shelved(self, **base: Any) -> str:
-        """Return the id of a model that is made of this."""
-        draft = {"kind": "draft", "source": "modelseed-template", "template": "GramNegative", "name": "", "packed": ""}
-        return str(self.call("shelve", base={**draft, **base})["model_id"])
-
-    def medium(self, *without: str) -> str:
-        """Return the id of a medium that lacks some of the usual compounds."""
-        return self._lab.fed(self.tool, [item for item in AEROBIC if item not in without])
+@pytest.fixture(scope="session")
+def lab(flux_lab: Lab) -> Lab:
+    return flux_lab
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    workers = Workers(FluxSettings(workers=1))
-    yield Lab(workers)
-    workers.close()
+def tableless(tmp_path_factory: pytest.TempPathFactory) -> Flux:
+    scratch = tmp_path_factory.mktemp("scratch")
+    tables = small_tables(scratch / "tables", compounds="no table", reactions="no table")
+    return Stocked(settings=FluxSettings(tables=tables), cache_dir=scratch / "cache")
 
 
 @pytest.fixture(scope="module")
@@ -167,8 +108,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def case(lab: Lab, folder: Path, tmp_path: Path) -> Case:
-    return Case(lab, folder, tmp_path)
+def case(lab: Lab, folder: Path, tableless: Flux) -> Case:
+    return Case(lab, folder, tableless)
 
 
 def with_(tool: str, **arguments: Any) -> Callable[[Case], Answer]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,8 +14,9 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 
 from tests.contract.flux_agent import Agent, GaveUpError
+from tests.programs.flux import IN_FLUX
 
-pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
+pytestmark = IN_FLUX
 
 AEROBIC = ["cpd00027", "cpd00007", "cpd00001", "cpd00009", "cpd00013", "cpd00067"]
 """Glucose, oxygen, water, phosphate, ammonium, protons."""
@@ -24,10 +24,10 @@ NITROGEN = "cpd00013"
 
 
 @pytest.fixture(scope="module")
-def agent() -> Iterator[Agent]:
+def agent(flux_python: str) -> Iterator[Agent]:
     """An agent at a server that runs in a process of its own."""
     server = StdioServerParameters(
-        command=sys.executable,
+        command=flux_python,
         args=["-m", "failsoft", "serve", "flux"],
         env={**os.environ, "FAILSOFT_FLUX_WORKERS": "1"},
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,11 @@ import jsonschema
 import pytest
 from mcp import Client, StdioServerParameters
 
+from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import children, is_running, until
+from tests.zygote import program_of
 
-pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
+pytestmark = IN_FLUX
 
 COMMAND = ["-m", "failsoft", "serve", "flux"]
 HELLO = {
@@ -27,9 +28,9 @@ HELLO = {
 
 
 @pytest.mark.anyio
-async def test_a_client_that_follows_next_steps_alone_comes_to_growth(tmp_path: Path) -> None:
+async def test_a_client_that_follows_next_steps_alone_comes_to_growth(flux_python: str, tmp_path: Path) -> None:
     env = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}  # models outlive their server
-    server = StdioServerParameters(command=sys.executable, args=COMMAND, env=env)
+    server = StdioServerParameters(command=flux_python, args=COMMAND, env=env)
     async with Client(server) as client:
         schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
 
@@ -57,8 +58,8 @@ async def test_a_client_that_follows_next_steps_alone_comes_to_growth(tmp_path: 
 class Server:
     """A server whose standard output is read as it is."""
 
-    def __init__(self) -> None:
-        self.process = subprocess.Popen([sys.executable, *COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, python: str) -> None:
+        self.process = subprocess.Popen([python, *COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._number = 0
         self.ask("initialize", HELLO)
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
@@ -78,19 +79,22 @@ class Server:
 
     def family(self) -> list[int]:
         """Return the process ids of everything that the server has started."""
-        found = children(self.process.pid)
+        found = [program_of(child) for child in children(program_of(self.process.pid))]
         return found + [item for child in found for item in children(child)]
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            assert stream is not None
+            stream.close()
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    served = Server()
+def server(flux_python: str) -> Iterator[Server]:
+    served = Server(flux_python)
     yield served
-    served.process.kill()
-    served.process.wait()
-    for stream in (served.process.stdin, served.process.stdout):
-        assert stream is not None
-        stream.close()
+    served.close()
 
 
 def test_nothing_outlives_a_server_that_is_killed_or_ends(server: Server) -> None:
@@ -110,4 +114,4 @@ def test_a_server_that_ends_takes_its_workers_along_and_has_written_nothing_but_
     server.process.stdin.close()
     assert server.process.stdout.read() == b""
     assert server.process.wait(60) == 0
-    assert not any(map(is_running, family))
+    until(lambda: not any(map(is_running, family)), "the end of the workers")  # the kernel kills them as it can

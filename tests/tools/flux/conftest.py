@@ -1,29 +1,50 @@
-"""One set of workers for all tests of the toolset: what they keep in memory is no secret between tests."""
+"""Toolsets with the workers of the session, and the models that COBRApy ships, read once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from failsoft.tools.flux import Flux
-from tests.doors import FluxSettings, Workers
+from tests.doors import Workers, tables_module
+from tests.programs.rast import rast, rast_service  # noqa: F401 - fixtures
 from tests.tools.flux.lab import Lab
 
 
-@pytest.fixture(scope="session")
-def workers() -> Iterator[Workers]:
-    pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
-    made = Workers(FluxSettings(workers=2))
-    yield made
-    made.close()
+@pytest.fixture(scope="session", autouse=True)
+def _shipped_models_are_read_once() -> Iterator[None]:
+    """Reading them takes a second, for each of the databases that tests build; they are always the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("read_models", "read_metabolites"):
+            known = cache(getattr(tables_module, name))
+
+            def read(paths: Sequence[Path], known: Any = known) -> Any:
+                return known(tuple(paths))
+
+            patch.setattr(tables_module, name, read)
+        yield
 
 
 @pytest.fixture(scope="session")
-def lab(workers: Workers) -> Lab:
-    return Lab(workers)
+def workers(flux_workers: Workers) -> Workers:
+    return flux_workers
+
+
+@pytest.fixture(scope="session")
+def lab(flux_lab: Lab) -> Lab:
+    return flux_lab
 
 
 @pytest.fixture
 def tool(lab: Lab) -> Flux:
     return lab.tool()
+
+
+@pytest.fixture
+def gappy(lab: Lab, tool: Flux) -> str:
+    """The id of a model without two steps that nothing replaces."""
+    return lab.modified(tool, lab.loaded(tool), remove_reactions=["CS", "ENO"])

@@ -11,9 +11,10 @@ from typing import Any
 
 from failsoft import Runtime
 from failsoft.tools.flux import Flux
-from tests.doors import LOCAL_PRINCIPAL, CallScope, StateStore, Workers
+from tests.doors import LOCAL_PRINCIPAL, Builders, CallScope, LocalState, ModelStore, StateStore, TemplateData, Workers
 from tests.framework.wellformed import check_wellformed
 from tests.tools.chosen import chosen
+from tests.zygote import program_of
 
 __all__ = ["AEROBIC", "Lab", "children", "until"]
 
@@ -27,12 +28,25 @@ class Lab:
 
     def __init__(self, workers: Workers) -> None:
         self.workers = workers
+        self._made: dict[tuple[type[Flux], str], Flux] = {}
 
-    def tool(self, *, state: StateStore | None = None, workers: Workers | None = None, **settings: Any) -> Flux:
-        """Return a toolset with these settings; the settings of the workers are their own."""
-        general, own = chosen(Flux, settings)
-        tool = Flux(runtime=Runtime(settings=general, state=state), settings=own)
-        tool.workers = workers or self.workers
+    def tool(
+        self, kind: type[Flux] = Flux, *, state: StateStore | None = None, workers: Workers | None = None, **given: Any
+    ) -> Flux:
+        """Return a toolset with these settings and without models; the settings of the workers are their own.
+
+        Making one takes 60 ms. So the one that was returned before is used again, with other settings and parts.
+        """
+        general, own = chosen(kind, given)
+        tool = None if state or workers else self._made.get((kind, repr(general)))
+        if tool is None:
+            tool = kind(runtime=Runtime(settings=general, state=state), settings=own)
+            tool.workers = workers or self.workers
+        if not (state or workers):
+            self._made[kind, repr(general)] = tool
+            tool.settings = own
+            tool.models = ModelStore(LocalState().records(tool), keep_s=own.keep_s, at_most=own.keep_count)
+            tool.builders = Builders(own, TemplateData(own.templates))
         return tool
 
     def call(self, tool: Flux, operation: str, params: dict[str, Any] | None = None, **scope: Any) -> dict[str, Any]:
@@ -98,7 +112,7 @@ def is_running(process_id: int) -> bool:
 def workers_of(workers: Workers) -> list[int]:
     """Return the process ids of the workers that run."""
     fork_server = workers._fork_server._process
-    return [] if fork_server is None else [item for item in children(fork_server.pid) if is_running(item)]
+    return [] if fork_server is None else [item for item in children(program_of(fork_server.pid)) if is_running(item)]
 
 
 def kill(process_id: int) -> None:

@@ -1,30 +1,92 @@
-"""Data sets of the form of carveme's and of PyFBA's, small enough to be made in a test: proteins are made up."""
+"""Data sets of the form of ModelSEED's, carveme's and PyFBA's, small enough to be made in a test."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import json
+import pickle
 import random
 import shutil
 import subprocess
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-__all__ = ["FUNCTIONS", "proteins_of_textbook", "small_carveme", "small_modelseedpy", "small_pyfba"]
+__all__ = [
+    "COMPOUNDS",
+    "FUNCTIONS",
+    "REACTIONS",
+    "proteins_of_textbook",
+    "small_carveme",
+    "small_modelseedpy",
+    "small_pyfba",
+    "small_tables",
+    "textbook",
+]
+
+_COMPOUNDS = """
+id | abbreviation | name | formula | charge | mass | is_obsolete | linked_compound | aliases
+cpd00001 | h2o | H2O | H2O | 0 | 18.0 | 0 | null | Name: Water; hydrogen oxide@AraGEM: x
+cpd00007 | o2 | O2 | O2 | 0 | 32.0 | 0 | null | Name: Oxygen
+cpd00009 | pi | Phosphate | HO4P | -2 | 96.0 | 0 | null | null
+cpd00013 | nh3 | NH3 | H4N | 1 | 18.0 | 0 | null | Name: Ammonia; Ammonium
+cpd00027 | glcD | D-Glucose | C6H12O6 | 0 | 180.0 | 0 | null | Name: Glucose; Dextrose@BiGG: glc__D@KEGG: C00031
+cpd00048 | so4 | Sulfate | O4S | -2 | 96.0 | 0 | null | null
+cpd00179 | malt | Maltose | C12H22O11 | 0 | 342.0 | 0 | cpd01355 | null
+cpd01355 | bmal | beta-Maltose | C12H22O11 | 0 | 342.0 | 1 | cpd00179 | null
+cpd11927 | odd | 3"-odd | null | 10000000 | 10000000 | 0 | null | null
+"""
+_REACTIONS = """
+id       | abbreviation | name       | equation | definition | reversibility | is_transport | \
+    ec_numbers | is_obsolete | linked_reaction | aliases
+rxn00148 | R00200 | ATP:pyruvate 2-O-phosphotransferase  | (1) cpd00002[0] <=> (1) cpd00008[0] | \
+    (1) ATP[0] <=> (1) ADP[0] | < | 0 | 2.7.1.40        | 0 | null     | Name: pyruvate kinase@KEGG: R00200
+rxn00216 | R00299 | ATP:D-glucose 6-phosphotransferase   | (1) cpd00002[0] => (1) cpd00008[0]  | \
+    (1) ATP[0] => (1) ADP[0]  | > | 0 | 2.7.1.1@2.7.1.2 | 0 | null     | Name: hexokinase
+rxn06467 | R09085 | old kinase | null | null | null | 0 | null | 1 | rxn00216 | null
+"""
+
+
+def _as_tsv(table: str) -> str:
+    """Return a table as ModelSEED writes it: tabs between the columns, bars within them (here `@`)."""
+    rows = [[cell.strip().replace("@", "|") for cell in line.split("|")] for line in table.strip().split("\n")]
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+COMPOUNDS, REACTIONS = _as_tsv(_COMPOUNDS), _as_tsv(_REACTIONS)
+
+
+def small_tables(folder: Path, *, compounds: str = COMPOUNDS, reactions: str = REACTIONS) -> Path:
+    """Write tables of a few rows into a folder, and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "compounds.tsv").write_text(compounds, encoding="utf-8")
+    (folder / "reactions.tsv").write_text(reactions, encoding="utf-8")
+    return folder
+
 
 _LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 
 
+@cache
+def _textbook() -> bytes:
+    from cobra.io import read_sbml_model  # noqa: PLC0415 - it takes more than a second, for these tests alone
+
+    return pickle.dumps(read_sbml_model(str(files("cobra.data") / "textbook.xml.gz")))
+
+
+def textbook() -> Any:
+    """Return the textbook model as cobra reads it; the caller may change it."""
+    return pickle.loads(_textbook())  # noqa: S301 - our own bytes
+
+
 def proteins_of_textbook() -> dict[str, str]:
     """Return a protein for each gene of the textbook model, the same ones every time."""
-    from cobra.io import load_model  # noqa: PLC0415 - not where the extra is missing
-
     chance = random.Random(7)  # noqa: S311 - proteins of a test
-    genes = sorted(gene.id for gene in load_model("textbook").genes if gene.id != "s0001")
+    genes = sorted(gene.id for gene in textbook().genes if gene.id != "s0001")
     return {gene: "M" + "".join(chance.choices(_LETTERS, k=200)) for gene in genes}
 
 
@@ -36,8 +98,6 @@ def small_carveme(folder: Path) -> Path:
     program = shutil.which("diamond")
     if program is None:
         pytest.skip("diamond is not installed (Debian: diamond-aligner)")
-    from cobra.io import load_model  # noqa: PLC0415 - not where the extra is missing
-
     generated = folder / "carveme" / "data" / "generated"
     generated.mkdir(parents=True)
     packed = files("cobra.data").joinpath("textbook.xml.gz").read_bytes()
@@ -48,7 +108,7 @@ def small_carveme(folder: Path) -> Path:
     with gzip.open(generated / "bigg_gprs.csv.gz", "wt", newline="") as lines:
         table = csv.writer(lines)
         table.writerow(["gene", "protein", "reaction", "model"])
-        for reaction in load_model("textbook").reactions:
+        for reaction in textbook().reactions:
             for complex_ in reaction.gene_reaction_rule.split(" or "):
                 genes = sorted(gene for gene in complex_.replace("(", "").replace(")", "").split(" and ") if gene)
                 table.writerows([f"G_{gene}", f"P_{'+'.join(genes)}", f"R_{reaction.id}", "iTB"] for gene in genes)

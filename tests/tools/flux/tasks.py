@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from failsoft import NotFound
 from tests.doors import begin, progress, remaining_s
@@ -71,13 +72,21 @@ def large(size: int) -> bytes:
     return bytes(size)
 
 
+def fba_of_textbook(limit_s: float) -> dict[str, Any]:
+    """Compute the growth of the textbook model as `run_fba` does, with so much time left."""
+    from tests.doors import Question, Recipe, fba_module  # noqa: PLC0415 - in the worker alone
+
+    begin(None, limit_s)
+    answer: dict[str, Any] = fba_module.run_fba(Recipe.shipped("textbook"), Question(model_id="m"))
+    return answer
+
+
 def hard_problem(limit_s: float) -> str:
     """Ask the solver for a market split, which takes it far longer than it is given."""
     import cobra  # noqa: PLC0415 - in the worker alone
 
     from tests.doors import solve  # noqa: PLC0415 - the same
 
-    begin(None, limit_s)
     model = cobra.Model("market_split")
     model.solver = "glpk"
     chance = random.Random(7)  # noqa: S311 - the same for everybody
@@ -88,6 +97,7 @@ def hard_problem(limit_s: float) -> str:
         half = sum(weights) // 2
         total = sum(weight * one for weight, one in zip(weights, chosen, strict=True))
         model.add_cons_vars([model.problem.Constraint(total, lb=half, ub=half, name=f"c{number}")])
+    begin(None, limit_s)
     return solve(model)
 
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
-
-import cobra
-from cobra.flux_analysis import flux_variability_analysis, single_gene_deletion, single_reaction_deletion
-from cobra.io import load_json_model, read_sbml_model
-
 from failsoft.tools.flux import Flux
 from tests.doors import FluxSettings
+from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import Lab
+from tests.tools.flux.small_data import textbook
+
+pytestmark = IN_FLUX
 
 MEDIUM = {"glc__D": 8.0, "o2": 1000.0, "nh4": 1000.0, "cpd00009": 1000.0, "h2o": 1000.0, "h": 1000.0}
 """Uptake in mmol/gDW/h by BiGG or ModelSEED id."""
@@ -28,10 +25,12 @@ EXCHANGES |= {"h2o": "EX_h2o_e", "h": "EX_h_e"}
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with a changed copy of a published model, and a table of a medium."""
-    model = read_sbml_model(str(files("cobra.data") / "textbook.xml.gz"))
+    from cobra.io import write_sbml_model  # noqa: PLC0415 - COBRApy takes more than a second, for this test alone
+
+    model = textbook()
     model.id = "own"
     model.reactions.get_by_id("PFK").bounds = (0, 500)
-    cobra.io.write_sbml_model(model, str(tmp_path / "own.xml"))
+    write_sbml_model(model, str(tmp_path / "own.xml"))
     rows = "".join(f"{compound},{-uptake},1000\n" for compound, uptake in MEDIUM.items())
     (tmp_path / "medium.csv").write_text(f"compound,lower,upper\n# all the salts\n{rows}")
     return tmp_path
@@ -69,6 +68,14 @@ def whole_text(lab: Lab, tool: Flux, model_id: str, form: str) -> str:
 
 
 def test_an_afternoon_gives_the_results_of_cobra(lab: Lab, flux: Flux, folder: Path) -> None:
+    from cobra.flux_analysis import (  # noqa: PLC0415 - as above
+        flux_variability_analysis,
+        pfba,
+        single_gene_deletion,
+        single_reaction_deletion,
+    )
+    from cobra.io import load_json_model, read_sbml_model  # noqa: PLC0415 - as above
+
     own = in_cobra(read_sbml_model(str(folder / "own.xml")))
     model_id = lab.call(flux, "load_model", {"path": "own.xml"})["model_id"]
     media_id = lab.call(flux, "build_media", {"table_path": "medium.csv"})["media_id"]
@@ -76,7 +83,7 @@ def test_an_afternoon_gives_the_results_of_cobra(lab: Lab, flux: Flux, folder: P
 
     grown = lab.call(flux, "run_fba", {**conditions, "pfba": True})
     assert grown["growth_rate"] == pytest.approx(own.slim_optimize(), abs=1e-6)
-    assert grown["total_flux"] == pytest.approx(cobra.flux_analysis.pfba(own).objective_value, rel=1e-6)
+    assert grown["total_flux"] == pytest.approx(pfba(own).objective_value, rel=1e-6)
     assert [item["compound_id"] for item in grown["limiting"]] == ["cpd00027"]
     assert "D-Glucose" in grown["interpretation"]
     for step in grown["next_steps"]:

@@ -8,11 +8,16 @@ import json
 from mcp import Client
 
 from failsoft import mcp_server
-from failsoft.tools.flux import Flux
+from tests.doors import FluxSettings, Workers
+from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import Lab
 
+pytestmark = IN_FLUX
 
-def test_models_and_media_are_resources_and_the_walkthrough_is_a_prompt(lab: Lab, tool: Flux) -> None:
+
+def test_models_and_media_are_resources_and_the_walkthrough_is_a_prompt(lab: Lab) -> None:
+    tool = lab.tool(workers=Workers(FluxSettings(workers=1)))  # they end with the server
+
     async def visit() -> None:
         async with Client(mcp_server([tool])) as client:
             made = (await client.call_tool("load_model", {"name": "textbook"})).structured_content or {}

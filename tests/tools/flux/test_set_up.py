@@ -11,14 +11,18 @@ import pytest
 from failsoft import ConfigurationError
 from failsoft.tools.flux import Flux
 from tests.doors import FluxSettings
+from tests.programs.flux import IN_FLUX
+from tests.zygote import PYTHON
+
+pytestmark = IN_FLUX
 
 HEAVY = {"cobra", "optlang", "swiglpk", "numpy", "pandas", "sympy"}
 IN_THE_SERVER = f"""
 import asyncio, sys
-from tests.doors import FluxSettings
 from failsoft.tools.flux import Flux
 
 async def main():
+    sys.executable = sys.argv[1]
     tool = Flux()
     model = await tool.load_model(name="textbook")
     answer = await tool.run_fba(model_id=model.data["model_id"], media_id="media_x")
@@ -30,11 +34,18 @@ print(sorted({HEAVY!r} & set(sys.modules)))
 """
 
 
-def test_the_server_process_never_loads_cobra() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", IN_THE_SERVER], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert (done.stdout, done.returncode) == ("[]\n", 0), done.stderr
+def loaded_in_the_server(python: str, python_of_workers: str) -> str:
+    """Return what a server has loaded after calls that workers answer."""
+    command = [python, "-W", "error", "-c", IN_THE_SERVER, python_of_workers]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_server_process_never_loads_cobra(flux_python: str) -> None:
+    assert loaded_in_the_server(PYTHON, flux_python) == "[]\n"
+    code = "import sys; print('cobra' in sys.modules)"
+    assert subprocess.run([flux_python, "-c", code], capture_output=True, text=True, check=True).stdout == "True\n"
 
 
 def test_without_cobra_the_toolset_says_which_extra_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,14 @@ import pytest
 from loguru import logger
 
 from failsoft.tools.flux import Flux
-from tests.doors import diamond_search as search
+from tests.doors import Builders, TemplateData, diamond_search as search
+from tests.ports import reserved_ports
+from tests.programs.flux import IN_FLUX
+from tests.programs.rast import RastServer
 from tests.tools.flux.lab import Lab, is_running, until
-from tests.tools.flux.rast_server import rast_server
 from tests.tools.flux.small_data import FUNCTIONS, proteins_of_textbook, small_carveme, small_modelseedpy, small_pyfba
+
+pytestmark = IN_FLUX
 
 SOUND = {"b0002": "MRVLKFGGTSVANAERFLRVADILESNARQGQVATVLSAPAKITNHLVAM"}
 
@@ -181,17 +185,17 @@ def test_a_model_whose_template_is_gone_cannot_be_gapfilled(lab: Lab, pyfba: Pat
     tool = lab.tool(flux_templates=(str(folder),))
     built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), functions=FUNCTIONS)
     media = lab.fed(tool)
-    tool.builders = lab.tool(flux_templates=(str(tmp_path / "none"),)).builders
+    tool.builders = Builders(tool.settings, TemplateData((str(tmp_path / "none"),)))
     error = lab.call(tool, "gapfill_model", {"model_id": built["model_id"], "media_id": media})
     assert error["error_code"] == "TEMPLATE_NOT_LOADED"
 
 
-def test_rast_returns_the_functions_that_the_template_needs(lab: Lab, pyfba: Path) -> None:
-    with rast_server(FUNCTIONS) as server:
-        tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=server.url)
-        built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), annotate_with_rast=True)
-        assert built["num_genes"] == 3
-        probe, question = server.asked
+def test_rast_returns_the_functions_that_the_template_needs(lab: Lab, pyfba: Path, rast: RastServer) -> None:
+    rast.functions = FUNCTIONS
+    tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=rast.url)
+    built = build(lab, tool, dict.fromkeys(FUNCTIONS, "MKV"), annotate_with_rast=True)
+    assert built["num_genes"] == 3
+    probe, question = rast.asked
     assert probe["params"] == []
     assert {item["id"] for item in question["params"][0]["features"]} == set(FUNCTIONS)
 
@@ -199,20 +203,21 @@ def test_rast_returns_the_functions_that_the_template_needs(lab: Lab, pyfba: Pat
 @pytest.mark.parametrize(
     ("status", "body"), [(500, b"oops"), (200, b"<html>"), (200, b'{"error": {"message": "no"}}'), (503, b"")]
 )
-def test_rast_that_fails_is_unavailable(lab: Lab, pyfba: Path, status: int, body: bytes) -> None:
-    with rast_server(status=status, body=body) as server:
-        tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=server.url)
-        error = build(lab, tool, SOUND, annotate_with_rast=True)
+def test_rast_that_fails_is_unavailable(lab: Lab, pyfba: Path, rast: RastServer, status: int, body: bytes) -> None:
+    rast.status, rast.body = status, body
+    tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=rast.url)
+    error = build(lab, tool, SOUND, annotate_with_rast=True)
     assert (error["error_code"], error["effect"]) == ("RAST_UNAVAILABLE", "none")
 
 
-def test_rast_that_is_slow_or_down_is_unavailable(lab: Lab, pyfba: Path) -> None:
-    with rast_server() as server:
-        tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=server.url)
-        tool.builders.rast._probe_s = 0.2
-        server.gate.clear()
-        assert build(lab, tool, SOUND, annotate_with_rast=True)["error_code"] == "RAST_UNAVAILABLE"
+def test_rast_that_is_slow_or_down_is_unavailable(lab: Lab, pyfba: Path, rast: RastServer) -> None:
+    tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=rast.url)
+    tool.builders.rast._probe_s = 0.2
+    rast.gate.clear()
     assert build(lab, tool, SOUND, annotate_with_rast=True)["error_code"] == "RAST_UNAVAILABLE"
+    with reserved_ports(1) as (port,):
+        tool = lab.tool(flux_templates=(str(pyfba),), flux_rast_url=f"http://127.0.0.1:{port}/")
+        assert build(lab, tool, SOUND, annotate_with_rast=True)["error_code"] == "RAST_UNAVAILABLE"
 
 
 def test_rast_that_is_not_configured_is_unavailable(lab: Lab, pyfba: Path) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.doors import TEMPLATES, TemplateData
+from tests.programs.flux import IN_FLUX
 from tests.tools.flux.small_data import small_pyfba
 
-pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
+pytestmark = IN_FLUX
 
 CARVEME = ("bigg_proteins.dmnd", "bigg_gprs.csv.gz", "universe_gramneg.xml.gz")
 

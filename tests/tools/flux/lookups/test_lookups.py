@@ -10,7 +10,10 @@ from loguru import logger
 
 from failsoft import configure_logging
 from failsoft.tools.flux import Flux
+from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import Lab, until
+
+pytestmark = IN_FLUX
 
 
 @pytest.mark.parametrize(

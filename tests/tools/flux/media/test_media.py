@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from failsoft.tools.flux import Flux
 from tests.doors import CallScope, FluxSettings, bounds_of, missing_sources
-from tests.tools.flux.data import small_tables
+from tests.framework.wellformed import check_wellformed
+from tests.programs.flux import IN_FLUX
+from tests.tools.flux.small_data import small_tables
 
-SCHEMA = json.loads((Path(__file__).parents[4] / "docs" / "schemas" / "coded_error.schema.json").read_text())
+pytestmark = IN_FLUX
+
 COMPLETE = ["cpd00027", "cpd00007", "cpd00013", "cpd00009", "cpd00048", "cpd00001"]
 Call = Callable[..., dict[str, Any]]
 
@@ -43,11 +46,8 @@ def flux_with(tables: Path | None, cache: Path) -> Flux:
 
 
 async def wire_of(flux: Flux, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    response = await flux.operations[operation].call(arguments, CallScope(principal="somebody"))
-    wire = response.to_dict()
-    jsonschema.validate(wire, SCHEMA)
-    jsonschema.validate(wire, flux.operations[operation].output_schema())
-    return wire
+    bound = flux.operations[operation]
+    return check_wellformed(await bound.call(arguments, CallScope(principal="somebody")), bound)
 
 
 def media(call: Call, compounds: list[str] | None = None, **more: Any) -> dict[str, Any]:
@@ -170,30 +170,24 @@ def test_a_search_needs_words_and_a_limit(call: Call, operation: str, arguments:
     assert wire["violations"]
 
 
-@pytest.mark.parametrize(
-    ("operation", "arguments"),
-    [
+def test_without_tables_that_can_be_read_nothing_else_is_judged(tmp_path: Path) -> None:
+    flux = flux_with(small_tables(tmp_path / "tables", compounds="no table"), tmp_path / "cache")
+    for operation, arguments in (
         ("get_compound_name", {"compound_id": "cpd00027"}),
         ("get_compound_name", {"compound_id": "odd"}),
         ("get_reaction_name", {"reaction_id": "rxn1"}),
         ("search_compounds", {"query": "glucose"}),
         ("search_reactions", {"query": "kinase"}),
         ("build_media", {"compounds": COMPLETE}),
-    ],
-    ids=str,
-)
-def test_without_tables_that_can_be_read_nothing_else_is_judged(
-    tmp_path: Path, operation: str, arguments: dict[str, Any]
-) -> None:
-    tables = small_tables(tmp_path / "tables", compounds="no table")
-    wire = asyncio.run(wire_of(flux_with(tables, tmp_path / "cache"), operation, arguments))
-    assert (wire["error_type"], wire["error_code"], wire["jsonrpc_error_code"]) == (
-        "database_error",
-        "DATABASE_NOT_LOADED",
-        -32004,
-    )
-    assert str(tmp_path) not in json.dumps(wire)
-    assert wire["next_step"] == {"tool": operation, "arguments": arguments}
+    ):
+        wire = asyncio.run(wire_of(flux, operation, arguments))
+        assert (wire["error_type"], wire["error_code"], wire["jsonrpc_error_code"]) == (
+            "database_error",
+            "DATABASE_NOT_LOADED",
+            -32004,
+        )
+        assert str(tmp_path) not in json.dumps(wire)
+        assert wire["next_step"] == {"tool": operation, "arguments": arguments}
 
 
 # Media.
@@ -258,18 +252,13 @@ def test_every_fault_of_a_medium_has_its_code(call: Call, code: str) -> None:
     assert wire["suggestions"]
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [(first, second) for place, first in enumerate(FAULTS) for second in list(FAULTS)[place + 1 :]],
-)
-def test_of_two_faults_the_first_in_the_order_of_the_seed_decides_and_both_are_reported(
-    call: Call, first: str, second: str
-) -> None:
-    wire = call("build_media", joined(first, second))
-    assert wire["error_code"] == first
-    places = [item["path"].partition(".")[0] for item in wire["violations"]]
-    for code in (first, second):
-        assert next(iter(FAULTS[code])) in places
+def test_of_two_faults_the_first_in_the_order_of_the_seed_decides_and_both_are_reported(call: Call) -> None:
+    for first, second in combinations(FAULTS, 2):
+        wire = call("build_media", joined(first, second))
+        assert wire["error_code"] == first, second
+        places = [item["path"].partition(".")[0] for item in wire["violations"]]
+        for code in (first, second):
+            assert next(iter(FAULTS[code])) in places, (first, second)
 
 
 def test_form_is_judged_before_what_the_ids_lead_to(call: Call) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,11 @@ import pytest
 from failsoft.events import Events
 from failsoft.tools.flux import Flux
 from tests.doors import FluxSettings, LocalState, SqliteState, Workers, open_state
-from tests.programs.redis import RedisServer
+from tests.programs.flux import IN_FLUX
+from tests.programs.redis import RunningRedis
 from tests.tools.flux.lab import AEROBIC, Lab, kill, workers_of
+
+pytestmark = IN_FLUX
 
 
 def test_a_model_is_loaded_and_listed_with_its_size(lab: Lab, tool: Flux) -> None:
@@ -169,14 +171,7 @@ def test_what_does_not_fit_is_paged_and_the_pages_make_the_whole(lab: Lab, tool:
     assert pages > 1
 
 
-@pytest.fixture
-def redis_server() -> Iterator[RedisServer]:
-    server = RedisServer()
-    yield server
-    server.close()
-
-
-def test_another_replica_makes_the_same_model_from_the_shared_store(lab: Lab, redis_server: RedisServer) -> None:
+def test_another_replica_makes_the_same_model_from_the_shared_store(lab: Lab, redis_server: RunningRedis) -> None:
     """And a worker that has forgotten a model, or has died, makes it anew from the recipe."""
     one, other = (lab.tool(state=_store(redis_server)) for _ in range(2))
     model_id = lab.loaded(one, principal="ada")
@@ -188,7 +183,7 @@ def test_another_replica_makes_the_same_model_from_the_shared_store(lab: Lab, re
     assert [item["model_id"] for item in lab.call(other, "list_models", principal="ada")["models"]] == [model_id]
 
 
-def _store(server: RedisServer) -> Any:
+def _store(server: RunningRedis) -> Any:
     return open_state(server.url, Events(), prefix="flux", limit_s=60.0)
 
 

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, CallContext, NotFound, operation
-from tests.doors import CallScope, FluxSettings, Workers
+from failsoft import BaseTool, CallContext, NotFound, Runtime, operation
+from failsoft.recovery import RecoveryManager
+from tests.doors import CallScope, FluxSettings, Workers, fork_server_module
+from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import is_running, kill, until, workers_of
 
-pytestmark = pytest.mark.anyio
+pytestmark = [*IN_FLUX, pytest.mark.anyio, pytest.mark.usefixtures("flux_python")]
 
 TASKS = "tests.tools.flux.tasks"
 
 
 class Runs(BaseTool):
-    """Runs any task, with a short limit or a long one."""
+    """Runs any task once, with a short limit or a long one."""
 
     def __init__(self, workers: Workers) -> None:
-        super().__init__()
+        super().__init__(runtime=Runtime(recovery=RecoveryManager()))
         self.workers = workers
 
     @operation(read_only=True, timeout=60)
@@ -32,6 +34,14 @@ class Runs(BaseTool):
     @operation(read_only=True, timeout=0.2)
     async def run_briefly(self, call: CallContext, task: str, given: list[Any] | None = None) -> Any:
         return await self.workers.run(call, f"{TASKS}:{task}", *(given or ()))
+
+
+@pytest.fixture(scope="module")
+def workers(flux_python: str) -> Iterator[Workers]:
+    """Workers that may be killed: others keep models in memory."""
+    made = Workers(FluxSettings(workers=2, preload=()))
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -194,7 +204,7 @@ async def test_what_workers_print_never_reaches_standard_output(capfd: pytest.Ca
 
 
 async def test_a_fork_server_that_cannot_start_fails_every_call_that_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.executable", "/no/such/python")
+    monkeypatch.setattr(fork_server_module.sys, "executable", "/no/such/python")
     workers = Workers(FluxSettings(workers=1))
     runs = Runs(workers)
     answers = await asyncio.gather(*(runs.run(task="identity") for _ in range(3)))

@@ -28,7 +28,7 @@ from tests.doors import (
     open_state,
     token_principal,
 )
-from tests.programs.redis import RedisServer
+from tests.programs.redis import RunningRedis
 from tests.tools.workspace.site import Site
 
 PLANNER, WORKER = "ANTIGRAVITY", "WINDSURF"
@@ -437,16 +437,12 @@ def test_the_body_of_a_plan_is_not_in_the_audit_log(site: Site, tool: Workspace)
 
 
 @pytest.fixture
-def server() -> Iterator[RedisServer]:
-    server = RedisServer()
-    try:
-        yield server
-    finally:
-        server.close()
+def server(redis_server: RunningRedis) -> RunningRedis:
+    return redis_server
 
 
 @contextmanager
-def counted(server: RedisServer) -> Iterator[dict[str, int]]:
+def counted(server: RunningRedis) -> Iterator[dict[str, int]]:
     """Count the commands that the server is sent meanwhile."""
     client = redis.Redis.from_url(server.url, decode_responses=True)
     client.config_resetstat()
@@ -459,7 +455,7 @@ def counted(server: RedisServer) -> Iterator[dict[str, int]]:
         client.close()
 
 
-def test_replicas_that_submit_and_approve_at_once_lose_nothing(site: Site, server: RedisServer) -> None:
+def test_replicas_that_submit_and_approve_at_once_lose_nothing(site: Site, server: RunningRedis) -> None:
     async def run() -> None:
         states = [open_state(server.url, Events(), limit_s=60.0) for _ in range(2)]
         tools = [site.tool(state=state) for state in states]

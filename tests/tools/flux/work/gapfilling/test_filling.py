@@ -11,45 +11,28 @@ from importlib.resources import as_file, files
 import pytest
 from hypothesis import given, strategies as st
 
-pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
+from tests import doors  # each name loads on use: COBRApy takes more than a second
+from tests.programs.flux import IN_FLUX
+from tests.tools.flux.small_data import textbook as textbook_of_cobra
 
-from tests.doors import (
-    Column,
-    Filled,
-    GapfillProblem,
-    LinearProblem,
-    Medium,
-    Network,
-    NetworkMetabolite,
-    NetworkReaction,
-    SolverGaveUpError,
-    Unfillable,
-    all_of,
-    any_of,
-    candidates,
-    fill,
-    gene_ids,
-    lacking,
-    network_of,
-    read_network,
-)
+pytestmark = IN_FLUX
 
 TARGET = 0.2
 
 
-def reaction(low: float = 0.0, high: float = 1_000.0, **coefficients: float) -> NetworkReaction:
-    return NetworkReaction("", coefficients, low, high)
+def reaction(low: float = 0.0, high: float = 1_000.0, **coefficients: float) -> doors.NetworkReaction:
+    return doors.NetworkReaction("", coefficients, low, high)
 
 
-def network(**reactions: NetworkReaction) -> Network:
+def network(**reactions: doors.NetworkReaction) -> doors.Network:
     names = {name for item in reactions.values() for name in item.coefficients}
-    return Network({name: NetworkMetabolite(name.upper(), "C6H12O6", 0, "c") for name in names}, reactions)
+    return doors.Network({name: doors.NetworkMetabolite(name.upper(), "C6H12O6", 0, "c") for name in names}, reactions)
 
 
 @cache
-def textbook() -> Network:
+def textbook() -> doors.Network:
     with as_file(files("cobra.data") / "textbook.xml.gz") as file:
-        return read_network(file)
+        return doors.read_network(file)
 
 
 def inner() -> list[str]:
@@ -57,23 +40,29 @@ def inner() -> list[str]:
     return sorted(name for name, item in textbook().reactions.items() if not item.is_boundary and item.low <= 0)
 
 
-def grown(problem: GapfillProblem, names: tuple[str, ...]) -> float:
-    some = GapfillProblem(
+def answer_to(
+    model: dict[str, doors.NetworkReaction], ways: dict[str, doors.NetworkReaction], *, target: float
+) -> doors.Filled | doors.Unfillable:
+    return doors.fill(doors.GapfillProblem(model, ways, "bio", target))
+
+
+def grown(problem: doors.GapfillProblem, names: tuple[str, ...]) -> float:
+    some = doors.GapfillProblem(
         {**problem.model, **{name: problem.candidates[name] for name in names}}, {}, problem.objective, problem.target
     )
-    with LinearProblem(some.columns()) as linear:
+    with doors.LinearProblem(some.columns()) as linear:
         outcome, growth = linear.maximum({problem.objective: 1.0})
     return growth if outcome == "optimal" else 0.0
 
 
-@given(removed=st.sets(st.sampled_from(inner()), max_size=12))
+@given(removed=st.sets(st.deferred(lambda: st.sampled_from(inner())), max_size=12))
 def test_what_was_taken_out_of_a_model_is_put_back_as_far_as_it_is_needed(removed: set[str]) -> None:
     whole = textbook()
     removed -= {whole.objective}
     model = {name: item for name, item in whole.reactions.items() if name not in removed}
-    problem = GapfillProblem(model, {name: whole.reactions[name] for name in removed}, whole.objective, TARGET)
-    answer = fill(problem)
-    assert isinstance(answer, Filled)
+    problem = doors.GapfillProblem(model, {name: whole.reactions[name] for name in removed}, whole.objective, TARGET)
+    answer = doors.fill(problem)
+    assert isinstance(answer, doors.Filled)
     assert set(answer.reactions) <= removed
     assert grown(problem, answer.reactions) == pytest.approx(answer.growth, abs=1e-5)
     assert answer.growth >= TARGET - 1e-5
@@ -82,14 +71,12 @@ def test_what_was_taken_out_of_a_model_is_put_back_as_far_as_it_is_needed(remove
 
 
 def test_cobra_and_the_reader_of_sbml_agree_on_a_model() -> None:
-    from cobra.io import load_model  # noqa: PLC0415 - not where the extra is missing
-
-    read, known = textbook(), network_of(load_model("textbook"))
+    read, known = textbook(), doors.network_of(textbook_of_cobra())
     assert read.objective == known.objective
     assert read.exchanges == known.exchanges
     assert dict(read.metabolites) == dict(known.metabolites)
     without_genes = {
-        name: NetworkReaction(item.name, item.coefficients, item.low, item.high)
+        name: doors.NetworkReaction(item.name, item.coefficients, item.low, item.high)
         for name, item in known.reactions.items()
     }
     assert dict(read.reactions) == without_genes
@@ -99,34 +86,34 @@ def test_of_two_ways_the_one_with_fewer_reactions_is_taken_where_that_can_be_sea
     model = {"EX_a": reaction(-1_000.0, a=-1.0), "bio": reaction(z=-1.0)}
     # One reaction that needs much flux, or two that need little: the least flux is the longer way.
     ways = {"short": reaction(a=-1.0, z=0.1), "long1": reaction(a=-1.0, b=1.0), "long2": reaction(b=-1.0, z=1.0)}
-    answer = fill(GapfillProblem(model, ways, "bio", 1.0))
-    assert isinstance(answer, Filled)
+    answer = answer_to(model, ways, target=1.0)
+    assert isinstance(answer, doors.Filled)
     assert answer.reactions == ("short",)
 
 
 def test_a_reaction_is_used_against_its_direction_only_if_its_bounds_say_so() -> None:
     model = {"EX_a": reaction(-10.0, a=-1.0), "bio": reaction(z=-1.0)}
-    assert isinstance(fill(GapfillProblem(model, {"r": reaction(z=-1.0, a=1.0)}, "bio", 1.0)), Unfillable)
-    answer = fill(GapfillProblem(model, {"r": reaction(-1_000.0, z=-1.0, a=1.0)}, "bio", 1.0))
-    assert answer == Filled(("r",), pytest.approx(10.0))  # type: ignore[arg-type]
+    assert isinstance(answer_to(model, {"r": reaction(z=-1.0, a=1.0)}, target=1.0), doors.Unfillable)
+    answer = answer_to(model, {"r": reaction(-1_000.0, z=-1.0, a=1.0)}, target=1.0)
+    assert answer == doors.Filled(("r",), pytest.approx(10.0))  # type: ignore[arg-type]
 
 
 def test_what_grows_already_gets_nothing() -> None:
     model = {"EX_a": reaction(-10.0, a=-1.0), "bio": reaction(a=-1.0)}
-    assert fill(GapfillProblem(model, {"r": reaction(a=-1.0, b=1.0)}, "bio", 1.0)) == Filled((), pytest.approx(10.0))  # type: ignore[arg-type]
+    assert answer_to(model, {"r": reaction(a=-1.0, b=1.0)}, target=1.0) == doors.Filled((), pytest.approx(10.0))  # type: ignore[arg-type]
 
 
 def test_a_target_above_the_maximum_is_answered_with_the_maximum() -> None:
     model = {"EX_a": reaction(-10.0, a=-1.0), "bio": reaction(z=-1.0)}
-    answer = fill(GapfillProblem(model, {"r": reaction(a=-1.0, z=0.5)}, "bio", 6.0))
-    assert answer == Unfillable(pytest.approx(5.0))  # type: ignore[arg-type]
+    answer = answer_to(model, {"r": reaction(a=-1.0, z=0.5)}, target=6.0)
+    assert answer == doors.Unfillable(pytest.approx(5.0))  # type: ignore[arg-type]
 
 
 def test_a_solver_that_is_out_of_time_says_so() -> None:
     whole = textbook()
-    problem = GapfillProblem(whole.reactions, {}, whole.objective, TARGET, deadline=time.monotonic())
-    with pytest.raises(SolverGaveUpError) as caught:
-        fill(problem)
+    problem = doors.GapfillProblem(whole.reactions, {}, whole.objective, TARGET, deadline=time.monotonic())
+    with pytest.raises(doors.SolverGaveUpError) as caught:
+        doors.fill(problem)
     assert caught.value.is_time
     assert copy.copy(caught.value).is_time  # as it crosses from one process to another
 
@@ -140,12 +127,12 @@ def test_missing_nutrients_are_distinguished_from_missing_reactions() -> None:
         bio=reaction(a=-1.0, n=-1.0, atp=-5.0, adp=5.0),
         burn=reaction(a=-1.0, adp=-1.0, atp=1.0),
     )
-    problem = GapfillProblem(model.reactions, {}, "bio", 0.1)
-    found = lacking(problem, model, {"EX_a_e": "cpd00027", "EX_n_e": "cpd00013"})
+    problem = doors.GapfillProblem(model.reactions, {}, "bio", 0.1)
+    found = doors.lacking(problem, model, {"EX_a_e": "cpd00027", "EX_n_e": "cpd00013"})
     assert [(item["metabolite"], item["missing"]) for item in found.precursors] == [("n", "nutrients")]
     assert [(item["compound_id"], item["uptake"]) for item in found.nutrients] == [("cpd00013", 0.1)]
     starved = network(**{name: item for name, item in model.reactions.items() if name != "n_in"})
-    found = lacking(GapfillProblem(starved.reactions, {}, "bio", 0.1), starved, {})
+    found = doors.lacking(doors.GapfillProblem(starved.reactions, {}, "bio", 0.1), starved, {})
     assert [(item["metabolite"], item["missing"]) for item in found.precursors] == [("n", "reactions")]
     assert found.nutrients == ()
 
@@ -154,15 +141,15 @@ def test_upkeep_that_cannot_be_met_hides_nothing() -> None:
     model = network(
         EX_a_e=reaction(0.0, a_e=-1.0), a_in=reaction(a_e=-1.0, a=1.0), keep=reaction(5.0, a=-1.0), bio=reaction(a=-1.0)
     )
-    found = lacking(GapfillProblem(model.reactions, {}, "bio", 1.0), model, {"EX_a_e": "cpd00027"})
+    found = doors.lacking(doors.GapfillProblem(model.reactions, {}, "bio", 1.0), model, {"EX_a_e": "cpd00027"})
     assert [item["uptake"] for item in found.nutrients] == [6.0]
 
 
 def test_candidates_add_no_uptake_that_the_medium_lacks() -> None:
     model = network(EX_a_e=reaction(-1_000.0, a_e=-1.0), bio=reaction(a_e=-1.0))
-    universe = Network(
+    universe = doors.Network(
         {
-            name: NetworkMetabolite(name, "", 0, "e", (f"cpd0000{place}",))
+            name: doors.NetworkMetabolite(name, "", 0, "e", (f"cpd0000{place}",))
             for place, name in enumerate(("a_e", "b_e", "c_e"))
         },
         {
@@ -176,14 +163,14 @@ def test_candidates_add_no_uptake_that_the_medium_lacks() -> None:
             "upkeep": reaction(8.39, a_e=-1.0, b_e=1.0),
         },
     )
-    found = candidates(model, universe, Medium({"cpd00002": (-3.0, 7.0)}), ["cpd00002"])
+    found = doors.candidates(model, universe, doors.Medium({"cpd00002": (-3.0, 7.0)}), ["cpd00002"])
     assert set(found) == {"r", "drain_b", "EX_c_e"}
     assert (found["EX_c_e"].low, found["EX_c_e"].high) == (-3.0, 7.0)
 
 
 def test_infinite_bounds_and_unbounded_growth_are_understood() -> None:
-    columns = [Column("in", {"a": 1.0}, -math.inf, math.inf), Column("out", {"a": -1.0}, 0.0, math.inf)]
-    with LinearProblem(columns) as linear:
+    columns = [doors.Column("in", {"a": 1.0}, -math.inf, math.inf), doors.Column("out", {"a": -1.0}, 0.0, math.inf)]
+    with doors.LinearProblem(columns) as linear:
         assert linear.maximum({"out": 1.0})[0] == "unbounded"
         linear.bound("in", -math.inf, 4.0)
         assert linear.maximum({"out": 1.0}) == ("optimal", pytest.approx(4.0))
@@ -193,13 +180,13 @@ def test_infinite_bounds_and_unbounded_growth_are_understood() -> None:
 
 
 def test_gene_rules_are_as_short_as_they_can_be() -> None:
-    assert any_of([frozenset({"b", "a"}), frozenset({"c"})]) == "(a and b) or c"
-    assert any_of([frozenset({"a", "b"}), frozenset({"a"})]) == "a"
-    assert not any_of([frozenset({"a"}), frozenset()])
-    assert all_of([[["a", "b"], ["c"]], [["d"]]]) == "((a or b) and c) or d"
-    assert all_of([[["a", "b"]]]) == "a or b"
-    assert not all_of([])
+    assert doors.any_of([frozenset({"b", "a"}), frozenset({"c"})]) == "(a and b) or c"
+    assert doors.any_of([frozenset({"a", "b"}), frozenset({"a"})]) == "a"
+    assert not doors.any_of([frozenset({"a"}), frozenset()])
+    assert doors.all_of([[["a", "b"], ["c"]], [["d"]]]) == "((a or b) and c) or d"
+    assert doors.all_of([[["a", "b"]]]) == "a or b"
+    assert not doors.all_of([])
 
 
 def test_genes_have_ids_that_rules_can_hold_and_that_differ() -> None:
-    assert gene_ids(["fig|1", "fig_1", "b|c|d"]) == {"fig|1": "fig_1", "fig_1": "fig_1_2", "b|c|d": "b_c_d"}
+    assert doors.gene_ids(["fig|1", "fig_1", "b|c|d"]) == {"fig|1": "fig_1", "fig_1": "fig_1_2", "b|c|d": "b_c_d"}

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
 from typing import Any
 
 import pytest
 
 from failsoft.tools.flux import Flux
-from tests.doors import Builders, TemplateData
-from tests.tools.flux.data import FOLDER, fetched
+from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import AEROBIC, Lab
 
-MINERALS = [
-    *("cpd00048", "cpd00205", "cpd00099", "cpd00254", "cpd00063", "cpd10515", "cpd10516", "cpd00058", "cpd00034"),
-    *("cpd00030", "cpd00149", "cpd11574"),
-]
-"""What E. coli needs besides: sulfate and salts."""
+pytestmark = IN_FLUX
 
 
 def fill(lab: Lab, tool: Flux, model_id: str, media_id: str, **more: Any) -> dict[str, Any]:
@@ -28,12 +21,6 @@ def follow(lab: Lab, tool: Flux, error: dict[str, Any]) -> dict[str, Any]:
     """Make the call that an error recommends."""
     step = error["next_step"]
     return lab.call(tool, step["tool"], step["arguments"])
-
-
-@pytest.fixture
-def gappy(lab: Lab, tool: Flux) -> str:
-    """The id of a model without two steps that nothing replaces."""
-    return lab.modified(tool, lab.loaded(tool), remove_reactions=["CS", "ENO"])
 
 
 def test_gaps_are_filled_from_the_models_that_are_always_there(lab: Lab, tool: Flux, gappy: str) -> None:
@@ -87,8 +74,7 @@ def test_too_many_reactions_are_refused_with_the_number_that_is_enough(lab: Lab,
     assert filled["num_reactions_added"] == error["details"]["reactions_needed"]
 
 
-@pytest.mark.parametrize("lacking", ["cpd00013", "cpd00009", "cpd00027"], ids=["nitrogen", "phosphorus", "carbon"])
-def test_a_nutrient_that_is_missing_is_named_and_then_it_grows(lab: Lab, tool: Flux, gappy: str, lacking: str) -> None:
+def assert_that_a_missing_nutrient_is_named_and_then_it_grows(lab: Lab, tool: Flux, gappy: str, lacking: str) -> None:
     media = lab.fed(tool, [compound for compound in AEROBIC if compound != lacking])
     error = fill(lab, tool, gappy, media, target_growth=0.3)
     assert (error["error_code"], error["error_type"], error["effect"]) == (
@@ -104,6 +90,11 @@ def test_a_nutrient_that_is_missing_is_named_and_then_it_grows(lab: Lab, tool: F
     assert details["template_reactions_available"] > 3_000
     better = follow(lab, tool, error)["media_id"]
     assert fill(lab, tool, gappy, better, target_growth=0.3)["growth_rate"] >= 0.3
+
+
+def test_a_nutrient_that_is_missing_is_named_and_then_it_grows(lab: Lab, tool: Flux, gappy: str) -> None:
+    """Nitrogen; the others in `tests/slow/genomes`."""
+    assert_that_a_missing_nutrient_is_named_and_then_it_grows(lab, tool, gappy, "cpd00013")
 
 
 def test_a_target_that_is_too_high_leads_to_one_that_is_not(lab: Lab, tool: Flux, gappy: str) -> None:
@@ -137,60 +128,3 @@ def test_progress_is_reported(lab: Lab, tool: Flux, gappy: str) -> None:
     assert lab.call(tool, "gapfill_model", params, report_progress=report)["success"]
     assert [done for done, _, _ in reported] == sorted(done for done, _, _ in reported)
     assert reported[-1][1] == 5
-
-
-def with_real_data(lab: Lab, *names: str) -> Flux:
-    """Return a toolset with the data of these distributions, unpacked beside the archives."""
-    tool = lab.tool()
-    tool.builders = Builders(tool.settings, TemplateData([fetched(name) for name in names], cache=FOLDER))
-    return tool
-
-
-def proteins_of(genome: str) -> dict[str, str]:
-    """Return the proteins of a genome that carveme has, but for those with odd residues."""
-    with zipfile.ZipFile(fetched("carveme")) as archive:
-        text = archive.read(f"carveme/data/benchmark/fasta/{genome}.faa").decode()
-    entries = (entry.partition("\n") for entry in text.split(">")[1:])
-    found = {name.split()[0]: "".join(lines.split()).rstrip("*") for name, _, lines in entries}
-    return {name: sequence for name, sequence in found.items() if sequence and not set(sequence) & set("*UXBZJO")}
-
-
-@pytest.mark.slow
-def test_the_proteins_of_e_coli_become_a_model_that_grows_on_minimal_medium(lab: Lab) -> None:
-    tool = with_real_data(lab, "carveme")
-    proteins = proteins_of("Ecoli_K12_MG1655")
-    assert len(proteins) > 4_200
-    built = lab.call(tool, "build_model", {"protein_sequences": proteins, "template": "GramNegative"})
-    assert 2_000 < built["num_reactions"] < 3_000
-    assert 1_200 < built["num_genes"] < 1_600
-    media = lab.fed(tool, [*AEROBIC, *MINERALS])
-    error = lab.call(tool, "run_fba", {"model_id": built["model_id"], "media_id": media})
-    assert error["error_code"] == "FBA_INFEASIBLE"
-    filled = fill(lab, tool, built["model_id"], media)
-    assert 1 <= filled["num_reactions_added"] <= 15
-    assert 0.4 < filled["growth_rate"] < 1.2
-
-
-@pytest.mark.slow
-def test_the_functions_of_a_genome_become_a_model_that_grows(lab: Lab) -> None:
-    import tarfile  # noqa: PLC0415 - this test alone
-
-    with tarfile.open(fetched("PyFBA")) as archive:
-        name = "PyFBA-2.62/example_data/Citrobacter/ungapfilled_model/citrobacter.assigned_functions"
-        file = archive.extractfile(name)
-        assert file is not None
-        lines = file.read().decode().splitlines()
-    rows = [line.split("\t") for line in lines if ".peg." in line]
-    functions = {row[0]: row[1] for row in rows if len(row) > 1 and row[1]}
-    tool = with_real_data(lab, "PyFBA")
-    params = {
-        "protein_sequences": dict.fromkeys(functions, "MKVLAAGIVG"),
-        "template": "GramNegative",
-        "functions": functions,
-    }
-    built = lab.call(tool, "build_model", params)
-    assert 1_500 < built["num_reactions"] < 2_500
-    media = lab.fed(tool, [*AEROBIC, *MINERALS])
-    filled = fill(lab, tool, built["model_id"], media, max_complexity=60)
-    assert filled["success"], json.dumps(filled)[:500]
-    assert filled["growth_rate"] > 0.01

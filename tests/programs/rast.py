@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-__all__ = ["RastServer", "rast_server"]
+import pytest
+
+__all__ = ["RastServer", "rast", "rast_service"]
 
 
 class RastServer(ThreadingHTTPServer):
@@ -17,11 +18,17 @@ class RastServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, functions: dict[str, str], status: int, body: bytes | None) -> None:
+    def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.functions, self.status, self.body = functions, status, body
-        self.asked: list[dict[str, Any]] = []
         self.gate = threading.Event()
+        self.reset()
+
+    def reset(self) -> None:
+        """Know no functions, and have been asked nothing."""
+        self.functions: dict[str, str] = {}
+        self.status = 200
+        self.body: bytes | None = None
+        self.asked: list[dict[str, Any]] = []
         self.gate.set()
 
     @property
@@ -52,18 +59,22 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-@contextmanager
-def rast_server(
-    functions: dict[str, str] | None = None, *, status: int = 200, body: bytes | None = None
-) -> Iterator[RastServer]:
-    """Run a service for a while."""
-    server = RastServer(functions or {}, status, body)
+@pytest.fixture(scope="session")
+def rast_service() -> Iterator[RastServer]:
+    """The service of the session."""
+    server = RastServer()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    try:
-        yield server
-    finally:
-        server.gate.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    yield server
+    server.gate.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def rast(rast_service: RastServer) -> Iterator[RastServer]:
+    """The service of the session, as if it were new."""
+    rast_service.reset()
+    yield rast_service
+    rast_service.gate.set()

@@ -12,8 +12,12 @@ from mcp import Client
 from failsoft import mcp_server
 from failsoft.tools.flux import Flux
 from tests.doors import FluxSettings, Workers
+from tests.programs.flux import IN_FLUX
 from tests.thorough import THOROUGH
 from tests.tools.flux.lab import Lab, is_running, kill, until, workers_of
+from tests.tools.flux.work.solving.test_solving import storm
+
+pytestmark = [*IN_FLUX, pytest.mark.usefixtures("flux_python")]
 
 CLIENTS = 20
 CALLS_EACH = 10 if THOROUGH else 5
@@ -63,7 +67,6 @@ class Bench:
 
 @pytest.mark.parametrize("kills", [0, KILLS])
 def test_twenty_clients_at_once_get_the_answers_that_are_theirs(kills: int) -> None:
-    pytest.importorskip("cobra", reason="the extra 'flux' is not installed")
     workers = Workers(FluxSettings(workers=WORKERS, queue=CLIENTS))
     lab = Lab(workers)
     tool = lab.tool(flux_keep_count=1_000)
@@ -102,3 +105,7 @@ def test_twenty_clients_at_once_get_the_answers_that_are_theirs(kills: int) -> N
     assert bool(killed) is bool(kills)
     assert kills or set(lost) == {None}
     assert not workers_of(workers)
+
+
+def test_under_load_and_kill_9_every_call_is_answered_and_none_is_wrong(lab: Lab, tool: Flux) -> None:
+    assert storm(lab, tool, clients=20, turns=10, kills=8) == 200

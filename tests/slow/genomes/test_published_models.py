@@ -1,0 +1,52 @@
+"""The published models of whole organisms have the exchanges, bounds and growth that cobra finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from failsoft.tools.flux import Flux
+from tests.doors import SHIPPED_MODELS, Database
+from tests.programs.flux import IN_FLUX
+from tests.tools.flux.lab import Lab
+from tests.tools.flux.work.solving.test_exchanges import (
+    NAMED,
+    _no_database_afterwards,  # noqa: F401 - a fixture
+    assert_that_ids_lead_to_exchanges,
+    assert_that_it_grows_as_in_cobra,
+    assert_that_media_set_the_bounds_of_cobra,
+    model_and_surroundings,
+)
+
+pytestmark = IN_FLUX
+
+
+@pytest.fixture(scope="module", params=["shipped", "whole"])
+def database(request: pytest.FixtureRequest) -> Database:
+    """The database of the published models alone, and that of the whole of ModelSEED."""
+    return Database() if request.param == "shipped" else request.getfixturevalue("whole")
+
+
+def test_iJO1366_grows_as_published(lab: Lab, tool: Flux) -> None:  # noqa: N802 - its name
+    answer = lab.call(tool, "run_fba", {"model_id": lab.loaded(tool, "iJO1366")})
+    assert answer["growth_rate"] == pytest.approx(0.9824, abs=1e-3)
+    assert answer["status"] == "optimal"
+
+
+@pytest.mark.parametrize("name", SHIPPED_MODELS)
+def test_every_exchange_has_ids_that_media_take_and_that_lead_back_to_it(database: Database, name: str) -> None:
+    assert_that_ids_lead_to_exchanges(database, name)
+
+
+def test_ids_of_today_merged_ids_and_stereoisomers_lead_to_their_exchange(database: Database) -> None:
+    _, around = model_and_surroundings("iJO1366", database)
+    assert {item: around.by_compound[item].reaction_id for item in NAMED} == NAMED
+
+
+@pytest.mark.parametrize("name", SHIPPED_MODELS)
+def test_a_medium_sets_the_bounds_that_cobra_would_for_every_carbon_source(database: Database, name: str) -> None:
+    assert_that_media_set_the_bounds_of_cobra(database, name)
+
+
+@pytest.mark.parametrize(("name", "number"), [("iJO1366", 6), ("salmonella", 4)])
+def test_run_fba_grows_on_carbon_sources_as_cobra_does(lab: Lab, tool: Flux, name: str, number: int) -> None:
+    assert_that_it_grows_as_in_cobra(lab, tool, name, number)

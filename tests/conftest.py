@@ -22,6 +22,8 @@ from tests.programs.redis import own_redis, redis_server, redis_session  # noqa:
 
 ROOT = Path(__file__).resolve().parents[1]
 SLOW = ROOT / "tests" / "slow"
+GROUPS = {"flux", "libraries", "postgres", "transports"}
+"""Each is run by one worker, since its tests share what is expensive to start or to import."""
 
 settings.register_profile("default", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("full", settings.get_profile("default"), max_examples=100)
@@ -58,13 +60,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             _name_group(item, group.args[0])
 
 
-_groups: set[str] = set()
-"""The endings of ids that `_name_group` has added in this worker."""
-
-
 def _name_group(item: pytest.Item, group: str) -> None:
     """End an id with the group, where the scheduler of xdist looks for it: 3.8 itself fails to with pytest 9.2."""
-    _groups.add(f"@{group}")
+    assert group in GROUPS
     nodeid = f"{item.nodeid}@{group}"
     if hasattr(item, "_id"):
         item._id = type(item._id).parse(nodeid)
@@ -74,9 +72,10 @@ def _name_group(item: pytest.Item, group: str) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Report a test by its own id, so that it can be named, and run again by `--last-failed`."""
-    for ending in _groups:
-        report.nodeid = report.nodeid.removesuffix(ending)
+    """Report a test by its own id where workers' reports arrive, so that `--last-failed` finds it."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        name, _, group = report.nodeid.rpartition("@")
+        report.nodeid = name if group in GROUPS else report.nodeid
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -100,7 +100,6 @@ HOMES = {
     "failsoft.framework.tool.toolbox": "Toolbox",
     "failsoft.framework.validation.accepted": "Accepted",
     "failsoft.framework.validation.corrections": "corrected",
-    "failsoft.framework.validation.plain_fit": "plain_fit",
     "failsoft.framework.validation.pydantic_faults": (
         "VIOLATIONS_AT_MOST, violations_from_jsonschema, violations_from_pydantic"
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import symtable
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,11 @@ def test_every_door_opens_and_is_used(root: Path) -> None:
         for word in re.findall(r"\w+", path.read_text())
     }
     assert (closed, [door for door in dir(tests.doors) if door not in words]) == ([], [])
+
+
+def test_no_two_doors_have_one_name() -> None:
+    names = [door.rpartition(" as ")[2] for names in tests.doors.HOMES.values() for door in names.split(", ")]
+    assert [name for name, count in Counter(names).items() if count > 1] == []
 
 
 def test_what_has_no_door_is_said() -> None:

@@ -52,6 +52,13 @@ def test_tests_mirror_the_rooms_by_name(root: Path) -> None:
     } == set()
 
 
+def test_what_is_slow_is_in_the_folder_of_slow_tests(root: Path) -> None:
+    marked = [
+        str(path.relative_to(root)) for path in (root / "tests").rglob("*.py") if "mark." + "slow" in path.read_text()
+    ]
+    assert marked == []
+
+
 def _folders(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if path.is_dir() and path.name != "__pycache__"}
 

@@ -344,7 +344,8 @@ def _show_program_only(kind: type[BaseException], error: BaseException, trace: T
 
 if __name__ == "__main__":
     for module in (*LOADED, *sys.argv[3:]):
-        importlib.import_module(module)
+        with contextlib.suppress(ImportError):  # the inner modules of libraries differ from version to version
+            importlib.import_module(module)
     for area in map(importlib.import_module, (f"failsoft.{name}" for name in WHOLE)):
         for found in pkgutil.walk_packages(area.__path__, f"{area.__name__}."):
             if not found.name.startswith("failsoft.cli.demo.") and not found.name.endswith("__main__"):

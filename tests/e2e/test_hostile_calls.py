@@ -16,6 +16,7 @@ from anyio.from_thread import start_blocking_portal
 from hypothesis import given, strategies as st
 from loguru import logger
 from mcp import Client, MCPError
+from mcp.types import CallToolRequestParams
 
 from failsoft import Runtime, Settings, mcp_server
 from failsoft.metrics import PrometheusRecorder, render
@@ -55,6 +56,19 @@ class _InMemory:
         return answers
 
 
+def can_be_sent(call: tuple[str, dict[str, Any]]) -> bool:
+    """Return whether the SDK's client can send it: the name in a header, all else as pydantic dumps it.
+
+    Neither is possible with half of a surrogate pair, which pydantic refuses in the keys of inner objects.
+    """
+    name, arguments = call
+    try:
+        CallToolRequestParams(name=name, arguments=arguments).model_dump(mode="json")
+    except UnicodeEncodeError:
+        return False
+    return is_text(name)
+
+
 @pytest.fixture
 def faults() -> Iterator[list[str]]:
     """Return what is logged as a fault of ours."""
@@ -75,8 +89,7 @@ def test_hostile_calls_are_answered_and_counted(tmp_path: Path, faults: list[str
         before = samples_in(render(attacked.recorder)[0].decode())
 
         @bounded(BATCHES)
-        # The client writes the name into a header, where half of a surrogate pair is not possible.
-        @given(st.lists(spoken().filter(lambda call: is_text(call[0])), min_size=AT_ONCE, max_size=AT_ONCE))
+        @given(st.lists(spoken().filter(can_be_sent), min_size=AT_ONCE, max_size=AT_ONCE))
         def each_is_answered(calls: list[tuple[str, dict[str, Any]]]) -> None:
             for (name, _), answer in zip(calls, portal.call(attacked.ask, client, calls), strict=True):
                 seen = answer.model_dump(mode="json", by_alias=True, exclude_none=True)

@@ -152,6 +152,8 @@ def test_explain_prints_the_page_of_a_code(folder: Path) -> None:
     (section,) = [text for text in sections if text.startswith("DOC_NOT_FOUND\n")]
     printed, known = ran.out.split("\n"), {f"# {section}".split("\n")[0], *section.split("\n")[1:]}
     assert known <= set(printed)
+    rest = iter(printed)
+    assert [line for line in f"# {section}".split("\n") if line not in rest] == []  # in the order of the page
     assert [line for line in printed if line not in known | set(head.split("\n"))] == [
         "| Category | [`not_found`](not_found.md) |",
         "`code_of` returns the code that a caller gets if a handler raises the exception, or is the function.",

@@ -89,7 +89,7 @@ def test_a_bad_setting_is_broken_and_the_rest_is_still_shown_and_not_blamed(insi
 
 
 def test_settings_are_listed_by_what_sets_them(in_a_pipe):
-    assert "FAILSOFT_MAX_THREADS" in in_a_pipe.out
+    assert re.search(r"^FAILSOFT_MAX_THREADS +\S", in_a_pipe.out, re.MULTILINE)
 
 
 def test_an_application_that_cannot_be_loaded_is_broken(run):

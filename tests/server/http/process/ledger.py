@@ -154,6 +154,9 @@ async def write_and_leave(url: str, writes: int) -> list[str]:
     async def write(key: str, chance: random.Random) -> None:
         arguments = {"text": key}
         async with httpx2.AsyncClient(base_url=url, timeout=BOUND_S) as client:
+            await client.get(
+                "/healthz"
+            )  # connected: httpx2 leaves the socket open if it is cancelled while it connects
             try:
                 async with asyncio.timeout(chance.uniform(0.005, 0.03)):
                     await call(client, "book", arguments, key)

@@ -56,7 +56,9 @@ None of it may start a thread, or keep what it reads from the environment, as `p
 ROOT = Path(__file__).resolve().parents[1]
 
 _LAUNCHER = """#!{python} -IS
-import _signal, _socket, marshal, posix, sys
+import _signal, _socket, marshal, posix, select, sys
+forwarded = {{1, 2, 3, 10, 12, 15}}
+_signal.pthread_sigmask(_signal.SIG_BLOCK, forwarded)  # until there is a program to forward them to
 open_files = []
 for number in map(int, posix.listdir("/proc/self/fd")):
     try:
@@ -74,9 +76,20 @@ server.sendall(request)
 for number in open_files:
     posix.close(number)  # or whoever waits for their end would wait for this process, too
 program = int.from_bytes(server.recv(4), "big")
-for number in (1, 2, 3, 10, 12, 15):
+woken, wake = posix.pipe()  # a signal just before a wait would not end it; the byte that it leaves here does
+posix.set_blocking(wake, False)
+_signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+def forward(number, frame):
+    try:
+        posix.kill(program, number)
+    except OSError:
+        pass  # it has ended
+for number in forwarded:
     if _signal.getsignal(number) is not _signal.SIG_IGN:
-        _signal.signal(number, lambda number, frame: posix.kill(program, number))
+        _signal.signal(number, forward)
+_signal.pthread_sigmask(_signal.SIG_UNBLOCK, forwarded)
+while server not in select.select([server, woken], [], [])[0]:
+    posix.read(woken, 100)
 told = server.recv(4)
 code = int.from_bytes(told, "big", signed=True) if told else -9
 if code < 0:

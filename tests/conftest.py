@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,11 +35,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare the environment, once for each worker, before anything is imported.
 
-    The caller's settings go out of it, and `tests` can be imported by the programs that tests start. Tests of one
-    `xdist_group` go to one worker.
+    The caller's settings go out of it, Ctrl-C is not ignored, and `tests` can be imported by the programs that tests
+    start. Tests of one `xdist_group` go to one worker.
     """
     for name in [name for name in os.environ if name.startswith(("FAILSOFT_", "PROMETHEUS_"))]:
         del os.environ[name]
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a script; programs would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     if config.getoption("dist", "no") == "load":
         config.option.dist = "loadgroup"

@@ -307,6 +307,19 @@ def test_other_documents_are_put_as_a_question() -> None:
     assert 'Closest: "b.md".' in failure.message
 
 
+@each("said,candidate,is_shown", [
+    ("There is no book 'Dunes'.", "Dune", True),
+    ("No document old/b.md.", "b.md", True),
+    ("No document b.mdx.", "b.md", True),
+    ("No document b.md.gz.", "b.md", True),
+    ("There is no document b.md.", "b.md", False),
+    ("There is no book 'dune', but 'Dune'.", "Dune", False),
+])  # fmt: skip
+def test_a_candidate_is_left_out_only_where_the_message_names_it(said: str, candidate: str, is_shown: bool) -> None:
+    message = explained(NotFound(message=said, suggestions=[candidate])).message
+    assert (f'Closest: "{candidate}".' in message) is is_shown
+
+
 SECRETS = [
     "sk-abcdefghijklmnopqrstuvwxyz123456",
     "ghp_abcdefghijklmnopqrstuvwxyz0123456789",

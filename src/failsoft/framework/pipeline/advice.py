@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from pydantic_core import to_json
@@ -54,8 +55,13 @@ def closest(candidates: Sequence[str], said: str) -> str:
     """Return the candidates that the first part does not name yet: `Closest: "guide/intro.mdx".`."""
     if not candidates:
         return ""
-    shown = [quoted(item, _CANDIDATE_AT_MOST) for item in candidates[:_CANDIDATES_AT_MOST] if item not in said]
-    return f"Closest: {', '.join(shown)}." if shown else ""
+    near = [item for item in candidates[:_CANDIDATES_AT_MOST] if not _is_named(item, said)]
+    return f"Closest: {', '.join(quoted(item, _CANDIDATE_AT_MOST) for item in near)}." if near else ""
+
+
+def _is_named(item: str, said: str) -> bool:
+    """Return whether a text names it, and not something longer: `Dunes` does not name `Dune`, nor `a/b.md` `b.md`."""
+    return item in said and re.search(rf"(?<![\w/.-]){re.escape(item)}(?!\.?[\w/-])", said) is not None
 
 
 def _never(error: ToolError, call: Call, step: NextStep | None, error_id: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -192,10 +193,12 @@ _PART = re.compile(r"(<!-- begin (?P<name>[a-z ]+) -->\n).*?(<!-- end (?P=name) 
 def written() -> dict[Path, str]:
     """Return what every generated or partly generated file should hold."""
     from failsoft.framework.wire import schema_files
+    from failsoft.tools.docs.projects.config import CONFIG_SCHEMA
 
     files = {public_api.RECORD: public_api.describe(), public_api.STUB: public_api.stub()}
     schemas = schema_files()
     files |= {DOCS / "schemas" / name: text for name, text in schemas.items()}
+    files[DOCS / "schemas" / "docs-project.json"] = json.dumps(CONFIG_SCHEMA, indent=2, ensure_ascii=False) + "\n"
     files[typescript_types.TARGET] = typescript_types.types(schemas)
     files |= {DOCS / "reference" / "strategies" / name: text for name, text in strategy_pages.pages().items()}
     for page in sorted([*(DOCS / "reference").glob("*.md"), *(DOCS / "explanation" / "adr").glob("0001-*.md")]):

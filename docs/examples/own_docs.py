@@ -6,7 +6,7 @@ from pathlib import Path
 
 from failsoft.tools.docs import Docs
 
-HANDBOOK = Path(__file__).parents[2] / "examples" / "handbook"
+HANDBOOK = Path(__file__).with_name("handbook")
 
 
 async def main(base: Path) -> None:

@@ -42,7 +42,8 @@ _Loader.add_constructor("!ENV", lambda _loader, _node: None)
 
 
 def _pages(root: Path) -> list[Path]:
-    return sorted(path for path in (root / "docs").rglob("*.md") if GENERATED.isdisjoint(path.parts))
+    left_out = {*GENERATED, "examples"}
+    return sorted(path for path in (root / "docs").rglob("*.md") if left_out.isdisjoint(path.parts))
 
 
 def _nav(entry: Any) -> Iterator[str]:
@@ -96,7 +97,7 @@ def test_every_example_is_shown_on_a_page(root: Path) -> None:
     shown = {block["example"] for page in _pages(root) for block in BLOCK.finditer(page.read_text())} - {None}
     present = {f"examples/{path.name}" for path in (root / "docs/examples").iterdir() if path.is_file()}
     assert present - shown == {"examples/readme.py"}
-    assert shown <= present
+    assert [name for name in shown if not (root / "docs" / name).is_file()] == []
 
 
 def test_the_readme_shows_the_example_that_is_run(root: Path) -> None:

@@ -29,6 +29,8 @@ def each(names: str | Sequence[str], values: Iterable[Any] | Callable[[], Iterab
         return made
 
     def over_all(test: Test) -> Test:
+        assert not inspect.isgeneratorfunction(test), "a test with `yield` would not run"
+        assert not inspect.isasyncgenfunction(test), "a test with `yield` would not run"
         if inspect.iscoroutinefunction(test):
 
             async def run(**fixtures: Any) -> None:
@@ -60,7 +62,7 @@ def each(names: str | Sequence[str], values: Iterable[Any] | Callable[[], Iterab
 def _collected(failures: list[BaseException], case: dict[str, Any]) -> Iterator[None]:
     try:
         yield
-    except (Exception, pytest.fail.Exception) as failure:  # noqa: BLE001 - what fails a test
+    except (Exception, pytest.fail.Exception, pytest.skip.Exception) as failure:  # noqa: BLE001 - no value is left out
         failure.add_note("with " + ", ".join(f"{name}={_shown(value)}" for name, value in case.items()))
         failures.append(failure)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Iterator
 
 import pytest
 
@@ -47,6 +48,25 @@ def test_the_values_of_several_tables_are_combined_and_a_test_may_be_async() -> 
 @each("value", ["a", "b"])
 def test_a_test_over_values_gets_its_fixtures(tmp_path, value) -> None:
     assert value not in list(tmp_path.iterdir())
+
+
+def test_a_value_that_is_skipped_is_a_failure_and_hides_none() -> None:
+    @each("value", [1, 2, 3])
+    def law(value) -> None:
+        if value == 2:
+            pytest.skip("no program")
+        assert value == 3
+
+    with pytest.raises(BaseExceptionGroup, match="2 of 3"):
+        law()
+
+
+def test_a_test_that_would_not_run_is_a_mistake() -> None:
+    def law(value) -> Iterator[None]:
+        yield
+
+    with pytest.raises(AssertionError, match="would not run"):
+        each("value", [1])(law)
 
 
 def test_a_table_without_values_is_a_mistake() -> None:

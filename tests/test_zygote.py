@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -102,6 +103,19 @@ def test_a_program_may_close_its_output_or_find_it_closed() -> None:
             [PYTHON, "-c", "import sys; sys.stdout.write('1')"], stdout=output, timeout=BOUND_S, check=False
         )
     assert ended.returncode == 120
+
+
+def test_variables_of_python_and_of_the_system_count_as_at_a_start() -> None:
+    code = "import sys, time; out = sys.stdout; print(time.tzname[0], out.encoding, out.errors, out.line_buffering)"
+    variables = {"TZ": "Asia/Tokyo", "PYTHONIOENCODING": "ascii:replace", "PYTHONUNBUFFERED": ""}
+    assert run("-c", code, env=variables).stdout == "JST ascii replace False\n"
+
+
+def test_a_launcher_that_ends_before_it_has_asked_ends_no_other() -> None:
+    assert run("-c", "").returncode == 0
+    with socket.socket(socket.AF_UNIX) as launcher:
+        launcher.connect(str(Path(PYTHON).parent / "socket"))
+    assert run("-c", "print(1)").stdout == "1\n"
 
 
 def test_each_program_draws_random_numbers_and_ids_of_its_own() -> None:

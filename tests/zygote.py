@@ -5,8 +5,8 @@ It is a small launcher that hands its arguments, folder, environment and open fi
 forwards signals, and ends as the program ends; if the launcher is killed, so is the program. The program is a process
 of its own in a process group of its own: its pid is not that of the launcher but what `program_of` returns. It can
 import `tests` without a path. `python_with` is an executable of the same kind, with more modules loaded.
-Where a fork shows something else than a start (imports, resource limits, terminals, SIGSTOP, tracing), and in one test
-of each kind of start (`tests/slow/cold`), use `sys.executable`.
+Where a fork shows something else than a start (imports, warnings, resource limits, terminals, ignored signals, locales,
+SIGSTOP, tracing), and in one test of each kind of start (`tests/slow/cold`), use `sys.executable`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -160,7 +161,6 @@ def _start_server(python: str, *modules: str) -> str:
         assert process.stdin is not None
         process.stdin.close()
         process.wait(60)
-        shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(end)
     return str(launcher)
@@ -206,6 +206,7 @@ class _Server:
                 if key.fileobj == 0:
                     for program in self._running:
                         os.kill(program.pid, signal.SIGKILL)
+                    shutil.rmtree(Path(self._listener.getsockname()).parent, ignore_errors=True)
                     return None
                 if key.fileobj is self._listener:
                     if (request := self._fork()) is not None:
@@ -215,7 +216,11 @@ class _Server:
 
     def _fork(self) -> _Request | None:
         connection = self._listener.accept()[0]
-        request = _receive(connection)
+        try:
+            request = _receive(connection)
+        except (EOFError, ValueError, OSError):  # the launcher was killed before it had asked
+            connection.close()
+            return None
         launcher, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         note = Path(f"{self._listener.getsockname()}{launcher}")
         threads = len(list(Path("/proc/self/task").iterdir()))
@@ -278,11 +283,14 @@ def _become(request: _Request, launcher: str) -> None:
     os.umask(request.mask)
     os.environ.clear()
     os.environb.update(request.environment)
-    for number, (name, mode, errors) in enumerate(_STREAMS):
+    time.tzset()
+    asked, _, treated = os.environ.get("PYTHONIOENCODING", "").partition(":")
+    for number, (name, mode, usual) in enumerate(_STREAMS):
         stream: Any = None
         if number in request.numbers:
-            stream = open(number, mode, encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115 - for good
-            stream.reconfigure(line_buffering=name == "stderr" or "PYTHONUNBUFFERED" in os.environ)
+            errors = usual if name == "stderr" else treated or usual
+            stream = open(number, mode, encoding=asked or "utf-8", errors=errors, closefd=False)  # noqa: SIM115 - for good
+            stream.reconfigure(line_buffering=name == "stderr" or bool(os.environ.get("PYTHONUNBUFFERED")))
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     random.seed()

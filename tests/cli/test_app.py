@@ -121,8 +121,9 @@ def test_output_that_cannot_be_written_is_no_traceback(folder, where, code):
 
 
 def test_output_for_a_terminal_without_unicode_does_not_end_a_command(run):
-    ran = run("call", "get_documentation", "path=größe.md", env={"PYTHONIOENCODING": "ascii"})
+    ran = run("call", "get_book", "title=größe", "--app", "library:Library", env={"PYTHONIOENCODING": "ascii"})
     assert ran.code == ExitCode.FAILED
+    assert r"gr\xf6\xdfe" in ran.out
     assert ran.out.isascii()
 
 

@@ -19,9 +19,10 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def tracked(root: Path) -> dict[Path, str]:
     """Return the texts of the files under version control, or that would be, where this is no checkout (an sdist)."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=False)
-    if listed.returncode == 0 and listed.stdout:
-        paths = [root / name for name in listed.stdout.decode().split("\0") if name]
-    else:
-        paths = [path for area in ("src", "tests", "docs", "bench") for path in (root / area).rglob("*")]
+    try:
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True).stdout
+        paths = [root / name for name in listed.decode().split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):
+        found = [path for area in ("src", "tests", "docs", "bench") for path in (root / area).rglob("*")]
+        paths = [path for path in found if "__pycache__" not in path.parts]
     return {path: path.read_bytes().decode("utf-8", "replace") for path in paths if path.is_file()}

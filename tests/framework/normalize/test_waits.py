@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 from hypothesis import given, strategies as st
@@ -46,6 +47,16 @@ NOW = 1_800_000_000.0
 )
 def test_a_wait_is_read_in_every_form(value, seconds):
     assert parse_wait(value, now=NOW) == seconds
+
+
+def test_a_date_without_a_zone_is_in_gmt_wherever_the_client_is(monkeypatch):
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    time.tzset()
+    try:
+        assert parse_wait("Fri Jan 15 08:00:30 2027", now=NOW) == 30.0
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,7 @@ async def test_a_foreign_origin_is_refused_on_every_route(route: str) -> None:
     async with opened(asgi_app(polite())) as client:
         assert (await client.get(route, headers={"origin": "https://evil.example"})).status_code == 403
         assert (await client.get(route, headers={"origin": "http://localhost:8321"})).status_code == 200
+        assert (await client.get(route, headers={"origin": "https://localhost:8321"})).status_code == 200
 
 
 @pytest.mark.parametrize("header", ["host", "origin"])

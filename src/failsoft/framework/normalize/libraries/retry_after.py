@@ -85,10 +85,14 @@ def _number(text: str) -> float | None:
 
 
 def _date(text: str, now: float) -> float | None:
+    from datetime import UTC  # noqa: PLC0415 - see below
     from email.utils import parsedate_to_datetime  # noqa: PLC0415 - 5 ms that only a dated answer pays for
 
     try:
-        return max(parsedate_to_datetime(text).timestamp() - now, 0.0)
+        date = parsedate_to_datetime(text)
+        if date.tzinfo is None:
+            date = date.replace(tzinfo=UTC)  # the form of asctime, in which HTTP knows no zone but GMT
+        return max(date.timestamp() - now, 0.0)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
+import re
+import shutil
 import signal
+import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,17 +37,42 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Prepare the environment, once for each worker, before anything is imported.
+def _prepare_environment() -> None:
+    """Take the caller's settings, git's and proxies out of the environment, and let programs import `tests`.
 
-    The caller's settings go out of it, Ctrl-C is not ignored, and `tests` can be imported by the programs that tests
-    start. Tests of one `xdist_group` go to one worker.
+    Ctrl-C is not ignored, as it is in the background of a script: programs would inherit that.
     """
-    for name in [name for name in os.environ if name.startswith(("FAILSOFT_", "PROMETHEUS_"))]:
+    own = ("FAILSOFT_", "GIT_", "PROMETHEUS_")
+    for name in [name for name in os.environ if name.startswith(own) or name.lower().endswith("_proxy")]:
         del os.environ[name]
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a script; programs would inherit it
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+
+
+def _make_temporary_folder() -> None:
+    """Give the run a temporary folder, which is removed at its end, beside that of pytest.
+
+    Its path is short (that of a socket has 108 bytes) and plain, and other users may enter it, as PostgreSQL needs to.
+    """
+    usual, common = Path(tempfile.gettempdir()), Path("/tmp")  # noqa: S108 - mkdtemp makes a folder in it
+    is_open = all(folder.stat().st_mode & stat.S_IXOTH for folder in (usual, *usual.parents))
+    if not (is_open and re.fullmatch(r"[\w/.-]{1,40}", str(usual), re.ASCII)) and os.access(common, os.W_OK):
+        usual = common
+    folder = Path(tempfile.mkdtemp(prefix="failsoft-tests-", dir=usual))
+    folder.chmod(0o755)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(usual))
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+
+
+_prepare_environment()  # now: the conftest of a folder below may start a program when it is imported
+if "PYTEST_XDIST_WORKER" not in os.environ:  # which inherits it
+    _make_temporary_folder()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the tests of one `xdist_group` to one worker."""
     if config.getoption("dist", "no") == "load":
         config.option.dist = "loadgroup"
 

@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from tests.programs.no_orphan import NO_ORPHAN
+
 __all__ = ["IN_POSTGRES", "PostgresServer", "mortal_postgres", "postgres", "postgres_url"]
 
 IN_POSTGRES = pytest.mark.xdist_group("postgres")
@@ -51,7 +53,8 @@ class PostgresServer:
                     copied = self.folder / "program" / name
                     shutil.copytree(package.with_name(name), copied, symlinks=True, copy_function=_linked)
             package = self.folder / "program/pgserver"
-            self.folder.chmod(0o755)
+            for folder in (self.folder, self.folder / "program"):
+                folder.chmod(0o755)
         (self.folder / "state").mkdir()
         if self._user:
             os.chown(self.folder / "state", _NOBODY, _NOBODY)
@@ -59,8 +62,12 @@ class PostgresServer:
         self._data = self.folder / "state/data"
         self._process: subprocess.Popen[bytes] | None = None
         made = ("initdb", "-D", self._data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "-N")
-        self._run(*made)
-        self.start()
+        try:
+            self._run(*made)
+            self.start()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def url(self) -> str:
@@ -86,7 +93,7 @@ class PostgresServer:
     def _try_to_start(self, until: float) -> bool:
         (self._data / "postmaster.pid").unlink(missing_ok=True)
         sockets = self.folder / "state"
-        command = [self._bin / "postgres", "-D", self._data, "-k", sockets, "-c", "listen_addresses=", "-F"]
+        command = [*NO_ORPHAN, self._bin / "postgres", "-D", self._data, "-k", sockets, "-c", "listen_addresses=", "-F"]
         log = (self.folder / "log").open("ab")
         self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/", **self._user)
         log.close()

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs.no_orphan import NO_ORPHAN
+
 __all__ = ["RedisServer", "RunningRedis", "own_redis", "redis_server", "redis_session"]
 
 PATIENCE_S = 60.0
@@ -55,8 +57,8 @@ class RedisServer(RunningRedis):
             pytest.skip("redis-server is not installed (Debian: redis-server)")
         self._folder = tempfile.mkdtemp(prefix="fs")  # not pytest's: the path of a socket is 108 bytes at most
         super().__init__(Path(self._folder) / "redis.sock")
-        self._command = [program, "--port", "0", "--unixsocket", str(self.socket), "--save", "", "--dir", self._folder]
-        self._command += options
+        self._command = [*NO_ORPHAN, program, "--port", "0", "--unixsocket", str(self.socket), "--save", ""]
+        self._command += ["--dir", self._folder, *options]
         self._process: subprocess.Popen[bytes] | None = None
         self.start()
 

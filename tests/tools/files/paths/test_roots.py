@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.doors import DiskFault, FileFault, Files, NotARegularFile, OutsideRoots, Roots
-from tests.open_files import open_files
+from tests.open_files import all_open_files, open_files
 from tests.tools.docs.hostile_paths import MISSING, REFUSED
 
 LIMIT = 1_000
@@ -27,7 +27,7 @@ def _inside(root: Path) -> None:
 @pytest.fixture
 def few_descriptors() -> Iterator[None]:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (len(open_files()) + 20, limits[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (len(all_open_files()) + 20, limits[1]))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
@@ -64,7 +64,7 @@ def test_a_file_beneath_the_root_is_read(files: Files, root: Path, spelling: str
 def test_no_hostile_path_reaches_anything_that_is_not_there(files: Files, root: Path) -> None:
     """Spelled from the root, from anywhere, and as it is; nothing is opened, so nothing is left open."""
     (root / "secret.md").symlink_to(root.parent / "outside/secret")
-    before = open_files()
+    before = open_files(root.parent)
     relative = Files(Roots([root], relative=True), state_folder=root.parent / "state")
 
     for hostile in (*REFUSED, *MISSING):
@@ -72,7 +72,7 @@ def test_no_hostile_path_reaches_anything_that_is_not_there(files: Files, root: 
             fault_of(files, path)
             fault_of(relative, path)
 
-        assert open_files() <= before, ascii(hostile)
+        assert open_files(root.parent) <= before, ascii(hostile)
 
 
 class TestOutside:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from loguru import logger
 
 from failsoft import ToolError
 from tests.doors import protected_files, registry
@@ -137,6 +138,19 @@ def _own_catalogue(_catalogue_of_the_module: None) -> Iterator[None]:
         loaded = {code: error for code, error in registry.items() if error.__module__.startswith("failsoft.")}
         registry.clear()
         registry.update(before | loaded)
+
+
+@pytest.fixture(autouse=True)
+def _own_logging() -> Iterator[None]:
+    """Silence failsoft's log again if the test has not: loguru's own sink shows values, which may be hostile."""
+    before = _logs()
+    yield
+    if _logs() != before:
+        (logger.enable if before else logger.disable)("failsoft")
+
+
+def _logs() -> bool:
+    return ("failsoft.", True) in logger._core.activation_list  # type: ignore[attr-defined]
 
 
 @pytest.fixture(autouse=True)

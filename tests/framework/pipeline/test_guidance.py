@@ -251,9 +251,10 @@ def test_without_a_way_to_look_a_person_is_named() -> None:
 
 
 FAULTS: list[tuple[dict[str, Any], NextStep | None]] = [
-    ({"itm": "a"}, NextStep("sell", {"item": "a"})),
+    ({"Item": "a"}, NextStep("sell", {"item": "a"})),
+    ({"itm": "a"}, None),
     ({"item": "a", "amount": "2"}, NextStep("sell", {"item": "a", "amount": 2})),
-    ({"itm": "a", "amont": 2}, NextStep("sell", {"item": "a", "amount": 2})),
+    ({"ITEM": "a", "Amount": 2}, NextStep("sell", {"item": "a", "amount": 2})),
     ({"item": "a", "amount": "two"}, None),
     ({}, None),
     ({"item": "a", "colour": "x"}, None),

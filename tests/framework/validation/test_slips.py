@@ -80,7 +80,7 @@ CURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("order", {"changes": '[{"old": "a", "new": "b"}]'}, {"changes": [CHANGE]}),
     ("order", {"changes": '{"old": "a", "new": "b"}'}, {"changes": [CHANGE]}),
     ("order", {"changes": [CHANGE], "tags": "new"}, {"changes": [CHANGE], "tags": ["new"]}),
-    ("order", {"changes": [CHANGE], "timeoutMs": "10 ms"}, {"changes": [CHANGE], "timeout_ms": 10}),
+    ("order", {"changes": [CHANGE], "timeoutMs": "10"}, {"changes": [CHANGE], "timeout_ms": 10}),
     ("search", {"query": "x", "minScore": "0.5"}, {"query": "x", "min_score": 0.5}),
     ("search", {"query": "x", "min-score": "10 mM", "limit": None}, {"query": "x", "min_score": 10.0}),
     ("search", {"q": "x"}, {"query": "x"}),
@@ -97,6 +97,7 @@ NOT_GUESSED: list[tuple[str, dict[str, Any]]] = [
     ("order", {"changes": "text"}),
     ("order", {"changes": [CHANGE], "timeout_ms": "10 s"}),
     ("order", {"changes": 5}),
+    ("order", {"changes": [CHANGE], "timeout_ms": "10 ms"}),
     ("find_order", {"order_id": 27}),
     ("find_order", {"order_id": "A-124"}),
     ("find_order", {"customer_id": "C-1", "more": 1}),
@@ -129,7 +130,7 @@ async def test_what_is_not_certain_is_no_next_step(name: str, given: Any) -> Non
 
 
 async def test_many_equal_faults_are_short() -> None:
-    given = {"changes": [{"oldText": "a", "newText": "b"} for _ in range(40)]}
+    given = {"changes": [{"Old": "a", "New": "b"} for _ in range(40)]}
     response = await Shop(runtime=quiet_runtime()).execute_with_error_handling("order", given)
     assert response.error is not None
     assert response.error.faults == 160

@@ -12,13 +12,22 @@ from tests.tools.edit.desk import Desk, change
 
 
 @pytest.mark.parametrize("is_several", [False, True])
-def test_a_misspelt_file_leads_to_the_only_similar_one(desk: Desk, *, is_several: bool) -> None:
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_misspelt_file_leads_to_the_similar_one_only_in_a_dry_run(
+    desk: Desk, *, is_several: bool, dry_run: bool
+) -> None:
     file = desk.file("calendar.txt")
+    before = file.read_bytes()
     meant = {"file_path": str(file), "edits": [change("two", "2")]}
     wrong = {**meant, "file_path": str(file.with_name("calender.txt"))}
     operation = "multi_edit_files" if is_several else "multi_edit"
-    wire = desk.call(operation, {"files": [wrong]} if is_several else wrong)
-    assert wire["next_step"] == {"tool": operation, "arguments": {"files": [meant]} if is_several else meant}
+    asked, led = [{"files": [given]} if is_several else given for given in (wrong, meant)]
+    wire = desk.call(operation, {**asked, "dry_run": True} if dry_run else asked)
+    assert wire["error_code"] == "FILE_NOT_FOUND"
+    assert "calendar.txt" in wire["message"]
+    step = {"tool": operation, "arguments": {**led, "dry_run": True}}
+    assert wire.get("next_step") == (step if dry_run else None)
+    assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize("old", ["four", "e"])

@@ -125,10 +125,11 @@ class _ForeignDeclaration(Declaration):
     def interface(self, owner: str) -> Interface:  # noqa: ARG002 - a foreign tool is named by its server
         """Return the arguments that the foreign server lists; its results are passed on unchanged."""
         _, context, _ = read_parameters(self.function, self.hints())
-        return Interface(_arguments(self._server, self._tool), _RawResult(), context_parameter=context)
+        arguments = _arguments(self._server, self._tool, changes=not self.read_only)
+        return Interface(arguments, _RawResult(), context_parameter=context)
 
 
-def _arguments(owner: str, tool: ForeignTool) -> Arguments:
+def _arguments(owner: str, tool: ForeignTool, *, changes: bool) -> Arguments:
     schema = dict(tool.input_schema)
     schema.setdefault("type", "object")
     if not tool.refuse_unknown:
@@ -136,7 +137,7 @@ def _arguments(owner: str, tool: ForeignTool) -> Arguments:
     elif _COMBINING & schema.keys() and "additionalProperties" not in schema:
         schema.setdefault("unevaluatedProperties", False)
     try:
-        return JsonSchemaArguments(f"{owner}.{tool.name}", schema)
+        return JsonSchemaArguments(f"{owner}.{tool.name}", schema, changes=changes)
     except (TypeError, RecursionError) as error:  # the latter: nested too deeply
         logger.bind(tool=owner, operation=tool.name).warning(
             "An input schema cannot be used, so arguments are passed on unchecked: {}", str(error)

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from failsoft.framework.arguments.signature import NOT_JSON
 from failsoft.framework.errors import InvalidParameter
+from failsoft.framework.validation.accepted import Accepted
 from failsoft.framework.validation.linear_patterns import with_linear_patterns
 from failsoft.framework.validation.plain_fit import plain_fit
 from failsoft.framework.validation.pydantic_faults import violations_from_jsonschema
@@ -31,11 +32,16 @@ class JsonSchemaArguments:
     Unlisted names are rejected unless the schema declares `additionalProperties` or `patternProperties`, so that a
     misspelt optional argument does not go unnoticed.
 
+    Args:
+        owner: The tool, for messages.
+        schema: Its input schema.
+        changes: Whether the tool may change something.
+
     Raises:
         TypeError: The schema is invalid, not an object schema, or has a reference to another document or to itself.
     """
 
-    def __init__(self, owner: str, schema: Mapping[str, Any]) -> None:
+    def __init__(self, owner: str, schema: Mapping[str, Any], *, changes: bool = False) -> None:
         from jsonschema import SchemaError  # noqa: PLC0415 - 30 ms that only such tools pay for
         from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - the same
 
@@ -51,6 +57,7 @@ class JsonSchemaArguments:
         if not self.schema.keys() & {"additionalProperties", "patternProperties", "unevaluatedProperties"}:
             self.schema["additionalProperties"] = False
         self._fits = plain_fit(self.schema)
+        self._accepted = Accepted.by(self.schema, changes=changes)
         self._validator = _strict(kind)(self.schema, format_checker=_formats(kind))
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -59,7 +66,7 @@ class JsonSchemaArguments:
         if self._fits is not None and self._fits(given):
             return dict(given)
         try:
-            violations = violations_from_jsonschema(self._validator, given)
+            violations = violations_from_jsonschema(self._validator, given, self._accepted)
         except (ValueError, RecursionError, TypeError):
             violations = [NOT_JSON]
         if violations:

@@ -134,10 +134,14 @@ class SignatureArguments:
         validator: Any = adapter.validator
         return cls(parameters, schema, validator, needs_json, is_flat, extra, Accepted.by(schema), with_faults)
 
-    def copied(self) -> SignatureArguments:
-        """Return the same arguments with a schema of their own."""
+    def copied(self, *, changes: bool) -> SignatureArguments:
+        """Return the same arguments with a schema of their own.
+
+        Args:
+            changes: Whether the operation may change something.
+        """
         schema = copy.deepcopy(self.schema)
-        return replace(self, schema=schema, accepted=Accepted.by(schema))
+        return replace(self, schema=schema, accepted=Accepted.by(schema, changes=changes))
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the arguments as the handler gets them; see `ports.Arguments`."""

@@ -89,18 +89,18 @@ def _after_fix(error: ToolError, call: Call, step: NextStep | None, error_id: st
     if error.violations and error.violations[0].line is not None:
         return f"Correct the file, then call `{call.operation}` again."
     if error.violations:
-        return f"{_changes(error.violations, error.message)} and call `{call.operation}` again."
+        return f"{_changes(error.violations, error.message, is_read=call.read_only)} and call `{call.operation}` again."
     return f"{error.remedy} call `{call.operation}` again." if error.remedy else ""
 
 
-def _changes(violations: Sequence[Violation], said: str) -> str:
+def _changes(violations: Sequence[Violation], said: str, *, is_read: bool) -> str:
     """Return how to fix the faults: `Add it`, `Correct them`; with names if the first part does not have them."""
     if len(violations) > 1:
         names = [named(item.path) for item in violations if item.path] if len(violations) <= _NAMED_AT_MOST else []
         unnamed = [name for name in dict.fromkeys(names) if name not in said]
         return f"Correct {', '.join(unnamed)}" if unnamed else "Correct them"
     (fault,) = violations
-    is_superfluous = fault.reason == "unexpected" and fault.suggestion is None
+    is_superfluous = is_read and fault.reason == "unexpected" and fault.suggestion is None
     verb = "Add" if fault.reason == "missing" else "Leave out" if is_superfluous else "Correct"
     if fault.path and (name := named(fault.path)) not in said:
         return f"{verb} {name}"

@@ -13,6 +13,7 @@ from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.did_you_mean import certain_name
 from failsoft.framework.errors import Effect, InvalidParameter, NextStep, ResultTooLarge, ToolError, UnknownTool
+from failsoft.framework.errors.corrections import is_same_spelling, is_same_value
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.normalize import normalize
 from failsoft.framework.pipeline.check import run_checks
@@ -20,7 +21,7 @@ from failsoft.framework.pipeline.verdict import effect_of, retry_of
 from failsoft.framework.record import record
 from failsoft.framework.safe.json_safe import dumps, encode
 from failsoft.framework.safe.redaction import redact
-from failsoft.framework.validation.corrections import corrected, with_value
+from failsoft.framework.validation.corrections import corrected, value_at, with_value
 
 __all__ = ["Proposal", "propose", "settle"]
 
@@ -160,14 +161,15 @@ def _corrected(error: ToolError, call: Call, retry: RetryAdvice) -> NextStep | N
 
 def _accepted(violations: tuple[Violation, ...], call: Call) -> dict[str, Any] | None:
     """Return the arguments with all faults corrected, including those found only afterwards; None if one cannot be."""
-    arguments = _unwrapped(call) or corrected(call.params, _held_to_kinds(violations, call.bound))
+    unwrapped = _unwrapped(call) if call.read_only else None
+    arguments = unwrapped or corrected(call.params, _usable(violations, call.params, call))
     for _ in range(_ROUNDS_AT_MOST):
         if arguments is None:
             return None
         try:
             call.bound.arguments.validate(arguments)
         except InvalidParameter as remaining:
-            arguments = corrected(arguments, _held_to_kinds(remaining.violations, call.bound))
+            arguments = corrected(arguments, _usable(remaining.violations, arguments, call))
         except Exception:  # noqa: BLE001 - an author's own validator may raise anything
             return None
         else:
@@ -198,9 +200,28 @@ def _held_to_kinds(violations: Sequence[Violation], bound: CalledOperation) -> S
     ]
 
 
+def _usable(violations: Sequence[Violation], arguments: Any, call: Call) -> Sequence[Violation]:
+    """Return the violations with the suggestions that a next step may use."""
+    if call.read_only:
+        return _held_to_kinds(violations, call.bound)
+    return [
+        replace(item, suggestion=item.suggestion if _is_of_form(item, arguments) else None, is_left_out=False)
+        for item in violations
+    ]
+
+
+def _is_of_form(violation: Violation, arguments: Any) -> bool:
+    """Return whether a suggestion changes only how something was written: what a call that changes something allows."""
+    if violation.suggestion is None or violation.reason in {"reference", "unknown_tool"}:
+        return violation.suggestion is None
+    if violation.reason == "unexpected":
+        return is_same_spelling(violation.path.rpartition(".")[2], str(violation.suggestion))
+    return is_same_value(value_at(arguments, violation.path), violation.suggestion)
+
+
 def _respelled(error: ToolError, call: Call) -> dict[str, Any] | None:
     """Replace a `spelled` name that does not exist by its only close match."""
-    path, value = _not_found(error, call)
+    path, value = _not_found(error, call) if call.read_only else ("", "")  # a write never turns to another record
     meant = certain_name(value, error.suggestions) if path else None
     return None if meant is None else with_value(call.params, path, meant)
 
@@ -232,7 +253,7 @@ def _renamed(error: UnknownTool, call: Call) -> NextStep | None:
 
 def _narrowed(error: ResultTooLarge, call: Call) -> NextStep | None:
     """Return the call with a lower limit, if it has one, reduced in proportion to the excess size with a margin."""
-    known = call.bound.input_schema.get("properties", {})
+    known = call.bound.input_schema.get("properties", {}) if call.read_only else {}
     size: Any = error.size_bytes
     for name in known.keys() & _LIMITS:
         asked = call.arguments.get(name, known[name].get("default"))

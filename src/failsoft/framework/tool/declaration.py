@@ -97,10 +97,10 @@ class Declaration:
             if self._signature is None:
                 self._signature = self._read_signature(owner)
             arguments, result, context = self._signature
-            return Interface(arguments.copied(), result, tuple(arguments.parameters), context)
+            return Interface(arguments.copied(changes=not self.read_only), result, tuple(arguments.parameters), context)
         hints = self.hints()
         parameters, context, keywords = read_parameters(self.function, hints)
-        declared = JsonSchemaArguments(owner, self.input_schema)
+        declared = JsonSchemaArguments(owner, self.input_schema, changes=not self.read_only)
         self._check_names(owner, declared.schema.get("properties", {}), context, takes_any=keywords is not None)
         return Interface(declared, Result(hints.get("return", Any)), tuple(parameters), context)
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from failsoft.framework.did_you_mean import certain_name, is_one_edit_away, same_name
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.corrections import means_something_else
 from failsoft.framework.tool.bound_operation import BoundOperation
 
 __all__ = ["Served", "Toolbox"]
@@ -84,7 +85,11 @@ class Toolbox:
             return same[0]
         near = [own for own in self._operations if is_one_edit_away(name, own)]
         verb = _READING.match(name)
-        near = [own for own in near if self._operations[own].read_only or verb is None]
+        near = [
+            own
+            for own in near
+            if self._operations[own].read_only or (verb is None and not means_something_else(name, own))
+        ]
         if len(near) == 1:
             return near[0]
         readable = [own for own, bound in self._operations.items() if bound.read_only]
@@ -101,6 +106,11 @@ class Toolbox:
 
     def __iter__(self) -> Iterator[BoundOperation[..., Any]]:
         return iter(self._operations.values())
+
+
+def _is_misspelt(name: str, own: str, verb: re.Match[str] | None) -> bool:
+    """Return whether a name one edit away from that of a tool with effects is a misspelling of it."""
+    return verb is None and not means_something_else(name, own)
 
 
 def _is_abbreviated(name: str, own: str) -> bool:

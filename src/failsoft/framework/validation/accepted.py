@@ -31,24 +31,36 @@ class Accepted:
         schemas: The alternative schemas of a value, references resolved (see `schema_words.alternatives`).
         root: The schema that references are resolved in.
         places: The cached locations of that schema.
+        changes: Whether the operation may change something; suggestions then keep to the spelling of what was sent.
     """
 
-    def __init__(self, schemas: Sequence[Schema], root: Schema, places: dict[tuple[int, ...], Accepted]) -> None:
+    def __init__(
+        self,
+        schemas: Sequence[Schema],
+        root: Schema,
+        places: dict[tuple[int, ...], Accepted],
+        *,
+        changes: bool = False,
+    ) -> None:
+        self.changes = changes
         self._schemas = schemas
         self._root = root
         self._places = places
         self._below: dict[Any, Accepted] = {}
 
     @classmethod
-    def by(cls, schema: Schema) -> Accepted:
+    def by(cls, schema: Schema, *, changes: bool = False) -> Accepted:
         """Return what a whole schema accepts."""
-        return cls([], schema, {}).held_to([schema])
+        return cls([], schema, {}, changes=changes).held_to([schema])
 
     def held_to(self, schemas: Iterable[Any]) -> Accepted:
         """Return the location with these subschemas."""
         spread = alternatives(schemas, self._root)
         key = tuple(map(id, spread))  # the location keeps them alive, so that no id is reused
-        return self._places.get(key) or self._places.setdefault(key, Accepted(spread, self._root, self._places))
+        known = self._places.get(key)
+        if known is None:
+            known = self._places[key] = Accepted(spread, self._root, self._places, changes=self.changes)
+        return known
 
     def below(self, step: str | int) -> Accepted:
         """Return what is accepted at a property or a list position of a value."""
@@ -90,6 +102,16 @@ class Accepted:
     def kinds(self) -> frozenset[str]:
         """The JSON types."""
         return kinds_of(self._schemas)
+
+    @cached_property
+    def description(self) -> str:
+        """What the schema says of a value."""
+        return " ".join([text for schema in self._schemas if isinstance(text := schema.get("description"), str)])
+
+    def described(self, name: str) -> str:
+        """Return what the schema says of a property, beside its type: an optional one is described there."""
+        known = [declared[name] for schema in self._schemas if name in (declared := schema.get("properties") or {})]
+        return " ".join([str(schema.get("description", "")) for schema in known if isinstance(schema, dict)])
 
     @cached_property
     def words(self) -> str:

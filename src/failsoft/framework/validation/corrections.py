@@ -7,7 +7,7 @@ from typing import Any
 
 from failsoft.framework.errors.violations import Violation
 
-__all__ = ["corrected", "with_value"]
+__all__ = ["corrected", "value_at", "with_value"]
 
 
 def corrected(arguments: Any, violations: Sequence[Violation]) -> dict[str, Any] | None:
@@ -101,3 +101,17 @@ def with_value(arguments: Any, path: str, value: Any) -> dict[str, Any] | None:
     except (LookupError, TypeError, ValueError):
         return None
     return changed
+
+
+def value_at(arguments: Any, path: str) -> Any:
+    """Return the value at a dotted path; None if there is none."""
+    if isinstance(arguments, Mapping):
+        if path in arguments:  # a name may have dots in it
+            return arguments[path]
+        step, _, rest = path.partition(".")
+        return value_at(arguments.get(step), rest) if rest else None
+    step, _, rest = path.partition(".")
+    if not isinstance(arguments, list) or not step.isdecimal() or int(step[:9]) >= len(arguments):
+        return None
+    item = arguments[int(step[:9])]
+    return value_at(item, rest) if rest else item

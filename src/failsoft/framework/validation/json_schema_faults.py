@@ -39,15 +39,16 @@ _BOUNDS: dict[str, tuple[Reason, str]] = {
 _CONSTANTS = frozenset({"const", "enum"})
 
 
-def violations_from_jsonschema(validator: Any, instance: Any) -> list[Violation]:
+def violations_from_jsonschema(validator: Any, instance: Any, accepted: Accepted | None = None) -> list[Violation]:
     """Return all faults of the arguments, one per location and reason, in the schema's order.
 
     Args:
         validator: A validator of `jsonschema`, made with the arguments' schema.
         instance: The arguments as received.
+        accepted: What the schema accepts, to be reused.
     """
     found: dict[tuple[str, Reason], Violation] = {}
-    whole = Accepted.by(validator.schema)
+    whole = Accepted.by(validator.schema) if accepted is None else accepted
     for error in validator.iter_errors(instance):
         for fault in _violations(error, (), whole):
             found.setdefault((fault.path, fault.reason), fault)

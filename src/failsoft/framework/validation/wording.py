@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from failsoft.framework.did_you_mean import certain_name, closest_name, closest_value, coerced, same_name
+from failsoft.framework.errors.corrections import is_same_spelling, is_same_value, is_slip, slip_of
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.safe.redaction import is_content, is_secret_name, redact_text, withhold_contents
 from failsoft.framework.text import QUOTED_AT_MOST, bounded, json_type, printable
@@ -75,6 +76,8 @@ def violation(
     private = _is_private(place)
     expected = bounded(expected)
     suggestion = None if private else _suggestion(reason, place, allowed)
+    if suggestion is not None and place.accepted.changes and not _keeps_the_meaning(place, suggestion):
+        suggestion = None
     return Violation(
         path=dotted(place.path),
         reason=reason,
@@ -83,14 +86,17 @@ def violation(
         allowed=tuple(filter(_is_json_scalar, allowed[:ALLOWED_AT_MOST])) if allowed else (),
         suggestion=suggestion,
         received=None if private else _echo(place.value),
-        is_certain=suggestion is None or _is_certain(reason, place.value, suggestion, allowed),
-        is_left_out=reason == "type" and place.value is None and _is_optional(place),
+        is_certain=suggestion is None or _is_certain(reason, place, suggestion, allowed),
+        is_left_out=reason == "type" and _is_null_for_absent(place),
         is_standard=not said,
     )
 
 
-def _is_certain(reason: Reason, value: Any, suggestion: Any, allowed: Sequence[Any]) -> bool:
+def _is_certain(reason: Reason, place: Location, suggestion: Any, allowed: Sequence[Any]) -> bool:
     """Return whether an accepted value is the only close one; a value of another type is the same value."""
+    value = place.value
+    if place.accepted.changes:
+        return is_same_value(value, suggestion)
     if reason not in {"enum", "type"} or not isinstance(value, str) or suggestion not in allowed:
         return True
     return bool(certain_name(value, [option for option in allowed if isinstance(option, str)]) == suggestion)
@@ -107,6 +113,8 @@ def _unexpected(place: Location) -> Violation:
     names = place.around.names
     given = place.beside if isinstance(place.beside, (dict, Mapping)) else ()
     free = [option for option in names if option not in given]
+    if place.around.changes:
+        return _misspelt(name, free, place)
     certain = certain_name(name, free) or _only_one_left(name, place, given)
     return Violation(
         path=dotted(place.path),
@@ -118,6 +126,42 @@ def _unexpected(place: Location) -> Violation:
         is_certain=certain is not None,
         is_standard=bool(names),
     )
+
+
+def _misspelt(name: str, free: Sequence[str], place: Location) -> Violation:
+    """Return the fault of a name in a call that changes something: only a spelling of it is suggested."""
+    names = place.around.names
+    meant = slip_of(name, free)
+    return Violation(
+        path=dotted(place.path),
+        reason="unexpected",
+        message=place.around.refusal_of_a_name,
+        expected=place.around.words_of_names,
+        allowed=names[:ALLOWED_AT_MOST],
+        suggestion=meant,
+        is_certain=meant is not None and is_same_spelling(name, meant),
+        is_standard=bool(names),
+    )
+
+
+def _keeps_the_meaning(place: Location, suggestion: Any) -> bool:
+    """Return whether a value may be suggested in a call that changes something: a form or a spelling of what was sent.
+
+    A unit may be dropped where the schema names it.
+    """
+    value = place.value
+    if is_same_value(value, suggestion):
+        return True
+    if not isinstance(value, str):
+        return False
+    if isinstance(suggestion, str):
+        return is_slip(value, suggestion)
+    unit = _UNIT_IN_TEXT.search(value.strip())
+    name = place.path[-1] if place.path else ""
+    if unit is None or not isinstance(name, str) or isinstance(suggestion, (bool, list, dict)):
+        return False
+    said = f"{name} {place.around.described(name)} {place.accepted.description}"
+    return re.search(rf"(?<![^\W_]){re.escape(unit[1])}(?![^\W_])", said) is not None
 
 
 def _only_one_left(name: str, place: Location, given: Any) -> str | None:
@@ -141,7 +185,7 @@ def _clause(reason: Reason, place: Location, expected: str) -> str:
         kind = json_type(place.value)
         if f" or {kind} " not in f" or {expected} ":
             clause += f", got {kind}"
-        if place.value is None and _is_optional(place):  # many callers send null for absent arguments
+        if _is_null_for_absent(place):
             clause = f"leave it out instead of null, or give {expected[: QUOTED_AT_MOST - 60]}"
     return clause
 
@@ -149,6 +193,14 @@ def _clause(reason: Reason, place: Location, expected: str) -> str:
 def _is_optional(place: Location) -> bool:
     name = place.path[-1] if place.path else None
     return name in place.around.names and name not in place.around.required
+
+
+def _is_null_for_absent(place: Location) -> bool:
+    """Return whether null was sent for an optional argument, as many callers do for those that they do not give.
+
+    Not in a call that changes something: there null may be meant.
+    """
+    return place.value is None and not place.around.changes and _is_optional(place)
 
 
 def _is_too_long(text: str) -> bool:

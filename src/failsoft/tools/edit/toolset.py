@@ -164,7 +164,7 @@ class Edit(BaseTool):
             error.next_step = look_step(call.operation, call.params)
             raise
         except FileNotFound as error:
-            is_alone = "failures" not in error.details
+            is_alone = "failures" not in error.details and request.dry_run  # never into another file
             if is_alone and error.file_path is not None and len(error.suggestions) == 1:
                 (meant,) = error.suggestions
                 error.next_step = respelled_step(call.operation, call.params, error.file_path, meant)

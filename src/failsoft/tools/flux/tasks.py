@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import InvalidParameter, NextStep, ToolError
+from failsoft.framework.errors.corrections import is_same_spelling
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, quoted
 from failsoft.tools.flux.database import Database
@@ -110,18 +109,18 @@ def require_known(call: Call, name: str) -> None:
     """Refuse a name that is not that of a published model.
 
     Raises:
-        MODEL_NOT_FOUND: With the names that there are. A misspelt word is corrected, a number in a name never.
+        MODEL_NOT_FOUND: With the names that there are. Only the case of one is corrected: a similar name may be
+            another model.
     """
     if name in SHIPPED_MODELS:
         return
-    closest = closest_name(name, SHIPPED_MODELS)
-    is_certain = closest is not None and re.findall(r"\d+", closest) == re.findall(r"\d+", name)
+    same = next((known for known in SHIPPED_MODELS if is_same_spelling(name, known)), None)
     raise ModelNotFound(
         message=f"No model {quoted(name, 100)}; {_SHIPPED} can be loaded by name, others by path.",
         requested_id=name,
         available_models=list(SHIPPED_MODELS),
         num_available=len(SHIPPED_MODELS),
-        next_step=NextStep(call.operation, {"name": closest}) if is_certain else None,
+        next_step=None if same is None else NextStep(call.operation, {"name": same}),
         effect="none",
     )
 

@@ -30,9 +30,10 @@ def test_a_model_is_loaded_and_listed_with_its_size(lab: Lab, tool: Flux) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "closest"), [("Textbok", "textbook"), ("ijo1366", "iJO1366"), ("../x", None), ("iML1515", None)]
+    ("name", "closest"),
+    [("Textbook", "textbook"), ("ijo1366", "iJO1366"), ("Textbok", None), ("../x", None), ("iML1515", None)],
 )
-def test_an_unknown_name_is_refused_and_only_a_slip_is_corrected(
+def test_an_unknown_name_is_refused_and_only_its_case_is_corrected(
     lab: Lab, tool: Flux, name: str, closest: str | None
 ) -> None:
     error = lab.call(tool, "load_model", {"name": name})

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from failsoft.framework.call.call import LOCAL_PRINCIPAL, NO_SCOPE, Call
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import (
     ConfigurationError,
     DocumentLoadError,
@@ -21,6 +20,7 @@ from failsoft.framework.errors import (
     PermissionDenied,
     ToolError,
 )
+from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.services.state import StateStore
 from failsoft.framework.text import quoted
@@ -258,7 +258,7 @@ class Projects:
             message=f"no file {quoted(path, 80)}",
             expected="path of a config.json",
             allowed=found,
-            suggestion=found[0] if len(found) == 1 else closest_name(path, found),
+            suggestion=slip_of(path, found),
         )
         return InvalidParameter.from_violations([fault])
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import InvalidParameter
+from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, file_name, quoted
 from failsoft.tools.docs.errors import InvalidDocType
@@ -88,7 +89,7 @@ def known_level(levels: Sequence[str], level: str) -> None:
         message=f"expected one of {', '.join([file_name(one) for one in levels])}",
         expected="promotion level of the project",
         allowed=tuple(levels),
-        suggestion=closest_name(level, levels),
+        suggestion=slip_of(level, levels),
         received=bounded(level, 80),
         is_standard=True,
     )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import InvalidParameter, NextStep, ToolError
+from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
 from failsoft.tools.flux.building.rast import Rast
@@ -161,10 +161,17 @@ class Builders:
         return shutil.which(self._settings.diamond) or ""
 
 
+def _abbreviated(given: str) -> str | None:
+    """Return the only template that begins so: `gramneg`."""
+    plain = "".join(filter(str.isalnum, given)).casefold()
+    found = [name for name in TEMPLATES if plain and name.casefold().startswith(plain)]
+    return found[0] if len(found) == 1 else None
+
+
 def _template_fault(wanted: Wanted) -> ToolError | None:
     if wanted.template in TEMPLATES:
         return None
-    closest = closest_name(wanted.template, TEMPLATES)
+    closest = slip_of(wanted.template, TEMPLATES) or _abbreviated(wanted.template)
     given = bounded(wanted.template, 80)
     violation = Violation(
         path="template",

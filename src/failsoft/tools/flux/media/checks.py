@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from failsoft.framework.errors import InvalidArgument, NextStep
+from failsoft.framework.errors.corrections import is_same_spelling
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
 from failsoft.tools.flux.database import Compound, Database, plain_id
@@ -139,8 +140,9 @@ def _invalid_ids(
         hint = ""
     unknown = [item for item in dict.fromkeys(compounds) if item not in known]
     step = None
-    if any(violation.suggestion is None for violation in ids):
-        step = _search_step(unknown, known)
+    if not all(_is_spelled_otherwise(violation) for violation in ids):
+        meant = next((str(violation.suggestion) for violation in ids if violation.suggestion is not None), None)
+        step = _search_step(unknown, known, meant)
     return InvalidCompoundIds(
         invalid_ids=tuple(bounded(item, _ECHOED_AT_MOST) for item in unknown[:_LISTED_AT_MOST]),
         valid_ids=tuple(list(known)[:_LISTED_AT_MOST]),
@@ -152,10 +154,16 @@ def _invalid_ids(
     )
 
 
-def _search_step(unknown: Sequence[str], known: Mapping[str, Compound | None]) -> NextStep | None:
-    """Return a search for one of the unknown names, or else for a nutrient that the rest of the medium lacks."""
+def _is_spelled_otherwise(violation: Violation) -> bool:
+    """Return whether an id was sent in another case only, which the next step corrects: `CPD00027`."""
+    meant, given = violation.suggestion, violation.received
+    return isinstance(meant, str) and isinstance(given, str) and is_same_spelling(given, meant)
+
+
+def _search_step(unknown: Sequence[str], known: Mapping[str, Compound | None], meant: str | None) -> NextStep | None:
+    """Return a search for an unknown name, else for the id that was meant, else for a nutrient that the rest lacks."""
     words = [item.strip() for item in unknown if item.strip() and not any(map(str.isdigit, item))]
-    query = next(iter(words), None)
+    query = next(iter(words), meant)
     if query is None:
         lacking = missing_sources([compound.formula for compound in known.values() if compound is not None])
         query = lacking[0].example if lacking else None
@@ -169,7 +177,6 @@ def _check_uptake(default_uptake: float, faults: _MediumFaults) -> None:
             reason="range",
             message="expected a number above 0",
             expected="above 0",
-            suggestion=-default_uptake if -math.inf < default_uptake < 0 else None,
         )
         shown = default_uptake if math.isfinite(default_uptake) else None
         faults.add(NegativeUptake(default_uptake=shown), violation)
@@ -222,6 +229,5 @@ def _out_of_order(name: str, lower: float, upper: float) -> tuple[BoundsOutOfOrd
         reason="value",
         message="expected the lower bound below the upper one",
         expected="lower < upper, or [0, 0]",
-        suggestion=[upper, lower] if upper < lower else None,
     )
     return BoundsOutOfOrder(compound_id=bounded(name, _ECHOED_AT_MOST), lower=lower, upper=upper), violation

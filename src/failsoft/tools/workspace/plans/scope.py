@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator, Sequence
 
-from failsoft.framework.did_you_mean import closest_name
+from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Reason, Violation
 
 __all__ = ["FILES_AT_MOST", "covers", "fault_of", "faults_of", "normal"]
@@ -48,7 +48,7 @@ def _faults_of_waivers(waive: Sequence[str], rules: frozenset[str]) -> Iterator[
                 message="no policy of this server has this rule",
                 expected="a rule of a policy",
                 allowed=tuple(sorted(rules)),
-                suggestion=closest_name(rule, rules),
+                suggestion=slip_of(rule, rules),
             )
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from failsoft.framework.call.principals import principal_named
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError, InvalidParameter
+from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
 from failsoft.tools.workspace.sessions.errors import InsufficientPermissions, UnauthorizedAction
@@ -113,7 +113,7 @@ class Roles:
                         message=f"expected one of {_listed(self.names)}",
                         expected="a role of this server",
                         allowed=self.names[:20],
-                        suggestion=closest_name(role, self.names),
+                        suggestion=slip_of(role, self.names),
                         is_standard=True,
                     )
                 ]

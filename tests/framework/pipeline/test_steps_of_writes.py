@@ -1,0 +1,216 @@
+"""On operations that change something, next steps and suggestions keep what the caller meant."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import Field
+
+from failsoft import BaseTool, DocumentNotFound, InvalidParameter, Reference, ToolResponse, Violation, operation
+
+pytestmark = pytest.mark.anyio
+
+Unit = Literal["metric", "imperial"]
+State = Literal["paid", "refunded"]
+
+
+class Bank(BaseTool):
+    """Writes whose arguments have names and values that are easily taken for others."""
+
+    def known_page(self, path: str) -> None:
+        """Look a page up."""
+        if path != "menu.txt":
+            raise DocumentNotFound(path=path, suggestions=["menu.txt"])
+
+    @operation(destructive=True)
+    async def transfer(self, from_account: str, amount: float) -> str:
+        """Take an amount from an account."""
+        return f"{from_account} {amount}"
+
+    @operation(destructive=True)
+    async def delete_order(self, order_id: str) -> str:
+        """Delete an order."""
+        return order_id
+
+    @operation
+    async def charge(self, customer: str, amount: float) -> str:
+        """Charge a customer."""
+        return f"{customer} {amount}"
+
+    @operation(idempotent=True)
+    async def mark(self, invoice: str, state: State) -> str:
+        """Set the state of an invoice."""
+        return f"{invoice} {state}"
+
+    @operation(idempotent=True)
+    async def set_timeout(self, seconds: float, *, active: bool = True) -> str:
+        """Set a time limit in seconds."""
+        return f"{seconds} {active}"
+
+    @operation(idempotent=True)
+    async def set_price(self, max_price: float, line2: str = "", note: str = "none") -> str:
+        """Set the highest price."""
+        return f"{max_price} {line2} {note}"
+
+    @operation(idempotent=True)
+    async def place_order(self, customer_name: str, items: list[str], count: int = 1, unit: Unit = "metric") -> str:
+        """Place an order."""
+        return f"{customer_name} {items} {count} {unit}"
+
+    @operation(idempotent=True)
+    async def ship(self, weight: Annotated[float, Field(description="Weight in kg")]) -> float:
+        """Ship a parcel."""
+        return weight
+
+    @operation(idempotent=True)
+    async def write_page(self, path: Annotated[str, Reference(known_page, kind="spelled")], text: str) -> str:
+        """Replace a page."""
+        return f"{path} {text}"
+
+    @operation(idempotent=True)
+    async def check(self, state: str) -> str:
+        """Refuse a value with a suggestion of the author's own."""
+        fault = Violation(path="state", reason="value", message="is unknown", suggestion="closed")
+        raise InvalidParameter.from_violations([fault])
+
+
+async def refused(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the error of a refused call in full."""
+    response: ToolResponse[Any] = await Bank().execute_with_error_handling(tool, arguments)
+    assert not response.success
+    whole = response.to_dict()["error"]
+    assert whole["category"] in {"invalid_argument", "not_found"}
+    return whole  # type: ignore[no-any-return]
+
+
+OTHER_MEANINGS: list[tuple[str, dict[str, Any], str]] = [
+    ("transfer", {"to_account": "DE1", "amount": 5.0}, "opposite names"),
+    ("transfer", {"account": "DE1", "amount": 5.0}, "the only name that is left"),
+    ("delete_order", {"user_id": "7"}, "an id of another kind"),
+    ("delete_order", {"id": "7"}, "an id of an unknown kind"),
+    ("delete_order", {"order": {"order_id": "7"}}, "an object around the arguments"),
+    ("charge", {"customer": "c", "amount_cents": 500}, "a unit in the name"),
+    ("charge", {"customer": "c", "percent": 5}, "another quantity"),
+    ("charge", {"customer": "c", "amount": "5 EUR"}, "a currency"),
+    ("mark", {"invoice": "i", "state": "unpaid"}, "a negating prefix"),
+    ("mark", {"invoice": "i", "state": "prepaid"}, "an opposing prefix"),
+    ("set_timeout", {"seconds": "500 ms"}, "another unit"),
+    ("set_timeout", {"seconds": 1.0, "inactive": True}, "a negating prefix of a name"),
+    ("set_timeout", {"seconds": 1.0, "active": 0}, "a number for a truth value"),
+    ("set_price", {"min_price": 5.0}, "opposite bounds"),
+    ("set_price", {"max_price": 5.0, "line1": "x"}, "another number"),
+    ("set_price", {"max_price": 5.0, "verbose": True}, "an unknown name"),
+    ("set_price", {"max_price": 5.0, "note": None}, "null"),
+    ("place_order", {"customer_id": "c", "items": ["a"]}, "an id for a name"),
+    ("place_order", {"customer_name": "c", "items": ["a"], "unit": "nonmetric"}, "a negated value"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "why"), OTHER_MEANINGS, ids=[item[2] for item in OTHER_MEANINGS])
+async def test_no_step_and_no_suggestion_names_what_means_something_else(
+    tool: str, arguments: dict[str, Any], why: str
+) -> None:
+    error = await refused(tool, arguments)
+    assert "next_step" not in error, why
+    assert not error.get("suggestions"), why
+    assert [fault["suggestion"] for fault in error["violations"] if "suggestion" in fault] == [], why
+    said = json.dumps(error).casefold()
+    assert "did you mean" not in said, why
+    assert "leave" not in said, why
+
+
+async def test_what_was_sent_is_never_advised_to_be_left_out_of_a_nested_object() -> None:
+    class Shop(BaseTool):
+        @operation
+        async def order(self, where: dict[str, Annotated[str, Field(min_length=1)]], gift: str = "") -> str:
+            """Order."""
+            return f"{where}{gift}"
+
+    response: ToolResponse[Any] = await Shop().execute_with_error_handling(
+        "order", {"where": {"a": None}, "gift": None}
+    )
+    assert "leave" not in json.dumps(response.to_dict()).casefold()
+
+
+ORDER = {"customer_name": "c", "items": ["a"]}
+SAME_MEANINGS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("transfer", {"fromAccount": "DE1", "amount": 5.0}, {"from_account": "DE1", "amount": 5.0}),
+    ("transfer", {"FROM-ACCOUNT": "DE1", "Amount": 5.0}, {"from_account": "DE1", "amount": 5.0}),
+    ("charge", {"customer": "c", "amount": "5"}, {"customer": "c", "amount": 5.0}),
+    ("mark", {"invoice": "i", "state": "Paid"}, {"invoice": "i", "state": "paid"}),
+    ("set_timeout", {"seconds": 1.0, "active": "false"}, {"seconds": 1.0, "active": False}),
+    ("place_order", {"customer_name": "c", "items": "a"}, {"customer_name": "c", "items": ["a"]}),
+    ("place_order", {"customer_name": "c", "items": '["a", "b"]'}, {"customer_name": "c", "items": ["a", "b"]}),
+    ("place_order", {**ORDER, "count": "2"}, {**ORDER, "count": 2}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "meant"), SAME_MEANINGS)
+async def test_a_step_corrects_case_separators_and_another_json_form(
+    tool: str, arguments: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    error = await refused(tool, arguments)
+    assert error["next_step"] == {"tool": tool, "arguments": meant}
+
+
+SLIPS: list[tuple[str, dict[str, Any], str]] = [
+    ("transfer", {"from_acount": "DE1", "amount": 5.0}, "from_account"),
+    ("place_order", {"custmer_name": "c", "items": ["a"]}, "customer_name"),
+    ("mark", {"invoice": "i", "state": "refnded"}, "refunded"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "meant"), SLIPS)
+async def test_a_spelling_mistake_is_asked_about_and_not_corrected(
+    tool: str, arguments: dict[str, Any], meant: str
+) -> None:
+    error = await refused(tool, arguments)
+    assert "next_step" not in error
+    assert meant in [fault.get("suggestion") for fault in error["violations"]]
+
+
+async def test_a_unit_that_the_description_names_may_be_suggested_and_is_not_stripped_by_a_step() -> None:
+    named, other = await refused("ship", {"weight": "5 kg"}), await refused("ship", {"weight": "5 lb"})
+    assert "next_step" not in named
+    assert "next_step" not in other
+    assert "suggestion" not in other["violations"][0]
+    assert named["violations"][0]["suggestion"] == 5.0
+
+
+async def test_no_step_turns_to_another_record_than_was_sent() -> None:
+    for path in ("menu.tx", "Menu.txt", "wine.txt"):
+        error = await refused("write_page", {"path": path, "text": "Soup"})
+        assert "next_step" not in error
+        assert error["suggestions"] == ["Did you mean: menu.txt?"]
+
+
+async def test_a_suggestion_of_the_author_is_no_step_of_a_write() -> None:
+    error = await refused("check", {"state": "closd"})
+    assert "next_step" not in error
+
+
+async def test_a_tool_described_by_a_json_schema_follows_the_same_rules() -> None:
+    class Proxied(BaseTool):
+        @operation(
+            input_schema={
+                "type": "object",
+                "properties": {"from_account": {"type": "string"}, "amount": {"type": "number"}},
+                "required": ["from_account", "amount"],
+            }
+        )
+        async def transfer(self, **arguments: Any) -> str:
+            """Take an amount from an account."""
+            return str(arguments)
+
+    async def error_of(arguments: dict[str, Any]) -> dict[str, Any]:
+        response: ToolResponse[Any] = await Proxied().execute_with_error_handling("transfer", arguments)
+        return response.to_dict()["error"]  # type: ignore[no-any-return]
+
+    for arguments in ({"to_account": "DE1", "amount": 5}, {"from_account": "DE1", "amount_cents": 5}):
+        error = await error_of(arguments)
+        assert "next_step" not in error
+        assert [fault for fault in error["violations"] if "suggestion" in fault] == []
+    same = await error_of({"fromAccount": "DE1", "amount": "5"})
+    assert same["next_step"]["arguments"] == {"from_account": "DE1", "amount": 5}

@@ -20,8 +20,8 @@ from mcp.server import Server
 from mcp.server.mcpserver import MCPServer
 
 from failsoft.client.faults import from_upstream
-from failsoft.client.reported import error_from_result, is_failure
-from failsoft.framework.call.budget import BUDGET_KEY, current_budget
+from failsoft.client.reported import error_from_result, is_failure, stop_reason_of
+from failsoft.framework.call.budget import BUDGET_KEY, current_budget, running_call
 from failsoft.framework.errors import BadOutput, DeadlineExceeded, Timeout, ToolError
 from failsoft.framework.tool.base import BaseTool
 from failsoft.server.assembly import mcp_server
@@ -33,6 +33,8 @@ _ENVELOPE = frozenset({"data", "error", "metadata", "success"})
 _WRAPPED = "x-fastmcp-wrap-result"
 _CONNECT_S = 30.0
 _PAGES_AT_MOST = 1_000
+_RETRIED = frozenset({"attempts", "budget"})
+"""Reasons for which a server stopped: it had run the call again, so that a repeat would multiply the runs."""
 
 
 class Client:
@@ -142,6 +144,8 @@ class Client:
             DEADLINE_EXCEEDED: The time was up first.
             UNAVAILABLE: The connection was lost.
         """
+        if timeout_s is not None and timeout_s <= 0:
+            raise DeadlineExceeded(limit_s=timeout_s, effect="none")
         until = None if timeout_s is None else time.monotonic() + timeout_s
         limit = asyncio.timeout(timeout_s)
         try:
@@ -153,31 +157,43 @@ class Client:
             raise DeadlineExceeded(limit_s=timeout_s or 0.0) from error
 
     async def _call_repeatedly(self, name: str, arguments: dict[str, Any], key: str | None, until: float | None) -> Any:
-        for runs_left in range(self._attempts, 0, -1):
-            try:
-                return await self._call_once(name, arguments, _meta(key, until, runs_left))
-            except ToolError as error:
-                wait_s = error.retry_after_seconds or 0.0
-                is_late = until is not None and time.monotonic() + wait_s >= until
-                if error.retry != "after_delay" or runs_left == 1 or wait_s > self._patience_s or is_late:
-                    raise
-                if error.effect != "none" and key is None and not await self._may_repeat(name):
-                    raise
-                await asyncio.sleep(wait_s)
-        raise AssertionError  # pragma: no cover - the last run returns or raises
+        """Send the call until it succeeds or a repeat is no use; in a handler, within the runs of its own call."""
+        most, run, is_failed = min(self._attempts, current_budget().get("runs_left", self._attempts)), 0, True
+        try:
+            for run in range(1, most + 1):
+                result, error = await self._sent(name, arguments, _meta(key, until, most - run + 1))
+                if error is None:
+                    is_failed = False
+                    return await self._data(name, result)
+                was_retried = result is not None and stop_reason_of(result) in _RETRIED
+                if run == most or was_retried or not await self._is_worth_a_repeat(error, name, key, until):
+                    run += was_retried  # noqa: PLW2901 - so that nobody above retries it once more
+                    raise error
+                await asyncio.sleep(error.retry_after_seconds or 0.0)
+        finally:
+            if (outer := running_call()) is not None:
+                outer.ran_below(run, is_failed=is_failed)
 
-    async def _call_once(self, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> Any:
+    async def _is_worth_a_repeat(self, error: ToolError, name: str, key: str | None, until: float | None) -> bool:
+        wait_s = error.retry_after_seconds or 0.0
+        is_late = until is not None and time.monotonic() + wait_s >= until
+        if error.retry != "after_delay" or wait_s > self._patience_s or is_late:
+            return False
+        return error.effect == "none" or key is not None or await self._may_repeat(name)
+
+    async def _sent(self, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> tuple[Any, ToolError | None]:
+        """Send the call once; return its `CallToolResult`, if one came, and the typed error if it failed."""
         try:
             result: Any = await self._connected().call_tool(name, arguments, meta=meta or None)  # type: ignore[arg-type]  # keys of our own
-        except ToolError:
-            raise
-        except RuntimeError as error:  # the SDK's word for a result that does not fit the tool's output schema
-            raise BadOutput(message=f"The result of `{name}` does not fit the tool's output schema.") from error
-        except Exception as error:
-            raise from_upstream(error, server=self._name()) from error
-        if is_failure(result):
-            raise error_from_result(result)
-        return await self._data(name, result)
+        except ToolError as raised:
+            return None, raised
+        except RuntimeError as raised:  # the SDK's word for a result that does not fit the tool's output schema
+            raise BadOutput(message=f"The result of `{name}` does not fit the tool's output schema.") from raised
+        except Exception as raised:  # noqa: BLE001 - typed by what it says
+            error = from_upstream(raised, server=self._name())
+            error.__cause__ = raised
+            return None, error
+        return result, error_from_result(result) if is_failure(result) else None
 
     async def _may_repeat(self, name: str) -> bool:
         """Return whether the tool's annotations allow a repeat of a call that may have had its effect."""

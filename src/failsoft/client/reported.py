@@ -22,7 +22,7 @@ from failsoft.framework.normalize.libraries.http_status import from_status
 from failsoft.framework.safe.json_safe import encode
 from failsoft.framework.text import bounded
 
-__all__ = ["DRAFT_KEY", "ERROR_KEY", "envelope_in", "error_from_result", "is_failure"]
+__all__ = ["DRAFT_KEY", "ERROR_KEY", "envelope_in", "error_from_result", "is_failure", "stop_reason_of"]
 
 ERROR_KEY = "dev.failsoft/error"
 DRAFT_KEY = "io.modelcontextprotocol/toolFailure"
@@ -66,6 +66,12 @@ def error_from_result(result: Any) -> ToolError:
     if is_code(code) and (own or _is_ours(body)):
         return _rebuilt(code, own, body, text)
     return _with_draft(_foreign(tree, body, text), _mapping(meta.get(DRAFT_KEY)))
+
+
+def stop_reason_of(result: Any) -> Any:
+    """Return why a server of failsoft did not run a failed call again; None if it does not say."""
+    own = _mapping(_mapping(getattr(result, "meta", None)).get(ERROR_KEY))
+    return own.get("stop_reason") or _body(_mapping(getattr(result, "structured_content", None))).get("stop_reason")
 
 
 def _body(tree: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from failsoft.framework.call.call import Call
 
-__all__ = ["BUDGET_KEY", "current_budget", "current_call", "inherit", "nested"]
+__all__ = ["BUDGET_KEY", "current_budget", "current_call", "inherit", "nested", "running_call"]
 
 BUDGET_KEY = "dev.failsoft/budget"
 """Key of the budget in a request's `_meta`: `{"remaining_ms": n, "runs_left": n}`; `runs_left` includes this run."""
@@ -18,10 +18,16 @@ current_call: ContextVar[Call | None] = ContextVar("failsoft_current_call", defa
 """The call whose handler is running."""
 
 
+def running_call() -> Call | None:
+    """Return the call whose handler is running here; None in a task that outlived it."""
+    call = current_call.get()
+    return call if call is not None and call.is_running else None
+
+
 def current_budget() -> dict[str, int]:
     """Return the remaining budget of the current call, to be sent upstream; empty without limits."""
-    call = current_call.get()
-    if call is None or not call.is_running:
+    call = running_call()
+    if call is None:
         return {}
     remaining_s, runs_left = call.remaining_s(), call.runs_left
     budget = {} if remaining_s is None else {"remaining_ms": int(remaining_s * 1000)}
@@ -36,8 +42,7 @@ def inherit(call: Call) -> Call | None:
     outer, received = current_call.get(), call.scope.meta.get(BUDGET_KEY)
     if outer is None and received is None:
         return None
-    if outer is not None and not outer.is_running:
-        outer = None
+    outer = running_call()
     if outer is not None:
         call.bound_by(outer.remaining_s(), outer.runs_left)
     if isinstance(received, Mapping):
@@ -58,7 +63,5 @@ async def nested(outer: Call, call: Call, calling: Awaitable[Any]) -> Any:
     try:
         response = await calling
     finally:
-        runs = call.attempt + call.runs_below
-        outer.runs_below += max(0, runs - 1)
-        outer.is_retried_below = runs > 1 and getattr(response, "error", None) is not None
+        outer.ran_below(call.attempt + call.runs_below, is_failed=getattr(response, "error", None) is not None)
     return response

@@ -231,6 +231,21 @@ class Call(CallContext):
             return None
         return max(1, min(bounds) - max(0, self.attempt - 1) - self.runs_below)
 
+    @property
+    def is_out_of_runs(self) -> bool:
+        """Whether the caller's budget allows no further run."""
+        return self.runs_limit is not None and self.attempt + self.runs_below >= self.runs_limit
+
+    def ran_below(self, runs: int, *, is_failed: bool) -> None:
+        """Count the runs of a call that the handler made, to a tool here or of another server.
+
+        Args:
+            runs: How often it ran in all; the first one belongs to the run of this handler.
+            is_failed: Whether it failed in the end.
+        """
+        self.runs_below += max(0, runs - 1)
+        self.is_retried_below = runs > 1 and is_failed
+
     def bound_by(self, remaining_s: float | None, runs_left: int | None) -> None:
         """Reduce the remaining time and runs; None leaves them unchanged."""
         if remaining_s is not None:
@@ -291,13 +306,17 @@ class Call(CallContext):
         """Run the handler again with changed arguments, validated again, and return its value.
 
         Raises:
-            ToolError: The error of the new run, or the current error if another run could do the work twice.
+            ToolError: The error of the new run, or the current error if another run could do the work twice, or would
+                be one more than the caller allows.
             DEADLINE_EXCEEDED: The deadline has passed, so nothing is started.
         """
         if self.expired:
             raise DeadlineExceeded(limit_s=self.bound.timeout_s or 0.0)
         if self.error is not None and not self.may_run_again(self.error):
             raise self.error
+        if self.is_out_of_runs:
+            self.stop_reason = "attempts"
+            raise self.error or ToolSystemError(component="a recovery strategy without an error")
         try:
             self.arguments = self.bound.arguments.validate(self.bound.with_changes(self.params, changed))
         except ToolError as refused:
@@ -346,8 +365,11 @@ class Call(CallContext):
         """Apply the idempotency guard to every further run of the handler.
 
         Raises:
-            ToolError: The error of the last run, if another one could do its work twice.
+            ToolError: The error of the last run, if another one could do its work twice, or the caller allows no more.
         """
+        if self.is_out_of_runs and self.raised is not None:
+            self.stop_reason = "attempts"
+            raise self.typed(self.raised)
         if not self.read_only:
             self.left_behind = self.worst_effect(None)
             if self.left_behind != "none" and not self.idempotent:

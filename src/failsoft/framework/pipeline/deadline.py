@@ -76,7 +76,10 @@ async def _within_budget(call: Call, proceed: Proceed, loop: asyncio.AbstractEve
     Raises:
         DEADLINE_EXCEEDED: That time has passed.
     """
-    remaining_s = max(0.0, until - loop.time())
+    remaining_s = until - loop.time()
+    if remaining_s <= 0:  # nothing is begun that cannot be waited for
+        call.stop_reason = "deadline"
+        raise DeadlineExceeded(limit_s=0.0, effect="none")
     limit = TimeLimit(call, call.set_deadline(loop, remaining_s))
     try:
         value = await proceed(call)

@@ -10,7 +10,7 @@ class Shop(BaseTool):
     def __init__(self, charges: dict[str, int]) -> None:
         self.charges = charges
 
-    @operation(timeout=10)
+    @operation(timeout=10, effects=True)
     async def pay(self, order: str, amount: int, call: CallContext) -> str:
         """Pay an order."""
 

@@ -241,7 +241,7 @@ GUARDED: list[tuple[str, Any, list[int]]] = [
     ("write", Timeout(), [1]),
     ("write", RateLimited(effect="none"), [1, 1]),
     ("write", RateLimited(effect="applied"), [1]),
-    ("write", ConnectionRefusedError(111, "refused"), [1, 1]),
+    ("write", ConnectionRefusedError(111, "refused"), [1]),
     ("write", ValueError(), [1]),
     ("put", ValueError(), [1, 1]),
 ]

@@ -158,21 +158,21 @@ class Client:
 
     async def _call_repeatedly(self, name: str, arguments: dict[str, Any], key: str | None, until: float | None) -> Any:
         """Send the call until it succeeds or a repeat is no use; in a handler, within the runs of its own call."""
-        most, run, is_failed = min(self._attempts, current_budget().get("runs_left", self._attempts)), 0, True
+        most, run = min(self._attempts, current_budget().get("runs_left", self._attempts)), 0
+        failed: ToolError | None = None
         try:
             for run in range(1, most + 1):
-                result, error = await self._sent(name, arguments, _meta(key, until, most - run + 1))
-                if error is None:
-                    is_failed = False
+                result, failed = await self._sent(name, arguments, _meta(key, until, most - run + 1))
+                if failed is None:
                     return await self._data(name, result)
                 was_retried = result is not None and stop_reason_of(result) in _RETRIED
-                if run == most or was_retried or not await self._is_worth_a_repeat(error, name, key, until):
+                if run == most or was_retried or not await self._is_worth_a_repeat(failed, name, key, until):
                     run += was_retried  # noqa: PLW2901 - so that nobody above retries it once more
-                    raise error
-                await asyncio.sleep(error.retry_after_seconds or 0.0)
+                    raise failed
+                await asyncio.sleep(failed.retry_after_seconds or 0.0)
         finally:
             if (outer := running_call()) is not None:
-                outer.ran_below(run, is_failed=is_failed)
+                outer.ran_below(run, failed)
 
     async def _is_worth_a_repeat(self, error: ToolError, name: str, key: str | None, until: float | None) -> bool:
         wait_s = error.retry_after_seconds or 0.0

@@ -72,10 +72,14 @@ def verdict(situation: Situation, *, has_budget: bool = True) -> StopReason | No
 
 
 def phase_of(error: ToolError, call: Call) -> Phase:
-    """Return how far the work got; always `not_sent` for a read-only operation, which is safe to run twice."""
+    """Return how far the work got; always `not_sent` for a read-only operation, which is safe to run twice.
+
+    Work may have happened as soon as a handler started that does not declare its effects.
+    """
     if call.read_only or call.attempt == 0:
         return "not_sent"
-    return _PHASES[call.worst_effect(error)]
+    phase = _PHASES[call.worst_effect(error)]
+    return "may_have_happened" if phase == "not_sent" and call.has_begun else phase
 
 
 def situation_of(

@@ -163,7 +163,7 @@ class RecoveryManager:
         check_combination(self._placed, bound)
         for error in self._table:
             check_retries(self.strategies_for(error), error.__name__, bound)
-        bound.marks_effects = bound.derives_keys = False  # set by the link of `Idempotency`
+        bound.derives_keys = False  # set by the link of `Idempotency`
         attempts = [item.options.attempts for item in self.strategies if isinstance(item, Retry)]
         bound.most_runs = max(attempts, default=None)
         bound.budget = None  # set again by `RetryBudget.links`; a reload may have removed it

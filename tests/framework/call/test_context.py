@@ -122,6 +122,7 @@ async def test_the_guard_lets_run_again_what_is_safe(looking: Looking) -> None:
     ]:
         call = Call(tool.operations[name], {}, CallScope())
         call.attempt = attempt
+        call.raised = error
         assert call.may_run_again(error) is may
         call.handler_done = attempt > 0
         assert call.may_run_again(error) is (may and not (name == "write" and attempt > 0))

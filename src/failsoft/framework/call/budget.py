@@ -63,5 +63,6 @@ async def nested(outer: Call, call: Call, calling: Awaitable[Any]) -> Any:
     try:
         response = await calling
     finally:
-        outer.ran_below(call.attempt + call.runs_below, is_failed=getattr(response, "error", None) is not None)
+        failure = getattr(response, "error", None)
+        outer.ran_below(call.attempt + call.runs_below, None if failure is None else failure.exception)
     return response

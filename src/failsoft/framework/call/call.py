@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any
@@ -28,7 +28,16 @@ from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.redaction import redact_text
 from failsoft.framework.text import bounded
 
-__all__ = ["LOCAL_PRINCIPAL", "META_KEY", "NO_SCOPE", "Call", "CallScope", "FailedReference", "ProgressReporter"]
+__all__ = [
+    "EFFECTS_BY_HARM",
+    "LOCAL_PRINCIPAL",
+    "META_KEY",
+    "NO_SCOPE",
+    "Call",
+    "CallScope",
+    "FailedReference",
+    "ProgressReporter",
+]
 
 _ANSWER_S, _ANSWER_RATIO = 0.25, 0.05
 """The share of the remaining time that an outgoing request leaves, so that its own time-out fires first."""
@@ -36,17 +45,7 @@ _ENVELOPE_BYTES, _DATA_AT_LEAST_BYTES = 4_000, 1_000
 """The size reserved for the rest of a response, and the minimum size for its data."""
 _WARNINGS_AT_MOST = 50
 _WARNING_LENGTH = 1_000
-_WORST: tuple[Effect, ...] = ("none", "unknown", "applied")
-_JOINED = (
-    *("audit_facts", "cache_hit", "documents_processed", "governance", "handler_done", "idempotent", "raised"),
-    *("_typed", "read_only", "receipt", "thread_over", "warnings"),
-)
-"""Attributes that the call copies from the context of a run."""
-_FORKED = (
-    *("arguments", "audit_facts", "deadline", "error", "governance", "idempotent", "left_behind", "read_only"),
-    *("inherited_until", "receipt", "record", "runs_limit", "started_at"),
-)
-"""Initial attributes of the context of a concurrent run."""
+EFFECTS_BY_HARM: tuple[Effect, ...] = ("none", "unknown", "applied")
 
 
 class Call(CallContext):
@@ -70,6 +69,7 @@ class Call(CallContext):
         inherited_until: The deadline of the parent call, on the event loop's clock in seconds.
         runs_limit: The number of runs left by the parent call.
         runs_below: The number of further runs of calls made by the handler.
+        failed_below: The error of the last call that the handler made, if that failed.
         is_retried_below: Whether the last of those calls failed after a retry.
         is_replayed: Whether the outcome is that of an earlier call with the same key.
         audit_facts: The facts passed to `audit`.
@@ -91,6 +91,7 @@ class Call(CallContext):
         "effect_begun",
         "error",
         "expired",
+        "failed_below",
         "failed_reference",
         "governance",
         "handler",
@@ -160,6 +161,7 @@ class Call(CallContext):
         self.runs_limit: int | None = None
         self.runs_below = 0
         self.is_retried_below = False
+        self.failed_below: BaseException | None = None
         self.thread_over: Future[None] | None = None
         self.started_at = time.perf_counter()
 
@@ -217,34 +219,26 @@ class Call(CallContext):
 
     @override
     def remaining_s(self) -> float | None:
-        if self.deadline is None:
-            return None
         # A sync handler calls this from its thread, which has no running loop, so the loop of the deadline is used.
         now = self.loop.time() if self.loop is not None else self.bound.clock()
-        return max(0.0, self.deadline - now)
+        return None if self.deadline is None else max(0.0, self.deadline - now)
 
     @property
     def runs_left(self) -> int | None:
         """The number of runs left, including this one; None without a bound."""
         bounds = [bound for bound in (self.runs_limit, self.bound.most_runs) if bound is not None]
-        if not bounds:
-            return None
-        return max(1, min(bounds) - max(0, self.attempt - 1) - self.runs_below)
+        return max(1, min(bounds) - max(0, self.attempt - 1) - self.runs_below) if bounds else None
 
     @property
     def is_out_of_runs(self) -> bool:
         """Whether the caller's budget allows no further run."""
         return self.runs_limit is not None and self.attempt + self.runs_below >= self.runs_limit
 
-    def ran_below(self, runs: int, *, is_failed: bool) -> None:
-        """Count the runs of a call that the handler made, to a tool here or of another server.
-
-        Args:
-            runs: How often it ran in all; the first one belongs to the run of this handler.
-            is_failed: Whether it failed in the end.
-        """
+    def ran_below(self, runs: int, failed: BaseException | None) -> None:
+        """Count the `runs` of a call that the handler made to some tool, and note the error that ended it."""
         self.runs_below += max(0, runs - 1)
-        self.is_retried_below = runs > 1 and is_failed
+        self.is_retried_below = runs > 1 and failed is not None
+        self.failed_below = failed
 
     def bound_by(self, remaining_s: float | None, runs_left: int | None) -> None:
         """Reduce the remaining time and runs; None leaves them unchanged."""
@@ -298,16 +292,29 @@ class Call(CallContext):
 
     def may_run_again(self, error: ToolError) -> bool:
         """Return whether running the handler again cannot do the work twice (the idempotency guard)."""
-        if self.read_only or self.idempotent or self.attempt == 0:
-            return True
-        return self.worst_effect(error) == "none"
+        is_safe = self.read_only or self.idempotent or self.attempt == 0
+        return is_safe or (not self.has_begun and self.worst_effect(error) == "none")
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the handler may have changed something, and has said neither that it did nor that it did not.
+
+        One that does not declare its effects begins them when it starts. Only an error of its own with `effect="none"`
+        says otherwise: an exception of a library, or the failure of a call that it made, knows nothing of what it did.
+        """
+        bound = self.bound
+        if self.attempt == 0 or self.read_only or self.idempotent or bound.atomic or bound.marks_effects:
+            return False
+        raised: Any = self.raised
+        is_own = issubclass(type(raised), ToolError) and type(raised) is not type(self.failed_below)
+        return not (is_own and raised.effect == "none")
 
     async def retry(self, **changed: Any) -> Any:
         """Run the handler again with changed arguments, validated again, and return its value.
 
         Raises:
-            ToolError: The error of the new run, or the current error if another run could do the work twice, or would
-                be one more than the caller allows.
+            ToolError: The error of the new run, or the current one if another run could do the work twice, or is one
+                more than the caller allows.
             DEADLINE_EXCEEDED: The deadline has passed, so nothing is started.
         """
         if self.expired:
@@ -334,16 +341,16 @@ class Call(CallContext):
 
     def forget_errors(self) -> None:
         """Break the reference cycles of a finished call, which tracebacks refer to."""
-        self.error = self.raised = self._typed = None
+        self.error = self.raised = self._typed = self.failed_below = None
 
     def worst_effect(self, error: ToolError | None) -> Effect:
         """Return the combined effect of all runs of the handler and of `error`."""
         if self.handler_done:
             return "applied"
         said: Any = None if error is None else error.effect
-        if said not in _WORST:  # a run that was started but not recorded as ended may have done anything
+        if said not in EFFECTS_BY_HARM:  # a run that was started but not recorded as ended may have done anything
             said = "unknown" if self.attempt and self.raised is None else "none"
-        return max(self.left_behind, said, key=_WORST.index)
+        return max(self.left_behind, said, key=EFFECTS_BY_HARM.index)
 
     def run_failed(self, raised: BaseException) -> None:
         """Record that a run of the handler ended with this exception; without a stated effect, it is unknown.
@@ -354,30 +361,31 @@ class Call(CallContext):
         self.raised = raised
         if not self.read_only:
             left: Any = self.typed(raised).effect
-            if left not in _WORST:
+            if left not in EFFECTS_BY_HARM:
                 bound = self.bound
                 is_over = bound.is_async or not issubclass(type(raised), asyncio.CancelledError)
                 is_clean = (bound.atomic and is_over) or (bound.marks_effects and not self.effect_begun and is_over)
                 left = "none" if is_clean else "unknown"
-            self.left_behind = max(self.left_behind, left, key=_WORST.index)
+            self.left_behind = max(self.left_behind, left, key=EFFECTS_BY_HARM.index)
 
     def begin_again(self) -> None:
         """Apply the idempotency guard to every further run of the handler.
 
         Raises:
-            ToolError: The error of the last run, if another one could do its work twice, or the caller allows no more.
+            ToolError: The error of the last run: another could do its work twice, or is one more than allowed.
         """
         if self.is_out_of_runs and self.raised is not None:
             self.stop_reason = "attempts"
             raise self.typed(self.raised)
         if not self.read_only:
             self.left_behind = self.worst_effect(None)
-            if self.left_behind != "none" and not self.idempotent:
+            if self.has_begun or (self.left_behind != "none" and not self.idempotent):
                 if self.raised is not None:
                     raise self.typed(self.raised)
                 raise ToolSystemError(component="something that runs a handler twice")
         self.raised = None
         self.handler_done = self.is_retried_below = False
+        self.failed_below = None
 
     def recovered(self, receipt: RecoveryReceipt) -> None:
         """Record a recovery; changes of an earlier receipt are kept in the new one."""
@@ -385,31 +393,6 @@ class Call(CallContext):
             message = bounded(f"{self.receipt.message}; {receipt.message}")
             receipt = replace(receipt, message=message, changed={**self.receipt.changed, **receipt.changed})
         self.receipt = receipt
-
-    def fork(self, number: int) -> Call:
-        """Return a separate context for a concurrent run with this number; 0 is the first run."""
-        fork = Call(self.bound, self.params, self.scope, self.handler)
-        fork._request_id = self.request_id
-        fork._origin = self
-        fork.loop = self.loop
-        fork.attempt = self.attempt + number
-        fork.warnings = list(self.warnings) if self.warnings else None
-        for fact in _FORKED:
-            setattr(fork, fact, getattr(self, fact))
-        return fork
-
-    def join(self, forks: Sequence[Call], last: Call) -> None:
-        """Merge concurrent runs: the number and effects of all, and the facts of the one that decided the result.
-
-        Args:
-            forks: All forks, in the order of their numbers.
-            last: The fork whose value or error is that of the call.
-        """
-        before = self.attempt
-        self.attempt += sum(fork.attempt - before - number for number, fork in enumerate(forks))
-        for fact in _JOINED:
-            setattr(self, fact, getattr(last, fact))
-        self.left_behind = max((fork.left_behind for fork in forks), key=_WORST.index)
 
     def resume_at(self, inner: Callable[[Call], Awaitable[Any]], error: ToolError) -> None:
         """Set the error, and the part of the chain that `retry` runs again."""

@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
 from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.errors import IdempotencyOutcomeUnknown
+from failsoft.framework.diagnostics.reports import report_mistake
+from failsoft.framework.errors import ConfigurationError, IdempotencyOutcomeUnknown
+from failsoft.framework.text import quoted
 
 __all__ = ["NOT_DONE", "CallRecord", "effect_in_thread", "effect_on_loop"]
 
@@ -121,7 +123,15 @@ class _OnLoop:
 
 
 def _steps(call: MarkedCall, name: str, run: Step, probe: Step | None) -> Generator[Step, Any, Any]:
-    """Yield the functions to run, receive their results, and return the value of the effect."""
+    """Yield the functions to run, receive their results, and return the value of the effect.
+
+    Raises:
+        CONFIG_ERROR: The operation does not declare `effects=True`; nothing has been run.
+    """
+    if not call.bound.marks_effects:
+        issue = f"`{call.bound.name}` marks the effect {quoted(name, 80)} and does not declare that it marks effects"
+        report_mistake(f"{issue}: add effects=True to its @operation", operation=call.bound.name)
+        raise ConfigurationError(issue=issue, resolution="add effects=True to its @operation")
     record = call.record
     if record is None:
         call.effect_begun = True

@@ -67,6 +67,7 @@ class BoundOperation(Generic[P, R_co]):
         self.destructive = declaration.destructive
         self.idempotent = declaration.idempotent
         self.atomic = declaration.atomic
+        self.marks_effects = declaration.effects
         self.open_world = declaration.open_world
         self.verify_with = tool.verifier_of(declaration)
         self.function = declaration.function
@@ -96,7 +97,7 @@ class BoundOperation(Generic[P, R_co]):
         self.budget: RunBudget | None = None
         self.most_runs: int | None = None
         self.in_force: tuple[Any, ...] = ()
-        self.marks_effects = self.derives_keys = False
+        self.derives_keys = False
         self._link = link
         self.use(self.make_chain())
 

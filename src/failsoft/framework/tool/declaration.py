@@ -49,6 +49,7 @@ class Declaration:
         destructive: bool | None = None,
         idempotent: bool = False,
         atomic: bool = False,
+        effects: bool = False,
         open_world: bool | None = None,
         verify_with: str | None = None,
         timeout: float | None = None,
@@ -64,12 +65,16 @@ class Declaration:
         if timeout is not None and not timeout > 0:
             msg = f"{function.__qualname__}: timeout is in seconds and must be above 0, not {timeout}"
             raise TypeError(msg)
+        if effects and read_only:
+            msg = f"{function.__qualname__} is read_only, so it has no effects to mark; remove effects=True"
+            raise TypeError(msg)
         self.title = title
         self.description = inspect.cleandoc(function.__doc__ or "")
         self.read_only = read_only
         self.destructive = destructive
         self.idempotent = idempotent
         self.atomic = atomic
+        self.effects = effects
         self.open_world = open_world
         self.verify_with = verify_with
         self.timeout = timeout

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -79,9 +82,28 @@ def lint_toolbox(toolbox: Toolbox) -> list[LintFinding]:
     for bound in toolbox:
         if not bound.description:
             findings.append(LintFinding(bound.name, "", "description", "the operation has no docstring"))
+        if not bound.marks_effects and _marks_an_effect(bound):
+            text = "marks an effect, which is refused without effects=True in its @operation"
+            findings.append(LintFinding(bound.name, "CONFIG_ERROR", "effects", text))
         for failure in (*_refusals(bound, scope), *_catalogue_failures(bound, scope)):
             findings += lint_failure(failure, toolbox)
     return list(dict.fromkeys([*findings, *lint_sources(toolbox)]))
+
+
+def _marks_an_effect(bound: BoundOperation[..., Any]) -> bool:
+    """Return whether the source of a handler calls `effect` of its context parameter."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(bound.function)))
+    except (OSError, TypeError, SyntaxError):  # no source, or not one that stands alone
+        return False
+    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return any(
+        isinstance(function, ast.Attribute)
+        and function.attr == "effect"
+        and isinstance(function.value, ast.Name)
+        and function.value.id == bound.context_parameter
+        for function in called
+    )
 
 
 def lint_sources(toolbox: Toolbox) -> list[LintFinding]:

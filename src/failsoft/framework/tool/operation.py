@@ -102,6 +102,7 @@ def operation(
     destructive: bool | None = None,
     idempotent: bool = False,
     atomic: bool = False,
+    effects: bool = False,
     open_world: bool | None = None,
     verify_with: str | None = None,
     timeout: float | None = None,
@@ -117,6 +118,7 @@ def operation(
     destructive: bool | None = None,
     idempotent: bool = False,
     atomic: bool = False,
+    effects: bool = False,
     open_world: bool | None = None,
     verify_with: str | None = None,
     timeout: float | None = None,
@@ -133,6 +135,7 @@ def operation(  # noqa: PLR0913 - the same facts, for the author to state
     destructive: bool | None = None,
     idempotent: bool = False,
     atomic: bool = False,
+    effects: bool = False,
     open_world: bool | None = None,
     verify_with: str | None = None,
     timeout: float | None = None,
@@ -150,6 +153,9 @@ def operation(  # noqa: PLR0913 - the same facts, for the author to state
         idempotent: Running it twice has the effect of once, so it may be run again.
         atomic: If the handler raises, nothing was changed, as in a transaction: the failure has `effect: none`, and its
             idempotency key is released.
+        effects: The handler marks everything that it changes with `call.effect`: until the first mark nothing was
+            changed, and it may be run again. Without it, a handler that changes something is taken to have begun when
+            it starts.
         open_world: It accesses systems that this server does not control.
         verify_with: The read-only operation that shows whether the work was done, for arguments of the same names.
         timeout: The time limit of the whole call in seconds, above 0; by default that of the settings.
@@ -157,7 +163,7 @@ def operation(  # noqa: PLR0913 - the same facts, for the author to state
         input_schema: A JSON Schema for a handler that takes `**arguments`.
 
     Raises:
-        TypeError: The name is not allowed in MCP, or the time-out is not above 0.
+        TypeError: The name is not allowed in MCP, the time-out is not above 0, or `effects` contradicts `read_only`.
     """
     frame = sys._getframe(1)  # noqa: SLF001 - local names of the class body, for annotations written as strings
     names = {**(frame.f_back.f_locals if frame.f_back is not None else {}), **frame.f_locals}
@@ -171,6 +177,7 @@ def operation(  # noqa: PLR0913 - the same facts, for the author to state
             destructive=destructive,
             idempotent=idempotent,
             atomic=atomic,
+            effects=effects,
             open_world=open_world,
             verify_with=verify_with,
             timeout=timeout,

@@ -11,6 +11,7 @@ from typing import Any
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
+from failsoft.framework.call.forks import fork, join
 from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.errors import ConfigurationError
 from failsoft.recovery.facts import StrategyFacts
@@ -186,7 +187,7 @@ class _Race:
             try:
                 await self._end(is_awaited=not is_decided)
             finally:
-                self._call.join([run.fork for run in self._runs], last.fork)
+                join(self._call, [run.fork for run in self._runs], last.fork)
         if len(self._runs) > 1:
             self._report(last)
         if last.error is None:
@@ -198,7 +199,7 @@ class _Race:
             self._runs.clear()
 
     def _start(self) -> None:
-        self._runs.append(_Run(self._call.fork(len(self._runs)), self._proceed))
+        self._runs.append(_Run(fork(self._call, len(self._runs)), self._proceed))
 
     async def _start_extra(self) -> bool:
         """Start one more run, if the budget has a token for it."""

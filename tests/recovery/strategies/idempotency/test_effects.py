@@ -28,7 +28,7 @@ class Till(BaseTool):
         self.fault: Exception | None = None
         self.cannot_tell = False
 
-    @operation(timeout=300)
+    @operation(timeout=300, effects=True)
     async def charge(self, amount: int, call: CallContext) -> str:
         """Charge an amount."""
         await asyncio.sleep(self.pauses["before"])
@@ -38,7 +38,7 @@ class Till(BaseTool):
         await asyncio.sleep(self.pauses["after"])
         return f"charge {number}"
 
-    @operation(timeout=300)
+    @operation(timeout=300, effects=True)
     def charge_in_a_thread(self, amount: int, call: CallContext) -> str:
         """Charge an amount, from a thread."""
         return f"charge {call.effect('charge', run=lambda: self._now(amount), probe=self._probe)}"

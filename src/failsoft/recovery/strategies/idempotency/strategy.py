@@ -30,7 +30,6 @@ from failsoft.framework.services.records import Records
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import Gauge, note_recovery
 from failsoft.recovery.shielded import begin
-from failsoft.recovery.strategies.idempotency.effect_marks import marks_effects
 from failsoft.recovery.strategies.idempotency.keys import (
     META_KEY,
     Derive,
@@ -113,7 +112,6 @@ class Idempotency:
         """Return the link for one operation; one that changes nothing needs none."""
         if bound.read_only:
             return []
-        bound.marks_effects = marks_effects(bound)
         bound.derives_keys = self.options.derive is not None
         leases = Gauge.of("idempotency_leases", bound)
         calls = _KeyedCalls(self.options, bound.state.records(bound.tool), leases)

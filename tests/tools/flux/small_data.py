@@ -21,6 +21,7 @@ __all__ = [
     "FUNCTIONS",
     "REACTIONS",
     "proteins_of_textbook",
+    "shipped",
     "small_carveme",
     "small_modelseedpy",
     "small_pyfba",
@@ -72,15 +73,20 @@ _LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 
 
 @cache
-def _textbook() -> bytes:
+def _shipped(name: str) -> bytes:
     from cobra.io import read_sbml_model  # noqa: PLC0415 - it takes more than a second, for these tests alone
 
-    return pickle.dumps(read_sbml_model(str(files("cobra.data") / "textbook.xml.gz")))
+    return pickle.dumps(read_sbml_model(str(files("cobra.data") / f"{name}.xml.gz")))
+
+
+def shipped(name: str) -> Any:
+    """Return a new copy of a model that COBRApy ships, which may be changed."""
+    return pickle.loads(_shipped(name))  # noqa: S301 - our own bytes
 
 
 def textbook() -> Any:
     """Return the textbook model as cobra reads it; the caller may change it."""
-    return pickle.loads(_textbook())  # noqa: S301 - our own bytes
+    return shipped("textbook")
 
 
 def proteins_of_textbook() -> dict[str, str]:

@@ -1,11 +1,13 @@
-"""Single deletions of genes and reactions, as a task: the growth without each."""
+"""Single deletions of genes and reactions, as a task: the growth without each, as cobra finds it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
 
 import cobra
+from cobra.flux_analysis import single_gene_deletion, single_reaction_deletion
+from optlang import interface
 
 from failsoft.framework.errors import InvalidParameter
 from failsoft.tools.flux.models.recipes import Recipe
@@ -13,19 +15,23 @@ from failsoft.tools.flux.question import Question
 from failsoft.tools.flux.work.solving.fba import optimum
 from failsoft.tools.flux.work.solving.models import model_of
 from failsoft.tools.flux.work.solving.modifying import gene_ids, unknown_ids
-from failsoft.tools.flux.work.solving.solver import ZERO, fluxes_of, solve
+from failsoft.tools.flux.work.solving.solver import TROUBLE, ZERO, failure, limit_time
 from failsoft.tools.flux.workers.progress import progress
 
 __all__ = ["delete"]
 
 Kind = Literal["genes", "reactions"]
 _REPORTED_EACH = 50
+_DELETIONS: Final[Mapping[Kind, Callable[..., Any]]] = {
+    "genes": single_gene_deletion,
+    "reactions": single_reaction_deletion,
+}
 
 
 def delete(recipe: Recipe, question: Question, kind: Kind, names: Sequence[str] | None) -> dict[str, Any]:
     """Return the growth without each gene or reaction, one at a time: a task.
 
-    Only a deletion that stops a reaction with flux can change the optimum, so only those are solved.
+    A deletion of which no reaction has a flux at the optimum leaves that optimum as it is, so it is not solved.
 
     Args:
         recipe: The model.
@@ -36,27 +42,23 @@ def delete(recipe: Recipe, question: Question, kind: Kind, names: Sequence[str] 
     Raises:
         INVALID_PARAM: Genes or reactions that the model does not have.
         FBA_INFEASIBLE: The model does not grow without any deletion.
+        COBRAPY_SOLVER_ERROR: The solver gave no answer for a deletion.
     """
     model = model_of(recipe)
     wanted = _wanted(model, kind, names)
     with model:
         best = optimum(model, question)
-        fluxes = fluxes_of(model)
-        results = []
-        solved: dict[frozenset[str], float] = {frozenset(): best.value}
-        for index, name in enumerate(wanted):
-            if index % _REPORTED_EACH == 0:
-                progress(index, len(wanted), f"Deleting {kind}")
-            stopped = frozenset(item for item in _stopped(model, kind, name) if abs(fluxes[item]) > ZERO)
-            if stopped not in solved:
-                solved[stopped] = _growth_without(model, stopped)
-            results.append(_described(model, kind, name, solved[stopped]))
-    lethal = sum(not item["growth"] for item in results)
+        growth = dict.fromkeys(wanted, best.value)
+        changing = _changing(model, kind, wanted)
+        for start in range(0, len(changing), _REPORTED_EACH):
+            progress(start, len(changing), f"Deleting {kind}")
+            growth |= _growth_without(model, kind, changing[start : start + _REPORTED_EACH])
+    lethal = sum(not value for value in growth.values())
     return {
         "result": {
             "objective": best.objective,
             "growth_without_deletion": best.value,
-            "results": results,
+            "results": [_described(model, kind, name, value) for name, value in growth.items()],
             "num_lethal": lethal,
         },
         "warnings": best.warnings,
@@ -74,22 +76,31 @@ def _wanted(model: cobra.Model, kind: Kind, names: Sequence[str] | None) -> list
     return list(dict.fromkeys(ids))
 
 
-def _stopped(model: cobra.Model, kind: Kind, name: str) -> Iterable[str]:
-    """Return the reactions that carry nothing without it."""
+def _changing(model: cobra.Model, kind: Kind, names: Sequence[str]) -> list[str]:
+    """Return the deletions that may stop a reaction with a flux in the solution that was found last."""
+    primal = model.solver.primal_values
+    active = {item.id for item in model.reactions if primal[item.id] != primal[item.reverse_id]}
     if kind == "reactions":
-        return [name]
-    gene = model.genes.get_by_id(name)
-    absent = {item.id for item in model.genes if not item.functional} | {name}
-    return [reaction.id for reaction in gene.reactions if not reaction.gpr.eval(absent)]
+        return [name for name in names if name in active]
+    return [name for name in names if any(item.id in active for item in model.genes.get_by_id(name).reactions)]
 
 
-def _growth_without(model: cobra.Model, stopped: Iterable[str]) -> float:
-    with model:
-        for name in stopped:
-            model.reactions.get_by_id(name).bounds = (0.0, 0.0)
-        verdict = solve(model)
-        value = float(model.solver.objective.value) if verdict == "optimal" else 0.0
-    return value if abs(value) > ZERO else 0.0
+def _growth_without(
+    model: cobra.Model, kind: Kind, names: Sequence[str], *, presolve: bool | Literal["auto"] = "auto"
+) -> dict[str, float]:
+    """Return the growth without each; one that gives the solver trouble is tried again with presolving."""
+    limit_time(model)
+    model.solver.configuration.presolve = presolve
+    found = {}
+    for ids, growth, status in _DELETIONS[kind](model, names, processes=1).itertuples(index=False):
+        (name,) = ids
+        if status in {interface.OPTIMAL, interface.INFEASIBLE}:
+            found[name] = float(growth) if status == interface.OPTIMAL and abs(growth) > ZERO else 0.0
+        elif presolve == "auto":
+            found |= _growth_without(model, kind, [name], presolve=True)
+        else:
+            raise failure(TROUBLE, f"the solver's status without {name} is '{status}'")
+    return found
 
 
 def _described(model: cobra.Model, kind: Kind, name: str, growth: float) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from failsoft.framework.text import bounded
 from failsoft.tools.flux.errors.solving import CobrapySolverError
 from failsoft.tools.flux.workers.progress import remaining_s
 
-__all__ = ["TROUBLE", "ZERO", "Verdict", "failure", "fluxes_of", "solve"]
+__all__ = ["TROUBLE", "ZERO", "Verdict", "failure", "fluxes_of", "limit_time", "solve"]
 
 Verdict: TypeAlias = Literal["optimal", "infeasible", "unbounded"]
 
@@ -71,13 +71,22 @@ def fluxes_of(model: cobra.Model) -> dict[str, float]:
     return fluxes
 
 
-def _optimize(model: cobra.Model, presolve: object) -> str:
-    configuration = model.solver.configuration
+def limit_time(model: cobra.Model) -> None:
+    """Let the next solves of a model take no longer than the call may.
+
+    Raises:
+        COBRAPY_SOLVER_ERROR: No time is left.
+    """
     left = remaining_s()
     if left is not None and left <= _MARGIN_S:
         raise failure(_TIME, "no time left")
     # The solver takes whole seconds only; the call's deadline still applies.
-    configuration.timeout = None if left is None else max(1, int(left - _MARGIN_S))
+    model.solver.configuration.timeout = None if left is None else max(1, int(left - _MARGIN_S))
+
+
+def _optimize(model: cobra.Model, presolve: object) -> str:
+    configuration = model.solver.configuration
+    limit_time(model)
     configuration.presolve = presolve
     try:
         status: str = model.solver.optimize()

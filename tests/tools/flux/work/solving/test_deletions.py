@@ -1,0 +1,110 @@
+"""Deletions of genes and reactions: the growth without each is that which cobra finds, and that of a changed model."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from failsoft.tools.flux import Flux
+from tests.programs.flux import IN_FLUX
+from tests.tools.flux.lab import Lab
+from tests.tools.flux.small_data import textbook
+
+pytestmark = IN_FLUX
+
+TOLERANCE = 1e-6
+"""Of the growth without a deletion, or of 1 if that is less."""
+
+
+def assert_that_deletions_are_those_of_cobra(lab: Lab, tool: Flux, model_id: str, model: Any) -> None:
+    """Compare the deletion of all genes and of all reactions with cobra's own."""
+    from cobra.flux_analysis import (  # noqa: PLC0415 - COBRApy takes more than a second, for these tests alone
+        single_gene_deletion,
+        single_reaction_deletion,
+    )
+
+    growth = model.slim_optimize()
+    for operation, oracle in (("delete_genes", single_gene_deletion), ("delete_reactions", single_reaction_deletion)):
+        deleted = lab.call(tool, operation, {"model_id": model_id})
+        frame = oracle(model, processes=1)
+        expected = {next(iter(row.ids)): 0.0 if math.isnan(row.growth) else row.growth for row in frame.itertuples()}
+        found = {item["id"]: item["growth"] for item in deleted["results"]}
+        assert found.keys() == expected.keys()
+        wrong = {
+            name: (found[name], value)
+            for name, value in expected.items()
+            if abs(found[name] - value) > TOLERANCE * max(1.0, growth)
+        }
+        assert wrong == {}, f"{operation}: (found, of cobra)"
+        assert deleted["num_lethal"] == sum(not value for value in found.values())
+
+
+def with_stand_ins() -> Any:
+    """Return the textbook model with a second reaction for one enzyme, and with a trace that growth needs."""
+    from cobra import Metabolite, Reaction  # noqa: PLC0415 - as above
+
+    model = textbook()
+    twin = model.reactions.get_by_id("ENO").copy()
+    twin.id = "ENO2"
+    trace = Metabolite("trace_c", compartment="c")
+    made = Reaction("TRACE", lower_bound=0, upper_bound=1_000)
+    made.add_metabolites({trace: 1})
+    made.gene_reaction_rule = "b9999"
+    model.add_reactions([twin, made])
+    model.reactions.get_by_id("Biomass_Ecoli_core").add_metabolites({trace: -9e-7})
+    return model
+
+
+@pytest.fixture
+def flux(tmp_path: Path, lab: Lab) -> Flux:
+    made = Flux(root=tmp_path)
+    made.workers = lab.workers
+    return made
+
+
+def loaded(lab: Lab, flux: Flux, model: Any) -> str:
+    """Return the id of a model that is loaded from a file."""
+    from cobra.io import save_json_model  # noqa: PLC0415 - as above
+
+    (root,) = flux.roots
+    save_json_model(model, str(root / "own.json"))
+    model_id: str = lab.call(flux, "load_model", {"path": "own.json"})["model_id"]
+    return model_id
+
+
+def test_every_deletion_in_the_textbook_model_is_that_of_cobra(lab: Lab, tool: Flux) -> None:
+    assert_that_deletions_are_those_of_cobra(lab, tool, lab.loaded(tool), textbook())
+
+
+def test_without_a_gene_none_of_its_reactions_carries_anything_whichever_did_before(lab: Lab, flux: Flux) -> None:
+    model = with_stand_ins()
+    model_id = loaded(lab, flux, model)
+    deleted = lab.call(flux, "delete_genes", {"model_id": model_id, "genes": ["b2779"]})
+    assert [item["growth"] for item in deleted["results"]] == [0.0]
+    assert_that_deletions_are_those_of_cobra(lab, flux, model_id, model)
+
+
+def test_a_deleted_gene_leaves_the_growth_of_a_model_in_which_it_is_knocked_out(lab: Lab, tool: Flux) -> None:
+    model_id = lab.loaded(tool)
+    genes = ["b0720", "b1136", "b2779", "b3919", "b0114", "b3956"]
+    deleted = lab.call(tool, "delete_genes", {"model_id": model_id, "genes": genes})["results"]
+    for item in deleted:
+        grown = lab.call(tool, "run_fba", {"model_id": lab.modified(tool, model_id, knock_out_genes=[item["id"]])})
+        assert item["growth"] == pytest.approx(grown.get("growth_rate", 0.0), abs=TOLERANCE), item
+        assert grown["success"] or grown["error_code"] == "FBA_INFEASIBLE"
+    assert {not item["growth"] for item in deleted} == {True, False}
+
+
+def test_progress_is_reported_for_each_fifty_deletions_that_are_solved(lab: Lab, tool: Flux) -> None:
+    reported: list[tuple[float, float | None, str | None]] = []
+
+    async def report(done: float, total: float | None, message: str | None) -> None:
+        reported.append((done, total, message))
+
+    model_id = lab.loaded(tool)
+    assert lab.call(tool, "delete_genes", {"model_id": model_id}, report_progress=report)["success"]
+    assert [done for done, _, _ in reported] == [0, 50]
+    assert {total for _, total, _ in reported} <= {float(number) for number in range(51, 101)}

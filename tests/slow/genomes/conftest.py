@@ -9,7 +9,7 @@ import pytest
 
 from tests.doors import Database
 from tests.programs.flux_data import carveme_wheel, dnngior_wheel, pyfba_sdist  # noqa: F401 - fixtures
-from tests.tools.flux.conftest import _shipped_models_are_read_once, gappy, lab, tool, workers  # noqa: F401 - fixtures
+from tests.tools.flux.conftest import _shipped_models_are_read_once, gappy, lab, rooted, tool, workers  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="session")

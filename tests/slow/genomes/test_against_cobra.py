@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import pytest
 
 from failsoft.tools.flux import Flux
@@ -9,6 +12,7 @@ from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import Lab
 from tests.tools.flux.small_data import shipped
 from tests.tools.flux.work.solving.test_deletions import TOLERANCE, assert_that_deletions_are_those_of_cobra
+from tests.tools.flux.work.solving.test_variability import assert_that_ranges_are_those_of_cobra, minimizing
 
 pytestmark = IN_FLUX
 
@@ -29,3 +33,22 @@ def test_lethal_genes_are_lethal_as_deletions_and_as_knock_outs(lab: Lab, tool: 
         grown = lab.call(tool, "run_fba", {"model_id": lab.modified(tool, model_id, knock_out_genes=[item["id"]])})
         assert item["growth"] == pytest.approx(grown.get("growth_rate", 0.0), abs=TOLERANCE), item
     assert [item["id"] for item in deleted if not item["growth"]] == VIABLE_ONCE
+
+
+GROWTH = "BIOMASS_Ec_iJO1366_core_53p95M"
+
+
+def some_of(model: Any) -> list[str]:
+    """Return three hundred reactions of a model, the same ones every time."""
+    return random.Random(7).sample([item.id for item in model.reactions], 300)  # noqa: S311 - a sample of a test
+
+
+def test_the_ranges_of_a_model_that_maximizes_are_those_of_cobra(lab: Lab, tool: Flux) -> None:
+    model = shipped("iJO1366")
+    model_id = lab.loaded(tool, "iJO1366")
+    assert_that_ranges_are_those_of_cobra(lab, tool, model_id, model, fraction=0.95, names=some_of(model))
+
+
+def test_the_ranges_of_a_model_that_minimizes_are_those_of_cobra(lab: Lab, rooted: Flux) -> None:
+    model = minimizing(shipped("iJO1366"), "EX_co2_e", **{GROWTH: (0.5, 1000.0)})
+    assert_that_ranges_are_those_of_cobra(lab, rooted, lab.read(rooted, model), model, names=some_of(model))

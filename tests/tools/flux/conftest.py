@@ -44,6 +44,14 @@ def tool(lab: Lab) -> Flux:
     return lab.tool()
 
 
+@pytest.fixture(scope="session")
+def rooted(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Flux:
+    """A toolset that reads files of a folder; models get there by `lab.read`."""
+    made = Flux(root=tmp_path_factory.mktemp("rooted"))
+    made.workers = lab.workers
+    return made
+
+
 @pytest.fixture
 def gappy(lab: Lab, tool: Flux) -> str:
     """The id of a model without two steps that nothing replaces."""

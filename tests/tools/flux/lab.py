@@ -68,6 +68,17 @@ class Lab:
         model_id: str = answer["model_id"]
         return model_id
 
+    def read(self, tool: Flux, model: Any) -> str:
+        """Return the id of a model of COBRApy that is written below the root of a toolset, and loaded from there."""
+        from cobra.io import write_sbml_model  # noqa: PLC0415 - it takes more than a second, for some tests alone
+
+        (root,) = tool.roots
+        write_sbml_model(model, str(root / "own.xml"))
+        answer = self.call(tool, "load_model", {"path": "own.xml"})
+        assert answer["success"], answer
+        model_id: str = answer["model_id"]
+        return model_id
+
     def fed(self, tool: Flux, compounds: Iterable[str] = AEROBIC, **bounds: list[float]) -> str:
         """Return the id of a medium; every compound may come in at 10 unless something else is said."""
         given = {"compounds": list(compounds), "default_uptake": 10.0, "custom_bounds": bounds}

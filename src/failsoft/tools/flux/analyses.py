@@ -53,8 +53,8 @@ class Analyses(BaseTool):
         model_id: ModelId,
         media_id: UsedMediaId = None,
         objective: Objective = None,
-        maximize: Maximize = True,  # noqa: FBT002 - arguments of a tool have names
-        pfba: Parsimonious = False,  # noqa: FBT002 - the same
+        maximize: Maximize = None,
+        pfba: Parsimonious = False,  # noqa: FBT002 - arguments of a tool have names
         flux_threshold: FluxThreshold = 1e-6,
         limit: FluxLimit = 100,
     ) -> FbaResult:
@@ -69,7 +69,7 @@ class Analyses(BaseTool):
             {"tool": "run_fva", "arguments": conditions, "why": "ranges of the fluxes near this optimum"},
             {"tool": "delete_genes", "arguments": conditions, "why": "which genes this growth needs"},
         ]
-        return cast("FbaResult", {**conditions, **answer["result"], "next_steps": steps if maximize else []})
+        return cast("FbaResult", {**conditions, **answer["result"], "next_steps": steps if answer["is_own"] else []})
 
     @operation(read_only=True, open_world=False, timeout=BUILDING_S, title="Run flux variability analysis")
     async def run_fva(
@@ -80,7 +80,7 @@ class Analyses(BaseTool):
         fraction: Fraction = 1.0,
         reactions: ReactionIds = None,
     ) -> FvaResult:
-        """Return the smallest and largest flux of each reaction while growth keeps a fraction of its optimum.
+        """Return the smallest and largest flux of each reaction while the objective keeps a fraction of its optimum.
 
         Without reactions, of all of them, which takes a minute for a whole genome.
         """

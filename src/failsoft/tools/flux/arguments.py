@@ -73,7 +73,7 @@ Objective = Annotated[
     Field(
         min_length=1,
         max_length=_ID_AT_MOST,
-        description="Id of the reaction to maximize; left out, the model's own objective",
+        description="Id of the reaction to optimize; left out, the model's own objective",
     ),
 ]
 FluxThreshold = Annotated[
@@ -133,7 +133,13 @@ ExportFormat = Annotated[
     Literal["json", "sbml"], Field(description="json for cobra's JSON, sbml for SBML Level 3 with FBC")
 ]
 TextOffset = Annotated[int, Field(ge=0, le=1_000_000_000, description="Where the part begins, as next_offset says")]
-Maximize = Annotated[bool, Field(description="false to minimize the objective")]
+Maximize = Annotated[
+    bool | None,
+    Field(
+        description="true to maximize the objective, false to minimize it; left out, the model's own objective is "
+        "optimized as the model says, and any other is maximized"
+    ),
+]
 Parsimonious = Annotated[bool, Field(description="true for the fluxes with the smallest sum at the optimum")]
 Fraction = Annotated[float, Field(ge=0, le=1, description="Part of the optimum that the objective keeps, from 0 to 1")]
 Section = Annotated[

@@ -68,7 +68,8 @@ class Question:
         media_id: The medium's id; None for the bounds that the model has of its own.
         medium: The medium itself.
         objective: The reaction to optimize; None for the model's own.
-        maximize: Whether it is to be as large as possible, else as small as possible.
+        maximize: Whether it is to be as large as possible, else as small as possible; None for what the model says
+            of its own objective, and as large as possible for another one.
         pfba: Whether the fluxes are those of the smallest sum (parsimonious FBA).
         threshold: Fluxes of at most that size are left out.
         limit: Fluxes that are returned, the largest first.
@@ -78,7 +79,7 @@ class Question:
     media_id: str | None = None
     medium: Medium | None = None
     objective: str | None = None
-    maximize: bool = True
+    maximize: bool | None = None
     pfba: bool = False
     threshold: float = 1e-6
     limit: int = 100
@@ -86,5 +87,5 @@ class Question:
     def again(self, **changed: Any) -> NextStep:
         """Return the call of run_fba with something changed; None leaves an argument out."""
         given: dict[str, Any] = {"model_id": self.model_id, "media_id": self.media_id, "objective": self.objective}
-        given |= {**({} if self.maximize else {"maximize": False}), **({"pfba": True} if self.pfba else {}), **changed}
+        given |= {"maximize": self.maximize, **({"pfba": True} if self.pfba else {}), **changed}
         return NextStep("run_fba", {name: value for name, value in given.items() if value is not None})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,33 +57,16 @@ def with_stand_ins() -> Any:
     return model
 
 
-@pytest.fixture
-def flux(tmp_path: Path, lab: Lab) -> Flux:
-    made = Flux(root=tmp_path)
-    made.workers = lab.workers
-    return made
-
-
-def loaded(lab: Lab, flux: Flux, model: Any) -> str:
-    """Return the id of a model that is loaded from a file."""
-    from cobra.io import save_json_model  # noqa: PLC0415 - as above
-
-    (root,) = flux.roots
-    save_json_model(model, str(root / "own.json"))
-    model_id: str = lab.call(flux, "load_model", {"path": "own.json"})["model_id"]
-    return model_id
-
-
 def test_every_deletion_in_the_textbook_model_is_that_of_cobra(lab: Lab, tool: Flux) -> None:
     assert_that_deletions_are_those_of_cobra(lab, tool, lab.loaded(tool), textbook())
 
 
-def test_without_a_gene_none_of_its_reactions_carries_anything_whichever_did_before(lab: Lab, flux: Flux) -> None:
+def test_without_a_gene_none_of_its_reactions_carries_anything_whichever_did_before(lab: Lab, rooted: Flux) -> None:
     model = with_stand_ins()
-    model_id = loaded(lab, flux, model)
-    deleted = lab.call(flux, "delete_genes", {"model_id": model_id, "genes": ["b2779"]})
+    model_id = lab.read(rooted, model)
+    deleted = lab.call(rooted, "delete_genes", {"model_id": model_id, "genes": ["b2779"]})
     assert [item["growth"] for item in deleted["results"]] == [0.0]
-    assert_that_deletions_are_those_of_cobra(lab, flux, model_id, model)
+    assert_that_deletions_are_those_of_cobra(lab, rooted, model_id, model)
 
 
 def test_a_deleted_gene_leaves_the_growth_of_a_model_in_which_it_is_knocked_out(lab: Lab, tool: Flux) -> None:

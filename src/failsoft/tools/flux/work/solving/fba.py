@@ -38,11 +38,15 @@ class Optimum:
     Args:
         names: The reactions that are optimized.
         value: Their flux, weighted as the model says.
+        is_minimum: Whether it is the smallest possible, else the largest.
+        is_own: Whether the model itself has this objective and direction.
         warnings: Sentences on the medium and the model.
     """
 
     names: tuple[str, ...]
     value: float
+    is_minimum: bool
+    is_own: bool
     warnings: list[str]
 
     @property
@@ -59,7 +63,7 @@ def run_fba(recipe: Recipe, question: Question) -> dict[str, Any]:
         question: On which medium, for which objective.
 
     Returns:
-        `result`, as the operation answers, and `warnings`.
+        `result`, as the operation answers, `is_own` as for `Optimum`, and `warnings`.
 
     Raises:
         OBJECTIVE_NOT_FOUND: There is nothing to optimize.
@@ -77,8 +81,8 @@ def run_fba(recipe: Recipe, question: Question) -> dict[str, Any]:
     if total is not None:
         result["total_flux"] = total
     result["limiting"] = limiting
-    result["interpretation"] = _interpretation(best, limiting, question)
-    return {"result": result, "warnings": [*best.warnings, *_implausible(model, best, fluxes)]}
+    result["interpretation"] = _interpretation(best, limiting)
+    return {"result": result, "is_own": best.is_own, "warnings": [*best.warnings, *_implausible(model, best, fluxes)]}
 
 
 def optimum(model: cobra.Model, question: Question) -> Optimum:
@@ -89,10 +93,14 @@ def optimum(model: cobra.Model, question: Question) -> Optimum:
     """
     names = _objective(model, question)
     applied = Applied()
+    own_direction = model.objective_direction
     if question.objective is not None:
         model.objective = question.objective
-    if not question.maximize:
-        model.objective_direction = "min"
+        model.objective_direction = "max"
+    if question.maximize is not None:
+        model.objective_direction = "max" if question.maximize else "min"
+    is_minimum = model.objective_direction == "min"
+    is_own = names == objective_of(model) and model.objective_direction == own_direction
     if question.medium is not None:
         applied = apply_medium(model, question.medium)
     verdict = solve(model, twice=True)
@@ -100,10 +108,10 @@ def optimum(model: cobra.Model, question: Question) -> Optimum:
         raise unbounded(model, question, names)
     value = float(model.solver.objective.value) if verdict == "optimal" else 0.0
     if abs(value) <= ZERO:
-        if question.maximize or verdict != "optimal":
+        if verdict != "optimal" or not is_minimum:
             raise infeasible(model, question, names, verdict, unusable=applied.unused)
         value = 0.0
-    return Optimum(names, value, [*_unused(applied.unused), *applied.warnings, *oddities(model)])
+    return Optimum(names, value, is_minimum, is_own, [*_unused(applied.unused), *applied.warnings, *oddities(model)])
 
 
 def _limiting(model: cobra.Model) -> list[dict[str, Any]]:
@@ -131,10 +139,10 @@ def _least_total_flux(model: cobra.Model, best: Optimum) -> float:
     return float(model.solver.objective.value)
 
 
-def _interpretation(best: Optimum, limiting: list[dict[str, Any]], question: Question) -> str:
+def _interpretation(best: Optimum, limiting: list[dict[str, Any]]) -> str:
     """Return what the optimum means, in one or two sentences."""
     if not any(map(is_biomass, best.names)):
-        reached = f"{best.objective} reaches at {'most' if question.maximize else 'least'} {best.value:.4g} mmol/gDW/h."
+        reached = f"{best.objective} reaches at {'least' if best.is_minimum else 'most'} {best.value:.4g} mmol/gDW/h."
     elif best.value > ZERO:
         doubling = math.log(2) / best.value
         time = f"{doubling * 60:.0f} minutes" if doubling < _HOURS_FROM else f"{doubling:.1f} hours"

@@ -71,6 +71,7 @@ def modify(model: cobra.Model, step: Step) -> None:
         )
     if "objective" in step:
         model.objective = model.reactions.get_by_id(step["objective"])
+        model.objective_direction = "max"
 
 
 def similar(name: str, known: cobra.DictList) -> list[str]:

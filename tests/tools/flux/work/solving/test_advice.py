@@ -1,0 +1,76 @@
+"""What a failure advises fits what the modeller has done: a missing step is named, and conditions are kept."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from failsoft.tools.flux import Flux
+from tests.programs.flux import IN_FLUX
+from tests.tools.flux.lab import Lab
+
+pytestmark = IN_FLUX
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="where a removed reaction stops growth, an unrelated nutrient (acetaldehyde) is advised; the reaction "
+    "should be named",
+)
+def test_a_removed_reaction_that_growth_needs_is_named_and_not_a_nutrient_that_replaces_it(
+    lab: Lab, tool: Flux
+) -> None:
+    model_id = lab.modified(tool, lab.loaded(tool), remove_reactions=["ENO"])
+    error = lab.call(tool, "run_fba", {"model_id": model_id, "media_id": "minimal_aerobic"})
+    assert error["error_code"] == "FBA_INFEASIBLE"
+    assert "ENO" in json.dumps(error), "the reaction that was removed"
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="where a knock-out is lethal, an unrelated nutrient (acetaldehyde) is advised; the gene should be named",
+)
+def test_a_lethal_knock_out_is_named(lab: Lab, tool: Flux) -> None:
+    model_id = lab.modified(tool, lab.loaded(tool), knock_out_genes=["b2779"])
+    error = lab.call(tool, "run_fba", {"model_id": model_id})
+    assert error["error_code"] == "FBA_INFEASIBLE"
+    assert "b2779" in json.dumps(error), "the gene that was knocked out"
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="where a model does not grow without oxygen, the next step adds oxygen to an anaerobic medium; it should "
+    "keep the medium anaerobic",
+)
+def test_the_next_step_keeps_an_anaerobic_medium_anaerobic(lab: Lab, tool: Flux) -> None:
+    model_id = lab.modified(tool, lab.loaded(tool), remove_reactions=["PFL", "ENO"])
+    error = lab.call(tool, "run_fba", {"model_id": model_id, "media_id": "minimal_anaerobic"})
+    assert error["error_code"] == "FBA_INFEASIBLE"
+    assert not {"cpd00007", "o2"} & set(error.get("next_step", {}).get("arguments", {}).get("compounds", []))
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="for an unknown ModelSEED id in a medium the next step searches for glucose, which has nothing to do with it",
+)
+def test_an_unknown_compound_of_a_medium_does_not_lead_to_a_search_for_another(lab: Lab, tool: Flux) -> None:
+    error = lab.call(tool, "build_media", {"compounds": ["cpd99999", "cpd00007"]})
+    assert error["error_code"] == "INVALID_COMPOUND_IDS"
+    assert error.get("next_step", {}).get("arguments") != {"query": "glucose"}
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="for a misspelt name as id the next step searches for another compound with a similar abbreviation; it "
+    "should search for the name as given, or for the closest name",
+)
+def test_a_misspelt_name_is_searched_for_as_it_is_meant(lab: Lab, tool: Flux) -> None:
+    error = lab.call(tool, "get_compound_name", {"compound_id": "glucse"})
+    assert error["error_code"] == "INVALID_ID_FORMAT"
+    assert error["next_step"]["arguments"]["query"].casefold() in {"glucse", "glucose", "d-glucose"}

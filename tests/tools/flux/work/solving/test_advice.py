@@ -56,7 +56,7 @@ def test_the_next_step_keeps_an_anaerobic_medium_anaerobic(lab: Lab, tool: Flux)
 @pytest.mark.xfail(
     strict=True,
     raises=AssertionError,
-    reason="for an unknown ModelSEED id in a medium the next step searches for glucose, which has nothing to do with it",
+    reason="for an unknown ModelSEED id in a medium the next step searches for glucose, an unrelated compound",
 )
 def test_an_unknown_compound_of_a_medium_does_not_lead_to_a_search_for_another(lab: Lab, tool: Flux) -> None:
     error = lab.call(tool, "build_media", {"compounds": ["cpd99999", "cpd00007"]})

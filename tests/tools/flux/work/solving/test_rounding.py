@@ -15,8 +15,8 @@ from tests.tools.flux.small_data import textbook
 pytestmark = IN_FLUX
 
 LONG = (
-    "optima have up to sixteen digits, most of them beyond the tolerance of the solver; they should be rounded to seven "
-    "decimals"
+    "optima have up to sixteen digits, most of them beyond the tolerance of the solver; they should be rounded to "
+    "seven decimals"
 )
 
 

@@ -90,3 +90,13 @@ def test_progress_is_reported_for_each_fifty_deletions_that_are_solved(lab: Lab,
     assert lab.call(tool, "delete_genes", {"model_id": model_id}, report_progress=report)["success"]
     assert [done for done, _, _ in reported] == [0, 50]
     assert {total for _, total, _ in reported} <= {float(number) for number in range(51, 101)}
+
+
+def test_a_minimum_of_zero_is_not_lethal(lab: Lab, rooted: Flux) -> None:
+    model = textbook()
+    model.objective = "EX_etoh_e"
+    model.objective_direction = "min"
+    params = {"model_id": lab.read(rooted, model), "reactions": ["ENO", "PGI", "GLCpts"]}
+    deleted = lab.call(rooted, "delete_reactions", params)
+    assert [item["growth"] for item in deleted["results"]] == [0.0, 0.0, 0.0]
+    assert deleted["num_lethal"] == 1, "without glucose the demand for ATP cannot be met"

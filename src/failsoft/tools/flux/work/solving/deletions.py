@@ -48,17 +48,17 @@ def delete(recipe: Recipe, question: Question, kind: Kind, names: Sequence[str] 
     wanted = _wanted(model, kind, names)
     with model:
         best = optimum(model, question)
-        growth = dict.fromkeys(wanted, best.value)
+        growth: dict[str, float | None] = dict.fromkeys(wanted, best.value)
         changing = _changing(model, kind, wanted)
         for start in range(0, len(changing), _REPORTED_EACH):
             progress(start, len(changing), f"Deleting {kind}")
             growth |= _growth_without(model, kind, changing[start : start + _REPORTED_EACH])
-    lethal = sum(not value for value in growth.values())
+    lethal = sum(value is None or not (value or best.is_minimum) for value in growth.values())
     return {
         "result": {
             "objective": best.objective,
             "growth_without_deletion": best.value,
-            "results": [_described(model, kind, name, value) for name, value in growth.items()],
+            "results": [_described(model, kind, name, value or 0.0) for name, value in growth.items()],
             "num_lethal": lethal,
         },
         "warnings": best.warnings,
@@ -87,15 +87,20 @@ def _changing(model: cobra.Model, kind: Kind, names: Sequence[str]) -> list[str]
 
 def _growth_without(
     model: cobra.Model, kind: Kind, names: Sequence[str], *, presolve: bool | Literal["auto"] = "auto"
-) -> dict[str, float]:
-    """Return the growth without each; one that gives the solver trouble is tried again with presolving."""
+) -> dict[str, float | None]:
+    """Return the growth without each, None where no fluxes meet the bounds.
+
+    A deletion that gives the solver trouble is tried again with presolving.
+    """
     limit_time(model)
     model.solver.configuration.presolve = presolve
-    found = {}
+    found: dict[str, float | None] = {}
     for ids, growth, status in _DELETIONS[kind](model, names, processes=1).itertuples(index=False):
         (name,) = ids
-        if status in {interface.OPTIMAL, interface.INFEASIBLE}:
-            found[name] = float(growth) if status == interface.OPTIMAL and abs(growth) > ZERO else 0.0
+        if status == interface.OPTIMAL:
+            found[name] = float(growth) if abs(growth) > ZERO else 0.0
+        elif status == interface.INFEASIBLE:
+            found[name] = None
         elif presolve == "auto":
             found |= _growth_without(model, kind, [name], presolve=True)
         else:

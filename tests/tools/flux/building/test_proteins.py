@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,21 @@ def test_a_draft_of_proteins_that_are_hardly_recognized_is_refused(lab: Lab, equ
     strange = {f"x{number}": text[::-1] for number, text in enumerate(proteins_of_textbook().values())}
     params = {"protein_sequences": {**known, **strange}, "template": "GramNegative"}
     assert lab.call(equipped, "build_model", params)["success"] is False
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="where both the data and the program diamond are missing, the hint for the operator names the data only",
+)
+def test_the_operator_learns_of_everything_that_a_build_lacks(lab: Lab, tmp_path: Path) -> None:
+    tool = lab.tool(flux_templates=(str(tmp_path),), flux_diamond=str(tmp_path / "diamond"))
+    answer = asyncio.run(tool.build_model(protein_sequences={"p1": "MKVLAAGIVG"}, template="GramNegative"))
+    error = answer.error.exception
+    if len(error.missing) != 2:  # noqa: PLR2004 - the data and the program
+        pytest.fail("the data and the program have to be missing")
+    hint = error.operator_hint.casefold()
+    assert ("carveme" in hint, "diamond" in hint) == (True, True)
 
 
 @pytest.mark.xfail(

@@ -80,3 +80,18 @@ def test_a_mat_file_without_a_model_is_explained_without_python_objects(lab: Lab
     error = lab.call(rooted, "load_model", {"path": "numbers.mat"})
     assert error["error_code"] == "INVALID_INPUT_FILE"
     assert not re.search(r" at 0x[0-9a-f]+|BytesIO", f"{error['message']} {error['details']}")
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="reactions without bounds in SBML get bounds of -1000 and 1000, of which only a log of the worker tells; "
+    "the answer should warn",
+)
+def test_bounds_that_are_assumed_on_reading_are_a_warning(lab: Lab, rooted: Flux) -> None:
+    text = re.sub(r' fbc:(?:lower|upper)FluxBound="[^"]*"', "", written())
+    (root,) = rooted.roots
+    (root / "unbounded.xml").write_text(text)
+    answer = lab.call(rooted, "load_model", {"path": "unbounded.xml"})
+    assert answer["success"]
+    assert any("1000" in warning.replace(",", "") for warning in answer["metadata"]["warnings"])

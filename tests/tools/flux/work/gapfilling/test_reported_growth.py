@@ -33,3 +33,17 @@ def test_growth_without_a_limit_is_not_reported_as_none(lab: Lab, rooted: Flux) 
         pytest.fail("the model of this test has to grow without a limit")
     filled = lab.call(rooted, "gapfill_model", {"model_id": model_id, "media_id": media_id})
     assert not filled["success"] or filled["growth_before"] > 0
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="gapfill_model of a model that minimizes succeeds with no reaction and a growth of 0, below the target",
+)
+def test_a_model_that_minimizes_is_not_said_to_reach_the_target_at_its_minimum(lab: Lab, rooted: Flux) -> None:
+    model = textbook()
+    model.objective = "EX_etoh_e"
+    model.objective_direction = "min"
+    params = {"model_id": lab.read(rooted, model), "media_id": "minimal_aerobic", "target_growth": 0.5}
+    filled = lab.call(rooted, "gapfill_model", params)
+    assert not filled["success"] or filled["growth_after"] >= 0.5

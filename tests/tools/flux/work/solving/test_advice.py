@@ -56,6 +56,23 @@ def test_the_next_step_keeps_an_anaerobic_medium_anaerobic(lab: Lab, tool: Flux)
 @pytest.mark.xfail(
     strict=True,
     raises=AssertionError,
+    reason="where a model that was gap filled on one medium does not grow on another, the next step changes that "
+    "medium; it should fill the gaps on it",
+)
+def test_a_model_that_was_filled_on_one_medium_is_filled_on_another_as_well(lab: Lab, tool: Flux) -> None:
+    gappy = lab.modified(tool, lab.loaded(tool), remove_reactions=["ENO", "TPI"])
+    filled = lab.call(tool, "gapfill_model", {"model_id": gappy, "media_id": "minimal_aerobic"})
+    if filled["num_reactions_added"] != 1:
+        pytest.fail("with oxygen, growth needs one of the two reactions")
+    error = lab.call(tool, "run_fba", {"model_id": filled["model_id"], "media_id": "minimal_anaerobic"})
+    assert error["error_code"] == "FBA_INFEASIBLE"
+    arguments = {"model_id": filled["model_id"], "media_id": "minimal_anaerobic"}
+    assert error.get("next_step") == {"tool": "gapfill_model", "arguments": arguments}
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
     reason="for an unknown ModelSEED id in a medium the next step searches for glucose, an unrelated compound",
 )
 def test_an_unknown_compound_of_a_medium_does_not_lead_to_a_search_for_another(lab: Lab, tool: Flux) -> None:

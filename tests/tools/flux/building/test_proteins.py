@@ -125,7 +125,7 @@ def test_the_operator_learns_of_everything_that_a_build_lacks(lab: Lab, tmp_path
     tool = lab.tool(flux_templates=(str(tmp_path),), flux_diamond=str(tmp_path / "diamond"))
     answer = asyncio.run(tool.build_model(protein_sequences={"p1": "MKVLAAGIVG"}, template="GramNegative"))
     error = answer.error.exception
-    if len(error.missing) != 2:  # noqa: PLR2004 - the data and the program
+    if len(error.missing) != 2:
         pytest.fail("the data and the program have to be missing")
     hint = error.operator_hint.casefold()
     assert ("carveme" in hint, "diamond" in hint) == (True, True)

@@ -48,7 +48,7 @@ class Shelf(BaseTool):
         return f"{status}{filter}{state}{stage}"
 
     @operation(read_only=True)
-    async def wait_for(self, timeout: float) -> float:
+    async def wait_for(self, timeout: float) -> float:  # noqa: ASYNC109 - the name of the parameter
         """Wait at most this many seconds."""
         return timeout
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from failsoft import BaseTool, NotFound, Reference, ToolResponse, operation
+from failsoft import BaseTool, Failure, NotFound, Reference, ToolResponse, operation
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -117,10 +117,16 @@ async def answered(name: str, arguments: dict[str, Any]) -> ToolResponse[Any]:
     return await Shelf(runtime=quiet_runtime()).execute_with_error_handling(name, arguments)
 
 
+async def refused(name: str, arguments: dict[str, Any]) -> Failure:
+    failure = (await answered(name, arguments)).error
+    if failure is None:
+        pytest.fail("the call has worked")
+    return failure
+
+
 async def offered(name: str, arguments: dict[str, Any]) -> list[Any]:
     """Return what a refused call is corrected to: the next step, and each suggestion of a fault."""
-    failure = (await answered(name, arguments)).error
-    assert failure is not None
+    failure = await refused(name, arguments)
     step = [] if failure.next_step is None else [failure.next_step.to_dict()]
     return [*step, *(item.suggestion for item in failure.violations if item.suggestion is not None)]
 
@@ -234,7 +240,7 @@ async def test_a_name_is_not_corrected_over_more_than_one_edit_per_five_letters(
         ("get_events", {"start": "2026-01-01"}),
         ("get_events", {"satr_dte": "2026-01-01"}),
     ]
-    steps = [(await answered(*call)).error.next_step for call in calls]  # type: ignore[union-attr]  # each is refused
+    steps = [(await refused(*call)).next_step for call in calls]
     assert steps == [None, None, None]
 
 
@@ -244,9 +250,7 @@ async def test_a_name_is_not_corrected_over_more_than_one_edit_per_five_letters(
     reason="A spelled name is corrected over more than one edit per five letters, and so to another thing.",
 )
 async def test_a_value_is_not_corrected_over_more_than_one_edit_per_five_letters() -> None:
-    failure = (await answered("get_story", {"title": "Finished Tales"})).error
-    assert failure is not None
-    assert failure.next_step is None
+    assert (await refused("get_story", {"title": "Finished Tales"})).next_step is None
 
 
 @pytest.mark.xfail(
@@ -264,10 +268,9 @@ async def test_the_name_of_a_tool_is_never_corrected_to_its_opposite() -> None:
     reason="A number sent as text for an integer `Literal` gets no next step, though it is the same value.",
 )
 async def test_a_number_as_text_is_corrected_where_a_few_integers_are_accepted() -> None:
-    failure = (await answered("get_size", {"size": "2"})).error
-    assert failure is not None
-    assert failure.next_step is not None
-    assert failure.next_step.to_dict() == {"tool": "get_size", "arguments": {"size": 2}}
+    step = (await refused("get_size", {"size": "2"})).next_step
+    assert step is not None
+    assert step.to_dict() == {"tool": "get_size", "arguments": {"size": 2}}
 
 
 @pytest.mark.xfail(

@@ -1,0 +1,115 @@
+"""What the caller of a write is told when it failed after its effect may have begun."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import pytest
+
+from failsoft import BaseTool, Conflict, Failure, IdempotencyOutcomeUnknown, NotFound, PermissionDenied, operation
+from tests.framework.recording import quiet_runtime
+
+pytestmark = pytest.mark.anyio
+
+FORBIDDING = ("do not repeat", "do not send", "must not be", "not be sent", "do not call")
+
+
+class Orders(BaseTool):
+    """Orders that fail after they may have been placed."""
+
+    failure: BaseException = NotFound("There is no such shelf.")
+
+    @operation(verify_with="get_order")
+    async def place_order(self, order_id: str = "A-1") -> str:
+        """Place an order."""
+        raise self.failure
+
+    @operation(read_only=True)
+    async def get_order(self, order_id: str) -> str:
+        """Return an order."""
+        return order_id
+
+
+async def failed(error: BaseException, wire_format: str = "auto") -> tuple[Failure, dict[str, Any]]:
+    orders = Orders(runtime=quiet_runtime(wire_format=wire_format))
+    orders.failure = error
+    response = await orders.place_order(order_id="A-1")
+    if response.error is None or response.error.effect != "unknown":
+        pytest.fail("the write has not failed with an unknown effect")
+    return response.error, response.to_dict()
+
+
+AFTER_A_FIX = [NotFound("There is no such shelf."), Conflict("The version has changed."), FileNotFoundError(2, "x")]
+NEVER = [RuntimeError("a defect"), PermissionDenied("Not allowed.")]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A write of unknown effect that failed with a fixable error may be repeated `after_fix`; `never` is right.",
+)
+async def test_a_write_of_unknown_effect_is_never_to_be_repeated_whatever_its_category() -> None:
+    advised = [(error, (await failed(error))[0].retry.when) for error in AFTER_A_FIX]
+    assert [(error, when) for error, when in advised if when != "never"] == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="The `verify_with` operation is not named after a write of unknown effect that failed with a fixable error.",
+)
+async def test_the_operation_that_shows_the_state_is_named_after_an_error_of_any_category() -> None:
+    steps = [(error, (await failed(error))[0].next_step) for error in AFTER_A_FIX]
+    assert [error for error, step in steps if step is None or step.tool != "get_order"] == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="After a crash inside a write the `verify_with` operation is not named.",
+)
+async def test_the_operation_that_shows_the_state_is_named_after_a_crash() -> None:
+    steps = [(error, (await failed(error))[0].next_step) for error in NEVER]
+    assert [error for error, step in steps if step is None or step.tool != "get_order"] == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="The `verify_with` operation is not named where it is unknown whether the keyed work was done.",
+)
+async def test_the_operation_that_shows_the_state_is_named_where_the_outcome_of_a_key_is_unknown() -> None:
+    failure, _ = await failed(IdempotencyOutcomeUnknown(message="The work may have been done."))
+    assert failure.next_step is not None
+    assert failure.next_step.to_dict() == {"tool": "get_order", "arguments": {"order_id": "A-1"}}
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="Unless its error is transient, a write of unknown effect does not say that it must not be sent again.",
+)
+async def test_every_format_says_that_a_write_of_unknown_effect_must_not_be_sent_again() -> None:
+    keys = {"tool_response": "message", "coded_error": "message", "error_response": "message"}
+    keys |= {"edit_envelope": "message", "system_error": "human_message", "problem": "detail"}
+    quiet = []
+    for wire_format, key in keys.items():
+        for error in (*AFTER_A_FIX, *NEVER):
+            _, answer = await failed(error, wire_format)
+            text = answer.get("error", {}).get(key) if wire_format == "tool_response" else answer[key]
+            if not any(words in text.casefold() for words in FORBIDDING):
+                quiet.append((wire_format, type(error).__name__, text))
+    assert quiet == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="After a statement that failed in a write of unknown effect its message asks to call the write again.",
+)
+async def test_a_message_never_asks_for_a_write_of_unknown_effect_again() -> None:
+    with pytest.raises(sqlite3.OperationalError) as refused:
+        sqlite3.connect(":memory:").execute("SELECT * FROM nowhere")
+    failure, _ = await failed(refused.value)
+    assert "call `place_order` again" not in failure.message

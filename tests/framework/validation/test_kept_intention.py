@@ -108,6 +108,11 @@ class Shelf(BaseTool):
         return []
 
     @operation(read_only=True)
+    async def import_data(self) -> list[str]:
+        """Show what would be imported."""
+        return []
+
+    @operation(read_only=True)
     async def take(self, limit: int = 10) -> int:
         """Return a number."""
         return limit
@@ -259,7 +264,7 @@ async def test_a_value_is_not_corrected_over_more_than_one_edit_per_five_letters
     reason="An unknown tool is corrected to its opposite (`get_min_price` to `get_max_price`); it should not be.",
 )
 async def test_the_name_of_a_tool_is_never_corrected_to_its_opposite() -> None:
-    assert await all_offered([("get_min_price", {}), ("list_paid_orders", {})]) == []
+    assert await all_offered([("get_min_price", {}), ("list_paid_orders", {}), ("export_data", {})]) == []
 
 
 @pytest.mark.xfail(

@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, NotFound, RecoveryManager, RecoveryResult, ToolError, operation
+from failsoft import (
+    BaseTool,
+    ConfigurationError,
+    NotFound,
+    RecoveryManager,
+    RecoveryResult,
+    Settings,
+    ToolError,
+    operation,
+)
 from tests.framework.recording import quiet_runtime
 from tests.framework.wellformed import SCHEMAS
 
@@ -191,3 +200,19 @@ class Titles(BaseTool):
     async def find_title(self, title: str) -> str:
         """Return a title."""
         return title
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="`FAILSOFT_OUTPUT_SCHEMA=short` and `full` are refused; the values are `short`, `full` and `off`.",
+)
+def test_the_output_schema_is_short_full_or_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = []
+    for value in ("short", "full", "off"):
+        monkeypatch.setenv("FAILSOFT_OUTPUT_SCHEMA", value)
+        try:
+            Settings()
+        except ConfigurationError:
+            refused.append(value)
+    assert refused == []

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, Conflict, Failure, IdempotencyOutcomeUnknown, NotFound, PermissionDenied, operation
+from failsoft import (
+    BaseTool,
+    Conflict,
+    Failure,
+    Idempotency,
+    IdempotencyOutcomeUnknown,
+    NotFound,
+    PermissionDenied,
+    Unavailable,
+    operation,
+)
+from tests.doors import CallScope
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -24,6 +36,11 @@ class Orders(BaseTool):
     async def place_order(self, order_id: str = "A-1") -> str:
         """Place an order."""
         raise self.failure
+
+    @operation(recovery=[Idempotency()], verify_with="get_order")
+    async def pay_order(self, order_id: str) -> str:
+        """Pay an order."""
+        raise Unavailable("The connection was lost.")
 
     @operation(read_only=True)
     async def get_order(self, order_id: str) -> str:
@@ -113,3 +130,17 @@ async def test_a_message_never_asks_for_a_write_of_unknown_effect_again() -> Non
         sqlite3.connect(":memory:").execute("SELECT * FROM nowhere")
     failure, _ = await failed(refused.value)
     assert "call `place_order` again" not in failure.message
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A keyed write of unknown effect says `do not repeat the call`; the same call with its key is safe.",
+)
+async def test_a_keyed_write_of_unknown_effect_says_that_the_same_call_with_its_key_is_safe() -> None:
+    scope = CallScope(meta={"dev.failsoft/idempotency-key": "order-A-1-payment"})
+    response = await Orders(runtime=quiet_runtime()).operations["pay_order"].call({"order_id": "A-1"}, scope)
+    if response.error is None or response.error.effect != "unknown":
+        pytest.fail("the write has not failed with an unknown effect")
+    assert response.error.retry.when != "never"
+    assert re.search(r"\bkey\b", response.error.message)

@@ -1,0 +1,117 @@
+"""The links of a page lead to the pages that a site means by them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tools.docs.reader import reading
+
+
+def links(folder: Path, page: str, text: str, *others: str) -> list[str]:
+    """Return the links of a page among others."""
+    with reading(folder, {page: text, **{other: "# Title\n" for other in others}}) as reader:
+        found: list[str] = reader.read(page)["links"]
+        return found
+
+
+def test_relative_and_absolute_paths_of_files_are_links(tmp_path: Path) -> None:
+    text = "[a](../intro.md) [b](/guide/setup.mdx#x) [c](./more) [d](/guide/cms/index) [e](/my%20page.md)\n"
+
+    assert links(
+        tmp_path,
+        "guide/a.md",
+        text,
+        "intro.md",
+        "guide/setup.mdx",
+        "guide/more.md",
+        "guide/cms/index.mdx",
+        "my page.md",
+    ) == [
+        "intro.md",
+        "guide/setup.mdx",
+        "guide/more.md",
+        "guide/cms/index.mdx",
+        "my page.md",
+    ]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="a link that ends with / is looked for as a folder only, so that most links of a site are missing",
+)
+def test_a_link_that_ends_with_a_slash_leads_to_a_page(tmp_path: Path) -> None:
+    text = '[a](/en/guides/markdown/)\n<Link href="/en/config/#x">b</Link>\n\n[c]: /en/install/\n'
+
+    assert sorted(
+        links(tmp_path, "en/images.mdx", text, "en/guides/markdown.mdx", "en/config.mdx", "en/install.md")
+    ) == [
+        "en/config.mdx",
+        "en/guides/markdown.mdx",
+        "en/install.md",
+    ]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="a link that begins with the name of the documentation folder, as sites write it, is left out",
+)
+def test_a_link_may_begin_with_the_name_of_the_documentation_folder(tmp_path: Path) -> None:
+    assert links(tmp_path, "a.mdx", "[a](/docs/guides/forms)\n", "guides/forms.mdx") == ["guides/forms.mdx"]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="a folder in parentheses, which a site leaves out of its addresses, hides the pages in it from links",
+)
+def test_a_link_leaves_out_route_groups(tmp_path: Path) -> None:
+    assert links(tmp_path, "a.mdx", "[a](/guides/forms)\n", "(app)/guides/forms.mdx") == ["(app)/guides/forms.mdx"]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="the ending .html, under which a site shows a page, hides the page from links",
+)
+def test_a_link_may_have_the_ending_of_the_shown_page(tmp_path: Path) -> None:
+    assert links(tmp_path, "a.md", "[a](guide/forms.html)\n", "guide/forms.md") == ["guide/forms.md"]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="links with balanced brackets or parentheses in text, target or title are left out",
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a [b] c](/other.md)",
+        '[a](/other.md "Title (with) parentheses")',
+        "[`f(x)`][1]\n\n[1]: </other.md>\n\n[a](/f(x).md)",
+    ],
+    ids=["text", "title", "target"],
+)
+def test_a_link_may_hold_brackets(tmp_path: Path, text: str) -> None:
+    found = links(tmp_path, "a.md", text, "other.md", "f(x).md")
+
+    assert found == (["other.md", "f(x).md"] if "f(x).md" in text else ["other.md"])
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="what looks like a link in inline code is listed as one")
+def test_inline_code_has_no_links(tmp_path: Path) -> None:
+    assert links(tmp_path, "a.md", "Write `[text](other.md)` for a link.\n", "other.md") == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="a fence line with a language closes a fence, so that links in code are listed",
+)
+def test_code_has_no_links(tmp_path: Path) -> None:
+    text = "```md\n[a](other.md)\n```js\n[b](other.md)\n```\n"
+
+    assert links(tmp_path, "a.md", text, "other.md") == []

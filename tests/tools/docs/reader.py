@@ -55,6 +55,7 @@ class Reader:
 def reading(folder: Path, pages: Mapping[str, str], **more: Any) -> Iterator[Reader]:
     """Yield a client of a toolset over a folder below this one, which has these pages."""
     served = write_documents(folder / "docs", dict(pages))
+    served.mkdir(parents=True, exist_ok=True)
     docs = Docs(served, cache_dir=folder / "cache", state_folder=folder / "state", **more)
     try:
         yield Reader(docs)

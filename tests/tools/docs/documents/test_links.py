@@ -11,7 +11,7 @@ from tests.tools.docs.reader import reading
 
 def links(folder: Path, page: str, text: str, *others: str) -> list[str]:
     """Return the links of a page among others."""
-    with reading(folder, {page: text, **{other: "# Title\n" for other in others}}) as reader:
+    with reading(folder, {page: text, **dict.fromkeys(others, "# Title\n")}) as reader:
         found: list[str] = reader.read(page)["links"]
         return found
 

@@ -1,0 +1,130 @@
+"""Whose plan it is: nobody approves their own, only author and approver withdraw it, and nobody crowds it out."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from failsoft.tools.workspace import Workspace
+from tests.tools.workspace.site import Site
+
+ROLES = "LEAD:read+plan+approve,REVIEW:read+approve,WINDSURF:read+write"
+
+
+def submitted(site: Site, tool: Workspace, session_id: str, title: str = "Work") -> str:
+    """Return the hash of a new plan."""
+    plan = {"title": title, "files": ["**"], "session_id": session_id}
+    plan_hash: str = site.call(tool, "submit_plan", plan)["data"]["plan_hash"]
+    return plan_hash
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="over stdio one client approves its own plan by beginning a second session in the same role",
+)
+def test_a_second_session_in_the_authors_role_does_not_approve(site: Site) -> None:
+    tool = site.tool(workspace_roles=ROLES)
+    author, second = (site.begin(tool, "LEAD") for _ in range(2))
+    plan_hash = submitted(site, tool, author)
+    answer = site.call(tool, "approve_plan", {"plan_hash": plan_hash, "session_id": second})
+
+    assert answer.get("error_code") in {"UNAUTHORIZED_ACTION", "APPROVAL_REQUIRED"}
+
+
+def test_a_session_in_another_role_approves(site: Site) -> None:
+    tool = site.tool(workspace_roles=ROLES)
+    author, reviewer = site.begin(tool, "LEAD"), site.begin(tool, "REVIEW")
+    answer = site.call(tool, "approve_plan", {"plan_hash": submitted(site, tool, author), "session_id": reviewer})
+
+    assert answer["data"]["approved"]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="whoever has a role that may plan withdraws the plans of others, approved ones too",
+)
+def test_only_author_and_approver_withdraw_a_plan(site: Site, tool: Workspace) -> None:
+    alice, bob = (site.begin(tool, "ANTIGRAVITY", principal=f"token:{name}") for name in ("alice", "bob"))
+    plan = {"title": "Work", "files": ["**"], "session_id": alice}
+    plan_hash = site.call(tool, "submit_plan", plan, principal="token:alice")["data"]["plan_hash"]
+    withdrawal = {"plan_hash": plan_hash, "session_id": bob}
+    answer = site.call(tool, "withdraw_plan", withdrawal, principal="token:bob")
+
+    assert answer.get("error_code") == "UNAUTHORIZED_ACTION"
+    assert site.call(tool, "withdraw_plan", {**withdrawal, "session_id": alice}, principal="token:alice")["success"]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="an author who submits many plans drops those of others from the list; each author should have a quota",
+)
+def test_one_author_does_not_crowd_out_the_plans_of_others(site: Site, tool: Workspace) -> None:
+    alice, bob = (site.begin(tool, "ANTIGRAVITY", principal=f"token:{name}") for name in ("alice", "bob"))
+    plan = {"title": "Work", "files": ["**"], "session_id": alice}
+    plan_hash = site.call(tool, "submit_plan", plan, principal="token:alice")["data"]["plan_hash"]
+    for number in range(200):
+        many = {"title": f"Work {number}", "files": ["**"], "session_id": bob}
+        site.call(tool, "submit_plan", many, principal="token:bob")
+    answer = site.call(tool, "list_plans", {"session_id": alice, "limit": 200}, principal="token:alice")
+
+    assert plan_hash in [one["plan_hash"] for one in answer["data"]["plans"]]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="list_plans shows the newest plans only, and no argument leads to the others",
+)
+def test_a_cursor_leads_to_the_other_plans(site: Site, tool: Workspace) -> None:
+    session_id = site.begin(tool, "ANTIGRAVITY")
+    hashes = {submitted(site, tool, session_id, f"Work {number}") for number in range(3)}
+    first = site.call(tool, "list_plans", {"session_id": session_id, "limit": 2})["data"]
+    assert first.get("next_cursor")
+    rest = {"session_id": session_id, "limit": 2, "cursor": first["next_cursor"]}
+    second = site.call(tool, "list_plans", rest)["data"]
+
+    assert {plan["plan_hash"] for plan in (*first["plans"], *second["plans"])} == hashes
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="plans leave their copies as untracked files in the git work tree of the workspace",
+)
+def test_plans_leave_nothing_untracked_in_a_git_work_tree(site: Site, tool: Workspace) -> None:
+    make_work_tree(site.project)
+    submitted(site, tool, site.begin(tool, "ANTIGRAVITY"))
+
+    assert untracked(site.project) == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="the audit log is an untracked file in the git work tree of the workspace",
+)
+def test_the_audit_log_is_not_untracked_in_a_git_work_tree(site: Site, tool: Workspace) -> None:
+    make_work_tree(site.root)
+    session_id = site.begin(tool, "ANTIGRAVITY", root=site.root)
+    site.call(tool, "end_session", {"session_id": session_id})
+
+    assert [path for path in untracked(site.root) if "audit" in path] == []
+
+
+def make_work_tree(folder: Path) -> None:
+    """Make a folder a git work tree."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    subprocess.run(["git", "init", "-q", str(folder)], check=True, capture_output=True)
+
+
+def untracked(folder: Path) -> list[str]:
+    """Return what git would add."""
+    run = ["git", "-C", str(folder), "status", "--porcelain", "--untracked-files=all"]
+    return subprocess.run(run, check=True, capture_output=True, text=True).stdout.splitlines()

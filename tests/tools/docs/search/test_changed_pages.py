@@ -56,3 +56,20 @@ def test_deleted_external_pages_are_not_found(tmp_path: Path) -> None:
             found += reader.data("search_external_docs", query=word)["results"]
 
     assert found == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="search_external_docs drops the warnings of the external folders' indexes, as of one that is kept in memory",
+)
+def test_warnings_of_external_indexes_reach_the_caller(tmp_path: Path) -> None:
+    write_documents(tmp_path / "docs", {"own/a.md": "# A\n\nquagga\n", "vendor/b.md": "# B\n\nquagga\n"})
+    (tmp_path / "docs/config.json").write_text('{"name": "p", "docs_root": "own", "external_docs": "vendor"}')
+    (tmp_path / "cache").write_text("a file, where the folder of the indexes should be")
+    with reading(tmp_path, {}) as reader:
+        own = reader.ask("activate_project", config_path="config.json")
+        external = reader.ask("search_external_docs", query="quagga")
+
+    assert own["metadata"]["warnings"]
+    assert external["metadata"].get("warnings") == own["metadata"]["warnings"]

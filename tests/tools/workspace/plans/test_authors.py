@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 from pathlib import Path
@@ -68,9 +69,13 @@ def test_one_author_does_not_crowd_out_the_plans_of_others(site: Site, tool: Wor
     alice, bob = (site.begin(tool, "ANTIGRAVITY", principal=f"token:{name}") for name in ("alice", "bob"))
     plan = {"title": "Work", "files": ["**"], "session_id": alice}
     plan_hash = site.call(tool, "submit_plan", plan, principal="token:alice")["data"]["plan_hash"]
-    for number in range(200):
-        many = {"title": f"Work {number}", "files": ["**"], "session_id": bob}
-        site.call(tool, "submit_plan", many, principal="token:bob")
+
+    async def submit_many() -> None:
+        for number in range(200):
+            many = {"title": f"Work {number}", "files": ["**"], "session_id": bob}
+            await site.called(tool, "submit_plan", many, principal="token:bob")
+
+    asyncio.run(submit_many())
     answer = site.call(tool, "list_plans", {"session_id": alice, "limit": 200}, principal="token:alice")
 
     assert plan_hash in [one["plan_hash"] for one in answer["data"]["plans"]]

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands ar
 @pytest.mark.xfail(
     strict=True,
     raises=AssertionError,
-    reason="each running preflight holds a worker thread, so that with as many as threads every other tool is OVERLOADED",
+    reason="each running preflight holds a worker thread: with as many as there are, every other tool is OVERLOADED",
 )
 def test_running_preflights_leave_the_other_tools_free(site: Site) -> None:
     command = ["sh", "-c", "touch began.$$; while [ ! -e go ]; do sleep 0.02; done"]

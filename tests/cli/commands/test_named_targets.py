@@ -1,0 +1,138 @@
+"""A target that the command line names is never ignored, and the security check looks at what will be served."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.doors import ExitCode
+
+NOBODY = "http://127.0.0.1:9"
+"""No server answers there: a command that asks it has ignored the other target."""
+AT_HOME = """
+from pathlib import Path
+
+from library import Library
+
+
+class AtHome(Library):
+    '''Books in the home folder.'''
+
+    roots = (Path.home(),)
+"""
+
+
+@pytest.fixture
+def home(folder: Path) -> Path:
+    """Return a home folder; `shelf:AtHome` is an application whose root it is."""
+    (folder / "shelf.py").write_text(AT_HOME)
+    made = folder / "home"
+    made.mkdir()
+    return made
+
+
+def about(run: Run, *arguments: str, **variables: str) -> set[tuple[str, str]]:
+    """Return what the security check finds."""
+    ran = run("doctor", "--security", "--json", *arguments, env=variables)
+    assert ran.code in {ExitCode.OK, ExitCode.FAILED}, ran.err
+    return {(one["about"], one["message"]) for one in ran.json["findings"]}
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="with --url, a toolset or an application that is named as well is ignored in silence; it is a usage error",
+)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("tools", "docs"),
+        ("tools", "--app", "library:Library"),
+        ("lint", "docs"),
+        ("lint", "--app", "library:Library"),
+        ("call", "get_book", "title=Dune", "--app", "library:Library"),
+        ("call", "list_documents", "--toolset", "docs"),
+    ],
+    ids=" ".join,
+)
+def test_a_url_goes_with_no_other_target(inside: Run, arguments: tuple[str, ...]) -> None:
+    assert inside(*arguments, "--url", NOBODY).code == ExitCode.USAGE
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="doctor --security ignores the toolset that is named, even a misspelt one",
+)
+def test_the_security_check_of_an_unknown_toolset_is_refused(run: Run) -> None:
+    assert run("doctor", "--security", "nosuch").code == ExitCode.CONFIGURATION
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="doctor --security leaves out an application that cannot be loaded, in silence",
+)
+def test_the_security_check_of_an_application_that_cannot_be_loaded_is_refused(run: Run) -> None:
+    assert run("doctor", "--security", "--app", "nosuch:Library").code == ExitCode.CONFIGURATION
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="doctor --security does not look at the application that pyproject.toml names, as every other command does",
+)
+def test_the_security_check_looks_at_the_application_of_the_project(run: Run, folder: Path, home: Path) -> None:
+    variables = {"HOME": str(home), "XDG_STATE_HOME": str(folder / "state")}
+    named = {found for found in about(run, "--app", "shelf:AtHome", **variables) if found[0] == str(home)}
+    assert named
+    (folder / "pyproject.toml").write_text('[tool.failsoft]\napp = "shelf:AtHome"\n')
+
+    assert named <= about(run, **variables)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="doctor --security of one toolset reports the roots of all installed ones, which are not going to be served",
+)
+def test_the_security_check_of_one_target_leaves_out_the_others(run: Run, folder: Path) -> None:
+    (folder / "served").mkdir()
+
+    assert "/" not in {path for path, _ in about(run, "--app", "library:Library")}
+    assert "/" not in {path for path, _ in about(run, "docs", "--root", "served")}
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="doctor --security says nothing where the roles let one client submit and approve a plan",
+)
+def test_the_security_check_names_roles_that_let_one_client_approve_its_plans(run: Run) -> None:
+    target = ("workspace", "--root", "docs")
+    apart = about(run, *target, FAILSOFT_WORKSPACE_ROLES="LEAD:read+plan,WINDSURF:read+write")
+    together = about(run, *target, FAILSOFT_WORKSPACE_ROLES="LEAD:read+plan,REVIEW:read+approve,WINDSURF:read+write")
+
+    assert together - apart != set()
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="failsoft state takes no --url, so that it cannot ask a running server"
+)
+def test_the_state_of_a_running_server_is_asked_for_by_its_url(inside: Run) -> None:
+    assert inside("state", "list", "--url", NOBODY).code != ExitCode.USAGE
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="the log of a start says nothing where the roles let one client submit and approve a plan",
+)
+def test_the_start_names_roles_that_let_one_client_approve_its_plans(run: Run) -> None:
+    roles = "LEAD:read+plan,REVIEW:read+approve,WINDSURF:read+write"
+    ran = run("serve", "workspace", "--root", "docs", env={"FAILSOFT_WORKSPACE_ROLES": roles})
+    assert ran.code == ExitCode.OK, ran.err
+
+    assert "REVIEW" in ran.err

@@ -1,0 +1,77 @@
+"""What the pytest plugin shows of crashes in every phase of a test, and exceptions that the kit makes."""
+
+from __future__ import annotations
+
+import pytest
+
+from failsoft.testing import http_error
+
+pytest_plugins = ["pytester"]
+TOOLS = """
+import asyncio
+
+import pytest
+
+from failsoft import BaseTool, operation
+
+
+class Crashing(BaseTool):
+    '''Crashes.'''
+
+    @operation(read_only=True)
+    async def divide(self) -> float:
+        '''Divide by nothing.'''
+        return 1 / len("")
+
+
+@pytest.fixture
+def before():
+    assert asyncio.run(Crashing().divide()).success
+
+
+@pytest.fixture
+def after():
+    yield
+    assert asyncio.run(Crashing().divide()).success
+"""
+TESTS = {
+    "call": "def test_it():\n    assert asyncio.run(Crashing().divide()).success\n",
+    "setup": "def test_it(before):\n    pass\n",
+    "teardown": "def test_it(after):\n    pass\n",
+}
+
+
+@pytest.mark.parametrize(
+    "phase",
+    [
+        "call",
+        *(
+            pytest.param(
+                phase,
+                marks=pytest.mark.xfail(
+                    strict=True,
+                    raises=AssertionError,
+                    reason=f"a crash of a tool in the {phase} of a test is not shown in the report of the plugin",
+                ),
+            )
+            for phase in ("setup", "teardown")
+        ),
+    ],
+)
+def test_a_crash_is_shown_in_the_report_of_each_phase(pytester: pytest.Pytester, phase: str) -> None:
+    pytester.makepyfile(TOOLS + "\n\n" + TESTS[phase])
+    result = pytester.runpytest_inprocess("-p", "no:randomly")
+
+    assert sum(result.parseoutcomes().get(outcome, 0) for outcome in ("failed", "errors")) == 1
+    assert "ZeroDivisionError: division by zero" in result.stdout.str()
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="http_error writes a wait of a million seconds as 1e+06, which is not a number of seconds in Retry-After",
+)
+def test_the_wait_of_an_http_error_is_a_number_of_seconds() -> None:
+    headers = [http_error(429, retry_after=wait).response.headers["Retry-After"] for wait in (2, 1_000_000)]
+
+    assert headers == ["2", "1000000"]

@@ -1,0 +1,59 @@
+"""The words, order and scores of a search are the same in SQLite and in PostgreSQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from failsoft.tools.docs import Docs
+from tests.programs.postgres import IN_POSTGRES, PostgresServer
+from tests.tools.docs.reader import reading
+
+PAGES = {
+    "retries.md": "# Retries\n\nA retry is made after a delay; retrying costs budget. The retries end.\n",
+    "budget.md": "# The budget\n\nEvery retry costs one token of the budget.\n",
+    "limits.md": "---\ntitle: Limits and delays\n---\n# Limits\n\nA delay is bounded. Universities differ.\n",
+    "long.md": "# Long\n\n" + "A retry among many words. " * 40,
+    "names.md": "# node.js and C++\n\nThe file `retry_budget.py` has max_retries. E-mail: a@example.org, v1.2.3.\n",
+    "running.md": "# Running\n\nIt runs, ran and was running; the runner organizes organs at the university.\n",
+}
+QUERIES = (
+    "retry budget",
+    "retries",
+    "delay",
+    "university",
+    "organization",
+    "running",
+    "retry_budget",
+    "max_retries",
+    "node.js",
+    "C++",
+    "v1.2.3",
+    "a@example.org",
+    '"retry costs"',
+    "retr*",
+    "budget NOT token",
+    "delay OR token",
+    "e-mail",
+)
+
+
+def found(folder: Path, database_url: str | None) -> dict[str, Any]:
+    """Return path and score of each result, by query."""
+    with reading(folder, PAGES, settings=Docs.Settings(database_url=database_url)) as reader:
+        return {
+            query: [(hit["path"], hit["score"]) for hit in reader.data("search_documents", query=query)["results"]]
+            for query in QUERIES
+        }
+
+
+@IN_POSTGRES
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="the scores of a search differ between SQLite and PostgreSQL, most for names such as node.js and v1.2.3",
+)
+def test_scores_and_order_are_the_same(tmp_path: Path, postgres: PostgresServer) -> None:
+    in_a_file, in_postgres = found(tmp_path / "a", None), found(tmp_path / "b", postgres.url)
+
+    assert {query: in_postgres[query] for query in QUERIES if in_postgres[query] != in_a_file[query]} == {}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from failsoft.tools.docs import Docs
 from tests.programs.postgres import IN_POSTGRES, PostgresServer
 from tests.tools.docs.reader import reading

@@ -38,7 +38,10 @@ def names_in(value: Any) -> set[str]:
 def test_a_document_type_has_one_name_in_a_format(tmp_path: Path, name: str) -> None:
     folder = write_documents(tmp_path / "docs", {"a.md": "---\ntype: guide\n---\n# A\n"})
     docs = Docs(folder, runtime=runtime(wire_format=name, detail="full"), cache_dir=tmp_path / "cache")
-    calls: list[tuple[str, dict[str, Any]]] = [("list_documents", {}), ("list_documents", {"doc_type": "nosuch"})]
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("list_documents", {}),
+        ("search_documents", {"query": "a", "doc_types": ["x"]}),
+    ]
     answers = [asyncio.run(docs.execute_with_error_handling(*call)).encode() for call in calls]
     asyncio.run(docs.shutdown())
     assert [answer.is_error for answer in answers] == [False, True]

@@ -132,8 +132,25 @@ def test_references_that_multiply_are_bounded_in_time(tmp_path: Path) -> None:
 @pytest.mark.xfail(
     strict=True,
     raises=AssertionError,
-    reason="the title of a page that has only a heading keeps the marks of emphasis and the names of entities",
+    reason="a schema file that config.json names and that is missing is reported as a document that cannot be loaded",
 )
-def test_the_title_is_the_text_of_the_first_heading(tmp_path: Path) -> None:
-    with reading(tmp_path, {"a.md": "# The _common_ *API* &amp; `x_y`\n"}) as reader:
-        assert reader.read("a.md")["title"] == "The common API & x_y"
+def test_a_missing_schema_file_is_a_fault_of_the_configuration(tmp_path: Path) -> None:
+    with reading(tmp_path, {}) as reader:
+        project(tmp_path, PAGES, doc_types=[{"name": "guide", "schema": "none.json"}])
+        error = reader.error("activate_project", config_path="handbook/config.json")
+
+    assert error["code"] == "CONFIG_ERROR"
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="the folder of a project in place of its config.json is blamed on the operator, and the file is not named",
+)
+def test_the_folder_of_a_project_leads_to_its_configuration(tmp_path: Path) -> None:
+    with reading(tmp_path, {}) as reader:
+        project(tmp_path, PAGES)
+        error = reader.error("activate_project", config_path="handbook")
+
+    assert (error["code"], error["retry"]["when"]) == ("INVALID_PARAM", "after_fix")
+    assert [fault.get("suggestion") for fault in error["violations"]] == ["handbook/config.json"]

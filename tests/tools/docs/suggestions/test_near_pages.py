@@ -162,6 +162,20 @@ def test_a_missing_page_starts_git_at_most_once(tmp_path: Path, monkeypatch: pyt
     assert len(log.read_text().splitlines()) <= 1
 
 
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="a misspelt page of an external folder is answered without the page that has nearly the same name",
+)
+def test_a_misspelt_external_page_leads_to_the_page(tmp_path: Path) -> None:
+    with reading(tmp_path, {"own/a.md": "# A\n", "vendor/install.md": "# Install\n"}) as reader:
+        (reader.folder / "config.json").write_text('{"name": "p", "docs_root": "own", "external_docs": "vendor"}')
+        reader.data("activate_project", config_path="config.json")
+        assert reader.read("external:vendor/install.md")["title"] == "Install"
+
+        assert "external:vendor/install.md" in suggested(reader, "external:vendor/instal.md")
+
+
 def leads_to(reader: Reader, path: str) -> str | None:
     """Return the page that a path is answered with, or that its refusal names as the next call."""
     answer = reader.ask("get_documentation", path=path)

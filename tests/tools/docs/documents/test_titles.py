@@ -1,0 +1,29 @@
+"""The title of a page, and values of front matter that are plain text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.tools.docs.reader import reading
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="the title of a page that has only a heading keeps the marks of emphasis and the names of entities",
+)
+def test_the_title_is_the_text_of_the_first_heading(tmp_path: Path) -> None:
+    with reading(tmp_path, {"a.md": "# The _common_ *API* &amp; `x_y`\n"}) as reader:
+        assert reader.read("a.md")["title"] == "The common API & x_y"
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="an equals sign as a value is plain text in YAML; the whole front matter is dropped as invalid",
+)
+def test_an_equals_sign_is_a_value(tmp_path: Path) -> None:
+    with reading(tmp_path, {"a.md": "---\ntitle: Assignment\noperator: =\n---\n# A\n"}) as reader:
+        assert reader.read("a.md")["front_matter"] == {"title": "Assignment", "operator": "="}

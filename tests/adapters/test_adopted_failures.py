@@ -1,0 +1,238 @@
+"""What a bare server says of a failure, it also says with the adapter on; and a keyed call is answered twice alike."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import pytest
+from loguru import logger
+from mcp.client import Client
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError as SdkToolError
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent
+
+from failsoft.adapters.mcpserver import FailSoft
+from failsoft.testing import fresh_runtime
+from tests.adapters.test_adapters import FastMCPServer, SdkServer
+
+pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("transports")]
+
+FACTS = [f"fact-{number:03}" for number in range(190)]
+STOCK = {"message": "out of stock", "available": 3, "warehouse": "north", "restocked": "2031-05-04"}
+
+
+def add_tools(tool: Any, tool_error: type[Exception]) -> None:
+    @tool()
+    def out_of_stock() -> str:
+        """Fail with a text that says why."""
+        raise ValueError("only 3 of tea left")
+
+    @tool()
+    def explains() -> str:
+        """Fail on purpose with many facts."""
+        raise tool_error(" ".join(FACTS))
+
+    @tool()
+    def explains_as_json() -> str:
+        """Fail on purpose with facts as JSON."""
+        raise tool_error(json.dumps(STOCK))
+
+    @tool()
+    def says_json() -> CallToolResult:
+        """Return facts as JSON, and that it failed."""
+        return CallToolResult(content=[TextContent(type="text", text=json.dumps(STOCK))], is_error=True)
+
+    @tool()
+    def asks_another() -> str:
+        """Fail as another server did."""
+        raise MCPError(-32050, "closed until nine")
+
+    @tool()
+    def asks_badly() -> str:
+        """Fail as a server does that was given bad arguments."""
+        raise MCPError(-32602, "no such colour")
+
+    @tool()
+    def unsuccessful() -> dict[str, Any]:
+        """Return that it failed."""
+        return {"success": False, "error": "only 3 left"}
+
+    @tool()
+    def order(count: int) -> dict[str, int]:
+        """Order so many."""
+        ordered.append(count)
+        return {"ordered": count}
+
+    @tool()
+    def missing() -> str:
+        """Fail as Node's file functions do."""
+        raise tool_error("ENOENT: no such file or directory, open 'a.txt'")
+
+
+ordered: list[int] = []
+
+
+@pytest.fixture(scope="module")
+def fastmcp() -> FastMCPServer:
+    return FastMCPServer()
+
+
+@pytest.fixture(params=["mcpserver", "fastmcp"])
+def library(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue("fastmcp") if request.param == "fastmcp" else SdkServer("auto")
+
+
+def server_of(library: Any, *, adapted: bool = True) -> Any:
+    server = library.make({"runtime": fresh_runtime()} if adapted else None)
+    add_tools(server.tool, library.tool_error)
+    return server
+
+
+def text_of(result: Any) -> str:
+    return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+async def answer(library: Any, name: str, *, adapted: bool = True) -> Any:
+    async with library.connected(server_of(library, adapted=adapted)) as (call, _):
+        return await call(name, {})
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "FastMCP shows the text of an exception; behind the adapter the answer has only its type, and should "
+        "quote the text"
+    ),
+)
+async def test_the_text_of_an_exception_that_the_server_shows_is_shown_with_the_adapter_on(fastmcp):
+    assert "only 3 of tea left" in text_of(await answer(fastmcp, "out_of_stock", adapted=False))
+    adapted = await answer(fastmcp, "out_of_stock")
+    assert adapted.is_error
+    assert "only 3 of tea left" in text_of(adapted)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="the text of a failed tool is cut at 1,000 characters; behind an adapter 2,000 are to be kept",
+)
+async def test_a_long_explanation_is_kept_up_to_two_thousand_characters(library):
+    bare, adapted = text_of(await answer(library, "explains", adapted=False)), await answer(library, "explains")
+    assert adapted.is_error
+    shown = text_of(adapted)
+    assert all(fact in bare for fact in FACTS)
+    assert sum(fact not in shown for fact in FACTS) == 0
+
+
+async def test_an_exception_with_a_text_in_json_keeps_its_fields(library):
+    adapted = await answer(library, "explains_as_json")
+    assert adapted.is_error
+    assert [fact for fact in map(str, STOCK.values()) if fact not in text_of(adapted)] == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="of a failed result whose text is JSON only `message` is shown; its other fields should be kept",
+)
+async def test_a_failed_result_with_a_text_in_json_keeps_its_fields(library):
+    adapted = await answer(library, "says_json")
+    assert adapted.is_error
+    assert [fact for fact in map(str, STOCK.values()) if fact not in text_of(adapted)] == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="the text of an MCPError that a tool raises is dropped; it should be quoted in UPSTREAM_ERROR",
+)
+async def test_the_text_of_another_servers_error_is_quoted(library):
+    adapted = await answer(library, "asks_another")
+    assert adapted.is_error
+    assert adapted.structured_content["error"]["code"] == "UPSTREAM_ERROR"
+    assert "closed until nine" in text_of(adapted)
+
+
+async def test_a_protocol_error_that_a_tool_raises_is_a_typed_result(library):
+    try:
+        adapted = await answer(library, "asks_badly")
+    except MCPError as error:
+        adapted = error
+    assert not isinstance(adapted, MCPError)
+    assert (adapted.is_error, adapted.structured_content["error"]["code"]) == (True, "UPSTREAM_ERROR")
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "a structured result of `success: false` counts as a success behind the adapters; it should be REPORTED_FAILURE"
+    ),
+)
+async def test_a_result_that_says_it_failed_is_a_failure(library):
+    adapted = await answer(library, "unsuccessful")
+    assert adapted.is_error
+    assert adapted.structured_content["error"]["code"] == "REPORTED_FAILURE"
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="a text that begins with ENOENT is REPORTED_FAILURE, an upstream error; its category should be not_found",
+)
+async def test_a_text_that_everybody_knows_has_its_category(library):
+    assert (await answer(library, "missing")).structured_content["error"]["category"] == "not_found"
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="the repeat of a keyed call gets -32603 though its work was done; it should get the first answer again",
+)
+async def test_the_repeat_of_a_keyed_call_has_the_first_answer(library):
+    ordered.clear()
+    answers = []
+    async with library.connected(server_of(library)) as (call, _):
+        for _attempt in range(2):
+            try:
+                result = await call("order", {"count": 2}, meta={"dev.failsoft/idempotency-key": "k1"})
+            except MCPError as error:
+                answers.append(error.error.code)
+            else:
+                answers.append((result.structured_content, text_of(result)))
+    assert ordered == [2]
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "with FailSoft(server) the traceback of a crash, which the bare server logs, is nowhere; it should "
+        "still be logged"
+    ),
+)
+async def test_the_traceback_that_the_bare_server_logs_is_logged_with_the_adapter_on(caplog, capfd):
+    lines: list[str] = []
+    sink = logger.add(lines.append, level="DEBUG")
+    found = {}
+    try:
+        for is_adapted in (False, True):
+            caplog.clear()
+            lines.clear()
+            server: Any = MCPServer("shop")
+            if is_adapted:
+                FailSoft(server, runtime=fresh_runtime())
+            add_tools(server.tool, SdkToolError)
+            with caplog.at_level(logging.DEBUG):
+                async with Client(server) as client:
+                    assert (await client.call_tool("out_of_stock", {})).is_error
+            out, err = capfd.readouterr()
+            found[is_adapted] = "only 3 of tea left" in caplog.text + "".join(lines) + out + err
+    finally:
+        logger.remove(sink)
+    assert found == {False: True, True: True}

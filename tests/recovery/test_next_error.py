@@ -1,0 +1,123 @@
+"""Recovery goes on by the class of the error that is there now, not by that of the first one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from failsoft import (
+    BaseTool,
+    CallContext,
+    DocumentNotFound,
+    NotFound,
+    RateLimited,
+    RecoveryManager,
+    RecoveryResult,
+    Timeout,
+    ToolError,
+    Unavailable,
+    operation,
+)
+from failsoft.recovery import AlternatePaths, Retry
+from tests.framework.recording import quiet_runtime
+
+pytestmark = pytest.mark.anyio
+PAGES = {"guide/intro.mdx": "Welcome"}
+
+
+class Pages(BaseTool):
+    """Pages behind a service that is sometimes down."""
+
+    def __init__(self, recovery: RecoveryManager, *outages: ToolError) -> None:
+        super().__init__(runtime=quiet_runtime(recovery=recovery))
+        self.outages = list(outages)
+        self.asked: list[str] = []
+
+    @operation(read_only=True)
+    async def get_page(self, path: str) -> str:
+        """Return a page."""
+        self.asked.append(path)
+        if self.outages:
+            raise self.outages.pop(0)
+        if path not in PAGES:
+            raise DocumentNotFound(path=path)
+        return PAGES[path]
+
+
+class Substitute:
+    """Answers with a value, in place of a certain error."""
+
+    name = "substitute"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def attempt(self, error: ToolError, call: CallContext) -> RecoveryResult | None:
+        self.asked.append(error.code)
+        return RecoveryResult("instead", "Took another one", degraded=True)
+
+
+def manager(**strategies: Any) -> RecoveryManager:
+    own = RecoveryManager()
+    own.register(Unavailable, Retry(base_s=0.0))
+    own.register(Timeout, Retry(base_s=0.0))
+    for name, strategy in strategies.items():
+        own.register({"missing": DocumentNotFound, "anything": NotFound, "limited": RateLimited}[name], strategy)
+    return own
+
+
+async def test_the_same_miss_is_recovered_where_it_is_the_first_error():
+    pages = Pages(manager(missing=AlternatePaths()))
+    answer = await pages.get_page(path="guide/intro.md")
+    assert answer.unwrap() == "Welcome"
+    assert answer.metadata.recovery is not None
+    assert answer.metadata.recovery.strategy == "alternate_path"
+
+
+@pytest.mark.parametrize("outage", [Unavailable, Timeout])
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "after Retry has run into DOC_NOT_FOUND AlternatePaths is not asked; recovery should go on by the "
+        "class of the later error"
+    ),
+)
+async def test_a_miss_after_an_outage_is_recovered_like_any_other(outage):
+    pages = Pages(manager(missing=AlternatePaths()), outage())
+    answer = await pages.get_page(path="guide/intro.md")
+    assert answer.error is None
+    assert answer.data == "Welcome"
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "after Retry has run into another error the strategies of its category are not asked; recovery should "
+        "go on by its class"
+    ),
+)
+async def test_a_strategy_of_the_later_errors_category_is_asked():
+    substitute = Substitute()
+    pages = Pages(manager(anything=substitute), Unavailable())
+    answer = await pages.get_page(path="guide/intro.md")
+    assert substitute.asked == ["DOC_NOT_FOUND"]
+    assert answer.data == "instead"
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "after Retry has run into another transient error its own strategies are not asked; recovery should "
+        "go on by its class"
+    ),
+)
+async def test_a_strategy_of_another_transient_error_is_asked():
+    substitute = Substitute()
+    pages = Pages(manager(limited=substitute), Unavailable(), RateLimited(retry_after_seconds=90))
+    answer = await pages.get_page(path="guide/intro.mdx")
+    assert substitute.asked == ["RATE_LIMITED"]
+    assert answer.data == "instead"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -41,7 +41,7 @@ class Elsewhere:
         self._tool.work = self._work
         self.code = await self._tool.code()
 
-    def __enter__(self) -> Elsewhere:
+    def __enter__(self) -> Self:
         self._thread.start()
         assert self._runs.wait(BOUND_S)
         self._tool.work = lambda: "done"

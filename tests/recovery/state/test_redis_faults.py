@@ -219,10 +219,11 @@ def test_no_exception_of_a_background_task_is_lost_while_the_store_is_full(own_r
         async with opened(own_redis) as till:
             await till.paid("first")
             switch(own_redis, "full", on=True)
-            for number in range(3):
-                await till.paid(f"order-{number}")
+            for _ in range(20):
                 await till.behind_a_breaker()
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.05)
+                if lost:
+                    break
         del till
         gc.collect()
         await asyncio.sleep(0)

@@ -1,0 +1,57 @@
+"""An MCP server over stdio that lists and answers what a JSON file says: `python scripted.py FILE`.
+
+The file holds `tools`, and `answers` by name: a result, or several messages for one call after another. An answer with
+`tools` replaces the list, and says so, before it is sent. `environment` answers with the variables of this process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+script: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+tools: list[Any] = script["tools"]
+
+
+def send(**message: Any) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": value}]}
+
+
+def call(number: Any, name: str) -> None:
+    answer: Any = script.get("answers", {}).get(name, text("fine"))
+    if name == "environment":
+        answer = text(json.dumps(dict(os.environ)))
+    if isinstance(answer, list):
+        answer = answer.pop(0) if len(answer) > 1 else answer[0]
+    if "tools" in answer:
+        tools[:] = answer["tools"]
+        send(method="notifications/tools/list_changed")
+        answer = answer["then"]
+    send(id=number, **(answer if "error" in answer else {"result": answer}))
+
+
+def main() -> None:
+    info = {"capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": "scripted", "version": "1"}}
+    for line in sys.stdin:
+        message = json.loads(line)
+        method, number = message.get("method"), message.get("id")
+        if method == "initialize":
+            send(id=number, result={"protocolVersion": message["params"]["protocolVersion"], **info})
+        elif method == "tools/list":
+            send(id=number, result={"tools": tools})
+        elif method == "tools/call":
+            call(number, message["params"]["name"])
+        elif number is not None:
+            send(id=number, error={"code": -32601, "message": "Method not found"})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Lists of tools that are not ours: what is bad or too much is left out, and the rest works."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from loguru import logger
+from mcp.client import Client
+
+from tests.doors import Overrides, ProxySource, assemble_proxy, from_command
+from tests.proxy.conftest import proxied
+from tests.proxy.test_listing import nested
+from tests.zygote import PYTHON
+
+pytestmark = pytest.mark.anyio
+SCRIPTED = Path(__file__).with_name("scripted.py")
+OBJECT: dict[str, Any] = {"type": "object"}
+GOOD: dict[str, Any] = {"name": "good", "inputSchema": OBJECT}
+READ_ONLY = {"readOnlyHint": True}
+UNUSABLE_SCHEMAS: dict[str, Any] = {
+    "deep": nested(300),
+    "no Unicode": {"type": "object", "properties": {"\ud800": OBJECT}},
+}
+BAD_SCHEMAS: dict[str, Any] = {
+    "outside": {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}},
+    "dangling": {"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}},
+    "invalid": {"type": "object", "properties": {"a": {"type": 5}}},
+    "endless": {"type": "object", "$ref": "#"},
+}
+
+
+def command(folder: Path, tools: list[Any], **answers: Any) -> list[str]:
+    """Return the command of an upstream with these tools and answers."""
+    script = folder / "script.json"
+    script.write_text(json.dumps({"tools": tools, "answers": answers}), encoding="utf-8")
+    return [PYTHON, str(SCRIPTED), str(script)]
+
+
+@asynccontextmanager
+async def client_of(folder: Path, tools: list[Any], **answers: Any) -> AsyncIterator[Client]:
+    source = ProxySource([from_command(command(folder, tools, **answers), name="odd")], Overrides())
+    with anyio.fail_after(60):
+        async with Client(assemble_proxy(source).server, cache=None) as client:
+            yield client
+
+
+async def offered(folder: Path, tools: list[Any]) -> list[str]:
+    """Return the names of the tools that a proxy offers in front of an upstream with these."""
+    async with client_of(folder, tools) as client:
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+
+@pytest.mark.parametrize("member", ["inputSchema", "outputSchema"])
+@pytest.mark.parametrize("name", UNUSABLE_SCHEMAS)
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "one schema that is nested deeply, or is no Unicode, makes the whole upstream UNAVAILABLE; only its "
+        "tool should be left out"
+    ),
+)
+async def test_one_schema_that_nobody_could_use_does_not_take_the_other_tools_away(tmp_path, member, name):
+    bad = {**GOOD, "name": "bad", member: UNUSABLE_SCHEMAS[name]}
+    async with client_of(tmp_path, [GOOD, bad]) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        is_answered = "good" in names and not (await client.call_tool("good", {})).is_error
+    assert names == ["good"]
+    assert is_answered
+
+
+@pytest.mark.parametrize("member", ["inputSchema", "outputSchema"])
+@pytest.mark.parametrize("name", BAD_SCHEMAS)
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "a tool whose schema is bad is offered, its arguments unchecked; it should be left out, with a "
+        "warning that names it"
+    ),
+)
+async def test_a_tool_with_a_bad_schema_is_left_out_with_a_warning_that_names_it(tmp_path, name, member):
+    said: list[Any] = []
+    logger.enable("failsoft")
+    sink = logger.add(lambda message: said.append(message.record), level="WARNING")
+    try:
+        names = await offered(tmp_path, [GOOD, {**GOOD, "name": name, member: BAD_SCHEMAS[name]}])
+    finally:
+        logger.remove(sink)
+    assert names == ["good"]
+    assert any(name in f"{record['extra'].get('operation')} {record['message']}" for record in said)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="however many tools an upstream lists, all are offered; FAILSOFT_PROXY_MAX_TOOLS should bound them",
+)
+async def test_no_more_tools_are_offered_than_the_setting_allows(tmp_path):
+    upstream = command(tmp_path, [{**GOOD, "name": f"tool_{number}"} for number in range(12)])
+    async with proxied(upstream=upstream, env={"FAILSOFT_PROXY_MAX_TOOLS": "10"}) as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+    assert names == [f"tool_{number}" for number in range(10)]
+
+
+@pytest.mark.parametrize("name", ["two words", "größe", "x" * 129, "new\nline", "<b>"])
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="tools with any name are offered; those outside the usual characters and 128 of them should be left out",
+)
+async def test_a_tool_with_a_name_that_clients_refuse_is_left_out(tmp_path, name):
+    assert await offered(tmp_path, [GOOD, {**GOOD, "name": name}]) == ["good"]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="a tool of 300 kB is offered; at 256 kB it should be left out",
+)
+async def test_a_tool_that_is_too_large_is_left_out(tmp_path):
+    assert await offered(tmp_path, [GOOD, {**GOOD, "name": "large", "description": "x" * 300_000}]) == ["good"]
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason="a list of 4.5 MB is offered; it should be cut at 4 MB")
+async def test_a_list_that_is_too_large_is_cut(tmp_path):
+    tools = [{**GOOD, "name": f"tool_{number}", "description": "x" * 250_000} for number in range(18)]
+    async with client_of(tmp_path, tools) as client:
+        found = (await client.list_tools()).tools
+    assert 0 < sum(len(tool.model_dump_json()) for tool in found) <= 4_000_000
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "the second run of a tool that a new list has removed meanwhile is UNKNOWN_ERROR, blamed on the "
+        "author; it should be a failure of the upstream"
+    ),
+)
+async def test_a_tool_that_a_new_list_removes_while_it_is_called_is_no_defect_of_the_server(tmp_path):
+    failed = {"error": {"code": -32603, "message": "busy"}}
+    tools = [GOOD, {**GOOD, "name": "removed", "annotations": READ_ONLY}]
+    async with client_of(tmp_path, tools, removed=[{"tools": [GOOD], "then": failed}, failed]) as client:
+        result = await client.call_tool("removed", {})
+    assert result.is_error
+    assert result.structured_content["error"]["code"] != "UNKNOWN_ERROR"

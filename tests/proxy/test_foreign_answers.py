@@ -1,0 +1,113 @@
+"""Failures that an upstream explains reach the caller with all that it said."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.proxy.test_foreign_lists import GOOD, client_of
+
+pytestmark = pytest.mark.anyio
+FACTS = [f"fact-{number:03}" for number in range(190)]
+STOCK = {"message": "out of stock", "available": 3, "warehouse": "north", "restocked": "2031-05-04"}
+
+
+def failed(text: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], "isError": True, **more}
+
+
+async def answer(folder: Any, result: dict[str, Any]) -> Any:
+    """Return what a caller of the proxy gets for a result of the upstream."""
+    async with client_of(folder, [GOOD], good=result) as client:
+        return await client.call_tool("good", {})
+
+
+def text_of(result: Any) -> str:
+    return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="the text of a failed upstream tool is cut at 300 characters; behind the proxy 2,000 are to be kept",
+)
+async def test_a_long_explanation_of_an_upstream_is_kept_up_to_two_thousand_characters(tmp_path):
+    result = await answer(tmp_path, failed(" ".join(FACTS)))
+    assert result.structured_content["error"]["code"] == "REPORTED_FAILURE"
+    shown = text_of(result)
+    assert sum(fact not in shown for fact in FACTS) == 0
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "the message of an upstream's JSON-RPC error is cut at 300 characters; behind the proxy 2,000 are to be kept"
+    ),
+)
+async def test_a_long_error_of_the_protocol_is_kept_up_to_two_thousand_characters(tmp_path):
+    result = await answer(tmp_path, {"error": {"code": -32603, "message": " ".join(FACTS)}})
+    assert result.structured_content["error"]["code"] == "UPSTREAM_ERROR"
+    shown = text_of(result)
+    assert sum(fact not in shown for fact in FACTS) == 0
+
+
+@pytest.mark.parametrize(
+    "result",
+    [failed(json.dumps(STOCK)), failed("failed", structuredContent=STOCK), failed(json.dumps({"error": STOCK}))],
+    ids=["text", "structured", "envelope"],
+)
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="of an upstream's failure in JSON only `message` is shown; its other fields should be kept",
+)
+async def test_an_explanation_of_an_upstream_in_json_keeps_its_fields(tmp_path, result):
+    shown = text_of(await answer(tmp_path, result))
+    assert [fact for fact in map(str, STOCK.values()) if fact not in shown] == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="of an upstream's failure with an HTTP status only `message` is shown; its other fields should be kept",
+)
+async def test_the_explanation_of_a_status_keeps_its_fields(tmp_path):
+    shown = text_of(await answer(tmp_path, failed(json.dumps({"status": 409, **STOCK}))))
+    assert [fact for fact in map(str, STOCK.values()) if fact not in shown] == []
+
+
+@pytest.mark.parametrize(
+    ("said", "category"),
+    [
+        ("ENOENT: no such file or directory, open 'a.txt'", "not_found"),
+        ("EACCES: permission denied, open 'a.txt'", "permission_denied"),
+        ("EEXIST: file already exists, mkdir 'a'", "already_exists"),
+        ("Rate limit exceeded, try again later", "rate_limited"),
+        ("Error: Request timed out", "timeout"),
+    ],
+)
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "a text like ENOENT, or of a rate limit, is REPORTED_FAILURE, an upstream error; it should have its "
+        "own category"
+    ),
+)
+async def test_a_text_of_an_upstream_that_everybody_knows_has_its_category(tmp_path, said, category):
+    error = (await answer(tmp_path, failed(said))).structured_content["error"]
+    assert said.split("'")[0] in error["message"]
+    assert error["category"] == category
+
+
+async def test_a_text_that_nobody_knows_stays_a_reported_failure(tmp_path):
+    error = (await answer(tmp_path, failed("The tea is cold"))).structured_content["error"]
+    assert (error["code"], error["category"]) == ("REPORTED_FAILURE", "upstream_error")
+
+
+async def test_lines_of_an_explanation_stay_apart(tmp_path):
+    shown = text_of(await answer(tmp_path, failed("line one\nline two\n  - detail")))
+    assert all(line in shown for line in ("line one", "line two", "- detail"))

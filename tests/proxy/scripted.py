@@ -2,6 +2,7 @@
 
 The file holds `tools`, and `answers` by name: a result, or several messages for one call after another. An answer with
 `tools` replaces the list, and says so, before it is sent. `environment` answers with the variables of this process.
+`tools/list` among the answers is a message in the place of the list.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def main() -> None:
         if method == "initialize":
             send(id=number, result={"protocolVersion": message["params"]["protocolVersion"], **info})
         elif method == "tools/list":
-            send(id=number, result={"tools": tools})
+            send(id=number, **script.get("answers", {}).get(method, {"result": {"tools": tools}}))
         elif method == "tools/call":
             call(number, message["params"]["name"])
         elif number is not None:

@@ -99,3 +99,27 @@ def test_a_server_is_not_made_for_a_configuration_of_tools_that_it_does_not_serv
     tool = serving(tmp_path / "recovery.toml", "[tools.awai]\nretry = true")
     with pytest.raises(ConfigurationError, match=r"line 1.*'away'"):
         mcp_server(tool)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "the watch of the recovery file ends in silence at a number of 5,000 digits, so that later changes "
+        "are not seen; it should go on"
+    ),
+)
+def test_the_watch_goes_on_after_a_file_that_no_parser_takes(tmp_path: Path) -> None:
+    file = tmp_path / "recovery.toml"
+    tool = serving(file, "defaults.retry.attempts = 2")
+
+    async def main() -> list[int]:
+        counted = []
+        async with connected(tool) as client:
+            for text in (f"defaults.retry.attempts = {'9' * 5_000}", "defaults.retry.attempts = 3"):
+                file.write_text(text)
+                await asyncio.sleep(3)
+                counted.append(await runs_of(client, tool))
+        return counted
+
+    assert InstantClock().run(main()) == [2, 3]

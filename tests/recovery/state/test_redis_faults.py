@@ -75,8 +75,16 @@ async def opened(server: RedisServer, limit_s: float = BOUND_S) -> AsyncIterator
         await till.runtime.state.close()
 
 
-def run(main: Callable[[], Any]) -> Any:
-    return asyncio.run(asyncio.wait_for(main(), 2 * BOUND_S))
+def run(main: Callable[[], Any], lost: list[str] | None = None) -> Any:
+    """Run a test, and note the exceptions that no task has retrieved: their log is written while pytest parses."""
+    noted = [] if lost is None else lost
+
+    async def bounded() -> Any:
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: noted.append(context["message"]))
+        async with asyncio.timeout(2 * BOUND_S):
+            return await main()
+
+    return asyncio.run(bounded())
 
 
 @pytest.mark.parametrize("fault", ["read-only", "without replicas"])
@@ -215,7 +223,6 @@ def test_no_exception_of_a_background_task_is_lost_while_the_store_is_full(own_r
     lost: list[str] = []
 
     async def main() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: lost.append(context["message"]))
         async with opened(own_redis) as till:
             await till.paid("first")
             switch(own_redis, "full", on=True)
@@ -228,7 +235,7 @@ def test_no_exception_of_a_background_task_is_lost_while_the_store_is_full(own_r
         gc.collect()
         await asyncio.sleep(0)
 
-    run(main)
+    run(main, lost)
     gc.collect()
     assert lost == []
 

@@ -1,4 +1,4 @@
-"""What a bare server says of a failure, it also says with the adapter on; and a keyed call is answered twice alike."""
+"""What a bare server says of a failure, it also says with the adapter on; and what is a failure is one to callers."""
 
 from __future__ import annotations
 
@@ -23,6 +23,15 @@ pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("transports")]
 FACTS = [f"fact-{number:03}" for number in range(190)]
 STOCK = {"message": "out of stock", "available": 3, "warehouse": "north", "restocked": "2031-05-04"}
 
+RESULTS: dict[str, dict[str, Any]] = {
+    "unsuccessful": {"success": False, "error": "only 3 left"},
+    "text": {"error": "only 3 left"},
+    "object": {"error": {"message": "only 3 left"}},
+    "true": {"error": True},
+    "number": {"error": 0.02, "steps": 7},
+    "nothing": {"error": None, "steps": 7},
+}
+
 
 def add_tools(tool: Any, tool_error: type[Exception]) -> None:
     @tool()
@@ -45,6 +54,8 @@ def add_tools(tool: Any, tool_error: type[Exception]) -> None:
         """Return facts as JSON, and that it failed."""
         return CallToolResult(content=[TextContent(type="text", text=json.dumps(STOCK))], is_error=True)
 
+
+def add_more_tools(tool: Any, tool_error: type[Exception]) -> None:
     @tool()
     def asks_another() -> str:
         """Fail as another server did."""
@@ -56,23 +67,24 @@ def add_tools(tool: Any, tool_error: type[Exception]) -> None:
         raise MCPError(-32602, "no such colour")
 
     @tool()
-    def unsuccessful() -> dict[str, Any]:
-        """Return that it failed."""
-        return {"success": False, "error": "only 3 left"}
+    def needs_sampling() -> str:
+        """Fail as another server does for want of a capability."""
+        raise MCPError(-32021, "sampling is missing", {"requiredCapabilities": {"sampling": {}}})
 
     @tool()
-    def order(count: int) -> dict[str, int]:
-        """Order so many."""
-        ordered.append(count)
-        return {"ordered": count}
+    def refuses() -> str:
+        """Fail on purpose in a way that may have changed something."""
+        raise tool_error("No room for the parcel")
+
+    @tool()
+    def returns(name: str) -> dict[str, Any]:
+        """Return one of the results."""
+        return RESULTS[name]
 
     @tool()
     def missing() -> str:
         """Fail as Node's file functions do."""
         raise tool_error("ENOENT: no such file or directory, open 'a.txt'")
-
-
-ordered: list[int] = []
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +100,7 @@ def library(request: pytest.FixtureRequest) -> Any:
 def server_of(library: Any, *, adapted: bool = True) -> Any:
     server = library.make({"runtime": fresh_runtime()} if adapted else None)
     add_tools(server.tool, library.tool_error)
+    add_more_tools(server.tool, library.tool_error)
     return server
 
 
@@ -96,8 +109,12 @@ def text_of(result: Any) -> str:
 
 
 async def answer(library: Any, name: str, *, adapted: bool = True) -> Any:
+    """Return the result of a tool, or the error of the protocol in its place."""
     async with library.connected(server_of(library, adapted=adapted)) as (call, _):
-        return await call(name, {})
+        try:
+            return await call(name, {})
+        except MCPError as error:
+            return error
 
 
 @pytest.mark.xfail(
@@ -158,25 +175,9 @@ async def test_the_text_of_another_servers_error_is_quoted(library):
 
 
 async def test_a_protocol_error_that_a_tool_raises_is_a_typed_result(library):
-    try:
-        adapted = await answer(library, "asks_badly")
-    except MCPError as error:
-        adapted = error
+    adapted = await answer(library, "asks_badly")
     assert not isinstance(adapted, MCPError)
     assert (adapted.is_error, adapted.structured_content["error"]["code"]) == (True, "UPSTREAM_ERROR")
-
-
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a structured result of `success: false` counts as a success behind the adapters; it should be REPORTED_FAILURE"
-    ),
-)
-async def test_a_result_that_says_it_failed_is_a_failure(library):
-    adapted = await answer(library, "unsuccessful")
-    assert adapted.is_error
-    assert adapted.structured_content["error"]["code"] == "REPORTED_FAILURE"
 
 
 @pytest.mark.xfail(
@@ -186,26 +187,6 @@ async def test_a_result_that_says_it_failed_is_a_failure(library):
 )
 async def test_a_text_that_everybody_knows_has_its_category(library):
     assert (await answer(library, "missing")).structured_content["error"]["category"] == "not_found"
-
-
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the repeat of a keyed call gets -32603 though its work was done; it should get the first answer again",
-)
-async def test_the_repeat_of_a_keyed_call_has_the_first_answer(library):
-    ordered.clear()
-    answers = []
-    async with library.connected(server_of(library)) as (call, _):
-        for _attempt in range(2):
-            try:
-                result = await call("order", {"count": 2}, meta={"dev.failsoft/idempotency-key": "k1"})
-            except MCPError as error:
-                answers.append(error.error.code)
-            else:
-                answers.append((result.structured_content, text_of(result)))
-    assert ordered == [2]
-    assert answers[0] == answers[1]
 
 
 @pytest.mark.xfail(
@@ -236,3 +217,74 @@ async def test_the_traceback_that_the_bare_server_logs_is_logged_with_the_adapte
     finally:
         logger.remove(sink)
     assert found == {False: True, True: True}
+
+
+@pytest.mark.parametrize("name", ["unsuccessful", "text", "object", "true"])
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "a structured result that says it failed (`success: false`, an `error`) is a success behind the "
+        "adapters; it should be REPORTED_FAILURE"
+    ),
+)
+async def test_a_result_that_says_it_failed_is_a_failure(library, name):
+    async with library.connected(server_of(library)) as (call, _):
+        result = await call("returns", {"name": name})
+    assert result.is_error
+    assert result.structured_content["error"]["code"] == "REPORTED_FAILURE"
+
+
+@pytest.mark.parametrize("name", ["number", "nothing"])
+async def test_a_result_with_an_error_that_is_data_is_a_success(library, name):
+    async with library.connected(server_of(library)) as (call, _):
+        result = await call("returns", {"name": name})
+    assert not result.is_error
+    assert result.structured_content == RESULTS[name]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="a failure that a tool reports, with effect unknown, is to be repeated `after_fix`; it should be `never`",
+)
+async def test_a_failure_that_may_have_changed_something_is_never_to_be_repeated(library):
+    error = (await answer(library, "refuses")).structured_content["error"]
+    assert error["effect"] == "unknown"
+    assert error["retry"] == {"when": "never"}
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="an MCPError of -32021 that a tool raises becomes a JSON-RPC error; a tool's failure should be a result",
+)
+async def test_another_servers_want_of_a_capability_is_a_failure_of_the_tool(library):
+    adapted = await answer(library, "needs_sampling")
+    assert not isinstance(adapted, MCPError)
+    assert adapted.is_error
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "a tool that raises FastMCP's NotFoundError is answered as an unknown tool, without its text; it "
+        "should be a failure of the tool"
+    ),
+)
+async def test_something_that_a_tool_of_fastmcp_does_not_find_is_no_unknown_tool(fastmcp):
+    server = fastmcp.make({"runtime": fresh_runtime()})
+
+    @server.tool()
+    def order(number: int) -> str:
+        """Return an order."""
+        raise fastmcp.not_found(f"no order {number}")
+
+    async with fastmcp.client(server) as client:
+        try:
+            answered: Any = await client.call_tool_mcp("order", {"number": 7})
+        except MCPError as error:
+            answered = error
+    assert not isinstance(answered, MCPError)
+    assert (answered.is_error, "no order 7" in text_of(answered)) == (True, True)

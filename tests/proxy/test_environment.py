@@ -1,11 +1,9 @@
-"""What the processes of a proxy are given, and which files it reads."""
+"""What the processes behind a proxy inherit."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,6 @@ from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
 SECRETS = {"SHOP_TOKEN": "t-1", "AWS_SECRET_ACCESS_KEY": "k-2", "FAILSOFT_AUTH_TOKEN": "f" * 32, "DATABASE_URL": "p-3"}
-BOUND_S = 5.0
 
 
 async def environment(folder: Path, *options: str) -> dict[str, str]:
@@ -54,40 +51,3 @@ async def test_a_server_that_a_file_names_inherits_no_secret(tmp_path):
     async with Client(transport, cache=None) as client:
         found = json.loads((await client.call_tool("environment", {})).content[0].text)
     assert sorted(SECRETS.keys() & found.keys()) == []
-
-
-async def exit_code(*words: str) -> int | str:
-    """Return the exit code of a command, or `hangs`."""
-    process = await asyncio.create_subprocess_exec(
-        PYTHON, "-m", "failsoft", *words, stdin=-3, stdout=-3, stderr=-3, start_new_session=True
-    )
-    try:
-        return await asyncio.wait_for(process.wait(), BOUND_S)
-    except TimeoutError:
-        return "hangs"
-    finally:
-        if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-
-
-@pytest.mark.parametrize("option", ["--config", "--overrides"])
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a FIFO in place of --config or --overrides blocks the proxy for ever; it should be refused with exit code 3"
-    ),
-)
-async def test_a_fifo_in_place_of_a_file_is_refused(tmp_path, option):
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-    target = [] if option == "--config" else ["--", *command(tmp_path, [GOOD])]
-    assert await exit_code("proxy", option, str(fifo), *target) == 3
-
-
-async def test_a_fifo_in_place_of_the_recovery_file_is_refused(tmp_path, monkeypatch):
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-    monkeypatch.setenv("FAILSOFT_RECOVERY_FILE", str(fifo))
-    assert await exit_code("serve", "files", "--root", str(tmp_path)) == 3

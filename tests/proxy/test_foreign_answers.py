@@ -111,3 +111,40 @@ async def test_a_text_that_nobody_knows_stays_a_reported_failure(tmp_path):
 async def test_lines_of_an_explanation_stay_apart(tmp_path):
     shown = text_of(await answer(tmp_path, failed("line one\nline two\n  - detail")))
     assert all(line in shown for line in ("line one", "line two", "- detail"))
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "a failure that an upstream reports, with effect unknown, is to be repeated `after_fix`; it should be `never`"
+    ),
+)
+async def test_a_failure_that_may_have_changed_something_is_never_to_be_repeated(tmp_path):
+    error = (await answer(tmp_path, failed("The tea is cold"))).structured_content["error"]
+    assert error["effect"] == "unknown"
+    assert error["retry"] == {"when": "never"}
+
+
+@pytest.mark.parametrize(
+    "tree", [{"error": "no tea"}, {"error": True}, {"success": False}, {"error": {"message": "no"}}]
+)
+async def test_a_structured_result_that_says_it_failed_is_a_failure(tmp_path, tree):
+    result = await answer(tmp_path, {"content": [{"type": "text", "text": "{}"}], "structuredContent": tree})
+    assert result.is_error
+    assert result.structured_content["error"]["code"] == "REPORTED_FAILURE"
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason=(
+        "a structured result of an upstream whose `error` is a number is REPORTED_FAILURE; only a text, an "
+        "object or true should be"
+    ),
+)
+async def test_a_structured_result_with_an_error_that_is_a_number_is_a_success(tmp_path):
+    tree = {"error": 0.02, "steps": 7}
+    result = await answer(tmp_path, {"content": [{"type": "text", "text": "{}"}], "structuredContent": tree})
+    assert not result.is_error
+    assert result.structured_content == tree

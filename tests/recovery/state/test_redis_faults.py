@@ -119,28 +119,6 @@ def test_reads_go_on_while_the_store_refuses_commands(own_redis: RedisServer, fa
     assert run(main) == []
 
 
-@pytest.mark.parametrize("fault", ["read-only", "without replicas"])
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a Redis that is read-only answers new keyed calls STATE_UNUSABLE, `never`; it should be "
-        "`after_delay`, since the same key is safe"
-    ),
-)
-def test_a_new_keyed_call_is_refused_for_a_while_and_the_same_key_is_safe(own_redis: RedisServer, fault: str) -> None:
-    async def main() -> tuple[Any, ...]:
-        async with opened(own_redis) as till:
-            switch(own_redis, fault, on=True)
-            refused = await till.paid("new")
-            switch(own_redis, fault, on=False)
-            return refused["effect"], till.taken.copy(), refused["retry"], (await till.paid("new"))["code"]
-
-    effect, taken, retry, repeated = run(main)
-    assert (effect, taken, repeated) == ("none", [], "ok")
-    assert retry == "after_delay"
-
-
 @pytest.mark.parametrize("fault", ["read-only", "without replicas", "full"])
 @pytest.mark.xfail(
     strict=True,

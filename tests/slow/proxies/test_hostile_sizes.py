@@ -106,21 +106,6 @@ async def test_the_client_does_not_hold_what_a_small_body_decodes_to(monkeypatch
     assert code == "RESULT_TOO_LARGE"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="all tools that an upstream lists are offered; 2,000 should be the bound",
-)
-async def test_a_list_of_many_tools_is_cut_at_two_thousand(tmp_path):
-    schema = {"type": "object", "properties": {f"parameter_{n}": {"type": "string"} for n in range(5)}}
-    tools = [{"name": f"tool_{number}", "inputSchema": schema} for number in range(2_200)]
-    source = ProxySource([from_command(command(tmp_path, tools), name="odd")], Overrides())
-    with anyio.fail_after(BOUND_S):
-        async with SdkClient(assemble_proxy(source).server, cache=None) as client:
-            found = (await client.list_tools()).tools
-    assert len(found) == 2_000
-
-
 async def seconds_to_take(folder: Path, number: int) -> float:
     """Return how much CPU a proxy uses until it offers so many tools."""
     tools = [{**GOOD, "name": f"tool_{index}"} for index in range(number)]
@@ -144,33 +129,6 @@ async def test_six_thousand_tools_cost_little_more_than_two_thousand(tmp_path):
     await seconds_to_take(tmp_path, 10)  # imports
     few, many = await seconds_to_take(tmp_path, 2_000), await seconds_to_take(tmp_path, 6_000)
     assert many < 1.8 * few
-
-
-LIMIT = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); "
-RUN = LIMIT + "sys.argv[0] = 'failsoft'; runpy.run_module('failsoft', run_name='__main__')"
-
-
-@pytest.mark.parametrize("option", ["--config", "--overrides"])
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "/dev/zero as --config or --overrides is read until the memory is used up; it should be refused with "
-        "exit code 3"
-    ),
-)
-async def test_an_endless_file_is_refused(tmp_path, option):
-    target = [] if option == "--config" else ["--", *command(tmp_path, [GOOD])]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", RUN, "proxy", option, "/dev/zero", *target, stdin=-3, stdout=-3, stderr=-3
-    )
-    try:
-        async with asyncio.timeout(BOUND_S):
-            code = await process.wait()
-    except TimeoutError:
-        process.kill()
-        code = await process.wait()
-    assert code == 3
 
 
 STUBBORN = """

@@ -1,0 +1,78 @@
+"""Who may reach the probes and `/metrics`, and which of two names of a call counts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+
+from failsoft import Runtime, Settings, asgi_app
+from tests.server.served_tools import Polite
+
+pytestmark = pytest.mark.anyio
+
+TOKEN = "correct horse battery staple"
+POD = "10.42.0.17:8321"
+ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+
+
+@asynccontextmanager
+async def opened(host: str = "127.0.0.1:8321", **settings: Any) -> AsyncIterator[httpx2.AsyncClient]:
+    """Return a client of a running server, without a socket between them."""
+    app = asgi_app(Polite(runtime=Runtime(settings=Settings(**settings))))
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=transport, base_url=f"http://{host}") as client,
+    ):
+        yield client
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="The probes answer 421 to a pod's address as Host, so default Kubernetes probes fail; they should answer.",
+)
+@pytest.mark.parametrize("route", ["/healthz", "/readyz"])
+async def test_a_probe_answers_whatever_the_host(route: str) -> None:
+    async with opened(POD) as client:
+        assert (await client.get(route)).status_code == 200
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="/metrics answers 421 to a scrape of a pod's address that has the token; the token should decide.",
+)
+async def test_metrics_answer_with_their_token_whatever_the_host() -> None:
+    async with opened(POD, auth_token=TOKEN) as client:
+        assert (await client.get("/metrics")).status_code in {401, 421}
+        assert (await client.get("/metrics", headers={"authorization": f"Bearer {TOKEN}"})).status_code == 200
+
+
+async def test_calls_and_pages_check_the_host_though_the_token_is_right() -> None:
+    async with opened(POD, auth_token=TOKEN) as client:
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        for route in ("/", "/status.json"):
+            assert (await client.get(route, headers=headers)).status_code == 421
+        assert (await client.post("/mcp", json={}, headers=headers)).status_code == 421
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A call of an older protocol version may name one tool in Mcp-Name and another in its body; "
+    "a proxy that decides by the header is evaded. It should be refused, as in 2026-07-28.",
+)
+@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
+async def test_an_older_call_whose_header_names_another_tool_is_refused(version: str) -> None:
+    params = {"name": "process_id", "arguments": {}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    async with opened() as client:
+        headers = {**ACCEPT, "mcp-protocol-version": version}
+        assert (await client.post("/mcp", json=body, headers=headers)).status_code == 200
+        odd = await client.post("/mcp", json=body, headers={**headers, "mcp-name": "facts"})
+    assert odd.status_code == 400

@@ -1,0 +1,295 @@
+"""A server of two workers, of which one dies, does not start, or hangs: the other serves on, and log and metrics say so."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.ports import reserved_ports
+from tests.server.processes import Served
+
+WITHIN_S = 20
+"""How long anything may take; nothing that works comes near it."""
+ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+HEADERS = {
+    "accept": "application/json, text/event-stream",
+    "content-type": "application/json",
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/call",
+    "connection": "close",
+}
+FRAGILE = """
+import asyncio
+import os
+import time
+from pathlib import Path
+
+from failsoft import BaseTool, operation
+
+FOLDER = Path(__file__).parent
+
+
+class Fragile(BaseTool):
+    '''Tools that end or block the process that they run in.'''
+
+    async def startup(self) -> None:
+        (FOLDER / f"starting-{os.getpid()}").touch()
+        while (FOLDER / "slow-start").exists():
+            await asyncio.sleep(0.01)
+        if (FOLDER / "no-start").exists():
+            raise RuntimeError("no fuel")
+        try:
+            (FOLDER / "one-start-fails").unlink()
+        except FileNotFoundError:
+            pass
+        else:
+            raise RuntimeError("no fuel")
+
+    @operation(read_only=True)
+    async def process_id(self) -> int:
+        '''Return the id of the process.'''
+        return os.getpid()
+
+    @operation(read_only=True)
+    async def end(self, status: int) -> None:
+        '''End the process.'''
+        os._exit(status)
+
+    @operation(read_only=True, timeout=60)
+    async def block(self, seconds: float) -> None:
+        '''Block the event loop.'''
+        time.sleep(seconds)
+"""
+
+
+class Fragile(Served):
+    """`failsoft serve` of these tools, over HTTP."""
+
+    program = ("-m", "failsoft", "serve", "--app", "fragile:Fragile", "--transport", "http")
+
+    def ready(self) -> str:
+        """Return its address, once it says that it serves."""
+        until = time.monotonic() + WITHIN_S
+        while time.monotonic() < until:
+            for line in tuple(self.errors):
+                if found := re.search(r"(http://[^/\s\"]+)/mcp", line):
+                    return found[1]
+            time.sleep(0.02)
+        raise RuntimeError(self.errors)
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        """Return the log's records of this event."""
+        lines = [json.loads(line) for line in tuple(self.errors) if line.startswith("{")]
+        return [line for line in lines if line.get("event") == name]
+
+
+def comes_true(condition: Callable[[], Any], within_s: float = WITHIN_S) -> Any:
+    """Return what the condition returns once it is true, or the last of what it returned."""
+    until = time.monotonic() + within_s
+    while not (found := condition()) and time.monotonic() < until:
+        time.sleep(0.05)
+    return found
+
+
+def call(url: str, tool: str, **arguments: Any) -> Any:
+    """Return the data of a call, or None if nobody answers, or not in time."""
+    params = {"name": tool, "arguments": arguments, "_meta": ENVELOPE}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    try:
+        response = httpx2.post(f"{url}/mcp", json=body, headers={**HEADERS, "mcp-name": tool}, timeout=2)
+    except httpx2.HTTPError:
+        return None
+    if response.status_code != 200:
+        return None
+    return response.json()["result"]["structuredContent"].get("data")
+
+
+def workers_of(url: str, count: int) -> set[int]:
+    """Return the process ids that answered, once there were so many."""
+    seen: set[int] = set()
+
+    def enough() -> bool:
+        if (found := call(url, "process_id")) is not None:
+            seen.add(found)
+        return len(seen) >= count
+
+    comes_true(enough)
+    return seen
+
+
+@pytest.fixture
+def fragile(tmp_path: Path) -> Iterator[Callable[..., Fragile]]:
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    made: list[Fragile] = []
+
+    def start(*arguments: str, **environment: str) -> Fragile:
+        path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+        server = Fragile(*arguments, FAILSOFT_LOG_JSON="true", PYTHONPATH=path, **environment)
+        made.append(server)
+        return server
+
+    yield start
+    for server in made:
+        server.close()
+
+
+def pair(fragile: Callable[..., Fragile], **environment: str) -> tuple[Fragile, str, set[int]]:
+    """Return a server of two workers that both answer, its address and their process ids."""
+    server = fragile("--port", "0", "--workers", "2", **environment)
+    url = server.ready()
+    workers = workers_of(url, 2)
+    if len(workers) != 2:
+        raise RuntimeError(server.errors)
+    return server, url, workers
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A handler that ends its process with status 3 ends the whole server; its worker should be replaced.",
+)
+def test_a_worker_that_ends_with_the_status_of_a_failed_start_is_replaced(fragile: Callable[..., Fragile]) -> None:
+    server, url, workers = pair(fragile)
+    assert call(url, "end", status=3) is None
+    assert comes_true(lambda: server.process.poll() is not None or workers_of(url, 2) - workers)
+    assert server.process.poll() is None
+    assert workers_of(url, 2) - workers
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A worker that dies and whose replacement cannot start ends the whole server; the other should serve on.",
+)
+def test_a_replacement_that_does_not_start_leaves_the_other_worker_serving(
+    fragile: Callable[..., Fragile], tmp_path: Path
+) -> None:
+    server, url, workers = pair(fragile)
+    (tmp_path / "no-start").touch()
+    os.kill(min(workers), signal.SIGKILL)
+    failed = comes_true(lambda: server.process.poll() is not None or any("no fuel" in line for line in server.errors))
+    assert failed
+    comes_true(lambda: server.process.poll() is not None, within_s=3)
+    assert server.process.poll() is None
+    assert workers_of(url, 1) == {max(workers)}
+    (tmp_path / "no-start").unlink()
+    assert len(workers_of(url, 2)) == 2
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A toolset that does not start in one of two workers ends the whole server; the other should serve.",
+)
+def test_a_first_start_that_fails_in_one_worker_only_is_tried_again(
+    fragile: Callable[..., Fragile], tmp_path: Path
+) -> None:
+    (tmp_path / "one-start-fails").touch()
+    server = fragile("--port", "0", "--workers", "2")
+    comes_true(lambda: server.process.poll() is not None or any("/mcp" in line for line in server.errors))
+    comes_true(lambda: server.process.poll() is not None, within_s=3)
+    assert not (tmp_path / "one-start-fails").exists()
+    assert server.process.poll() is None
+    assert len(workers_of(server.ready(), 2)) == 2
+
+
+def test_a_first_start_that_fails_in_every_worker_is_a_failed_start(
+    fragile: Callable[..., Fragile], tmp_path: Path
+) -> None:
+    (tmp_path / "no-start").touch()
+    server = fragile("--port", "0", "--workers", "2")
+    assert server.wait() == 4
+    assert any("INIT_ERROR" in line for line in server.errors)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="The death of a worker leaves no record of its event, process id and exit status in the log.",
+)
+@pytest.mark.parametrize("status", [0, 1, -9])
+def test_the_end_of_a_worker_is_logged_with_its_exit_status(fragile: Callable[..., Fragile], status: int) -> None:
+    server, url, workers = pair(fragile)
+    if status < 0:
+        os.kill(min(workers), -status)
+    else:
+        call(url, "end", status=status)
+    comes_true(lambda: workers_of(url, 2) - workers)
+    (ended,) = comes_true(lambda: server.events("worker_ended"), within_s=5) or [{}]
+    assert ended.get("pid") in workers
+    assert (ended.get("exit_status"), ended.get("reason")) == (status, "exited")
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="The start of a worker leaves no record of its event and process id in the log.",
+)
+def test_the_start_of_each_worker_is_logged(fragile: Callable[..., Fragile]) -> None:
+    server, _, workers = pair(fragile)
+    comes_true(lambda: len(server.events("worker_started")) >= 2, within_s=5)
+    assert {event["pid"] for event in server.events("worker_started")} == workers
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="Deaths of workers are counted by no metric; mcp_worker_restarts_total should count them by reason.",
+)
+def test_the_end_of_a_worker_is_counted(fragile: Callable[..., Fragile]) -> None:
+    _, url, workers = pair(fragile)
+    os.kill(min(workers), signal.SIGKILL)
+    assert comes_true(lambda: workers_of(url, 2) - workers)
+    counted = re.compile(r'^mcp_worker_restarts_total\{[^}]*reason="exited"[^}]*\} 1(\.0)?$', re.MULTILINE)
+    assert comes_true(lambda: counted.search(httpx2.get(f"{url}/metrics").text), within_s=5)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A handler that blocks a worker's event loop stays unnoticed however long it lasts; after "
+    "FAILSOFT_WORKER_STALL_S the log should name the worker and the operation, and the worker be replaced.",
+)
+def test_a_worker_whose_event_loop_is_blocked_is_replaced(fragile: Callable[..., Fragile]) -> None:
+    server, url, workers = pair(fragile, FAILSOFT_WORKER_STALL_S="1", FAILSOFT_SHUTDOWN_GRACE_S="0")
+    assert call(url, "block", seconds=30) is None
+    (stalled,) = comes_true(lambda: server.events("worker_stalled"), within_s=10) or [{}]
+    assert stalled.get("pid") in workers
+    assert stalled.get("operation") == "block"
+    assert workers_of(url, 2) - workers
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A starting server accepts connections before its tools have started, so that a proxy sends it calls that "
+    "wait; it should refuse them until it can answer.",
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_server_listens_only_when_it_can_answer(
+    fragile: Callable[..., Fragile], tmp_path: Path, workers: int
+) -> None:
+    (tmp_path / "slow-start").touch()
+    with reserved_ports(1) as (port,):
+        server = fragile("--port", str(port), "--workers", str(workers))
+
+        if not comes_true(lambda: len(list(tmp_path.glob("starting-*"))) == workers):
+            raise RuntimeError(server.errors)
+        with socket.socket() as client:
+            accepted_early = client.connect_ex(("127.0.0.1", port)) == 0
+        (tmp_path / "slow-start").unlink()
+        assert workers_of(server.ready(), workers)
+    assert not accepted_early

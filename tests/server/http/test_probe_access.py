@@ -39,7 +39,8 @@ async def opened(host: str = "127.0.0.1:8321", **settings: Any) -> AsyncIterator
 @pytest.mark.parametrize("route", ["/healthz", "/readyz"])
 async def test_a_probe_answers_whatever_the_host(route: str) -> None:
     async with opened(POD) as client:
-        assert (await client.get(route)).status_code == 200
+        answer = await client.get(route)
+    assert answer.status_code == 200
 
 
 @pytest.mark.xfail(
@@ -49,8 +50,10 @@ async def test_a_probe_answers_whatever_the_host(route: str) -> None:
 )
 async def test_metrics_answer_with_their_token_whatever_the_host() -> None:
     async with opened(POD, auth_token=TOKEN) as client:
-        assert (await client.get("/metrics")).status_code in {401, 421}
-        assert (await client.get("/metrics", headers={"authorization": f"Bearer {TOKEN}"})).status_code == 200
+        refused = await client.get("/metrics")
+        answer = await client.get("/metrics", headers={"authorization": f"Bearer {TOKEN}"})
+    assert refused.status_code in {401, 421}
+    assert answer.status_code == 200
 
 
 async def test_calls_and_pages_check_the_host_though_the_token_is_right() -> None:
@@ -73,6 +76,6 @@ async def test_an_older_call_whose_header_names_another_tool_is_refused(version:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     async with opened() as client:
         headers = {**ACCEPT, "mcp-protocol-version": version}
-        assert (await client.post("/mcp", json=body, headers=headers)).status_code == 200
+        usual = await client.post("/mcp", json=body, headers=headers)
         odd = await client.post("/mcp", json=body, headers={**headers, "mcp-name": "facts"})
-    assert odd.status_code == 400
+    assert (usual.status_code, odd.status_code) == (200, 400)

@@ -1,4 +1,4 @@
-"""One thread through a call: the request id and the trace that a caller sends, in its log line, audit entry and answer."""
+"""The request id and the trace that a caller sends: in the log line, the audit entry and the answer of its call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server of two workers, of which one dies, does not start, or hangs: the other serves on, and log and metrics say so."""
+"""Of two workers one dies, does not start or hangs: the other serves on, and log and metrics say so."""
 
 from __future__ import annotations
 

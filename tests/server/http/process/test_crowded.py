@@ -67,7 +67,13 @@ def crowded(served: Callable[..., Served]) -> Any:
     """Return the address of a server where one principal's calls hang, as many as there may be connections."""
     with ExitStack() as stack:
         tokens = ",".join(f"{name}:{token}" for name, token in TOKENS.items())
-        server = served("http", "tools=polite", FAILSOFT_AUTH_TOKENS=tokens, FAILSOFT_MAX_CONNECTIONS="8")
+        server = served(
+            "http",
+            "tools=polite",
+            FAILSOFT_AUTH_TOKENS=tokens,
+            FAILSOFT_MAX_CONNECTIONS="8",
+            FAILSOFT_SHUTDOWN_GRACE_S="0",
+        )
         url = server.wait_for("ready")
         for number in range(8):
             body = body_of("hang", key=str(number))

@@ -1,0 +1,168 @@
+"""What `/metrics` says at the moment of a scrape: gauges of what is now, whoever changed it, and all that operators need."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+
+from failsoft import BaseTool, CircuitBreaker, Runtime, Settings, Unavailable, asgi_app, operation
+from failsoft.events import Events
+from failsoft.metrics import PrometheusRecorder
+from tests.doors import open_state, run
+
+pytestmark = pytest.mark.anyio
+
+FOR_OPERATORS = (
+    "mcp_workers",
+    "mcp_worker_restarts_total",
+    "mcp_event_loop_lag_seconds",
+    "mcp_threads_busy",
+    "mcp_threads_waiting",
+    "mcp_connections",
+    "process_resident_memory_bytes",
+    "mcp_http_refused_total",
+    "mcp_audit_failures_total",
+    "mcp_recovery_reload_ok",
+    "mcp_state_store_unavailable",
+    "mcp_state_store_latency_seconds",
+    "mcp_state_quota_used_ratio",
+    "mcp_principal_calls_total",
+    "mcp_repeated_failures_total",
+)
+
+
+class Shop(BaseTool):
+    """A shop."""
+
+    is_up = True
+
+    @operation(read_only=True, recovery=[CircuitBreaker("stripe", min_calls=2, confidence=0.5, open_s=0.01)])
+    async def pay(self) -> None:
+        """Pay."""
+        if not self.is_up:
+            raise Unavailable(message="down", retry_after_seconds=600)
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    url = f"sqlite:{tmp_path / 'state.sqlite'}"
+    monkeypatch.setenv("FAILSOFT_STATE_URL", url)
+    return url
+
+
+def shop(url: str) -> Shop:
+    """Return the shop as a process of its own has it: with its own metrics, above the same store."""
+    events = Events()
+    state = open_state(url, events)
+    return Shop(runtime=Runtime(settings=Settings(), metrics=PrometheusRecorder(), events=events, state=state))
+
+
+@asynccontextmanager
+async def served(tool: BaseTool) -> AsyncIterator[Callable[[], Any]]:
+    """Yield what scrapes the server of a tool."""
+    app = asgi_app(tool)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url="http://127.0.0.1:8321") as client,
+    ):
+
+        async def scrape() -> str:
+            return str((await client.get("/metrics")).text)
+
+        yield scrape
+
+
+def state_in(text: str) -> list[str]:
+    """Return the states that the breaker is said to be in."""
+    lines = re.findall(r"^mcp_circuit_state\{([^}]*)\} ([\d.]+)$", text, re.MULTILINE)
+    labels = [dict(re.findall(r'(\w+)="([^"]*)"', found)) for found, value in lines if float(value)]
+    return [found["state"] for found in labels if found["dependency"] == "stripe"]
+
+
+async def opened(tool: Shop) -> None:
+    tool.is_up = False
+    for _ in range(20):
+        answer = await tool.pay()
+        if answer.error is not None and answer.error.code == "CIRCUIT_OPEN":
+            return
+    raise RuntimeError(answer)
+
+
+async def recovered(tool: Shop) -> None:
+    """Call until the breaker has let a probe through, and a call after it."""
+    tool.is_up = True
+    until = time.monotonic() + 5
+    while not ((await tool.pay()).success and (await tool.pay()).success):
+        if time.monotonic() > until:
+            raise RuntimeError
+        await anyio.sleep(0.01)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="The gauge of a breaker stays at what its process saw last: open, though the breaker was closed by another "
+    "process long ago; it should say what is true at the scrape, without any traffic.",
+)
+async def test_a_breaker_that_another_process_has_closed_is_closed(url: str) -> None:
+    here, elsewhere = shop(url), shop(url)
+    async with served(here) as scrape:
+        await opened(here)
+        before = state_in(await scrape())
+        await recovered(elsewhere)
+        after = state_in(await scrape())
+    await elsewhere.runtime.state.close()
+    if before != ["open"]:
+        raise RuntimeError(before)
+    assert after == ["closed"]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A breaker that an operator holds open with `failsoft state open` is closed in /metrics.",
+)
+async def test_a_breaker_that_an_operator_holds_is_what_it_is_held_at(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = shop(url)
+    async with served(here) as scrape:
+        await recovered(here)
+        code = await anyio.to_thread.run_sync(run, ["state", "open", "stripe"])
+        text = await scrape()
+    if code != 0:
+        raise RuntimeError(code)
+    assert state_in(text) == ["open"]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="Workers, event loop, threads, connections, refusals, audit, reload, store, quota, principals and repeated "
+    "failures have no metrics, so that an operator cannot see them fail.",
+)
+async def test_there_is_a_metric_of_all_that_an_operator_has_to_watch(url: str) -> None:
+    async with served(shop(url)) as scrape:
+        text = await scrape()
+    found = {name.removesuffix("_total") for name in re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE)}
+    assert [name for name in FOR_OPERATORS if name.removesuffix("_total") not in found] == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="The histogram of durations ends at 5 minutes, though calls may take 30; its buckets should reach as far.",
+)
+async def test_the_buckets_of_durations_reach_half_an_hour(url: str) -> None:
+    async with served(shop(url)) as scrape:
+        text = await scrape()
+    bounds = re.findall(r'^mcp_tool_call_duration_seconds_bucket\{[^}]*le="([\d.]+)"', text, re.MULTILINE)
+    assert max(map(float, bounds)) >= 1_800

@@ -1,4 +1,4 @@
-"""What `/metrics` says at the moment of a scrape: gauges of what is now, whoever changed it, and all that operators need."""
+"""What `/metrics` says at the moment of a scrape: what is true now, whoever changed it, and all that operators need."""
 
 from __future__ import annotations
 

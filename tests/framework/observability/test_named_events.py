@@ -1,0 +1,95 @@
+"""Events that an operator watches the log for: each has its name, and one record."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loguru import logger
+
+from failsoft import (
+    BaseTool,
+    CircuitBreaker,
+    RecoveryManager,
+    Runtime,
+    Settings,
+    Unavailable,
+    configure_logging,
+    operation,
+)
+from failsoft.events import Events
+from failsoft.testing import InstantClock, connected
+from tests.doors import open_state
+from tests.ports import reserved_ports
+
+
+class Away(BaseTool):
+    """Works on something that is never there."""
+
+    @operation(read_only=True, recovery=[CircuitBreaker("away")])
+    async def fetch(self) -> int:
+        """Fail."""
+        raise Unavailable
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    stream = io.StringIO()
+    configure_logging("INFO", json_lines=True, stream=stream)
+    yield stream
+    logger.remove()
+    logger.disable("failsoft")
+
+
+def lines(log: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in log.getvalue().splitlines()]
+
+
+async def wait_for_nothing(url: str) -> Any:
+    """Return the answer to a call over a store that cannot be reached."""
+    events = Events()
+    runtime = Runtime(settings=Settings(), events=events, state=open_state(url, events))
+    async with connected(Away(runtime=runtime)) as client:
+        answer = await client.call_tool("fetch", {})
+    await runtime.state.close()
+    return answer
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="The loss of the state store is logged as `state_store` without its fault; it should be one record of "
+    "`store_lost` that says which.",
+)
+def test_a_lost_store_is_one_record_that_says_which_fault(log: io.StringIO) -> None:
+    with reserved_ports(1) as (port,):
+        asyncio.run(wait_for_nothing(f"redis://127.0.0.1:{port}"))
+    if not any("state store" in line["message"] for line in lines(log)):
+        raise RuntimeError(log.getvalue())
+    assert [line.get("fault") for line in lines(log) if line.get("event") == "store_lost"] == ["lost"]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A recovery file that cannot be loaded leaves a record without an event; it should be `reload_failed`.",
+)
+def test_a_recovery_file_that_is_not_loaded_is_one_record(log: io.StringIO, tmp_path: Path) -> None:
+    file = tmp_path / "recovery.toml"
+    file.write_text("defaults.retry.attempts = 2")
+    tool = Away(runtime=Runtime(settings=Settings(recovery_file=file), recovery=RecoveryManager()))
+
+    async def main() -> None:
+        async with connected(tool):
+            file.write_text("defaults.retri = true")
+            await asyncio.sleep(3)
+
+    InstantClock().run(main())
+    if not any("defaults.retri" in line["message"] for line in lines(log)):
+        raise RuntimeError(log.getvalue())
+    assert [line["event"] for line in lines(log) if line.get("event") == "reload_failed"] == ["reload_failed"]

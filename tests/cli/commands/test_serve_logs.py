@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -79,3 +80,63 @@ async def test_over_http(noisy: Path) -> None:
         assert process.stderr is not None
         rest = await anyio.to_thread.run_sync(process.stderr.read)
     judge(rest.splitlines())
+
+
+# With JSON logs every line is JSON.
+
+JSON_LINES = {"FAILSOFT_LOG_JSON": "true"}
+STUCK = """
+from failsoft import BaseTool, operation
+
+
+class Stuck(BaseTool):
+    '''A toolset that never comes up.'''
+
+    async def startup(self) -> None:
+        raise RuntimeError("no fuel")
+
+    @operation(read_only=True)
+    async def wait(self) -> str:
+        '''Return nothing, ever.'''
+        return ""
+"""
+
+
+def served(app: str) -> dict[str, Any]:
+    """Return how a process is started that serves an app with JSON logs."""
+    command = [PYTHON, "-m", "failsoft", "serve", "--app", app, "--transport", "http", "--port", "0"]
+    return {"command": command, "env": {**os.environ, **JSON_LINES}}
+
+
+def other_than_json(lines: list[str]) -> list[str]:
+    """Return the lines that no log collector can read."""
+    return [line for line in lines if not line.startswith('{"')]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="The banner of a server whose log is JSON is a line of text, which a log collector cannot read.",
+)
+async def test_the_banner_is_json_where_the_log_is(noisy: Path) -> None:
+    said = ""
+    async with await anyio.open_process(**served("noisy:Noisy"), cwd=noisy) as process:
+        with anyio.fail_after(BOUND_S):
+            while "/mcp" not in said or not said.endswith("\n"):
+                said += (await process.stderr.receive()).decode()
+        process.kill()
+    assert other_than_json(said.splitlines()) == []
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="Why a server did not start is text where the log is JSON, which a log collector cannot read.",
+)
+async def test_a_failed_start_is_json_where_the_log_is(noisy: Path) -> None:
+    (noisy / "stuck.py").write_text(STUCK)
+    with anyio.fail_after(BOUND_S):
+        ended = await anyio.run_process(**served("stuck:Stuck"), cwd=noisy, check=False)
+    if ended.returncode != 4 or b"INIT_ERROR" not in ended.stderr:
+        raise RuntimeError(ended)
+    assert other_than_json(ended.stderr.decode().splitlines()) == []

@@ -93,3 +93,23 @@ def test_a_recovery_file_that_is_not_loaded_is_one_record(log: io.StringIO, tmp_
     if not any("defaults.retri" in line["message"] for line in lines(log)):
         raise RuntimeError(log.getvalue())
     assert [line["event"] for line in lines(log) if line.get("event") == "reload_failed"] == ["reload_failed"]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="The log says that a configuration was reloaded `for 1 operations`; one is an operation.",
+)
+def test_a_recovery_file_for_one_operation_is_loaded_for_one_operation(log: io.StringIO, tmp_path: Path) -> None:
+    file = tmp_path / "recovery.toml"
+    file.write_text("defaults.retry.attempts = 2")
+    tool = Away(runtime=Runtime(settings=Settings(recovery_file=file), recovery=RecoveryManager()))
+
+    async def main() -> None:
+        async with connected(tool):
+            file.write_text("defaults.retry.attempts = 4")
+            await asyncio.sleep(3)
+
+    InstantClock().run(main())
+    (message,) = [line["message"] for line in lines(log) if "reloaded" in line["message"]]
+    assert "1 operations" not in message

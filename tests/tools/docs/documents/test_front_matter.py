@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from typing import Any
 
 import pytest
@@ -188,3 +189,40 @@ def test_whatever_yaml_can_hold_becomes_json(data: dict[str, Any]) -> None:
 
     json.dumps(found.data, allow_nan=False).encode()
     assert found.warning or len(found.data) == len(data)
+
+
+def merged(levels: int, fan: int, width: int, key: str = "<<") -> str:
+    """Return a page whose front matter merges each map several times into the next."""
+    lines = ["---", "a0: &a0 {" + ", ".join(f"k{number}: {number}" for number in range(width)) + "}"]
+    lines += [f"a{n}: &a{n} {{{key}: [{', '.join([f'*a{n - 1}'] * fan)}]}}" for n in range(1, levels + 1)]
+    return "\n".join([*lines, "---", "Body", ""])
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="Merge keys of YAML are not counted: maps that merge each other multiply without a bound; they should count "
+    "as what they expand to, as other aliases do.",
+)
+@pytest.mark.parametrize(("levels", "fan", "width"), [(9, 2, 20), (5, 4, 20), (2, 10, 100)])
+def test_merge_keys_count_as_what_they_expand_to(levels: int, fan: int, width: int) -> None:
+    if not read_front_matter(merged(levels, fan, width, key="x")).warning:
+        raise RuntimeError
+    assert read_front_matter(merged(levels, fan, width)).warning
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A page of 3 KB whose front matter is full of merge keys takes hundreds of times as long as a plain one, "
+    "one of 56 KB 18 seconds.",
+)
+def test_merge_keys_cost_no_more_than_the_maps_they_are_in() -> None:
+    def cost_s(text: str, times: int) -> float:
+        begun = time.process_time()
+        for _ in range(times):
+            read_front_matter(text)
+        return (time.process_time() - begun) / times
+
+    plain = min(cost_s(merged(0, 0, 150), 5) for _ in range(3))
+    assert cost_s(merged(6, 3, 150), 1) < 20 * plain

@@ -84,7 +84,7 @@ async def main() -> None:
         hanging.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await hanging
-    json.dump([span.facts for span in SPANS if span.facts["kind"] == "SERVER"], sys.stdout)
+    json.dump([span.facts for span in SPANS], sys.stdout)
 
 
 asyncio.run(main())

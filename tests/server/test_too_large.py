@@ -1,0 +1,45 @@
+"""The cost of an answer that is refused as too large."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from failsoft import BaseTool, Runtime, Settings, mcp_server, operation
+
+pytestmark = pytest.mark.anyio
+
+FOUND: dict[str, list[Any]] = {"texts": ["x" * 20] * 250_000, "integers": list(range(600_000))}
+
+
+class Wide(BaseTool):
+    """Returns more than an answer holds."""
+
+    @operation(read_only=True)
+    async def everything(self, kind: str) -> Any:
+        """Return all."""
+        return FOUND[kind]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A result that is refused as too large costs up to ten times what encoding it costs, 1.2 s of CPU for 16 MB, "
+    "during which no other call is served.",
+)
+@pytest.mark.parametrize("kind", list(FOUND))
+async def test_a_refused_result_costs_about_as_much_as_its_encoding(kind: str) -> None:
+    begun = time.process_time()
+    json.dumps(FOUND[kind])
+    encoding_s = time.process_time() - begun
+    async with Client(mcp_server(Wide(runtime=Runtime(settings=Settings()))), mode="2026-07-28") as client:
+        begun = time.process_time()
+        answer = await client.call_tool("everything", {"kind": kind})
+        refusal_s = time.process_time() - begun
+    if answer.structured_content["error"]["code"] != "RESULT_TOO_LARGE":
+        raise RuntimeError(answer)
+    assert refusal_s < 3 * encoding_s

@@ -55,7 +55,7 @@ def test_the_command_of_the_unit_and_of_the_container_is_understood(root: Path) 
 @pytest.mark.xfail(
     strict=True,
     raises=AssertionError,
-    reason="The unit of the docs is hardly hardened: `systemd-analyze security` gives it 8.3; it should be at most 2.0.",
+    reason="The unit of the docs is hardly hardened: `systemd-analyze security` gives it 8.3; 2.0 is the most.",
 )
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
 def test_systemd_finds_little_exposure_in_the_unit(root: Path, tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_systemd_finds_little_exposure_in_the_unit(root: Path, tmp_path: Path) -
 @pytest.mark.xfail(
     strict=True,
     raises=AssertionError,
-    reason="nginx as the docs configure it hands the 503 of a server that ends to the client; with `proxy_next_upstream` "
-    "it should ask another replica.",
+    reason="nginx as the docs configure it hands the 503 of a server that ends to the client; with "
+    "`proxy_next_upstream` it should ask another replica.",
 )
 def test_nginx_asks_another_replica_when_one_ends(root: Path) -> None:
     shown = (root / "docs/examples/nginx.conf").read_text()

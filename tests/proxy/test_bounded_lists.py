@@ -101,3 +101,28 @@ async def test_at_most_four_megabytes_of_a_list_are_shown(tmp_path: Path) -> Non
     if not names:
         raise RuntimeError
     assert len(names) * 200_000 <= LIST_BYTES_AT_MOST
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="A tool of an upstream whose input schema cannot be used is shown, and its arguments go on unchecked; "
+    "it should be left out, with a warning that names it.",
+)
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "nope"},
+        {"type": "string", "pattern": "("},
+        {"$ref": "#/$defs/none"},
+        {"$ref": "#/properties/a"},
+        {"$ref": "http://127.0.0.1:1/schema.json"},
+        {"type": "array", "minItems": -1},
+    ],
+    ids=str,
+)
+async def test_a_tool_whose_schema_cannot_be_used_is_left_out(tmp_path: Path, schema: dict[str, Any]) -> None:
+    names = await listed(tmp_path, tool("good"), tool("bad", a=schema))
+    if "good" not in names:
+        raise RuntimeError
+    assert names == ["good"]

@@ -70,3 +70,15 @@ def test_the_state_of_a_breaker_is_one_however_many_workers_have_seen_it(url: st
         return float(found[1]) if found else 0.0
 
     assert comes_true(value, within_s=5) == 1.0
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="With several workers `/metrics` has no process metrics at all; it should have those of each worker.",
+)
+def test_the_process_metrics_of_each_worker_are_there(url: str) -> None:
+    text = httpx2.get(f"{url}/metrics").text
+    if "mcp_build_info" not in text:
+        raise RuntimeError(text)
+    assert len(re.findall(r"^process_resident_memory_bytes(?:\{[^}]*\})? ", text, re.MULTILINE)) == 2

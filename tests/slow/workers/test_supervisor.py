@@ -164,7 +164,7 @@ def pair(fragile: Callable[..., Fragile], **environment: str) -> tuple[Fragile, 
 def test_a_worker_that_ends_with_the_status_of_a_failed_start_is_replaced(fragile: Callable[..., Fragile]) -> None:
     server, url, workers = pair(fragile)
     assert call(url, "end", status=3) is None
-    assert comes_true(lambda: server.process.poll() is not None or workers_of(url, 2) - workers)
+    comes_true(lambda: server.process.poll() is not None, within_s=5)
     assert server.process.poll() is None
     assert workers_of(url, 2) - workers
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.slow.workers.test_supervisor import ENVELOPE, HEADERS, Fragile, comes_true
+from tests.slow.crashes.test_supervisor import ENVELOPE, HEADERS, Fragile, comes_true
 
 SHOP = """
 import os

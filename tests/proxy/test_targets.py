@@ -118,3 +118,36 @@ def test_a_program_is_looked_for_where_the_server_will_be_started(tmp_path):
     ):
         with pytest.raises(ConfigurationError):
             check_programs([wrong])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("http://shop.example/mcp", "http://me:pw@SHOP.example/mcp?token=a1#part", True),
+        ("http://shop.example/mcp?token=a1", "http://shop.example/mcp?token=b2", True),
+        ("http://shop.example/mcp?team=a", "http://shop.example/mcp?team=b", False),
+        ("http://shop.example/mcp", "https://shop.example/mcp", False),
+        ("http://shop.example/mcp", "http://shop.example:81/mcp", False),
+    ],
+)
+def test_a_url_identifies_its_server_without_its_secrets(one, other, is_same):
+    assert (from_url(one).identity == from_url(other, name="x").identity) is is_same
+
+
+def test_a_command_identifies_its_server_with_its_folder_and_its_declared_variables(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path)
+    here, linked, elsewhere, told, secret, other = (
+        UpstreamTarget(name="a", command=("server", "--all"), **facts).identity
+        for facts in (
+            {"folder": str(tmp_path)},
+            {"folder": str(link)},
+            {"folder": "/"},
+            {"folder": str(tmp_path), "environment": {"TEAM": "a"}},
+            {"folder": str(tmp_path), "environment": {"API_KEY": "k3y"}},
+            {"folder": str(tmp_path), "environment": {"API_KEY": "other"}},
+        )
+    )
+    assert (here == linked, secret == other) == (True, True)
+    assert len({here, elsewhere, told}) == 3
+    assert from_command(["server"]).identity != from_command(["server", "x"]).identity

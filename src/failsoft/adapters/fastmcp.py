@@ -13,6 +13,7 @@ from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from pydantic import ValidationError as PydanticValidationError
 
 from failsoft.adapters.foreign.errors import anticipated, is_protocol_error, unknown_tool
+from failsoft.adapters.foreign.identity import identity_of_this_process
 from failsoft.adapters.foreign.output_schema import widened
 from failsoft.adapters.foreign.results import METADATA_KEY, failure_result, recovery_meta, safe_result
 from failsoft.adapters.foreign.scope import scope_from
@@ -43,7 +44,8 @@ class FailSoftMiddleware(Middleware):
     Add it first, so that it sees what other middleware raises.
 
     Args:
-        name: The label in metrics, logs and failures; by default the server's name.
+        name: The label in metrics, logs and failures; by default the server's name. Two servers that the same lines of
+            one program make need two names, or they share their idempotency keys.
         runtime: Settings, metrics, recovery and audit; the process-wide default if left out.
         timeout_s: The limit of each call in seconds; by default the tool's own, else `FAILSOFT_DEFAULT_TIMEOUT_S`.
         refuse_unknown: Whether arguments that a tool's schema does not list are refused.
@@ -58,6 +60,7 @@ class FailSoftMiddleware(Middleware):
         refuse_unknown: bool = True,
     ) -> None:
         self._name = name
+        self._identity = identity_of_this_process()
         self._runtime = runtime
         self._timeout_s = timeout_s
         self._refuse_unknown = refuse_unknown
@@ -159,7 +162,8 @@ class FailSoftMiddleware(Middleware):
         """Return the toolset, made at the first request: only then is the server known."""
         if self._tools is None:
             server: Any = context.fastmcp_context.fastmcp  # type: ignore[union-attr]  # as above
-            self._tools = ForeignTools(self._name or server.name, runtime=self._runtime)
+            named = self._name or server.name
+            self._tools = ForeignTools(named, identity=self._identity, read_result=_of_fastmcp, runtime=self._runtime)
             telemetry.install(server._mcp_server, [self._tools.runtime.events])  # noqa: SLF001 - it has no public way
         return self._tools
 
@@ -186,6 +190,10 @@ class FailSoftMiddleware(Middleware):
 
 def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     return all(a is b or a == b for a, b in zip(one, other, strict=True))
+
+
+def _of_fastmcp(result: types.CallToolResult) -> ToolResult:
+    return ToolResult(content=result.content, structured_content=result.structured_content, meta=result.meta)
 
 
 async def _run(context: Any, call_next: Any) -> Any:

@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from failsoft.adapters.foreign.errors import anticipated, is_protocol_error, unknown_tool
+from failsoft.adapters.foreign.identity import identity_of_this_process
 from failsoft.adapters.foreign.output_schema import widened
 from failsoft.adapters.foreign.results import METADATA_KEY, failure_result, recovery_meta, safe_result
 from failsoft.adapters.foreign.scope import scope_from
@@ -38,7 +39,8 @@ class FailSoft:
 
     Args:
         server: The server. Its `call_tool` and `list_tools` are replaced on the instance; `detach` restores them.
-        name: The label in metrics, logs and failures; by default the server's name.
+        name: The label in metrics, logs and failures; by default the server's name. Two servers that the same lines of
+            one program make need two names, or they share their idempotency keys.
         runtime: Settings, metrics, recovery and audit; the process-wide default if left out.
         timeout_s: The limit of each call in seconds; by default `FAILSOFT_DEFAULT_TIMEOUT_S`.
         refuse_unknown: Whether arguments that a tool's schema does not list are refused.
@@ -59,7 +61,8 @@ class FailSoft:
         refuse_unknown: bool = True,
     ) -> None:
         target: Any = server  # its methods are replaced on the instance
-        self.tools = ForeignTools(name or server.name, runtime=runtime)
+        named, identity = name or server.name, identity_of_this_process()
+        self.tools = ForeignTools(named, identity=identity, read_result=lambda result: result, runtime=runtime)
         self._server = target
         self._timeout_s = timeout_s
         self._refuse_unknown = refuse_unknown

@@ -13,6 +13,7 @@ from typing import Any
 
 from mcp.client.stdio import get_default_environment
 
+from failsoft.adapters.foreign.identity import identity_of_command, identity_of_url
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.text import bounded
 
@@ -40,6 +41,7 @@ class UpstreamTarget:
         folder: The working directory of the command.
         url: The streamable HTTP endpoint.
         headers: Headers for every request to the URL.
+        inherits: Whether the environment is the one of this process, which does not distinguish servers.
     """
 
     name: str
@@ -48,6 +50,15 @@ class UpstreamTarget:
     folder: str | None = None
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    inherits: bool = False
+
+    @property
+    def identity(self) -> str:
+        """What identifies this server beside its name, see `failsoft.adapters.foreign.identity`."""
+        if self.url:
+            return identity_of_url(self.url)
+        variables = {} if self.inherits else self.environment
+        return identity_of_command(self.command, folder=self.folder, variables=variables)
 
 
 def from_command(words: Sequence[str], *, name: str = "") -> UpstreamTarget:
@@ -58,7 +69,8 @@ def from_command(words: Sequence[str], *, name: str = "") -> UpstreamTarget:
     """
     if not words:
         raise ConfigurationError(issue="there is no server to start", resolution="give a command after --")
-    return UpstreamTarget(name=_name(name or _named_after(words)), command=tuple(words), environment=dict(os.environ))
+    label = _name(name or _named_after(words))
+    return UpstreamTarget(name=label, command=tuple(words), environment=dict(os.environ), inherits=True)
 
 
 def from_url(url: str, *, name: str = "", headers: Mapping[str, str] | None = None) -> UpstreamTarget:

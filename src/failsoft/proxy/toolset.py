@@ -52,6 +52,12 @@ class ProxyRequest:
     is_modern: bool
 
 
+class UpstreamBreaker(CircuitBreaker):
+    """The circuit breaker of one upstream: its circuit is not that of another server that has the same name."""
+
+    is_private = True
+
+
 class ProxyTools(ForeignTools):
     """The tools of one upstream.
 
@@ -72,7 +78,7 @@ class ProxyTools(ForeignTools):
         prefix: str = "",
         runtime: Runtime | None = None,
     ) -> None:
-        super().__init__(target.name, runtime=runtime)
+        super().__init__(target.name, identity=target.identity, runtime=runtime)
         self._overrides = overrides
         self.prefix = prefix
         self.front = front
@@ -80,7 +86,7 @@ class ProxyTools(ForeignTools):
         self._limit_bytes = limit
         self.upstream = Upstream(target, limit_bytes=8 * limit, front=front, on_tools=self._take)
         self.recovery = RecoveryManager.default()
-        self.recovery.add(CircuitBreaker(dependency=target.name, min_calls=_EVIDENCE, open_s=_OPEN_S))
+        self.recovery.add(UpstreamBreaker(dependency=target.name, min_calls=_EVIDENCE, open_s=_OPEN_S))
         self.listed: dict[str, ListedTool] = {}
         self.on_listed: Callable[[], None] = lambda: None
         self.neighbors: Sequence[ProxyTools] = ()
@@ -149,7 +155,7 @@ class ProxyTools(ForeignTools):
         """Return the tool's own strategies, or None for those of the toolset."""
         if override.attempts is None and override.stale_s is None:
             return None
-        own: list[Any] = [CircuitBreaker(dependency=self.name, min_calls=_EVIDENCE, open_s=_OPEN_S)]
+        own: list[Any] = [UpstreamBreaker(dependency=self.name, min_calls=_EVIDENCE, open_s=_OPEN_S)]
         if override.attempts != 1:
             own += [Retry(override.attempts or 3), RetryBudget()]
         if override.stale_s is not None and read_only:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
+import mcp_types as types
 from loguru import logger
 
 from failsoft.adapters.foreign.tool import ForeignTool
@@ -27,20 +28,29 @@ _COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "else", "i
 """Keywords at a schema's root that may list properties elsewhere than under `properties`."""
 
 
+ReadResult: TypeAlias = Callable[[types.CallToolResult], Any]
+
+
 class ForeignTools(BaseTool):
     """The tools of one foreign server.
 
     Args:
         name: The label in metrics, logs and failures, usually the server's name.
+        identity: What identifies the server beside its name; its records and counted state are scoped by it.
+        read_result: Makes a result of the server's library of the protocol's; None if results are JSON trees.
         runtime: The runtime of its calls; by default the process-wide one.
     """
 
     _adds_operations: ClassVar[bool] = True
     roots = (Path("/"),)  # reports of foreign tools keep their paths: they are written for callers
 
-    def __init__(self, name: str, *, runtime: Runtime | None = None) -> None:
+    def __init__(
+        self, name: str, *, identity: str, read_result: ReadResult | None = None, runtime: Runtime | None = None
+    ) -> None:
+        self._read_result = read_result
         super().__init__(runtime=runtime)
         self.name = name
+        self.server_identity = identity
 
     def bind_operations(self) -> None:
         """Start without any operation: the server is still to be asked."""
@@ -52,7 +62,7 @@ class ForeignTools(BaseTool):
 
         A schema that is not a valid JSON Schema is logged, and the arguments of the tool are not checked.
         """
-        bound = bind(_ForeignDeclaration(tool, self.name), self)
+        bound = bind(_ForeignDeclaration(tool, self.name, self._read_result), self)
         self._operations[tool.name] = bound
         return bound
 
@@ -75,10 +85,23 @@ class _OwnTools(Toolbox):
 class _RawResult(Result):
     """A foreign result, passed on unchanged: it has its own content, structured content and metadata."""
 
-    __slots__ = ()
+    __slots__ = ("_read",)
 
-    def __init__(self) -> None:
+    def __init__(self, read: ReadResult | None) -> None:
         super().__init__(Any)
+        self._read = read
+
+    def kept(self, value: Any) -> Any:
+        """Return the result as a tree, so that a replay in another process has the library's type again."""
+        if self._read is None or not hasattr(value, "structured_content"):
+            return None
+        content = [block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in value.content]
+        return {"content": content, "structuredContent": value.structured_content, "_meta": value.meta}
+
+    def restored(self, tree: Any) -> Any:
+        """Return a result of the library's type."""
+        result = types.CallToolResult.model_validate(tree, by_alias=True, by_name=False)
+        return result if self._read is None else self._read(result)
 
     def split(self, value: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the value itself, and no further blocks."""
@@ -104,7 +127,7 @@ async def _run(self: ForeignTools, /, _failsoft_call: Call, **arguments: Any) ->
 class _ForeignDeclaration(Declaration):
     """A foreign tool, declared by what its server lists."""
 
-    def __init__(self, tool: ForeignTool, server: str) -> None:
+    def __init__(self, tool: ForeignTool, server: str, read_result: ReadResult | None) -> None:
         hints = tool.annotations
         read_only = hints.get("readOnlyHint") is True
         super().__init__(
@@ -120,13 +143,13 @@ class _ForeignDeclaration(Declaration):
         )
         self.name = tool.name  # a foreign server may allow names that @operation refuses
         self.description = tool.description
-        self._tool, self._server = tool, server
+        self._tool, self._server, self._read_result = tool, server, read_result
 
     def interface(self, owner: str) -> Interface:  # noqa: ARG002 - a foreign tool is named by its server
         """Return the arguments that the foreign server lists; its results are passed on unchanged."""
         _, context, _ = read_parameters(self.function, self.hints())
         arguments = _arguments(self._server, self._tool, changes=not self.read_only)
-        return Interface(arguments, _RawResult(), context_parameter=context)
+        return Interface(arguments, _RawResult(self._read_result), context_parameter=context)
 
 
 def _arguments(owner: str, tool: ForeignTool, *, changes: bool) -> Arguments:

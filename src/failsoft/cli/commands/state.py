@@ -46,7 +46,10 @@ def list(  # noqa: A001 - the name of the command
 def open(  # noqa: A001 - the name of the command
     name: Name,
 ) -> None:
-    """Force a breaker open: no call reaches its dependency until `failsoft state reset`."""
+    """Force a breaker open: no call reaches its dependency until `failsoft state reset`.
+
+    The breaker of a server behind a proxy can be forced once it is listed, after its first call.
+    """
     _force(name, "open", held=True)
 
 

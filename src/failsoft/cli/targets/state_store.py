@@ -43,7 +43,7 @@ class StoredKey:
         """Return the entry of a record."""
         scope, _, rest = record.key.rpartition("/")
         kind, _, name = rest.partition(":")
-        if not scope and ":" in name and (kind == "failsoft" or "@" in kind):  # the prefix of shared state
+        while not scope and ":" in name and (kind == "failsoft" or "@" in kind):  # prefixes of shared state
             kind, _, name = name.partition(":")
         return cls(record.key, kind, name, scope, record.value, record.expires_in_s)
 

@@ -76,6 +76,14 @@ class Result:
 
         return not self.schema or Draft202012Validator(self.schema).is_valid(tree)
 
+    def kept(self, value: Any) -> Any:  # noqa: ARG002 - for results that are no data
+        """Return the JSON tree to keep of a value that is passed on whole; None for data."""
+        return None
+
+    def restored(self, tree: Any) -> Any:
+        """Return the value of which `kept` has made this tree."""
+        return tree
+
     def split(self, value: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the data and the MCP content blocks of a value."""
         return split_content(value) if self._is_open else (value, ())

@@ -232,7 +232,7 @@ def _account(scope: str, principal: str | None, quota: Quota) -> Account:
     return Account(hashlib.sha256(owner.encode(errors="replace")).hexdigest()[:32], quota)
 
 
-def scope_of(server: str, toolset: str, roots: Sequence[Path], default_root: str) -> str:
+def scope_of(server: str, toolset: str, roots: Sequence[Path], default_root: str, identity: str = "") -> str:
     """Return the key prefix of the records of one server, toolset and set of folders.
 
     Args:
@@ -240,7 +240,10 @@ def scope_of(server: str, toolset: str, roots: Sequence[Path], default_root: str
         toolset: The name of the toolset.
         roots: The folders that it serves.
         default_root: Used instead if there are none.
+        identity: What identifies a foreign server beside its name; empty for toolsets of failsoft.
     """
-    folders = sorted(os.path.realpath(root) for root in roots) or [default_root]
-    digest = hashlib.sha256("\0".join(folders).encode(errors="surrogateescape")).hexdigest()[:16]
+    parts = sorted(os.path.realpath(root) for root in roots) or [default_root]
+    if identity:
+        parts.append(identity)
+    digest = hashlib.sha256("\0".join(parts).encode(errors="surrogateescape")).hexdigest()[:16]
     return f"{server}/{toolset}/{digest}/"

@@ -56,11 +56,11 @@ class StateStore(Protocol):
         """Return the store for unnamed state of one object, such as a toolset.
 
         Local state is in a separate store that ends with its owner, so that two instances of a class do not share it;
-        shared state is in this store, so that replicas share it.
+        shared state is in this store, so that replicas share it. That of a foreign server is scoped by its identity.
         """
 
     def records(self, tool: Any) -> Records:
-        """Return the durable records of a toolset, scoped by server name, toolset and canonical folders."""
+        """Return the durable records of a toolset, scoped by server name, toolset, folders and foreign server."""
 
     async def check(self) -> None:
         """Open the configured store, so that an unusable one is reported at start-up.
@@ -119,10 +119,11 @@ def _scope(reference: weakref.ref[Any], backend: RecordBackend) -> Callable[[], 
     def scope() -> str:
         nonlocal last
         tool = reference()
-        names = (getattr(tool, "server_name", ""), getattr(tool, "name", ""), tuple(getattr(tool, "roots", ())))
+        own = getattr(tool, "server_identity", "")
+        names = (getattr(tool, "server_name", ""), getattr(tool, "name", ""), tuple(getattr(tool, "roots", ())), own)
         if names != last[0]:
-            server, name, roots = names
-            last = (names, scope_of(server or name, name, roots, backend.default_root))
+            server, name, roots, _ = names
+            last = (names, scope_of(server or name, name, roots, backend.default_root, own))
         return last[1]
 
     return scope

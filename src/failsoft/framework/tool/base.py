@@ -78,6 +78,8 @@ class BaseTool(metaclass=_ToolType):
     """Middleware of this toolset's operations; the runtime's at the same place is outside of it."""
     server_name: str = ""
     """The name of the server, once it is served; with `name` and `roots` the scope of its records."""
+    server_identity: str = ""
+    """What identifies a foreign server beside its name, a hash; part of the scope of its records."""
     governed: bool = False
     """Whether calls that change something are audited if they succeed or are cancelled."""
 

@@ -13,7 +13,7 @@ from loguru import logger
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.services.events import Events, StateStoreEvent
 from failsoft.framework.services.records import Quota, RecordBackend, Records, StoreLost, UnreadableValue
-from failsoft.framework.services.state import Companions, LocalState, RecordsOf, State, Transition
+from failsoft.framework.services.state import Companions, LocalState, RecordsOf, State, StateStore, Transition
 
 __all__ = ["ResilientState", "SharedState"]
 
@@ -30,6 +30,40 @@ class SharedState(RecordBackend, Protocol):
 
     async def seed(self, key: str, state: State, ttl_s: float) -> bool:
         """Store a state unless the key exists; return whether it was stored."""
+
+
+class _OfOneServer(Companions):
+    """The states of one foreign server in a store that others share.
+
+    Args:
+        whole: The store.
+        identity: What identifies the server; put before each key.
+    """
+
+    is_local = False
+
+    def __init__(self, whole: ResilientState, identity: str) -> None:
+        super().__init__()
+        self._whole = whole
+        self._prefix = f"@{identity}:"
+        self.clock, self.records, self.check, self.close = whole.clock, whole.records, whole.check, whole.close
+        self.private_to, self.change_now = whole.private_to, whole.change_now
+
+    async def change(self, transition: Transition, key: str, *arguments: Any) -> Any:
+        """See `StateStore`."""
+        return await self._whole.change(transition, self._prefix + key, *arguments)
+
+    async def get(self, key: str) -> Any:
+        """See `StateStore`."""
+        return await self._whole.get(self._prefix + key)
+
+    async def put(self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False) -> bool:
+        """See `StateStore`."""
+        return await self._whole.put(self._prefix + key, value, ttl_s, only_if_absent=only_if_absent)
+
+    async def delete(self, key: str) -> None:
+        """See `StateStore`."""
+        await self._whole.delete(self._prefix + key)
 
 
 class ResilientState(Companions):
@@ -74,6 +108,7 @@ class ResilientState(Companions):
         self._values = LocalState(shared.clock)
         self._probe: asyncio.Task[None] | None = None
         self._is_known = False
+        self._of_servers: dict[str, _OfOneServer] = {}
         self.is_available = True
         """Whether the shared store is used, as far as is known."""
 
@@ -130,9 +165,15 @@ class ResilientState(Companions):
         key = self._prefix + key
         await self._either(key, lambda: self._shared.delete(key), lambda: self._forget(key))
 
-    def private_to(self, owner: Any) -> ResilientState:  # noqa: ARG002 - replicas share by name
-        """See `StateStore`."""
-        return self
+    def private_to(self, owner: Any) -> StateStore:
+        """See `StateStore`: replicas share by name, those of a foreign server by its identity, too."""
+        identity = getattr(owner, "server_identity", "")
+        if not identity:
+            return self
+        found = self._of_servers.get(identity)
+        if found is None:
+            found = self._of_servers[identity] = _OfOneServer(self, identity)
+        return found
 
     async def close(self) -> None:
         """See `StateStore`."""

@@ -50,7 +50,7 @@ def value_text(value: Any, call: Call) -> str:
     receipt = None if call.receipt is None else call.receipt.to_dict()
     facts = {"attempts": call.attempt, "warnings": call.warnings or [], "documents_processed": call.documents_processed}
     others = dumps({"receipt": receipt, **facts})
-    return f'{{"value":{_packed(value)},{others[1:]}'
+    return f'{{"value":{_packed(value, call.bound.result)},{others[1:]}'
 
 
 def error_text(error: ToolError, effect: Effect, call: Call) -> str:
@@ -88,8 +88,14 @@ def read_outcome(text: str, result: Result) -> Outcome:
     )
 
 
-def _packed(value: Any) -> str:
-    """Return the JSON of `{"data": value}`; with content blocks of `{"items": [...]}`, each data or a block."""
+def _packed(value: Any, result: Result) -> str:
+    """Return the JSON of `{"data": value}`; with content blocks of `{"items": [...]}`, each data or a block.
+
+    Of a result that is passed on whole it is `{"whole": tree}`.
+    """
+    whole = result.kept(value)
+    if whole is not None:
+        return dumps({"whole": whole})
     if is_result(value):
         blocks = [block for block in value.content if value.structured_content is None or block.type != "text"]
         value = blocks if value.structured_content is None else [value.structured_content, *blocks]
@@ -106,6 +112,8 @@ def _dumped(block: BaseModel) -> Any:
 
 
 def _unpacked(packed: Mapping[str, Any], result: Result) -> Any:
+    if "whole" in packed:
+        return result.restored(packed["whole"])
     if "items" in packed:
         return [_block(item["block"]) if "block" in item else item["data"] for item in packed["items"]]
     try:

@@ -55,7 +55,7 @@ class ProxyRequest:
 class UpstreamBreaker(CircuitBreaker):
     """The circuit breaker of one upstream: its circuit is not that of another server that has the same name."""
 
-    is_private = True
+    _is_private = True
 
 
 class ProxyTools(ForeignTools):

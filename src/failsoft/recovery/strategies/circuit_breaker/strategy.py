@@ -72,7 +72,7 @@ class CircuitBreaker:
     """
 
     name = "circuit_breaker"
-    is_private = False
+    _is_private = False
     """Whether the circuit is the toolset's own even if its dependency is named; for subclasses."""
     facts = StrategyFacts(
         options=CircuitOptions,
@@ -111,7 +111,7 @@ class CircuitBreaker:
     def circuit(self, bound: CalledOperation) -> Circuit:
         """Return the circuit of this operation."""
         named = self.options.dependency
-        store = bound.state if named and not self.is_private else bound.state.private_to(bound.tool)
+        store = bound.state if named and not self._is_private else bound.state.private_to(bound.tool)
         dependency = named or f"{bound.tool_name}.{bound.name}"
         key = f"breaker:{dependency}"
         circuit = store.companion(key, lambda: Circuit(store, key, dependency, self.options, bound.events))

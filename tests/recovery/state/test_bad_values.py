@@ -8,9 +8,11 @@ from collections.abc import Callable
 import pytest
 import redis
 
+from failsoft import ToolError
 from failsoft.events import Events
-from tests.doors import WITHDRAW, ResilientState, open_state
+from tests.doors import WITHDRAW, RedisState, ResilientState, open_state
 from tests.programs.redis import RunningRedis
+from tests.recovery.state.stores import ADD, records_in
 
 BUDGET = (0, 0.0, 10.0, 20.0, 300.0)
 BAD: dict[str, Callable[[redis.Redis, str], object]] = {
@@ -70,6 +72,44 @@ def test_a_server_that_talks_nonsense_is_a_lost_store(answer: bytes) -> None:
             await state.change(WITHDRAW, "budget", *BUDGET)
         finally:
             await state.close()
+            server.close()
+
+    asyncio.run(main())
+
+
+REFUSED = {
+    "-OOM command not allowed when used memory > 'maxmemory'. script: ab, on @user_script:39.": "STATE_UNAVAILABLE",
+    "-ERR Error running script (call to f_ab): @user_script:39: @user_script: 39: -READONLY You can't write against a"
+    " read only replica.": "STATE_UNAVAILABLE",
+    "-ERR Error running script (call to f_ab): @user_script:1: Script killed by user": "STATE_UNAVAILABLE",
+    "-MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. script: ab, on"
+    " @user_script:39.": "STATE_UNAVAILABLE",
+    "-ERR user_script:35: no state script: ab, on @user_script:35.": "STATE_UNUSABLE",
+    "-ERR Error running script (call to f_ab): @user_script:35: user_script:35: no state": "STATE_UNUSABLE",
+    "-ERR Error running script (call to f_ab): @user_script:1: user_script:1: attempt to index local 'state' (a number"
+    " value)": "STATE_UNUSABLE",
+    "-WRONGTYPE Operation against a key holding the wrong kind of value": "STATE_UNUSABLE",
+}
+"""The words of Redis 5 to 7, and what they mean for the record under the key."""
+
+
+@pytest.mark.parametrize("answer", REFUSED)
+def test_only_an_error_about_the_value_is_blamed_on_it(answer: str) -> None:
+    async def main() -> None:
+        async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            while await reader.read(65_536):
+                writer.write(answer.encode() + b"\r\n")
+                await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+        backend = RedisState(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0", limit_s=60.0)
+        try:
+            with pytest.raises(ToolError) as refused:
+                await records_in(backend).change(ADD, "count:a", 1, 60.0)
+            assert refused.value.code == REFUSED[answer]
+        finally:
+            await backend.close()
             server.close()
 
     asyncio.run(main())

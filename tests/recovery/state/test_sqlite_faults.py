@@ -8,7 +8,9 @@ import sqlite3
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from loguru import logger
@@ -231,3 +233,58 @@ def test_a_damaged_or_newer_file_is_refused_at_the_start_with_the_reason(
     message = refusal(path)
     assert reason in message
     assert path.read_bytes() == before
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    yield
+    holder.close()
+
+
+@contextmanager
+def full(path: Path) -> Iterator[None]:
+    filler = fill(path.parent)
+    yield
+    filler.unlink()
+
+
+@contextmanager
+def read_only(path: Path) -> Iterator[None]:
+    subprocess.run(["mount", "-o", "remount,ro", path.parent], check=True)
+    yield
+    subprocess.run(["mount", "-o", "remount,rw", path.parent], check=True)
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("fault", "code"), [(locked, "STATE_UNAVAILABLE"), (full, "STATE_UNUSABLE"), (read_only, "STATE_UNUSABLE")]
+)
+def test_a_file_that_takes_no_writes_is_to_blame_and_no_record(disk: Path, fault: Any, code: str) -> None:
+    """Nothing says that a record is damaged or to be removed, and records are as before once writes are taken."""
+    path, said = disk / "s.sqlite", []
+    asyncio.run(write_and_close(path))
+    logger.enable("failsoft")
+    sink = logger.add(lambda message: said.append(str(message)), level=0, format="{message} {extra} {exception}")
+
+    async def main() -> None:
+        store = LocalState(records=SqliteState(path, patience_s=0.05))
+        tool = Till(store)
+        with fault(path):
+            number = 0
+            while await paid(tool, f"order-{number}") == "ok":  # a full disk has room in files that are there
+                number += 1
+            assert await paid(tool, f"order-{number}") == code
+            await store.close()
+        orders = ["first", *(f"order-{index}" for index in range(number + 1))]
+        assert [await paid(tool, order) for order in orders] == ["ok"] * len(orders)
+        assert tool.taken == orders[1:]
+        await store.close()
+
+    try:
+        asyncio.run(main())
+    finally:
+        logger.remove(sink)
+        logger.disable("failsoft")
+    assert not [line for line in said if "damaged" in line or "forget" in line]

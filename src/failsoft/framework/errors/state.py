@@ -12,10 +12,11 @@ __all__ = ["StateUnavailable", "StateUnusable"]
 class StateUnavailable(Unavailable):
     """The state store does not answer, so a call that depends on it was refused.
 
-    Raised when: the store behind `FAILSOFT_STATE_URL` is down, too slow, or locked by another process, and the call has
-    an idempotency key, or works on sessions, plans or other durable records.
+    Raised when: the store behind `FAILSOFT_STATE_URL` is down, too slow, locked by another process, or a Redis that
+    refuses writes (a replica, full), and the call has an idempotency key, or works on sessions, plans or other durable
+    records.
     Caller: make the same call again after the wait.
-    Operator: see why the store does not answer; the log names the fault.
+    Operator: see why the store does not answer or refuses; the log names the fault. No record is damaged by it.
     Example:
         >>> code_of(StateUnavailable(effect="none"))
         'STATE_UNAVAILABLE'

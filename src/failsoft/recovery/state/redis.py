@@ -32,6 +32,11 @@ _CONNECTIONS = 16
 """The largest number of connections per event loop. Further commands wait, which does not count as a failure."""
 _MEANWHILE = "lost meanwhile"
 _LATE = 2.0
+_IN_LUA = re.compile(
+    r"(ERR )?(Error running script [^:]*: )?@?user_script: ?\d+: "
+    r"(?!(@?user_script: ?\d+: )?(-?[A-Z]{2,} |Script killed))"
+)
+"""An error that Lua itself raised at a line of a script, in the words of Redis 5 to 7 and Valkey."""
 
 
 class RedisState:
@@ -190,7 +195,7 @@ class _Client:
                 if isinstance(error, UnicodeDecodeError) or _is_of_value(error):
                     raise BadValue(type(error).__name__) from error
                 self._faults += 1
-                raise StoreLost(type(error).__name__) from error
+                raise StoreLost(_kind(error)) from error
             except (exceptions.RedisError, OSError, EOFError, ValueError, TypeError, LookupError) as error:
                 self._faults += 1
                 raise StoreLost(type(error).__name__) from error
@@ -205,9 +210,20 @@ class _Client:
 
 
 def _is_of_value(error: exceptions.ResponseError) -> bool:
-    """Return whether the server rejected a command because of the value stored under its key."""
+    """Return whether a script failed because of the value stored under its key.
+
+    A server that refuses a command (it is a replica, full, lacks replicas or a permission) names the script and its
+    line, too; before Redis 7 behind the place, as `user_script: 5: -OOM command not allowed`.
+    """
     text = str(error)
-    return "WRONGTYPE" in text or "user_script" in text or "running script" in text
+    return "WRONGTYPE" in text or (type(error) is exceptions.ResponseError and _IN_LUA.match(text) is not None)
+
+
+def _kind(error: Exception) -> str:
+    """Return the kind of fault: the server's own word, such as NOREPLICAS, else the name of the exception."""
+    word = str(error).partition(" ")[0]
+    is_code = type(error) is exceptions.ResponseError and word.isalpha() and word.isupper()
+    return word if is_code else type(error).__name__
 
 
 def _pool(url: str, limit_s: float) -> ConnectionPool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from loguru import logger as _logger
+from loguru import logger as _logger  # noqa: TID251 - switches our lines off
 
 from failsoft._version import __version__ as __version__
 from failsoft.composition import install as _install

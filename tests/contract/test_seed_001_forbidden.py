@@ -160,10 +160,6 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("framework/wire/tool_response.py", "ToolResponseFormat.failure"): "this is the envelope itself",
     },
     "logged_and_forgotten": {
-        (
-            "framework/pipeline/audit_entries.py",
-            "note_cancelled",
-        ): "the cancellation goes on; no caller waits",
         ("proxy/clients.py", "Front.notify"): "a notification is a courtesy; the client asks again when it needs to",
         ("server/lifecycle/audit_start.py", "open_audit_logs"): _START,
         ("server/http/gate.py", "AdmissionMiddleware._counted"): "the client has disconnected",
@@ -171,22 +167,15 @@ ALLOWED: dict[str, dict[Finding, str]] = {
             "server/stdio/reader.py",
             "StdinReader._read",
         ): "the end of the input, however it comes, is passed on right behind",
-        ("server/protocol/progress.py", "Progress.__call__"): "a report of progress is a courtesy",
         ("server/http/process/workers.py", "_forget_gauges"): _METRIC,
         ("tools/docs/toolset.py", "Docs._warm_up"): _START,
         ("tools/files/transactions/transaction.py", "Files.recover"): _START,
         ("tools/flux/database/lookup.py", "Database._warm_up"): _START,
     },
     "swallowed": {
-        (
-            "framework/observability/alerts.py",
-            "AlertDispatcher._deliver_all",
-        ): "a log that breaks must not end the thread of alerts",
-        ("framework/observability/logs.py", "log_recovery"): "a log that breaks must not cost the call its answer",
         ("framework/audit/log_file.py", "LogFile._read_old_head"): "a head that cannot be read is no head to check by",
         ("proxy/process.py", "_end"): "the process has ended already, which is what is wanted",
         ("proxy/upstream.py", "Upstream.stop"): "the connection is given up; a new one is made for the next call",
-        ("framework/services/threads.py", "_run"): "a report of progress is a courtesy",
         ("metrics/children.py", "Children.attempted"): _METRIC,
         ("metrics/children.py", "Children.failed"): _METRIC,
         ("metrics/children.py", "Children.finished"): _METRIC,

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import mcp_types as types
-from loguru import logger
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
+
+from failsoft.framework.diagnostics.telling import logger
 
 __all__ = ["Front"]
 

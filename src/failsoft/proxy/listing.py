@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from loguru import logger
 from mcp_types.methods import validate_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.text import bounded
 from failsoft.proxy.overrides import ToolOverride
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import anyio
 from anyio.abc import Process
-from loguru import logger
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.text import bounded
 from failsoft.proxy.lines import LineReader
 from failsoft.proxy.targets import UpstreamTarget

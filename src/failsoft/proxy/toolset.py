@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pydantic_core
-from loguru import logger
 from mcp.server.session import ServerSession
 
 from failsoft.adapters.foreign.tool import ForeignTool
@@ -19,6 +18,7 @@ from failsoft.client.reported import envelope_in, error_from_result
 from failsoft.framework.answer.content import reported_failure
 from failsoft.framework.call.budget import BUDGET_KEY, current_budget
 from failsoft.framework.call.call import Call
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import BadOutput, ResultTooLarge, Unsupported
 from failsoft.framework.tool.runtime import Runtime

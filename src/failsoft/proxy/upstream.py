@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 
 import anyio
 import mcp_types as types
-from loguru import logger
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
 from failsoft.client.faults import FAULT_KEY, LOST_SESSION, not_connected
 from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import Unavailable
 from failsoft.framework.text import bounded
 from failsoft.proxy.clients import Front

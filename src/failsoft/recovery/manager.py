@@ -6,8 +6,6 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, cast
 
-from loguru import logger
-
 from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.answer.stop_reason import StopReason
 from failsoft.framework.call.call import Call
@@ -21,6 +19,7 @@ from failsoft.framework.call.recovery_port import (
     strategy_name,
 )
 from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import (
     BadOutput,
     DatabaseError,

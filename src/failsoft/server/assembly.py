@@ -9,10 +9,10 @@ from importlib import metadata
 from importlib.metadata import PackageNotFoundError
 from typing import Any
 
-from loguru import logger
 from mcp.server import Server
 
 from failsoft._version import __version__
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.normalize import load_rules
 from failsoft.framework.services.settings import Settings
 from failsoft.framework.tool.base import BaseTool

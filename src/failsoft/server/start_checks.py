@@ -6,8 +6,7 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from loguru import logger
-
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.did_you_mean import is_one_edit_away
 from failsoft.framework.services.environment import PREFIX, EnvironmentSettings, unknown_variables
 from failsoft.framework.services.settings import Settings

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import mcp_types as types
-from loguru import logger
 from mcp.shared.exceptions import MCPError
 
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ReportedFailure, ToolError, UnknownError
 from failsoft.framework.normalize import normalize

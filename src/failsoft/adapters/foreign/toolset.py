@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import mcp_types as types
-from loguru import logger
 
 from failsoft.adapters.foreign.tool import ForeignTool
 from failsoft.framework.answer.result import Result
@@ -15,6 +14,7 @@ from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.arguments.signature import read_parameters
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.ports import Arguments
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.tool.base import BaseTool
 from failsoft.framework.tool.binding import bind
 from failsoft.framework.tool.bound_operation import BoundOperation

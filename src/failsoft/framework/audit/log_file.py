@@ -15,8 +15,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from loguru import logger
-
 from failsoft.framework.audit.checkpoints import HEAD_MISSING, Reason, checkpoint, noted
 from failsoft.framework.audit.head_file import HeadFile
 from failsoft.framework.audit.locations import head_beside
@@ -24,6 +22,7 @@ from failsoft.framework.audit.locking import NotWritten, lock, unlock
 from failsoft.framework.audit.reading import Scan, end_of, lines_of
 from failsoft.framework.audit.sealing import BEGINNING, UNKEYED, BadLine, Head, KeyUnusable, Seal
 from failsoft.framework.audit.segments import segment_name, segments
+from failsoft.framework.diagnostics.telling import logger
 
 __all__ = ["LogFile", "reason_of"]
 

@@ -18,8 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from loguru import logger
-
 from failsoft.framework.audit.head_file import HeadFile
 from failsoft.framework.audit.locations import STATE, default_head, default_key_file, key_from
 from failsoft.framework.audit.locking import NotWritten
@@ -28,6 +26,7 @@ from failsoft.framework.audit.reading import newest, tail
 from failsoft.framework.audit.sealing import Head, Seal
 from failsoft.framework.audit.segments import segments
 from failsoft.framework.audit.verify import Verification, verify
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import AuditLockFailed, AuditLogFailed
 from failsoft.framework.services.protected_files import protected_files
 

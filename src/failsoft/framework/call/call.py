@@ -22,6 +22,7 @@ from failsoft.framework.call.principals import LOCAL_PRINCIPAL
 from failsoft.framework.call.progress_report import NOTHING_REPORTED, Reported
 from failsoft.framework.call.scope import META_KEY, NO_SCOPE, CallScope, FailedReference, ProgressReporter
 from failsoft.framework.clock import loop_time
+from failsoft.framework.diagnostics.telling import author_logger, tell
 from failsoft.framework.errors import DeadlineExceeded, Effect, ToolError, ToolSystemError
 from failsoft.framework.ids import new_id
 from failsoft.framework.normalize import normalize
@@ -207,9 +208,7 @@ class Call(CallContext):
     @property
     @override
     def logger(self) -> Any:
-        from loguru import logger  # noqa: PLC0415 - only calls that log pay for it
-
-        return logger.bind(tool=self.tool, operation=self.operation, request_id=self.request_id)
+        return author_logger.bind(tool=self.tool, operation=self.operation, request_id=self.request_id)
 
     @property
     @override
@@ -261,6 +260,9 @@ class Call(CallContext):
 
     @override
     def warn(self, message: str) -> None:
+        tell(self._warn, message)
+
+    def _warn(self, message: str) -> None:
         if self.warnings is None:
             self.warnings = []
         text = bounded(redact_text(str(message)[: 4 * _WARNING_LENGTH]), _WARNING_LENGTH)

@@ -17,17 +17,32 @@ from failsoft.framework.text import bounded
 __all__ = ["loggable"]
 
 _CHAIN_AT_MOST = 5
+_UNREADABLE = "(its text cannot be read)"
 
 
 def loggable(error: BaseException) -> tuple[type[BaseException], BaseException, TracebackType | None]:
-    """Return an exception as a log record takes it: its type, a copy, and the author's frames without values."""
-    error = original(error)
-    copied = _copy(error, _CHAIN_AT_MOST)
-    return type(error), copied, copied.__traceback__
+    """Return an exception as a log record takes it: its type, a copy, and the author's frames without values.
+
+    Never raises, whatever the exception does when it is looked at.
+    """
+    kind = type(error)
+    try:
+        error = original(error)
+        copied = _copy(error, _CHAIN_AT_MOST)
+        return type(error), copied, copied.__traceback__
+    except BaseException:  # noqa: BLE001 - an exception may raise anything in every attribute that is read
+        return kind, type(kind.__name__, (Exception,), {"__module__": "builtins"})(_UNREADABLE), None
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return redact_text(bounded(str(error)))
+    except BaseException:  # noqa: BLE001 - as above
+        return _UNREADABLE
 
 
 def _copy(error: BaseException, chain: int) -> BaseException:
-    copied = _named_alike(type(error), redact_text(bounded(str(error))))
+    copied = _named_alike(type(error), _text(error))
     copied.__traceback__ = _without_values(shown_links(error.__traceback__))
     if chain and error.__cause__ is not None:
         copied.__cause__ = _copy(error.__cause__, chain - 1)

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from loguru import logger
-
+from failsoft.framework.diagnostics.telling import logger, tell
 from failsoft.framework.diagnostics.tracebacks import author_line, calling_line, stack_of
 from failsoft.framework.safe.redaction import redact_text
 
@@ -77,37 +76,46 @@ def report_mistake(message: str, *, error: BaseException | None = None, operatio
         error: The exception that was raised with the mistake; by default the place is the author's running code.
         operation: The MCP tool, where it is known.
     """
-    with suppress(Exception):  # a log or a watcher that breaks must not cost the call its answer
-        place = calling_line() if error is None else author_line(error)
-        report = Report("mistake", message, place, operation=operation)
-        logger.bind(event="author_mistake", place=place, operation=operation).warning(str(report))
-        _publish(report)
+    tell(_report_mistake, message, error, operation)
+
+
+def _report_mistake(message: str, error: BaseException | None, operation: str) -> None:
+    place = calling_line() if error is None else author_line(error)
+    report = Report("mistake", message, place, operation=operation)
+    logger.bind(event="author_mistake", place=place, operation=operation).warning(str(report))
+    _publish(report)
 
 
 def report_crash(error: BaseException, *, operation: str, error_id: str) -> None:
     """Pass a crash on to what watches; the log has its own line for each failed call. Never raises."""
     if _watchers:
-        with suppress(BaseException):  # as above; an exception may raise anything in every attribute that is read
-            message = f"{type(error.__cause__ or error).__name__} in {operation}"
-            _publish(Report("crash", message, author_line(error), stack_of(error), operation, error_id))
+        tell(_report_crash, error, operation, error_id)
+
+
+def _report_crash(error: BaseException, operation: str, error_id: str) -> None:
+    message = f"{type(error.__cause__ or error).__name__} in {operation}"
+    _publish(Report("crash", message, author_line(error), stack_of(error), operation, error_id))
 
 
 def report_result(error: BaseException, function: object, *, operation: str, error_id: str) -> None:
     """Pass on how a handler's result differs from its return annotation, with the handler's line. Never raises."""
     if _watchers:
-        with suppress(BaseException):
-            code = getattr(inspect.unwrap(function), "__code__", None)  # type: ignore[arg-type]  # any callable
-            place = "" if code is None else f"{code.co_filename}:{code.co_firstlineno} in {code.co_name}"
-            fault = error.__cause__.errors()[0]  # type: ignore[union-attr]  # of pydantic, or there is nothing to say
-            where = ".".join(map(str, fault["loc"]))
-            got = fault["input"]
-            message = f"the result does not fit the return annotation: {f'`{where}`: ' if where else ''}{fault['msg']}"
-            message += f"; it is of type {type(got).__name__}"
-            if inspect.isawaitable(got):
-                message += " (is an `await` missing?)"
-            _publish(Report("crash", redact_text(message), place, "", operation, error_id))
+        tell(_report_result, error, function, operation, error_id)
+
+
+def _report_result(error: BaseException, function: object, operation: str, error_id: str) -> None:
+    code = getattr(inspect.unwrap(function), "__code__", None)  # type: ignore[arg-type]  # any callable
+    place = "" if code is None else f"{code.co_filename}:{code.co_firstlineno} in {code.co_name}"
+    fault = error.__cause__.errors()[0]  # type: ignore[union-attr]  # of pydantic, or there is nothing to say
+    where = ".".join(map(str, fault["loc"]))
+    got = fault["input"]
+    message = f"the result does not fit the return annotation: {f'`{where}`: ' if where else ''}{fault['msg']}"
+    message += f"; it is of type {type(got).__name__}"
+    if inspect.isawaitable(got):
+        message += " (is an `await` missing?)"
+    _publish(Report("crash", redact_text(message), place, "", operation, error_id))
 
 
 def _publish(report: Report) -> None:
     for watcher in tuple(_watchers):
-        watcher(report)
+        tell(watcher, report)

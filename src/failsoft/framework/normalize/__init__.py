@@ -8,8 +8,6 @@ known library reports as the reason, in a field of its own, is quoted (see `reas
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.raising import RaisedWrongly
 from failsoft.framework.normalize.entry_points import by_entry_points, load_rules
@@ -50,10 +48,9 @@ def normalize(exc: BaseException) -> ToolError:
 
 def _remark(broken: str) -> None:
     """Log that a rule raised: otherwise the bug would look like an unknown exception."""
-    with suppress(BaseException):
-        from loguru import logger  # noqa: PLC0415 - loaded when there is something to say
+    from failsoft.framework.diagnostics.telling import logger  # noqa: PLC0415 - loaded when there is something to say
 
-        logger.bind(broken=broken).warning("A normalizer of failsoft broke, and the exception became UNKNOWN_ERROR")
+    logger.bind(broken=broken).warning("A normalizer of failsoft broke, and the exception became UNKNOWN_ERROR")
 
 
 def _judged(exc: BaseException, depth: int) -> ToolError | None:

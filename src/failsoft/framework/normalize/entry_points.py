@@ -71,6 +71,6 @@ def _report(name: str, what: str, broken: BaseException | None) -> None:
     if name in _reported:
         return
     _reported.add(name)
-    from loguru import logger  # noqa: PLC0415 - loaded when there is something to say
+    from failsoft.framework.diagnostics.telling import logger  # noqa: PLC0415 - loaded when there is something to say
 
     logger.bind(normalizer=name).opt(exception=broken).warning(what)

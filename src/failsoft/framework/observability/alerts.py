@@ -8,12 +8,10 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from loguru import logger
-
+from failsoft.framework.diagnostics.telling import logger, tell
 from failsoft.framework.observability.alert_sinks import LogSink, WebhookSink
 
 if TYPE_CHECKING:
@@ -84,10 +82,8 @@ class AlertDispatcher:
 
     def dispatch(self, failure: Failure) -> None:
         """Queue an alert, or count it as suppressed. Never blocks and never raises."""
-        try:
-            self._dispatch((failure.code, failure.tool, failure.operation), failure)
-        except Exception:  # noqa: BLE001 - an alert (a thread that cannot start) must not fail the call
-            self.dropped += 1
+        if tell(self._dispatch, (failure.code, failure.tool, failure.operation), failure) is not None:
+            self.dropped += 1  # such as a thread that cannot start
 
     def close(self, timeout_s: float = 5.0) -> bool:
         """Deliver queued alerts and accept no more; return whether all were sent within the limit, in seconds."""
@@ -143,15 +139,17 @@ class AlertDispatcher:
             self._deliver(*alert)
             if self.dropped > told_of:
                 told_of = self.dropped
-                with suppress(Exception):
-                    logger.warning("Alerts were dropped", dropped=told_of)
+                logger.warning("Alerts were dropped", dropped=told_of)
 
     def _deliver(self, key: Key, failure: Failure, suppressed: int) -> None:
         for sink in self._sinks:
-            try:
-                sink.send(failure, suppressed=suppressed)
-            except Exception as error:  # noqa: BLE001 - one failing sink must not affect the others
+            error = tell(sink.send, failure, suppressed=suppressed)  # one failing sink does not affect the others
+            if error is not None:
                 with self._lock:
                     self._sent.pop(key, None)
-                with suppress(Exception):  # only the type: the text may hold the webhook's address, which is a secret
-                    logger.warning("An alert was not delivered", sink=sink.name, error=type(error).__name__)
+                tell(_report_undelivered, sink, error)
+
+
+def _report_undelivered(sink: AlertSink, error: BaseException) -> None:
+    """Log the type of what a sink raised, and no more: the text may hold the webhook's address, which is a secret."""
+    logger.warning("An alert was not delivered", sink=sink.name, error=type(error).__name__)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from loguru import logger
-
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.services.events import CircuitEvent, Event, Events, IdempotencyEvent, StateStoreEvent
 
 __all__ = ["log_events"]

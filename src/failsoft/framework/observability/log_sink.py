@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from loguru import logger
+from loguru import logger  # noqa: TID251 - adds and removes sinks
 
 from failsoft.framework.call.principals import redact_principal
+from failsoft.framework.diagnostics.telling import harmless_exception, tell
 from failsoft.framework.diagnostics.tracebacks import stack_of
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.observability.log_text import text_renderer
@@ -176,7 +177,8 @@ class _Bridge(logging.Handler):
             entry["name"] = record.name
 
         # No keywords: with any, loguru formats the message, which may contain braces.
-        logger.patch(rename).opt(exception=record.exc_info).log(level, record.getMessage())
+        told = logger.patch(harmless_exception).patch(rename).opt(exception=record.exc_info)
+        tell(lambda: told.log(level, record.getMessage()))
 
 
 def _take_over(name: str, least: int) -> None:

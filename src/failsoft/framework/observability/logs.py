@@ -6,23 +6,23 @@ keywords, so a `{` in foreign text would raise. The facts are computed only if a
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from loguru import logger
+from loguru import logger as loguru  # noqa: TID251 - becomes a guarded logger of its own
 
-from failsoft.framework.diagnostics.loggable import loggable
 from failsoft.framework.diagnostics.reports import report_crash, report_result
+from failsoft.framework.diagnostics.telling import GuardedLogger, harmless_exception, logger, tell
 from failsoft.framework.errors import BadOutput
 from failsoft.framework.observability.log_facts import failure_facts, finished_facts, recovered_facts, recovery_facts
 from failsoft.framework.observability.recovered_calls import calls_to_report
 
 if TYPE_CHECKING:
     from failsoft.framework.answer.failure import Failure
+    from failsoft.framework.answer.receipt import RecoveryReceipt
     from failsoft.framework.call.call import Call
     from failsoft.framework.call.ports import RecoveryOutcome
 
-__all__ = ["configure_logging", "log_failed", "log_finished", "log_recovery"]
+__all__ = ["configure_logging", "log_broken", "log_failed", "log_finished", "log_recovery"]
 
 
 def log_finished(call: Call, duration_s: float) -> None:
@@ -30,45 +30,51 @@ def log_finished(call: Call, duration_s: float) -> None:
 
     INFO if recovered, once a minute for each cause, with the number of calls; the others of the minute are DEBUG.
     """
-    try:
-        if call.receipt is not None:
-            count = calls_to_report(call, call.receipt)
-            level = "WARNING" if call.receipt.degraded else "INFO" if count else "DEBUG"
-            _log.log(level, "Call recovered", report=(recovered_facts, "call_recovered", call, duration_s, count))
-        elif call.warnings:
-            _log.warning("Call succeeded with warnings", report=(finished_facts, "call_warned", call, duration_s))
-        elif duration_s > call.bound.settings.slow_call_s:
-            _log.warning("Call was slow", report=(finished_facts, "call_slow", call, duration_s))
-        elif not _is_silent(_DEBUG):
-            _log.debug("Call succeeded", report=(finished_facts, "call_succeeded", call, duration_s))
-    except Exception:  # noqa: BLE001, S110 - a failing sink must not fail the call; `suppress` would cost 0.4 us
-        pass
+    if call.receipt is not None:
+        tell(_log_recovered, call, call.receipt, duration_s)
+    elif call.warnings:
+        _say("WARNING", "Call succeeded with warnings", (finished_facts, "call_warned", call, duration_s))
+    elif duration_s > call.bound.settings.slow_call_s:
+        _say("WARNING", "Call was slow", (finished_facts, "call_slow", call, duration_s))
+    elif not _is_silent(_DEBUG):
+        _say("DEBUG", "Call succeeded", (finished_facts, "call_succeeded", call, duration_s))
+
+
+def _log_recovered(call: Call, receipt: RecoveryReceipt, duration_s: float) -> None:
+    count = calls_to_report(call, receipt)
+    level = "WARNING" if receipt.degraded else "INFO" if count else "DEBUG"
+    _say(level, "Call recovered", (recovered_facts, "call_recovered", call, duration_s, count))
 
 
 def log_failed(call: Call, failure: Failure, duration_s: float) -> None:
     """Log a call that failed: WARNING for an expected failure, ERROR with the traceback for a crash."""
-    try:
+    tell(_log_failed, call, failure, duration_s)
+
+
+def _log_failed(call: Call, failure: Failure, duration_s: float) -> None:
+    if failure.is_crash:
+        report_crash(failure.exception, operation=failure.operation, error_id=failure.error_id)
+    if not _is_silent(_ERROR if failure.is_crash else _WARNING):
+        report = (failure_facts, "call_failed", call, failure, duration_s)
         if failure.is_crash:
-            report_crash(failure.exception, operation=failure.operation, error_id=failure.error_id)
-        if not _is_silent(_ERROR if failure.is_crash else _WARNING):
-            report = (failure_facts, "call_failed", call, failure, duration_s)
-            if failure.is_crash:
-                _log.opt(exception=failure.exception).error("Call failed", report=report)
-            else:
-                _log.warning("Call failed", report=report)
-        if failure.code == BadOutput.code and failure.exception.__cause__ is not None:
-            function = call.handler or call.bound.function
-            report_result(failure.exception, function, operation=failure.operation, error_id=failure.error_id)
-    except BaseException:  # noqa: BLE001, S110 - and an exception may raise anything in every attribute that is read
-        pass
+            _say("ERROR", "Call failed", report, failure.exception)
+        else:
+            _say("WARNING", "Call failed", report)
+    if failure.code == BadOutput.code and failure.exception.__cause__ is not None:
+        function = call.handler or call.bound.function
+        report_result(failure.exception, function, operation=failure.operation, error_id=failure.error_id)
 
 
 def log_recovery(call: Call, strategy: str, result: RecoveryOutcome) -> None:
     """Log that a recovery strategy was tried, at INFO."""
-    if _is_silent(_INFO):
-        return
-    with suppress(Exception):
-        _log.info("Recovery was tried", report=(recovery_facts, "recovery_tried", call, strategy, result))
+    if not _is_silent(_INFO):
+        _say("INFO", "Recovery was tried", (recovery_facts, "recovery_tried", call, strategy, result))
+
+
+def log_broken(call: Call, what: str, error: BaseException, *, level: str = "WARNING") -> None:
+    """Log that a part of a toolset that only tells, or that comes after the work, has raised."""
+    facts = {"tool": call.tool, "operation": call.operation, "request_id": call.request_id}
+    logger.bind(**facts).opt(exception=error).log(level, what)
 
 
 def configure_logging(
@@ -100,20 +106,20 @@ def _fill_in(record: Any) -> None:
     extra = record["extra"]
     gather, event, *arguments = extra.pop("report")
     extra["event"] = event
-    try:
-        extra.update(gather(*arguments))
-    except Exception as error:  # noqa: BLE001 - a line without facts is better than none
+    error = tell(lambda: extra.update(gather(*arguments)))
+    if error is not None:  # a line without facts is better than none
         extra["facts_failed"] = type(error).__name__
     record["message"] = extra.pop("message", record["message"])
-    if (exception := record["exception"]) is not None:
-        try:
-            record["exception"] = type(exception)(*loggable(exception.value))
-        except BaseException:  # noqa: BLE001 - an exception may raise anything in every attribute that is read
-            record["exception"] = None
+    harmless_exception(record)
 
 
-_log = logger.patch(_fill_in)
-_core: Any = getattr(logger, "_core", None)
+def _say(level: str, message: str, report: tuple[Any, ...], error: BaseException | None = None) -> None:
+    log = _log if error is None else _log.opt(exception=error)
+    log.log(level, message, report=report)
+
+
+_log = GuardedLogger(loguru.patch(_fill_in))
+_core: Any = getattr(loguru, "_core", None)
 _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loguru import logger
-
 from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.diagnostics.telling import logger, tell
 from failsoft.framework.errors import AuditLockFailed, AuditLogFailed, Effect, ToolError
 from failsoft.framework.observability import logs
 from failsoft.framework.pipeline.audit_facts import of_cancelled, of_failure, of_success
@@ -50,10 +49,9 @@ async def success_refused(call: Call, audit: AuditTrail) -> Failure | None:
 
 def note_cancelled(call: Call, audit: AuditTrail) -> None:
     """Write a cancelled call to the audit log without waiting, since its answer is discarded."""
-    try:
-        audit.note(of_cancelled(call))
-    except Exception as error:  # noqa: BLE001 - a cancellation has to go on, whatever the log says
-        logger.error("A cancelled call is not in the audit log", reason=str(error), operation=call.operation)
+    error = tell(lambda: audit.note(of_cancelled(call)))  # a cancellation has to go on, whatever the log says
+    if error is not None:
+        logger.opt(exception=error).error("A cancelled call is not in the audit log", operation=call.operation)
 
 
 def _refused(error: BaseException, said: str, *, original_code: str | None, effect: Effect) -> ToolError:

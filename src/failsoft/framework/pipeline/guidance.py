@@ -21,6 +21,7 @@ from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.violations import Violation, collapsed
 from failsoft.framework.ids import new_id
 from failsoft.framework.normalize.rules import text_of, type_name
+from failsoft.framework.observability.logs import log_broken
 from failsoft.framework.pipeline.advice import advice, closest
 from failsoft.framework.pipeline.next_step import Proposal, propose
 from failsoft.framework.pipeline.verdict import stop_reason_of
@@ -148,10 +149,10 @@ def _about(error: ToolError, call: Call) -> Mapping[str, Any] | None:
     """Return the toolset's own facts on the failure, redacted; empty if the author's code raises."""
     try:
         facts = call.toolset.failure_facts(error, call)
-    except Exception as broken:  # noqa: BLE001 - the failure itself is sent in any case
-        call.logger.opt(exception=broken).warning("A toolset's failure_facts failed")
+        return redact(json_safe(dict(facts))) if facts else None
+    except BaseException as broken:  # noqa: BLE001 - the failure itself is sent in any case
+        log_broken(call, "A toolset's failure_facts failed", broken)
         return None
-    return redact(json_safe(dict(facts))) if facts else None
 
 
 def _sentence(text: Any) -> str:

@@ -14,7 +14,9 @@ from failsoft.framework.call.budget import current_call
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.ports import AttemptResult
 from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.diagnostics.telling import tell
 from failsoft.framework.errors import Overloaded, ReportedFailure
+from failsoft.framework.observability import logs
 from failsoft.framework.services.events import AttemptEvent
 
 __all__ = ["invoke"]
@@ -63,10 +65,12 @@ async def invoke(call: Call) -> Any:
 
 def _count(call: Call, result: AttemptResult, began: float | None) -> None:
     """Count a finished run, and publish an event if there are listeners (`began` is then its start)."""
-    bound = call.bound
-    bound.metrics.attempted(result)
-    if began is None:
-        return
+    call.bound.metrics.attempted(result)
+    if began is not None:
+        tell(_publish, call, result, began)
+
+
+def _publish(call: Call, result: AttemptResult, began: float) -> None:
     raised = call.raised if result != "ok" else None
     event = AttemptEvent(
         tool=call.tool,
@@ -77,7 +81,7 @@ def _count(call: Call, result: AttemptResult, began: float | None) -> None:
         code=call.typed(raised).code if raised is not None else None,
         duration_s=time.perf_counter() - began,
     )
-    bound.events.publish(event)
+    call.bound.events.publish(event)
 
 
 def _accepted(call: Call, value: Any) -> Any:
@@ -145,4 +149,4 @@ async def _review(review: Callable[..., Any], call: Call, value: Any) -> None:
         # The call has succeeded, so a review that raises is only logged.
         if is_real_cancellation(error):
             raise
-        call.logger.opt(exception=error).warning("A plausibility check failed")
+        logs.log_broken(call, "A plausibility check failed", error)

@@ -15,6 +15,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed
 from failsoft.framework.call.ports import Outcome
 from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.diagnostics.telling import tell
 from failsoft.framework.errors import BadOutput, ResultTooLarge, ToolError, ToolSystemError
 from failsoft.framework.observability import logs
 from failsoft.framework.pipeline.audit_entries import note_cancelled, recorded, success_refused
@@ -122,7 +123,7 @@ async def _failure(call: Call, error: ToolError) -> ToolResponse[Any]:
         except BaseException as broken:  # the response is sent even if the hook raises
             if is_real_cancellation(broken):
                 raise
-            call.logger.opt(exception=broken).error("A toolset's on_failure failed")
+            logs.log_broken(call, "A toolset's on_failure failed", broken, level="ERROR")
         audit = call.bound.audit
         if audit is not None:
             failure = await recorded(call, failure, audit, duration_s)
@@ -138,7 +139,7 @@ def _failed_response(call: Call, failure: Failure, duration_s: float) -> ToolRes
     bound.metrics.finished("replayed" if call.is_replayed else "rejected" if failure.rejected else "error", duration_s)
     bound.metrics.failed(failure.category, failure.code)
     logs.log_failed(call, failure, duration_s)
-    bound.alert(failure)
+    tell(bound.alert, failure)
     call.forget_errors()
     metadata = Metadata(int(duration_s * 1_000_000) / 1000, warnings=call.warnings or [])
     response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from loguru import logger
+from failsoft.framework.diagnostics.telling import logger, tell
 
 __all__ = [
     "AttemptEvent",
@@ -188,9 +188,7 @@ class Events:
     def publish(self, event: Event) -> None:
         """Pass an event on, in the order of subscription."""
         for listener in self._listeners.get(type(event), ()):
-            try:
-                listener(event)
-            except Exception as error:  # noqa: BLE001 - a listener is not worth a call
-                if id(listener) not in self._broken:
-                    self._broken.add(id(listener))
-                    logger.opt(exception=error).error("An event listener failed; calls continue without it")
+            error = tell(listener, event)
+            if error is not None and id(listener) not in self._broken:
+                self._broken.add(id(listener))
+                logger.opt(exception=error).error("An event listener failed; calls continue without it")

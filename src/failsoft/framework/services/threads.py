@@ -7,7 +7,6 @@ queues silently behind hung threads. Here a call that finds no free thread fails
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
 import queue
 import threading
@@ -15,6 +14,7 @@ import weakref
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+from failsoft.framework.diagnostics.telling import logger, tell_later
 from failsoft.framework.errors import Overloaded
 
 __all__ = ["ThreadPool", "is_given_up", "pools"]
@@ -188,9 +188,14 @@ def _outcome(job: _ThreadJob) -> tuple[bool, Any]:
 
 
 async def _run(function: Callable[..., Awaitable[None]], arguments: tuple[Any, ...]) -> None:
-    """Send a progress report; errors are ignored, since progress is optional."""
-    with contextlib.suppress(Exception):
+    """Send a progress report; errors are only logged, since progress is optional."""
+
+    async def send() -> None:
         await function(*arguments)
+
+    error = await tell_later(send())
+    if error is not None:
+        logger.opt(exception=error).debug("A progress report could not be sent")
 
 
 def _settle(future: asyncio.Future[tuple[bool, Any]], outcome: tuple[bool, Any]) -> None:

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from loguru import logger
-
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import InvalidParameter, ToolError, UnknownError, ValidationFailed
 from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.json_safe import json_safe

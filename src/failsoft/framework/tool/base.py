@@ -13,7 +13,7 @@ from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call.call import NO_SCOPE, Call
 from failsoft.framework.call.chain import DescribedStep, Middleware
-from failsoft.framework.call.guarded_metrics import guarded
+from failsoft.framework.call.guarded_metrics import bound_late
 from failsoft.framework.call.ports import AuditTrail
 from failsoft.framework.call.recovery_port import RecoveryEngine
 from failsoft.framework.cancellation import is_real_cancellation
@@ -320,7 +320,7 @@ class BaseTool(metaclass=_ToolType):
             suggestion=closest,
             is_standard=True,
         )
-        metrics = guarded(self.runtime.metrics.bind(self.name, "__unknown__"))
+        metrics = bound_late(self.runtime.metrics, self.name, "__unknown__")
         unknown = next(iter(self._operations.values())).stand_in(metrics=metrics, name=shown, read_only=True)
         return await answer_failure(
             unknown, UnknownTool(name=shown, violations=[violation]), _mapping(params), NO_SCOPE

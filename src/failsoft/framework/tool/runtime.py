@@ -207,8 +207,7 @@ class Runtime:
             Whether that succeeded. If the new configuration is not usable, the old one stays in force, and the log
             says why and where.
         """
-        from loguru import logger  # noqa: PLC0415 - 20 ms that `import failsoft` does not pay
-
+        from failsoft.framework.diagnostics.telling import logger  # noqa: PLC0415 - 20 ms that `import failsoft` does not pay
         from failsoft.framework.errors import ConfigurationError  # noqa: PLC0415 - every error class comes with it
 
         operations, before = list(self.linked), self.configuration

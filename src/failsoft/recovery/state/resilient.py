@@ -8,8 +8,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
-from loguru import logger
-
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.services.events import Events, StateStoreEvent
 from failsoft.framework.services.records import Quota, RecordBackend, Records, StoreLost, UnreadableValue

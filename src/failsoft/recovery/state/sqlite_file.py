@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from loguru import logger
-
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.services.protected_files import protected_files
 from failsoft.framework.services.records import StoreLost, UnreadableValue
 

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
-from loguru import logger
-
 from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.call.ports import CalledOperation, RecoveryOutcome
 from failsoft.framework.call.time_limit import run_with_reserve
 from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError, InternalError, ToolError
 from failsoft.recovery.classification import phase_of
 from failsoft.recovery.facts import StrategyFacts

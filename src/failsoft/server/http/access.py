@@ -7,7 +7,6 @@ import secrets
 import socket
 from collections.abc import Mapping, Sequence
 
-from loguru import logger
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
 from mcp.server.auth.provider import AccessToken, TokenVerifier
@@ -16,6 +15,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.services.setting_types import SHARED_HOLDER, holders_by_token
 from failsoft.framework.services.settings import Settings

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import anyio
-from loguru import logger
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.server.http.acceptance import Passed
 from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import anyio
 import pydantic_core
-from loguru import logger
 from mcp.server import Server
 from mcp.server.connection import Connection
 from mcp.server.runner import serve_one
@@ -24,6 +23,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.server.http.acceptance import Acceptance
 from failsoft.server.http.exchange import Disconnects, event, replayed
 from failsoft.server.lifecycle.lifecycle import Lifecycle

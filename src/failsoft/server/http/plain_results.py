@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pydantic_core
-from loguru import logger
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, SERVER_INFO_META_KEY, methods
 from pydantic import ValidationError
 
 from failsoft.framework.answer.response import EncodedResponse, ToolResponse
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.server.http.plain_requests import VERSION
 from failsoft.server.protocol.encoding import call_tool_result
 
@@ -66,8 +66,8 @@ class PlainResults:
         result = call_tool_result(response)
         try:
             wire = methods.serialize_server_result("tools/call", VERSION, result)
-        except ValidationError:
-            logger.exception("A tool returned a content block that the protocol does not know")
+        except ValidationError as error:
+            logger.opt(exception=error).error("A tool returned a content block that the protocol does not know")
             raise MCPError(code=INTERNAL_ERROR, message="Handler returned an invalid result") from None
         return _as_json({**wire, "_meta": {**wire.get("_meta", {}), **self._stamp}})
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loguru import logger
-
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ToolError
 from failsoft.framework.tool.base import BaseTool
 

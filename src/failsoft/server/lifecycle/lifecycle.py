@@ -8,9 +8,9 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import Any, Literal, TypeAlias
 
 import anyio
-from loguru import logger
 
 from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import BootstrapFailure, InitializationError, ToolError
 from failsoft.framework.services.state import StateStore
 from failsoft.framework.standalone.system_error import SystemErrorFactory

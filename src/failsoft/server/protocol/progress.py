@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from loguru import logger
 from mcp.server.session import ServerSession
 
 from failsoft.framework.text import bounded
@@ -15,7 +14,8 @@ __all__ = ["Progress"]
 class Progress:
     """Sends progress to clients that sent a progress token.
 
-    A report that cannot be sent is dropped; it never fails the call.
+    A report that cannot be sent, because the client has disconnected or its token cannot be serialized, is dropped by
+    the call, which it never fails.
     """
 
     __slots__ = ("_last", "_session", "over")
@@ -31,9 +31,6 @@ class Progress:
             return
         self._last = done
         known_total = total if total is not None and math.isfinite(total) else None
-        try:
-            await self._session.report_progress(
-                float(done), known_total, None if message is None else bounded(str(message))
-            )
-        except Exception as error:  # noqa: BLE001 - the client has disconnected, or its token cannot be serialized
-            logger.opt(exception=error).debug("A progress report could not be sent")
+        await self._session.report_progress(
+            float(done), known_total, None if message is None else bounded(str(message))
+        )

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import mcp_types as types
-from loguru import logger
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.did_you_mean import closest_name, coerced
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.safe.json_safe import json_safe

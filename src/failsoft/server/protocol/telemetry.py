@@ -17,6 +17,7 @@ from opentelemetry.environment_variables import OTEL_PYTHON_TRACER_PROVIDER
 from opentelemetry.trace import ProxyTracerProvider, StatusCode
 
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.diagnostics.telling import tell
 from failsoft.framework.services.events import (
     AttemptEvent,
     CircuitEvent,
@@ -63,8 +64,11 @@ def install(server: _HasMiddleware, events: Iterable[Events] = ()) -> None:
 
 def describe_call(response: ToolResponse[Any]) -> None:
     """Set the attributes of a call on the current span, if it is recorded."""
-    if response.error is None and response.metadata.recovery is None:
-        return
+    if response.error is not None or response.metadata.recovery is not None:
+        tell(_describe, response)
+
+
+def _describe(response: ToolResponse[Any]) -> None:
     span = trace.get_current_span()
     if not span.is_recording():
         return
@@ -81,7 +85,7 @@ def describe_call(response: ToolResponse[Any]) -> None:
 
 def describe_cancelled_call() -> None:
     """Mark the current span as cancelled; the SDK would leave it as a success."""
-    trace.get_current_span().set_attribute("error.type", "cancelled")
+    tell(lambda: trace.get_current_span().set_attribute("error.type", "cancelled"))
 
 
 def _write_event(event: Event) -> None:
@@ -146,9 +150,10 @@ def _mark(result: Any) -> bool:
     else:
         is_error = isinstance(result, Mapping) and result.get("isError")
         error = (result.get("_meta") or {}).get(_ERROR_KEY) if is_error else None
-    if error is None:
-        return False
+    return error is not None and tell(_mark_failed, error) is None
+
+
+def _mark_failed(error: Mapping[str, Any]) -> None:
     span = trace.get_current_span()
     span.set_attribute("error.type", error["code"])
     span.set_status(StatusCode.ERROR, error["category"])
-    return True

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import mcp_types as types
-from loguru import logger
 from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
@@ -15,6 +14,7 @@ from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call.call import CallScope
 from failsoft.framework.call.ports import NullMetrics
 from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import Unavailable
 from failsoft.framework.pipeline.answer_failure import answer_failure
 from failsoft.framework.text import bounded, quoted

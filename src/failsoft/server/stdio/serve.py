@@ -9,10 +9,10 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 import anyio
-from loguru import logger
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError
 from failsoft.server.lifecycle.draining import drain_on_signals
 from failsoft.server.lifecycle.garbage import freeze_loaded

@@ -10,7 +10,7 @@ from contextlib import suppress
 from io import RawIOBase
 from typing import BinaryIO
 
-from loguru import logger
+from failsoft.framework.diagnostics.telling import logger
 
 __all__ = ["StdoutWriter"]
 

@@ -6,9 +6,8 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from loguru import logger
-
 from failsoft.framework.call.call import Call
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.tool.operation import operation
 from failsoft.framework.tool.runtime import Runtime

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from loguru import logger
-
 from failsoft.framework.call.context import CallContext
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ToolError
 from failsoft.framework.tool.base import BaseTool
 from failsoft.framework.tool.operation import operation

@@ -7,8 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from loguru import logger
-
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import IdempotencyInProgress, ToolError
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.services.records import Records

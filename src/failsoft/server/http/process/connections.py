@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from loguru import logger
+from failsoft.framework.diagnostics.telling import logger
 
 if TYPE_CHECKING:
     from failsoft.framework.services.settings import Settings

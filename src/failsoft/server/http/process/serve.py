@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
-from loguru import logger
 from starlette.applications import Starlette
 
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError, InitializationError
 from failsoft.server.assembly import Assembly
 from failsoft.server.http.access import check_exposure

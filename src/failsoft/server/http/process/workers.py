@@ -15,10 +15,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout as FileLockTimeout
-from loguru import logger
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError, InitializationError
 from failsoft.server.http.process.app_factory import AppFactory
 from failsoft.server.http.process.connections import ConnectionLimits

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from loguru import logger
-
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import DocumentNotFound, NextStep, ToolError
 from failsoft.framework.text import quoted
 from failsoft.tools.docs.documents.reading import Asked

@@ -11,10 +11,10 @@ from typing import Any
 
 import psycopg
 from filelock import Timeout as LockTimeout
-from loguru import logger
 from psycopg import errors
 from psycopg.pq import TransactionStatus
 
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import DatabaseError
 from failsoft.tools.cache.pool import ConnectionPool
 from failsoft.tools.docs.postgres.connection import DriverError, PostgresConnection, PostgresText, refused, typed

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from loguru import logger
-
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import InvalidParameter, ToolError
 from failsoft.recovery.strategies.alternate_paths.rules import Alternate, Rule, spelled_alternates
 from failsoft.tools.docs.documents.lookup import claimants, paths_in_any_case

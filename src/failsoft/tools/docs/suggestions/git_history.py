@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from loguru import logger
+from failsoft.framework.diagnostics.telling import logger
 
 __all__ = ["GitHistory", "Renamed"]
 

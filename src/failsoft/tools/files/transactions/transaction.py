@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from loguru import logger
-
+from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.services.protected_files import protected_files
 from failsoft.framework.services.state_folder import state_folder as user_state_folder
 from failsoft.tools.files.content import Content, read

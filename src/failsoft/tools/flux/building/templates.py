@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal, TypeAlias
 
-from loguru import logger
+from failsoft.framework.diagnostics.telling import logger
 
 __all__ = ["TEMPLATES", "Route", "TemplateData", "TemplateNames"]
 

@@ -43,7 +43,7 @@ async def test_a_client_that_follows_next_steps_alone_comes_to_growth(flux_pytho
             jsonschema.validate(answer, schemas[name] or {})
             return answer
 
-        wrong = await call("load_model", {"name": "textbok"})
+        wrong = await call("load_model", {"name": "Textbook"})
         model = await call(wrong["next_step"]["tool"], wrong["next_step"]["arguments"])
         poor = await call("build_media", {"compounds": ["cpd00027", "cpd00007", "cpd00001"]})
         asked = {"model_id": model["model_id"], "media_id": poor["media_id"]}

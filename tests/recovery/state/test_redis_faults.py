@@ -88,14 +88,6 @@ def run(main: Callable[[], Any], lost: list[str] | None = None) -> Any:
 
 
 @pytest.mark.parametrize("fault", ["read-only", "without replicas"])
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a Redis that is read-only fails reads behind a breaker or a rate limit with UNKNOWN_ERROR; they "
-        "should go on with local state"
-    ),
-)
 def test_reads_go_on_while_the_store_takes_no_writes(own_redis: RedisServer, fault: str) -> None:
     async def main() -> list[Any]:
         async with opened(own_redis) as till:
@@ -189,14 +181,6 @@ def test_an_answer_under_a_key_is_given_only_where_a_successor_has_it_too(own_re
     assert repeated == "ok"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "with a full Redis the task that looks for the store ends with an exception that nobody retrieves; it "
-        "should go on looking"
-    ),
-)
 def test_no_exception_of_a_background_task_is_lost_while_the_store_is_full(own_redis: RedisServer) -> None:
     lost: list[str] = []
 
@@ -249,14 +233,6 @@ def test_a_store_that_refuses_commands_is_announced_once_when_it_begins_to_and_o
 
 
 @pytest.mark.parametrize("fault", ["read-only", "without replicas"])
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a Redis that is read-only is announced by no event; the store should be announced as lost once, and "
-        "as back once"
-    ),
-)
 def test_a_store_that_takes_no_writes_is_announced_once_when_it_begins_to_and_once_when_it_ends(
     own_redis: RedisServer, fault: str
 ) -> None:

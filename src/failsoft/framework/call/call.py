@@ -70,9 +70,8 @@ class Call(CallContext):
         inherited_until: The deadline of the parent call, on the event loop's clock in seconds.
         runs_limit: The number of runs left by the parent call.
         runs_below: The number of further runs of calls made by the handler.
-        failed_below: The error of the last call that the handler made, if that failed.
-        is_retried_below: Whether the last of those calls failed after a retry.
-        is_replayed: Whether the outcome is that of an earlier call with the same key.
+        failed_below, is_retried_below: The error of the last of those calls if it failed; whether it was retried.
+        is_replayed: Whether the outcome is an earlier call's.
         audit_facts: The facts passed to `audit`.
     """
 
@@ -254,8 +253,7 @@ class Call(CallContext):
 
     def set_deadline(self, loop: asyncio.AbstractEventLoop, limit_s: float) -> float:
         """Start the deadline of the call and return it, on the loop's clock in seconds."""
-        self.loop = loop
-        self.deadline = loop.time() + limit_s
+        self.loop, self.deadline = loop, loop.time() + limit_s
         return self.deadline
 
     @override

@@ -224,6 +224,15 @@ async def test_an_unknown_tool_is_the_protocols_error_with_the_closest_name(libr
     assert "get_order" in raised.value.error.message
 
 
+async def test_an_unknown_tool_is_not_taken_for_one_that_means_something_else(library):
+    async with connected(library) as client:
+        for name in ("set_order", "get_orders_2", "reblocks"):
+            with pytest.raises(MCPError) as raised:
+                await client.call(name, {})
+            assert raised.value.error.code == -32602
+            assert "did you mean" not in raised.value.error.message
+
+
 async def test_a_result_that_json_cannot_say_is_repaired(library):
     async with connected(library) as client:
         assert "\ufffd" in (await client.call("surrogate", {})).content[0].text

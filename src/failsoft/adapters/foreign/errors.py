@@ -9,8 +9,8 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from failsoft.framework.diagnostics.telling import logger
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ReportedFailure, ToolError, UnknownError
+from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.normalize import normalize
 from failsoft.framework.text import bounded
 
@@ -51,7 +51,7 @@ def is_protocol_error(error: Any) -> bool:
 def unknown_tool(name: str, known: Iterable[str]) -> MCPError:
     """Return the protocol's error for a tool that does not exist, with the closest name."""
     shown = bounded(name, _NAME_AT_MOST)
-    closest = closest_name(shown, [other for other in known if other != name])
+    closest = slip_of(shown, [other for other in known if other != name])
     hint = f"; did you mean '{closest}'?" if closest else ""
     logger.bind(code="UNKNOWN_TOOL", operation=shown).warning("A tool that does not exist was called")
     return MCPError(

@@ -38,10 +38,15 @@ KEPT = (
 """What runs where no name is given, and what `--keep` writes down."""
 BY_NAME = (
     *("baseline", "instructions", "adapters", "keyed_calls", "flux", "edit_histories"),
-    *("docs_questions", "docs_trees", "docs_dead_paths", "agents", "play", "outages"),
+    *("docs_questions", "docs_trees", "docs_dead_paths", "agents", "adversarial", "play", "outages"),
 )
 BENCHMARKS = (*KEPT, *BY_NAME)
-MODULES = {"agents": "agents.scores", "play": "agents.play", "outages": "outages.policies"}
+MODULES = {
+    "agents": "agents.scores",
+    "adversarial": "agents.adversarial.scores",
+    "play": "agents.play",
+    "outages": "outages.policies",
+}
 """Where the benchmark is not in the file of its name."""
 
 

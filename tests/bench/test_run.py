@@ -10,7 +10,12 @@ from tests.bench.running import RUN, run
 def test_every_benchmark_is_listed_with_what_it_measures() -> None:
     sources = {str(path.relative_to(RUN.parent)): path.read_text() for path in RUN.parent.rglob("*.py")}
     files = {file for file, text in sources.items() if "\n@benchmark(" in text}
-    moved = {"agents/scores.py": "agents", "agents/play.py": "play", "outages/policies.py": "outages"}
+    moved = {
+        "agents/scores.py": "agents",
+        "agents/adversarial/scores.py": "adversarial",
+        "agents/play.py": "play",
+        "outages/policies.py": "outages",
+    }
     helped = run("--help").stdout
     listed = re.findall(r"^  (\w+) +\w.*[.?]$", helped.partition("benchmarks:")[2], re.MULTILINE)
     assert sorted(listed) == sorted(moved.get(file, file.removesuffix(".py")) for file in files)

@@ -1,0 +1,1 @@
+"""The trades that may be looked at while answers are changed."""

@@ -181,7 +181,7 @@ TRADE = Trade(
         DISARM.but("Arm the perimeter.", "opposite", tool="arm_alarm"),
         DISARM.but("Disarm the outdoor zone.", "opposite", zone="outdoor"),
         DISARM.but("Test the alarm.", "other tool", tool="test_alarm"),
-        BLINDS.but("Close them by 75 percent.", "opposite", "opening_percent", closing_percent=75),
+        BLINDS.but("In 75 minutes.", "other name", "opening_percent", opening_minutes=75),
         BLINDS.but("Tilt by 75 degrees.", "unit", opening_percent="75 degrees"),
         BLINDS.but("Close them.", "opposite", tool="close_blinds"),
         nothing(
@@ -191,8 +191,6 @@ TRADE = Trade(
             device_id="dev-51aa",
             opening_percent=75,
         ),
-        AWAY.but(
-            "Start that scene in the rooms that are no bathroom.", "negation", rooms=["non-bathroom"], scene="awake"
-        ),
+        AWAY.but("Start the scene awake, another one.", "other value", scene="awake"),
     ],
 )

@@ -21,7 +21,7 @@ class Reply(Record):
 
     body: str
     is_internal: bool = False
-    attachments: list[str] = []
+    attachments: list[str] = Field(default_factory=list)
 
 
 class Helpdesk(World):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Literal, get_args, get_origin
 from zlib import crc32
@@ -13,6 +14,7 @@ from agents.adversarial.worlds import Known, Tool, tools
 __all__ = ["choices", "forms", "harmless", "renamed", "replaced", "typos"]
 
 LONG_NAME = 6
+LONG_WORD = 4
 LONG_VALUE = 5
 Fault = tuple[str, str, Call]
 """Kind, what was done, and the call that is sent."""
@@ -32,8 +34,12 @@ def forms(name: str) -> dict[str, str]:
 
 
 def typos(name: str) -> dict[str, str]:
-    """Return a name with one letter doubled, dropped, or swapped with the next, always at the same places."""
-    places = [place for place in range(1, len(name) - 1) if name[place].isalpha() and name[place + 1].isalpha()]
+    """Return a name with one letter doubled, dropped, or swapped with the next, always at the same places.
+
+    Short words are left alone: without its first letter `kg` is `g`.
+    """
+    long = [found for found in re.finditer(r"[^\W\d_]+", name) if len(found[0]) >= LONG_WORD]
+    places = [place for found in long for place in range(found.start() + (found.start() == 0), found.end() - 1)]
     apart = [place for place in places if name[place] != name[place + 1]]
     if not apart:
         return {}

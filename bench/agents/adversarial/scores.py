@@ -160,6 +160,7 @@ def _figures(chosen: str, rows: dict[str, Row]) -> Iterator[Figure]:
         written, _, named = row.harmless(read_only=False)
         yield figure(f"{label}: harmless reads cured", [100 * cured / max(1, reads)], "%", goal=">= 95")
         yield figure(f"{label}: harmless writes cured or named", [100 * named / max(1, written)], "%", goal=">= 95")
+        yield figure(f"{label}: played", [len(row.verdicts)], "cases")
         yield figure(f"{label}: obeyed", [row.obeyed("step") + row.obeyed("suggestion")], "calls")
 
 

@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import json
 import pkgutil
+import zipfile
 import zipimport
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from agents.adversarial.judge import Outcome, on_server, outcome
 from agents.adversarial.twists import twists
 from agents.adversarial.worlds import SERVERS, tools
 
-__all__ = ["HELD_OUT", "SETS", "cases_of", "check", "load", "meant_outcomes", "trade_of"]
+__all__ = ["HELD_OUT", "SETS", "cases_of", "check", "faults", "load", "meant_outcomes", "trade_of"]
 
 HERE = Path(__file__).parent
 HELD_OUT = HERE / "held_out.zip"
@@ -36,8 +37,11 @@ def load(chosen: str) -> list[Trade]:
         return [importlib.import_module(f"{open_set.__name__}.{name}").TRADE for name in names]
     if not HELD_OUT.exists():
         return []
+    with zipfile.ZipFile(HELD_OUT) as files:
+        names = sorted(
+            name.removesuffix(".py") for name in files.namelist() if "/" not in name and name.endswith(".py")
+        )
     opened = zipimport.zipimporter(str(HELD_OUT))
-    names = sorted(name.removesuffix(".py") for name in opened._get_files() if "/" not in name and name.endswith(".py"))  # type: ignore[attr-defined]  # noqa: SLF001 - it has no public list
     return [_imported(opened, name).TRADE for name in names if name != "__init__"]
 
 
@@ -81,26 +85,28 @@ async def meant_outcomes(trade: Trade, server: str, cases: list[Case]) -> dict[s
     return {text: await outcome(trade.world, call, on_server(server)) for text, call in calls.items()}
 
 
-async def check(trade: Trade) -> list[str]:
-    """Return what is wrong with a trade; none of its cases is played for that."""
-    cases = cases_of(trade)
+def faults(trade: Trade, cases: list[Case]) -> list[str]:
+    """Return what is wrong with how a trade and its cases are written; no server is asked."""
     wrong = [*_of_trade(trade), *(f"{case.name}: {fault}" for case in cases for fault in _of_case(trade, case))]
-    wrong += [f"{name} is the name of {count} cases" for name, count in _names(cases).items() if count > 1]
-    written = {json.dumps(case.sent, sort_keys=True) for case in trade.written()}
-    if len(written) < len(trade.traps):
+    names = Counter(case.name for case in cases)
+    wrong += [f"{name} is the name of {count} cases" for name, count in names.items() if count > 1]
+    if len({json.dumps(case.sent, sort_keys=True) for case in trade.written()}) < len(trade.traps):
         wrong.append("two traps send the same call")
-    for server in SERVERS:
+    return wrong
+
+
+async def check(trade: Trade) -> list[str]:
+    """Return what is wrong with a trade, or fails on a server though it is meant; none of its cases is played."""
+    cases = cases_of(trade)
+    wrong = faults(trade, cases)
+    for server in SERVERS if not wrong else ():
         try:
-            await meant_outcomes(trade, server, [case for case in cases if not [*_of_case(trade, case)]])
+            await meant_outcomes(trade, server, cases)
         except ImportError as missing:
             print(f"{server}: not installed ({missing.name})")
         except ValueError as error:
             wrong.append(f"{server}: {error}")
     return wrong
-
-
-def _names(cases: list[Case]) -> Counter[str]:
-    return Counter(case.name for case in cases)
 
 
 def _of_trade(trade: Trade) -> Iterator[str]:

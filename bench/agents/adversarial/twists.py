@@ -23,11 +23,19 @@ DIGITS = 4
 OTHER_CURRENCIES = {"eur": ("usd", "chf"), "usd": ("cad", "eur"), "gbp": ("eur", "egp")}
 
 
+def _is_two_sided(tool: Tool, name: str) -> bool:
+    """Return whether a flag that is false says the opposite; as a filter it mostly says that all will do."""
+    words = name.split("_")
+    return "only" not in words and (not tool.read_only or "include" in words)
+
+
 def _opposite_names(tool: Tool, given: Mapping[str, Any]) -> Iterator[Twist]:
     words = {word for name in tool.parameters for word in name.split("_")}
     for name, value in given.items():
         found = [(other, word) for other, word in opposites(name) if word not in words]
         if isinstance(value, bool):
+            if not _is_two_sided(tool, name):
+                continue
             found.append((f"not_{name}", "not"))
         for other, _ in found:
             sent = (tool.name, renamed(given, name, other))

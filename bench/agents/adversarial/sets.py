@@ -42,7 +42,7 @@ def load(chosen: str) -> list[Trade]:
             name.removesuffix(".py") for name in files.namelist() if "/" not in name and name.endswith(".py")
         )
     opened = zipimport.zipimporter(str(HELD_OUT))
-    return [_imported(opened, name).TRADE for name in names if name != "__init__"]
+    return [_imported(opened, name).TRADE for name in sorted(path.stem for path in modules) if name != "__init__"]
 
 
 def _imported(opened: zipimport.zipimporter, name: str) -> ModuleType:

@@ -38,9 +38,7 @@ def load(chosen: str) -> list[Trade]:
     if not HELD_OUT.exists():
         return []
     with zipfile.ZipFile(HELD_OUT) as files:
-        names = sorted(
-            name.removesuffix(".py") for name in files.namelist() if "/" not in name and name.endswith(".py")
-        )
+        modules = [Path(name) for name in files.namelist() if "/" not in name and name.endswith(".py")]
     opened = zipimport.zipimporter(str(HELD_OUT))
     return [_imported(opened, name).TRADE for name in sorted(path.stem for path in modules) if name != "__init__"]
 

@@ -20,6 +20,8 @@ Twist = tuple[str, str, str, Call | None, Call]
 """Kind, what was done, what is wanted if it is not what the meant call is for, the call that does it, and the sent."""
 AS_SENT = "Exactly what the call says, which nothing on this server does."
 DIGITS = 4
+ADJECTIVES = ("ed", "al", "ent", "ive", "ing", "ic", "y", "open", "urgent")
+"""Endings of words that have a sense with `un-` and `pre-`."""
 OTHER_CURRENCIES = {"eur": ("usd", "chf"), "usd": ("cad", "eur"), "gbp": ("eur", "egp")}
 
 
@@ -64,8 +66,10 @@ def _negated_values(tool: Tool, given: Mapping[str, Any]) -> Iterator[Twist]:
         others = [other for other, word in opposites(value) if word not in "_".join(listed).split("_")]
         for other in others:
             yield "opposite", f"{name}, {other}", AS_SENT, None, (tool.name, replaced(given, name, other))
-        forms = [f"not {value}", f"non-{value}", f"un{value}"] if len(listed) > 2 else []
-        for other in (*forms, f"pre-{value}"):
+        forms = [f"not {value}", f"non-{value}"] if len(listed) > 2 else []
+        if value.endswith(ADJECTIVES):
+            forms += [f"pre-{value}", *([f"un{value}"] if len(listed) > 2 else [])]
+        for other in forms:
             yield "negation", f"{name}, {other}", AS_SENT, None, (tool.name, replaced(given, name, other))
 
 
@@ -121,13 +125,15 @@ def _foreign(tool: Tool, given: Mapping[str, Any]) -> Iterator[Twist]:
             yield "currency", f"{name}, {other.upper()}", AS_SENT, None, (tool.name, sent)
 
 
-def _siblings(value: str) -> list[str]:
-    """Return an id with another digit, early or late, and with two swapped."""
+def _siblings(value: str, *, is_spelled: bool) -> list[str]:
+    """Return an id with another digit, early or late, and with two swapped, which in a spelled name may be a typo."""
     places = [place for place, letter in enumerate(value) if letter.isdigit()]
     found = []
     for place in (places[-1:], places[:1], places[len(places) // 2 :][:1]):
         for at in place:
             found += [value[:at] + str((int(value[at]) + step) % 10) + value[at + 1 :] for step in (1, 3, 7)]
+    if is_spelled:
+        return found
     found += [value[:at] + value[at + 1] + value[at] + value[at + 2 :] for at in places if at + 1 in places]
     return found
 
@@ -143,7 +149,9 @@ def _ids(world: type[World], tool: Tool, given: Mapping[str, Any]) -> Iterator[T
         known = tool.known(name) if name in tool.parameters else None
         if known is None or not isinstance(value, str):
             continue
-        fresh = [one for one in _siblings(value) if one not in world.ids[known.what]]
+        fresh = [
+            one for one in _siblings(value, is_spelled=known.kind == "spelled") if one not in world.ids[known.what]
+        ]
         for other in dict.fromkeys(fresh[:1] + fresh[-2:]):
             yield "sibling id", f"{name}, {other}", AS_SENT, None, (tool.name, replaced(given, name, other))
         for what, ids in world.ids.items():

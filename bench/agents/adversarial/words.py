@@ -9,18 +9,18 @@ __all__ = ["CURRENCIES", "IMPERIAL", "UNITS", "VERBS", "opposites"]
 _PAIRS = (
     "from to, min max, minimum maximum, start end, begin end, before after, since until, source target,"
     "origin destination, sender recipient, enable disable, enabled disabled, include exclude, included excluded,"
-    "first last, oldest newest, lower upper, debit credit, with without, above below, on off, old new,"
+    "first last, oldest newest, lower upper, debit credit, with without, above below, old new,"
     "inbound outbound, incoming outgoing, arrival departure, earliest latest, asc desc, ascending descending,"
     "increase decrease, public private, active inactive, paid unpaid, allow deny, allowed denied, open closed,"
-    "valid invalid, known unknown, read unread, left right, up down, high low, more less, internal external,"
+    "valid invalid, known unknown, left right, up down, high low, more less, internal external,"
     "accept decline, buyer seller, lender borrower, parent child, previous next, required optional, cheapest dearest,"
-    "heat cool, heating cooling, charge discharge, import export, sent received, online offline, indoor outdoor"
+    "heat cool, heating cooling, import export, sent received, online offline, indoor outdoor"
 )
 _VERBS = (
     "open close, add remove, lock unlock, block unblock, start stop, create delete, grant revoke, approve reject,"
     "assign unassign, subscribe unsubscribe, archive unarchive, pause resume, attach detach, enable disable,"
     "buy sell, lend return, freeze unfreeze, publish unpublish, arm disarm, connect disconnect, activate deactivate,"
-    "hire dismiss, increase decrease, raise lower, deposit withdraw, admit discharge, load unload, plant uproot,"
+    "hire dismiss, increase decrease, raise lower, deposit withdraw, admit discharge, charge discharge, load unload, plant uproot,"
     "encrypt decrypt, mount unmount, enroll unenroll, hold release, import export, invite uninvite, merge split"
 )
 IMPERIAL = {

@@ -136,7 +136,7 @@ def _names(case: Case, text: str, structured: Any) -> bool:
     whole = f"{text}\n{json.dumps(structured, ensure_ascii=False)}"
     sent = {*_parts(case.sent)}
     right = [part for part in _parts(case.meant) if part not in sent]
-    if not right:
+    if not right or case.kind == "value form":
         right = [
             name for name, value in case.meant[1].items() if json.dumps(value) != json.dumps(case.sent[1].get(name))
         ]

@@ -149,9 +149,8 @@ def _ids(world: type[World], tool: Tool, given: Mapping[str, Any]) -> Iterator[T
         known = tool.known(name) if name in tool.parameters else None
         if known is None or not isinstance(value, str):
             continue
-        fresh = [
-            one for one in _siblings(value, is_spelled=known.kind == "spelled") if one not in world.ids[known.what]
-        ]
+        near = _siblings(value, is_spelled=known.kind == "spelled")
+        fresh = [one for one in near if one not in world.ids[known.what]]
         for other in dict.fromkeys(fresh[:1] + fresh[-2:]):
             yield "sibling id", f"{name}, {other}", AS_SENT, None, (tool.name, replaced(given, name, other))
         for what, ids in world.ids.items():

@@ -20,8 +20,8 @@ _VERBS = (
     "open close, add remove, lock unlock, block unblock, start stop, create delete, grant revoke, approve reject,"
     "assign unassign, subscribe unsubscribe, archive unarchive, pause resume, attach detach, enable disable,"
     "buy sell, lend return, freeze unfreeze, publish unpublish, arm disarm, connect disconnect, activate deactivate,"
-    "hire dismiss, increase decrease, raise lower, deposit withdraw, admit discharge, charge discharge, load unload, plant uproot,"
-    "encrypt decrypt, mount unmount, enroll unenroll, hold release, import export, invite uninvite, merge split"
+    "hire dismiss, increase decrease, raise lower, deposit withdraw, admit discharge, load unload, plant uproot,"
+    "charge discharge, encrypt decrypt, mount unmount, enroll unenroll, hold release, import export, invite uninvite, merge split"
 )
 IMPERIAL = {
     "kg": ("lb", Fraction("0.45359237")),

@@ -21,7 +21,8 @@ _VERBS = (
     "assign unassign, subscribe unsubscribe, archive unarchive, pause resume, attach detach, enable disable,"
     "buy sell, lend return, freeze unfreeze, publish unpublish, arm disarm, connect disconnect, activate deactivate,"
     "hire dismiss, increase decrease, raise lower, deposit withdraw, admit discharge, load unload, plant uproot,"
-    "charge discharge, encrypt decrypt, mount unmount, enroll unenroll, hold release, import export, invite uninvite, merge split"
+    "charge discharge, encrypt decrypt, mount unmount, enroll unenroll, hold release, import export,"
+    "invite uninvite, merge split"
 )
 IMPERIAL = {
     "kg": ("lb", Fraction("0.45359237")),

@@ -149,7 +149,6 @@ TRADE = Trade(
         LISTED.sent("unit", min_amount_cents="15 EUR"),
         LISTED.sent("unit", min_amount_cents="15.00"),
         LISTED.but("Transactions of at least 1500 US cents.", "currency", min_amount_cents="1500 US cents"),
-        LISTED.but("Transactions, smallest amount first.", "other value", order="amount_ascending"),
         LISTED.but("Transactions of payees, in alphabetical order.", "other value", order="account"),
         LISTED.but("The 20 transactions after the first 40.", "extra", offset=40),
         LISTED.but("Only pending transactions.", "other name", "include_pending", only_pending=True),

@@ -168,7 +168,6 @@ TRADE = Trade(
         SLOTS.sent("unit", "duration_minutes", duration_hours=0.75),
         SLOTS.but("Slots of at least 45 minutes.", "other name", "duration_minutes", min_duration_minutes=45),
         SLOTS.but("Lots of the ward's blood bank.", "other tool", tool="find_lots"),
-        BEDS.but("Unoccupied ones.", "negation", state="unoccupied"),
         BEDS.but("Preoccupied ones, as the plan calls them.", "negation", state="preoccupied"),
         BEDS.but("Unreserved ones.", "negation", state="unreserved"),
         BEDS.but("Beds that are vacated today.", "other value", state="vacated"),

@@ -159,7 +159,7 @@ TRADE = Trade(
         BOOK.but(
             "Nonresident according to her card.", "negation", travellers=[{**_ANN, "is_resident": "non-resident alien"}]
         ),
-        BOOK.but("The two cheapest of all classes.", "other value", cabin="any"),
+        BOOK.but("In any class.", "other value", cabin="any"),
         BOOK.but("Hold LX1071 for a day.", "other tool", tool="hold_flight"),
         BOOK.but("Look LX1071 up.", "other tool", tool="lookup_flight"),
         BOOK.but("For up to 300 euros only.", "extra", max_price_eur=300.0),

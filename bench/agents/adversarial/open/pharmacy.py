@@ -148,7 +148,6 @@ TRADE = Trade(
         FOUND.but("Interactions of Klonopin, another medicine.", "other value", medicine="Klonopin"),
         FOUND.but("Interactions that are at most moderate.", "opposite", "min_severity", max_severity="moderate"),
         FOUND.but("Interactions of any immoderate kind.", "negation", min_severity="immoderate"),
-        FOUND.but("Interactions from major ones on, as other systems grade them.", "other value", min_severity="major"),
         FOUND.sent("list", others="Ibuprofen and Metformin"),
         FOUND.sent("list", others="Ibuprofen;Metformin"),
         FOUND.but(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import importlib
 import json
 import sys
@@ -104,6 +105,16 @@ def test_the_held_out_set_is_read_from_its_archive(
     (trade,) = bench.sets.load("held-out")
     assert trade.world is not bench.bank.Bank
     assert bench.sets.faults(trade, bench.sets.cases_of(trade)) == []
+
+
+def test_the_held_out_set_that_ships_is_the_one_that_was_written_unseen(bench: SimpleNamespace) -> None:
+    archive = RUN.parent / "agents" / "adversarial" / "held_out.zip"
+    digest, name = archive.with_suffix(".sha256").read_text().split()
+    assert (hashlib.sha256(archive.read_bytes()).hexdigest(), archive.name) == (digest, name)
+    trades = bench.sets.load("held-out")  # counted, and not played
+    assert {trade.name for trade in trades}.isdisjoint(trade.name for trade in bench.sets.load("open"))
+    assert len(trades) >= 9
+    assert sum(len(bench.sets.cases_of(trade)) for trade in trades) >= 2_000
 
 
 def test_every_call_that_is_meant_succeeds_on_three_servers(bench: SimpleNamespace) -> None:

@@ -64,14 +64,25 @@ _OPPOSITES = (
     "male female",
     "day night",
     "am pm",
+    "replay reply",
+    "clone close",
+    "county country",
+    "casual causal",
+    "trail trial",
+    "personal personnel",
+    "message massage",
+    "reserve reverse reserved reversed",
+    "prescribe proscribe",
+    "quit quiet quite",
+    "weather whether",
 )
-"""Words of which one never stands for another."""
+"""Words of which one never stands for another: opposites, and different words that are nearly spelled alike."""
 _MEASURES = (
     "cent cents euro euros eur usd gbp chf jpy dollar dollars pound pounds price cost fee",
     "ns us ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days week weeks month months",
     "quarter quarters year years date time timestamp duration age",
     "b kb mb gb tb kib mib gib byte bytes bit bits size",
-    "mg g kg t lb lbs oz gram grams kilogram kilograms ton tons tonne tonnes weight",
+    "mcg ug mg g kg t lb lbs oz gram grams kilogram kilograms ton tons tonne tonnes weight",
     "um nm mm cm m km inch inches ft foot feet yd yard yards mi mile miles length width height depth",
     "ml cl dl l litre litres liter liters gal gallon gallons mol mmol umol molar volume",
     "c f k celsius fahrenheit kelvin w kw mw wh kwh mwh v mv kv a ma",
@@ -81,6 +92,14 @@ _MEASURES = (
 """Units, quantities and kinds of values, none of which stands for another."""
 _PREFIXES = ("un non in im ir il dis de re pre post under over anti bi semi sub super mis co ex",)
 """Prefixes that negate a word or turn it into another one."""
+_ROLES = re.compile(r"(.{3,}?)(er|or|ee)$")
+"""Who does something, and to whom it is done: `payer` and `payee`."""
+_SHORT = 3
+"""Letters of words that one wrong letter makes another word: `mg`, `kg`."""
+_SEVERAL = re.compile(r"[,;|&\s]|\.\.|^[^.]*/[^.]*$")
+"""What parts several values in one text; a slash without a dot, since a path mostly has one."""
+_GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
+"""A number whose dots may be those of thousands: `41.300`."""
 
 
 @lru_cache(maxsize=1_024)
@@ -159,7 +178,11 @@ def means_something_else(given: str, meant: str) -> bool:
 
 
 def _is_another_word(given: str, meant: str) -> bool:
-    if given[0] != meant[0] or len(given) == 1 or len(meant) == 1:
+    begins_alike = given[0] == meant[0] or given[:2] == meant[1::-1]  # the same letter, or the first two swapped
+    if not begins_alike or max(len(given), len(meant)) <= _SHORT or 1 in {len(given), len(meant)}:
+        return True
+    one, other = _ROLES.fullmatch(given), _ROLES.fullmatch(meant)
+    if one and other and one[1] == other[1]:
         return True
     if {given, meant} <= _words_of(_MEASURES):
         return True
@@ -188,11 +211,12 @@ def is_same_form(given: Any, meant: Any) -> bool:
 
     >>> is_same_form("5", 5), is_same_form("a", ["a"]), is_same_form('["a"]', ["a"]), is_same_form(20.0, 20)
     (True, True, True, True)
-    >>> is_same_form("5 kg", 5), is_same_form(1, True), is_same_form(5, "5"), is_same_form(None, "")
+    >>> is_same_form("5 kg", 5), is_same_form(1, True), is_same_form("41.300", 41.3), is_same_form("a, b", ["a, b"])
     (False, False, False, False)
     """
     if isinstance(given, str) and not isinstance(meant, str):
-        return meant == [given] or _is_json_of(given.strip(), meant)
+        is_only_item = meant == [given] and _SEVERAL.search(given.strip()) is None
+        return is_only_item or _is_json_of(given.strip(), meant)
     if isinstance(meant, list) and len(meant) == 1 and not isinstance(given, list):
         meant = meant[0]
     kinds = {json_type(given), json_type(meant)}
@@ -204,7 +228,7 @@ def _is_json_of(text: str, meant: Any) -> bool:
     if isinstance(meant, bool):
         return _BOOLEANS.get(text.casefold()) is meant
     try:
-        parsed = json.loads(text) if len(text) <= _JSON_AT_MOST else None
+        parsed = json.loads(text) if len(text) <= _JSON_AT_MOST and not _GROUPED.fullmatch(text) else None
     except (ValueError, RecursionError):
         return False
     if isinstance(parsed, dict) and isinstance(meant, list):

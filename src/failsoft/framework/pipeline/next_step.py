@@ -37,6 +37,10 @@ _ROUNDS_AT_MOST = 3
 """Rounds of corrections: after a name is corrected, its value may need a correction too."""
 _CHECKED_WITHIN_S = 0.5
 """Time limit for the references and checks of the suggested tool, in seconds; after it the step is dropped."""
+_WRAPPERS = frozenset(
+    {"arguments", "args", "body", "data", "input", "kwargs", "params", "parameters", "payload", "request"}
+)
+"""Names of an object around all arguments that say nothing of their own."""
 _LOOKED_UP_IN_VAIN = frozenset({"not_found", "invalid_argument"})
 
 
@@ -161,8 +165,7 @@ def _corrected(error: ToolError, call: Call, retry: RetryAdvice) -> NextStep | N
 
 def _accepted(violations: tuple[Violation, ...], call: Call) -> dict[str, Any] | None:
     """Return the arguments with all faults corrected, including those found only afterwards; None if one cannot be."""
-    unwrapped = _unwrapped(call) if call.read_only else None
-    arguments = unwrapped or corrected(call.params, _usable(violations, call.params, call))
+    arguments = _unwrapped(call) or corrected(call.params, _usable(violations, call.params, call))
     for _ in range(_ROUNDS_AT_MOST):
         if arguments is None:
             return None
@@ -184,6 +187,8 @@ def _unwrapped(call: Call) -> dict[str, Any] | None:
         return None
     accepted = call.bound.input_schema.get("properties", {})
     ((name, inner),) = given.items()
+    if not call.read_only and name.casefold() not in _WRAPPERS:  # `draft`, `example` may mean something
+        return None
     is_whole = name not in accepted and isinstance(inner, dict) and inner and inner.keys() <= accepted.keys()
     return dict(inner) if is_whole else None
 

@@ -144,6 +144,7 @@ SAME_MEANINGS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("transfer", {"FROM-ACCOUNT": "DE1", "Amount": 5.0}, {"from_account": "DE1", "amount": 5.0}),
     ("charge", {"customer": "c", "amount": "5"}, {"customer": "c", "amount": 5.0}),
     ("charge", {"arguments": {"customer": "c", "amount": 5.0}}, {"customer": "c", "amount": 5.0}),
+    ("place_order", {"order": {"customer_name": "c", "items": ["a"]}}, {"customer_name": "c", "items": ["a"]}),
     ("mark", {"invoice": "i", "state": "Paid"}, {"invoice": "i", "state": "paid"}),
     ("set_timeout", {"seconds": 1.0, "active": "false"}, {"seconds": 1.0, "active": False}),
     ("place_order", {"customer_name": "c", "items": "a"}, {"customer_name": "c", "items": ["a"]}),

@@ -40,7 +40,7 @@ _CHECKED_WITHIN_S = 0.5
 _WRAPPERS = frozenset(
     {"arguments", "args", "body", "data", "input", "kwargs", "params", "parameters", "payload", "request"}
 )
-"""Names of an object around all arguments that say nothing of their own."""
+"""Names of an object around all arguments that say nothing of their own; so does `order` of `place_order`."""
 _LOOKED_UP_IN_VAIN = frozenset({"not_found", "invalid_argument"})
 
 
@@ -187,7 +187,8 @@ def _unwrapped(call: Call) -> dict[str, Any] | None:
         return None
     accepted = call.bound.input_schema.get("properties", {})
     ((name, inner),) = given.items()
-    if not call.read_only and name.casefold() not in _WRAPPERS:  # `draft`, `example` may mean something
+    is_neutral = name.casefold() in _WRAPPERS or name.casefold() in call.operation.casefold().split("_")
+    if not call.read_only and not is_neutral:  # `draft`, `example` may mean something
         return None
     is_whole = name not in accepted and isinstance(inner, dict) and inner and inner.keys() <= accepted.keys()
     return dict(inner) if is_whole else None

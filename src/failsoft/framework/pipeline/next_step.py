@@ -187,7 +187,8 @@ def _unwrapped(call: Call) -> dict[str, Any] | None:
         return None
     accepted = call.bound.input_schema.get("properties", {})
     ((name, inner),) = given.items()
-    is_neutral = name.casefold() in _WRAPPERS or name.casefold() in call.operation.casefold().split("_")
+    plain = str(name).casefold()  # a caller in this process may send any key
+    is_neutral = plain in _WRAPPERS or plain in call.operation.casefold().split("_")
     if not call.read_only and not is_neutral:  # `draft`, `example` may mean something
         return None
     is_whole = name not in accepted and isinstance(inner, dict) and inner and inner.keys() <= accepted.keys()

@@ -47,6 +47,11 @@ class Below(BaseTool):
         """Refuse to save."""
         raise Unavailable(effect="none", retry_after_seconds=0.001)
 
+    @operation(read_only=True)
+    async def look(self) -> str:
+        """Look."""
+        return "seen"
+
 
 class Shader:
     """Something else that has a method called `effect`."""
@@ -102,6 +107,14 @@ class Writes(BaseTool):
         async with Client(self.below, attempts=1) as client:
             return str(await client.call("save"))
 
+    @operation
+    async def forward_then_look(self) -> str:
+        """Change something, call a tool that changes nothing, and look before its failure is passed on."""
+        self.runs += 1
+        response = await self.below.save()
+        await self.below.look()
+        return response.unwrap()
+
     @operation(effects=True)
     async def mark(self, call: CallContext, *, late: bool = False) -> str:
         """Mark an effect, before or after the failure."""
@@ -144,15 +157,16 @@ async def test_without_a_declaration_a_started_handler_is_run_once(raised: BaseE
         tool = Writes(raised)
         response = await tool.execute_with_error_handling(name, {})
         assert not response.success
-        assert tool.runs == 1, name
+        assert response.error is not None
+        assert (tool.runs, response.error.effect) == (1, "unknown"), name
 
 
-@pytest.mark.parametrize("name", ["forward", "send"])
+@pytest.mark.parametrize("name", ["forward", "forward_then_look", "send"])
 async def test_a_failure_below_without_an_effect_says_nothing_of_the_handler_above(name: str) -> None:
     tool = Writes()
     response = await tool.execute_with_error_handling(name, {})
-    assert not response.success
-    assert tool.runs == 1
+    assert response.error is not None
+    assert (tool.runs, response.error.effect, response.error.retry.when) == (1, "unknown", "never")
 
 
 async def test_a_handler_that_only_looks_as_if_it_marked_effects_has_an_unknown_effect() -> None:

@@ -137,6 +137,34 @@ async def test_what_a_server_has_retried_itself_is_not_sent_again() -> None:
     assert shelf.runs == 3
 
 
+class Above(BaseTool):
+    """Operations that call one that fails after three runs."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        super().__init__(runtime=quiet_runtime())
+        self.shelf = shelf
+
+    @operation(read_only=True, recovery=[Retry(attempts=9, base_s=0)])
+    async def ask_then_look(self) -> str:
+        """Pass the failure on after another call that succeeds."""
+        response = await self.shelf.ask()
+        await self.look()
+        return response.unwrap()
+
+    @operation(read_only=True)
+    async def look(self) -> str:
+        """Look."""
+        return "seen"
+
+
+async def test_what_was_retried_below_is_not_retried_above_whatever_is_called_next() -> None:
+    shelf = Retrying()
+    response = await Above(shelf).ask_then_look()
+    assert response.error is not None
+    assert response.error.code == "UNAVAILABLE"
+    assert shelf.runs == 3
+
+
 class Till(BaseTool):
     """Writes that must not begin when their caller has no time left."""
 

@@ -70,7 +70,7 @@ class Call(CallContext):
         inherited_until: The deadline of the parent call, on the event loop's clock in seconds.
         runs_limit: The number of runs left by the parent call.
         runs_below: The number of further runs of calls made by the handler.
-        failed_below, is_retried_below: The error of the last of those calls if it failed; whether it was retried.
+        failed_below, is_retried_below: The types of the errors of those that failed; whether one of them was retried.
         is_replayed: Whether the outcome is an earlier call's.
         audit_facts: The facts passed to `audit`.
     """
@@ -161,7 +161,7 @@ class Call(CallContext):
         self.runs_limit: int | None = None
         self.runs_below = 0
         self.is_retried_below = False
-        self.failed_below: BaseException | None = None
+        self.failed_below: tuple[type[BaseException], ...] = ()
         self.thread_over: Future[None] | None = None
         self.started_at = time.perf_counter()
 
@@ -235,8 +235,9 @@ class Call(CallContext):
     def ran_below(self, runs: int, failed: BaseException | None) -> None:
         """Count the `runs` of a call that the handler made to some tool, and note the error that ended it."""
         self.runs_below += max(0, runs - 1)
-        self.is_retried_below = runs > 1 and failed is not None
-        self.failed_below = failed
+        if failed is not None:  # the handler may still pass it on, whatever it calls next
+            self.is_retried_below |= runs > 1
+            self.failed_below += (type(failed),)
 
     def bound_by(self, remaining_s: float | None, runs_left: int | None) -> None:
         """Reduce the remaining time and runs; None leaves them unchanged."""
@@ -306,7 +307,7 @@ class Call(CallContext):
         if self.attempt == 0 or self.read_only or self.idempotent or bound.atomic or bound.marks_effects:
             return False
         raised: Any = self.raised
-        is_own = issubclass(type(raised), ToolError) and type(raised) is not type(self.failed_below)
+        is_own = issubclass(type(raised), ToolError) and type(raised) not in self.failed_below
         return not (is_own and raised.effect == "none")
 
     async def retry(self, **changed: Any) -> Any:
@@ -341,7 +342,7 @@ class Call(CallContext):
 
     def forget_errors(self) -> None:
         """Break the reference cycles of a finished call, which tracebacks refer to."""
-        self.error = self.raised = self._typed = self.failed_below = None
+        self.error = self.raised = self._typed = None
 
     def worst_effect(self, error: ToolError | None) -> Effect:
         """Return the combined effect of all runs of the handler and of `error`."""
@@ -353,15 +354,14 @@ class Call(CallContext):
         return max(self.left_behind, said, key=EFFECTS_BY_HARM.index)
 
     def run_failed(self, raised: BaseException) -> None:
-        """Record that a run of the handler ended with this exception; without a stated effect, it is unknown.
+        """Record that a run of the handler ended with this exception; only its own error says that nothing was changed.
 
-        The effect is none if the handler marks its effects and had begun none, or if it is atomic, unless it is still
-        running in its thread.
+        It is none if the handler marks its effects and had begun none, or if it is atomic, unless it still runs.
         """
         self.raised = raised
         if not self.read_only:
             left: Any = self.typed(raised).effect
-            if left not in EFFECTS_BY_HARM:
+            if left not in EFFECTS_BY_HARM or (left == "none" and self.has_begun):
                 bound = self.bound
                 is_over = bound.is_async or not issubclass(type(raised), asyncio.CancelledError)
                 is_clean = (bound.atomic and is_over) or (bound.marks_effects and not self.effect_begun and is_over)
@@ -385,7 +385,7 @@ class Call(CallContext):
                 raise ToolSystemError(component="something that runs a handler twice")
         self.raised = None
         self.handler_done = self.is_retried_below = False
-        self.failed_below = None
+        self.failed_below = ()
 
     def recovered(self, receipt: RecoveryReceipt) -> None:
         """Record a recovery; changes of an earlier receipt are kept in the new one."""

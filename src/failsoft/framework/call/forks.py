@@ -10,7 +10,7 @@ __all__ = ["fork", "join"]
 
 _JOINED = (
     *("audit_facts", "cache_hit", "documents_processed", "governance", "handler_done", "idempotent", "raised"),
-    *("_typed", "read_only", "receipt", "thread_over", "warnings"),
+    *("_typed", "failed_below", "is_retried_below", "read_only", "receipt", "thread_over", "warnings"),
 )
 """Attributes that the call copies from the context of a run."""
 _FORKED = (
@@ -43,6 +43,7 @@ def join(call: Call, forks: Sequence[Call], last: Call) -> None:
     """
     before = call.attempt
     call.attempt += sum(made.attempt - before - number for number, made in enumerate(forks))
+    call.runs_below += sum(made.runs_below for made in forks)
     for fact in _JOINED:
         setattr(call, fact, getattr(last, fact))
     call.left_behind = max((made.left_behind for made in forks), key=EFFECTS_BY_HARM.index)

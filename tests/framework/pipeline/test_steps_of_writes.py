@@ -6,7 +6,7 @@ import json
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from failsoft import BaseTool, DocumentNotFound, InvalidParameter, Reference, ToolResponse, Violation, operation
 
@@ -14,6 +14,13 @@ pytestmark = pytest.mark.anyio
 
 Unit = Literal["metric", "imperial"]
 State = Literal["paid", "refunded"]
+Role = Literal["buyer", "trainer", "tester", "testes"]
+
+
+class Box(BaseModel):
+    """A box."""
+
+    count: int
 
 
 class Bank(BaseTool):
@@ -69,6 +76,16 @@ class Bank(BaseTool):
         """Replace a page."""
         return f"{path} {text}"
 
+    @operation
+    async def notify(self, payer: str, recipients: list[str] = [], role: Role = "buyer") -> str:  # noqa: B006 - unchanged
+        """Notify people."""
+        return f"{payer} {recipients} {role}"
+
+    @operation
+    async def pack(self, boxes: list[Box]) -> str:
+        """Pack boxes."""
+        return str(boxes)
+
     @operation(idempotent=True)
     async def check(self, state: str) -> str:
         """Refuse a value with a suggestion of the author's own."""
@@ -109,6 +126,15 @@ OTHER_MEANINGS: list[tuple[str, dict[str, Any], str]] = [
     ("set_price", {"max_price": 5.0, "note": None}, "null"),
     ("place_order", {"customer_id": "c", "items": ["a"]}, "an id for a name"),
     ("place_order", {"customer_name": "c", "items": ["a"], "unit": "nonmetric"}, "a negated value"),
+    ("notify", {"payer": "p", "payee": "x"}, "who pays for whom is paid"),
+    ("notify", {"payee": "p"}, "whom is paid for who pays"),
+    ("notify", {"payer": "p", "role": "trainee"}, "whom is trained for who trains"),
+    ("notify", {"payer": "p", "role": "testen"}, "two values that are equally near"),
+    ("notify", {"payer": "p", "recipients": "a@example.org, b@example.org"}, "several values in one text"),
+    ("notify", {"payer": "p", "recipients": '["a@example.org"'}, "JSON that is cut off"),
+    ("notify", {"payer": "p", "recipients": '"a@example.org"'}, "a value in quotes"),
+    ("notify", {"payer": "p", "recipients": " "}, "a text without a value"),
+    ("pack", {"boxes": '[{"count": 1, "count": 100}]'}, "a name twice in JSON text"),
 ]
 
 

@@ -25,6 +25,10 @@ _SEPARATORS = re.compile(r"(?<=[^\W_])[\s_.-]+(?=[^\W_])")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s_.-]+(?=\d)")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
+_ROLE = re.compile(r"(.+?)(?:[eo]r|(ee))s?")
+"""Who does something, and to whom it is done: `payer`, `payee`."""
+_UNCLEAR = re.compile(r"^(?:$|[\[{\"])|[,;|&\s]|\.\.|^[^.]*/[^.]*$")
+"""A text that may be nothing, JSON that is cut off or quoted, or several values; a path mostly has a dot."""
 _BOOLEANS = {"true": True, "false": False}
 
 _OPPOSITES = (
@@ -50,6 +54,7 @@ _OPPOSITES = (
     "lock unlock",
     "grant revoke",
     "import export",
+    "upload download unload",
     "internal external",
     "public private",
     "buy sell buyer seller",
@@ -92,12 +97,8 @@ _MEASURES = (
 """Units, quantities and kinds of values, none of which stands for another."""
 _PREFIXES = ("un non in im ir il dis de re pre post under over anti bi semi sub super mis co ex",)
 """Prefixes that negate a word or turn it into another one."""
-_ROLES = re.compile(r"(.{3,}?)(er|or|ee)$")
-"""Who does something, and to whom it is done: `payer` and `payee`."""
 _SHORT = 3
 """Letters of words that one wrong letter makes another word: `mg`, `kg`."""
-_SEVERAL = re.compile(r"[,;|&\s]|\.\.|^[^.]*/[^.]*$")
-"""What parts several values in one text; a slash without a dot, since a path mostly has one."""
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 """A number whose dots may be those of thousands: `41.300`."""
 
@@ -181,13 +182,13 @@ def _is_another_word(given: str, meant: str) -> bool:
     begins_alike = given[0] == meant[0] or given[:2] == meant[1::-1]  # the same letter, or the first two swapped
     if not begins_alike or max(len(given), len(meant)) <= _SHORT or 1 in {len(given), len(meant)}:
         return True
-    one, other = _ROLES.fullmatch(given), _ROLES.fullmatch(meant)
-    if one and other and one[1] == other[1]:
-        return True
     if {given, meant} <= _words_of(_MEASURES):
         return True
     short, long = sorted((given, meant), key=len)
     if long.endswith(short) and long[: -len(short)] in _words_of(_PREFIXES):
+        return True
+    one, other = _ROLE.fullmatch(given), _ROLE.fullmatch(meant)
+    if one and other and one[1] == other[1] and one[2] != other[2]:
         return True
     return any(given in group and meant in group for group in _opposites())
 
@@ -213,9 +214,11 @@ def is_same_form(given: Any, meant: Any) -> bool:
     (True, True, True, True)
     >>> is_same_form("5 kg", 5), is_same_form(1, True), is_same_form("41.300", 41.3), is_same_form("a, b", ["a, b"])
     (False, False, False, False)
+    >>> is_same_form("a, b", ["a, b"]), is_same_form('["a"', ['["a"'])  # several values, and a text that is cut off
+    (False, False)
     """
     if isinstance(given, str) and not isinstance(meant, str):
-        is_only_item = meant == [given] and _SEVERAL.search(given.strip()) is None
+        is_only_item = meant == [given] and _UNCLEAR.search(given.strip()) is None
         return is_only_item or _is_json_of(given.strip(), meant)
     if isinstance(meant, list) and len(meant) == 1 and not isinstance(given, list):
         meant = meant[0]
@@ -228,12 +231,26 @@ def _is_json_of(text: str, meant: Any) -> bool:
     if isinstance(meant, bool):
         return _BOOLEANS.get(text.casefold()) is meant
     try:
-        parsed = json.loads(text) if len(text) <= _JSON_AT_MOST and not _GROUPED.fullmatch(text) else None
+        is_clear = len(text) <= _JSON_AT_MOST and not _GROUPED.fullmatch(text)
+        parsed = json.loads(text, object_pairs_hook=_of_unique_names) if is_clear else None
     except (ValueError, RecursionError):
         return False
     if isinstance(parsed, dict) and isinstance(meant, list):
         parsed = [parsed]
     return is_same_form(parsed, meant)
+
+
+def _of_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object.
+
+    Raises:
+        ValueError: It has a name twice, so that it is not certain which value was meant.
+    """
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        msg = "a name twice"
+        raise ValueError(msg)
+    return made
 
 
 def is_same_value(given: Any, meant: Any) -> bool:

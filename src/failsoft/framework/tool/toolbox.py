@@ -85,11 +85,7 @@ class Toolbox:
             return same[0]
         near = [own for own in self._operations if is_one_edit_away(name, own)]
         verb = _READING.match(name)
-        near = [
-            own
-            for own in near
-            if self._operations[own].read_only or (verb is None and not means_something_else(name, own))
-        ]
+        near = [own for own in near if self._operations[own].read_only or _is_misspelt(name, own, verb)]
         if len(near) == 1:
             return near[0]
         readable = [own for own, bound in self._operations.items() if bound.read_only]

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from failsoft.framework.did_you_mean import certain_name, closest_name, closest_value, coerced, same_name
-from failsoft.framework.errors.corrections import is_same_spelling, is_same_value, is_slip, slip_of
+from failsoft.framework.errors.corrections import is_same_spelling, is_same_value, slip_of
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.safe.redaction import is_content, is_secret_name, redact_text, withhold_contents
 from failsoft.framework.text import QUOTED_AT_MOST, bounded, json_type, printable
@@ -76,7 +76,7 @@ def violation(
     private = _is_private(place)
     expected = bounded(expected)
     suggestion = None if private else _suggestion(reason, place, allowed)
-    if suggestion is not None and place.accepted.changes and not _keeps_the_meaning(place, suggestion):
+    if suggestion is not None and place.accepted.changes and not _keeps_the_meaning(place, suggestion, allowed):
         suggestion = None
     return Violation(
         path=dotted(place.path),
@@ -144,7 +144,7 @@ def _misspelt(name: str, free: Sequence[str], place: Location) -> Violation:
     )
 
 
-def _keeps_the_meaning(place: Location, suggestion: Any) -> bool:
+def _keeps_the_meaning(place: Location, suggestion: Any, allowed: Sequence[Any]) -> bool:
     """Return whether a value may be suggested in a call that changes something: a form or a spelling of what was sent.
 
     A unit may be dropped where the schema names it.
@@ -155,7 +155,7 @@ def _keeps_the_meaning(place: Location, suggestion: Any) -> bool:
     if not isinstance(value, str):
         return False
     if isinstance(suggestion, str):
-        return is_slip(value, suggestion)
+        return slip_of(value, [option for option in allowed if isinstance(option, str)]) == suggestion
     unit = _UNIT_IN_TEXT.search(value.strip())
     name = place.path[-1] if place.path else ""
     if unit is None or not isinstance(name, str) or isinstance(suggestion, (bool, list, dict)):

@@ -14,7 +14,15 @@ from typing import Any
 
 from failsoft.framework.text import json_type
 
-__all__ = ["is_same_form", "is_same_spelling", "is_same_value", "is_slip", "means_something_else", "slip_of"]
+__all__ = [
+    "is_same_form",
+    "is_same_spelling",
+    "is_same_value",
+    "is_slip",
+    "means_something_else",
+    "slip_of",
+    "unique_names",
+]
 
 _LENGTH_AT_MOST = 80
 """Characters of a name that are compared: the cost grows with the product of both lengths."""
@@ -214,7 +222,7 @@ def is_same_form(given: Any, meant: Any) -> bool:
     (True, True, True, True)
     >>> is_same_form("5 kg", 5), is_same_form(1, True), is_same_form("41.300", 41.3), is_same_form("a, b", ["a, b"])
     (False, False, False, False)
-    >>> is_same_form("a, b", ["a, b"]), is_same_form('["a"', ['["a"'])  # several values, and a text that is cut off
+    >>> is_same_form("", [""]), is_same_form('["a"', ['["a"'])  # nothing, and a text that is cut off
     (False, False)
     """
     if isinstance(given, str) and not isinstance(meant, str):
@@ -232,7 +240,7 @@ def _is_json_of(text: str, meant: Any) -> bool:
         return _BOOLEANS.get(text.casefold()) is meant
     try:
         is_clear = len(text) <= _JSON_AT_MOST and not _GROUPED.fullmatch(text)
-        parsed = json.loads(text, object_pairs_hook=_of_unique_names) if is_clear else None
+        parsed = json.loads(text, object_pairs_hook=unique_names) if is_clear else None
     except (ValueError, RecursionError):
         return False
     if isinstance(parsed, dict) and isinstance(meant, list):
@@ -240,8 +248,8 @@ def _is_json_of(text: str, meant: Any) -> bool:
     return is_same_form(parsed, meant)
 
 
-def _of_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object.
+def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object: an `object_pairs_hook`.
 
     Raises:
         ValueError: It has a name twice, so that it is not certain which value was meant.

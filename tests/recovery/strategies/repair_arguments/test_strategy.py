@@ -40,12 +40,14 @@ class Library(BaseTool):
         mode: Literal["lexical", "semantic"] = "lexical",
         scope: dict[str, int] | None = None,
         api_key: str = "",
+        day2: int = 0,
+        payer: str = "",
     ) -> dict[str, Any]:
         """Search."""
         return call.arguments
 
     @operation(recovery=REPAIR)
-    async def write(
+    async def write(  # noqa: PLR0913, PLR0917 - a parameter of each kind
         self,
         path: str,
         content: str,
@@ -54,6 +56,9 @@ class Library(BaseTool):
         paths: list[str] | None = None,
         dry_run: bool = False,
         mode: int = 420,
+        line2: str = "",
+        weight_kg: float = 1.0,
+        payer: str = "",
     ) -> dict[str, Any]:
         """Write."""
         return call.arguments
@@ -148,6 +153,9 @@ def test_what_can_mean_only_one_thing_is_repaired_and_reported(given: dict[str, 
         {"mode": "Lexical"},
         {"something": 1},
         {"lim": 5},
+        {"day1": 5},
+        {"payee": "x"},
+        {"scope": '{"a": 1, "a": 2}'},
         {"limitt": 5, "limit": 6},
         {"limitt": 5, "lmit": 6},
         {"api_key": 12345},
@@ -180,6 +188,22 @@ def test_a_write_is_helped_where_no_text_is_made(given: dict[str, Any], changed:
     response = answer("write", {"path": "a.md", "content": "x", **given})
     assert response.success, response.error
     assert dict(response.metadata.recovery.changed) == changed
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"line1": "x"},
+        {"weight_g": 5},
+        {"payee": "x"},
+        {"dry_rn": True},
+        {"mode": None},
+    ],
+    ids=str,
+)
+def test_a_write_is_not_changed_into_another_one(given: dict[str, Any]) -> None:
+    response = answer("write", {"path": "a.md", "content": "x", **given})
+    assert response.error.category == "invalid_argument"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Repairs of arguments that need no guessing: pure functions over the violations and the schema.
 
 A repair must be unambiguous. Text becomes a number only if it is one in JSON, a name is replaced only if a single
-accepted name is one typo away, and text that may end up in a file or a message is never created or changed.
+accepted name is one typo away and means the same, and text that may end up in a file or a message is never created or
+changed. In a call that changes something names are replaced only for another case or other separators, and nothing is
+left out.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from failsoft.framework.errors.corrections import is_same_spelling, is_slip, unique_names
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.redaction import is_content, is_secret_name
 from failsoft.framework.text import json_type, named
@@ -66,7 +69,7 @@ def repaired_arguments(
         if place is None or is_secret_name(str(place.name)):
             return None
         if violation.reason == "unexpected":
-            done = _rename(place, repair)
+            done = _rename(place, repair, read_only=read_only)
         else:
             done = violation.reason == "type" and _retype(place, repair, read_only=read_only)
         if not done:
@@ -111,12 +114,12 @@ def _has(holder: Any, step: str | int) -> bool:
     return isinstance(holder, list) and isinstance(step, int) and step < len(holder)
 
 
-def _rename(place: _Place, repair: Repair) -> bool:
+def _rename(place: _Place, repair: Repair, *, read_only: bool) -> bool:
     if not isinstance(place.holder, dict):
         return False
     free = [name for name in accepted_names(place.around) if name not in place.holder]
     meant = one_slip_away(str(place.name), free)
-    if meant is None or is_secret_name(meant):
+    if meant is None or is_secret_name(meant) or not (read_only or is_same_spelling(str(place.name), meant)):
         return False
     value = place.holder[meant] = place.holder.pop(place.name)
     path = ".".join([*place.path.split(".")[:-1], meant])
@@ -127,7 +130,7 @@ def _rename(place: _Place, repair: Repair) -> bool:
 
 def _retype(place: _Place, repair: Repair, *, read_only: bool) -> bool:
     value = place.holder[place.name]
-    if value is None and _is_optional(place):
+    if value is None and read_only and _is_optional(place):
         del place.holder[place.name]
         repair.changed[place.path] = next((item["default"] for item in place.schemas if "default" in item), None)
         repair.notes.append(f"{named(place.path)} was null and left out")
@@ -182,7 +185,7 @@ def _from_text(text: str, kinds: frozenset[str], *, read_only: bool) -> Any:
 def _unpacked(text: str, kinds: frozenset[str], *, read_only: bool) -> list[Any]:
     """Return the array or object in a JSON text. Contents are not unpacked: their escaping is ambiguous."""
     try:
-        parsed = json.loads(text)
+        parsed = json.loads(text, object_pairs_hook=unique_names)
     except (ValueError, RecursionError):
         return []
     is_safe = json_type(parsed) in kinds and (read_only or not _holds_content(parsed))
@@ -212,7 +215,8 @@ def _is_lone_item(value: Any, schemas: Sequence[Schema], root: Schema, *, read_o
 def one_slip_away(name: str, options: Iterable[str]) -> str | None:
     """Return the only option that differs from the name by its spelling or by one typo; else None.
 
-    Case, `_`, `-`, `.` and spaces are ignored. A typo is one letter added, missing or replaced, or two swapped.
+    Case, `_`, `-`, `.` and spaces are ignored. A typo is one letter added, missing or replaced, or two swapped, which
+    makes no name of another meaning (`line1` and `line2`, `payee` and `payer`).
 
     >>> one_slip_away("limitt", ["limit", "offset"]), one_slip_away("maxResults", ["max_results"])
     ('limit', 'max_results')
@@ -225,6 +229,7 @@ def one_slip_away(name: str, options: Iterable[str]) -> str | None:
     if same or len(plain) < _SHORT_NAME:
         return same[0] if len(same) == 1 else None
     near = [option for option, other in listed if len(other) >= _SHORT_NAME - 1 and _is_one_slip(plain, other)]
+    near = [option for option in near if is_slip(name, option)]
     return near[0] if len(near) == 1 else None
 
 

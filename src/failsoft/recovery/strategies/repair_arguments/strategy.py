@@ -30,9 +30,10 @@ class RepairArguments:
     or an object written as text, null for an optional parameter that does not accept it, and a name that is one typo
     away from a single accepted one (`limitt`, `maxResults`). All problems are repaired or none.
 
-    Not repaired are values out of range, synonyms of a value, a name with two candidates, and text that may hold
-    several items. For an operation that is not read-only no text is created (`5` does not become a string) and no
-    content (`content`, `new_string`, ...) is unpacked: a wrong guess would end up in a file.
+    Not repaired are values out of range, synonyms of a value, a name with two candidates or of another meaning
+    (`line1` for `line2`, `payee` for `payer`), and text that may hold several items. For an operation that is not
+    read-only a name is corrected only in case and separators, null stays, no text is created (`5` does not become a
+    string) and no content (`content`, `new_string`, ...) is unpacked: a wrong guess would end up in a file.
 
     It is off by default: enable it for callers that keep making the same mistakes.
     """

@@ -28,10 +28,12 @@ class Docs(BaseTool):
         raise failsoft.DocumentNotFound(path=path)
 
 
-async def failed(target: Any, name: str, arguments: dict[str, Any]) -> BaseException:
-    """Return what leaves the block of a client whose call fails."""
+async def failed(target: Any, name: str, arguments: dict[str, Any], *, of_our_own: bool = False) -> BaseException:
+    """Return what leaves the block of a client whose call, or whose caller, fails."""
     try:
         async with Client(target) as client:
+            if of_our_own:
+                {}["mine"]
             await client.call(name, arguments)
     except BaseException as error:  # noqa: BLE001 - what kind it is, is the question
         return error
@@ -50,50 +52,18 @@ def stdio(folder: Path) -> list[str]:
         "DocumentNotFound` catches; it should stay as it is"
     ),
 )
-async def test_an_error_that_leaves_the_block_is_the_typed_one_itself():
-    error = await failed(Docs, "get_page", {"path": "a.md"})
-    assert isinstance(error, failsoft.DocumentNotFound)
-
-
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "over stdio an error that leaves `async with Client(...)` becomes a group in a group; it should stay as it is"
-    ),
-)
-async def test_an_error_that_leaves_the_block_over_stdio_is_the_typed_one_itself(tmp_path):
-    assert isinstance(await failed(stdio(tmp_path), "good", {}), failsoft.ReportedFailure)
-
-
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "over HTTP an error that leaves `async with Client(...)` becomes a group in a group; it should stay as it is"
-    ),
-)
-async def test_an_error_that_leaves_the_block_over_http_is_the_typed_one_itself():
-    with website() as url:
-        assert isinstance(await failed(url, "fails", {}), failsoft.ToolError)
-
-
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "an exception of the caller's own that leaves `async with Client(...)` becomes a group in a group; it "
-        "should stay as it is"
-    ),
-)
-async def test_an_error_of_the_callers_own_leaves_the_block_as_it_is():
-    error: BaseException | None = None
-    try:
-        async with Client(Docs):
-            {}["mine"]
-    except BaseException as raised:  # noqa: BLE001 - what kind it is, is the question
-        error = raised
-    assert isinstance(error, KeyError)
+@pytest.mark.parametrize("transport", ["in process", "stdio", "HTTP", "an error of the caller's own"])
+async def test_an_error_that_leaves_the_block_of_a_client_stays_as_it_is(tmp_path, transport):
+    if transport == "in process":
+        error, kind = await failed(Docs, "get_page", {"path": "a.md"}), failsoft.DocumentNotFound
+    elif transport == "stdio":
+        error, kind = await failed(stdio(tmp_path), "good", {}), failsoft.ReportedFailure
+    elif transport == "HTTP":
+        with website() as url:
+            error, kind = await failed(url, "fails", {}), failsoft.ToolError
+    else:
+        error, kind = await failed(Docs, "get_page", {}, of_our_own=True), KeyError
+    assert isinstance(error, kind)
 
 
 @pytest.mark.xfail(

@@ -28,14 +28,6 @@ UNSAFE = (
     "x" * 5_000,
 )
 SAFE = ("good", "Good.tool-2/sub_3", "x" * 128)
-UNUSABLE: tuple[dict[str, Any], ...] = (
-    {"type": "nope"},
-    {"type": "string", "pattern": "("},
-    {"$ref": "#/$defs/none"},
-    {"$ref": "#/properties/a"},
-    {"$ref": "http://127.0.0.1:1/schema.json"},
-    {"type": "array", "minItems": -1},
-)
 LIST_BYTES_AT_MOST = 4_000_000
 
 
@@ -73,18 +65,6 @@ async def test_a_name_that_is_not_plain_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.xfail(
     strict=True,
     raises=AssertionError,
-    reason="An upstream may list any number of tools; a proxy should show 2,000 at most.",
-)
-async def test_at_most_two_thousand_tools_are_shown(tmp_path: Path) -> None:
-    names = await listed(tmp_path, *(tool(f"tool_{number}") for number in range(2_100)))
-    if not names:
-        raise RuntimeError
-    assert len(names) <= 2_000
-
-
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
     reason="An upstream's tool may be of any size; one of more than 256 kB should be left out.",
 )
 async def test_a_tool_that_is_too_large_is_left_out(tmp_path: Path) -> None:
@@ -109,17 +89,3 @@ async def test_at_most_four_megabytes_of_a_list_are_shown(tmp_path: Path) -> Non
     if not names:
         raise RuntimeError
     assert len(names) * 200_000 <= LIST_BYTES_AT_MOST
-
-
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A tool of an upstream whose input schema cannot be used is shown, and its arguments go on unchecked; "
-    "it should be left out, with a warning that names it.",
-)
-async def test_a_tool_whose_schema_cannot_be_used_is_left_out(tmp_path: Path) -> None:
-    bad = [tool(f"bad_{number}", a=schema) for number, schema in enumerate(UNUSABLE)]
-    names = await listed(tmp_path, tool("good"), *bad)
-    if "good" not in names:
-        raise RuntimeError
-    assert names == ["good"]

@@ -32,6 +32,9 @@ BAD_SCHEMAS: dict[str, Any] = {
     "dangling": {"type": "object", "properties": {"a": {"$ref": "#/$defs/none"}}},
     "invalid": {"type": "object", "properties": {"a": {"type": 5}}},
     "endless": {"type": "object", "$ref": "#"},
+    "itself": {"type": "object", "properties": {"a": {"$ref": "#/properties/a"}}},
+    "pattern": {"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}},
+    "bound": {"type": "object", "properties": {"a": {"type": "array", "minItems": -1}}},
 }
 
 

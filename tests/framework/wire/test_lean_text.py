@@ -12,8 +12,6 @@ from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio
 
-FORBIDDING = ("do not repeat", "do not send", "must not be", "not be sent", "do not call")
-
 
 class Lookups(BaseTool):
     """Look-ups that fail."""
@@ -23,11 +21,6 @@ class Lookups(BaseTool):
     @operation(read_only=True)
     async def look_up(self, name: str = "x") -> str:
         """Look something up."""
-        raise self.failure
-
-    @operation()
-    async def change(self, name: str = "x") -> str:
-        """Change something."""
         raise self.failure
 
 
@@ -102,17 +95,3 @@ async def test_lean_text_says_who_has_to_act() -> None:
     text = await text_of(RuntimeError("a defect"))
     assert "Error id: " in text
     assert any(word in text.casefold() for word in ("author", "operator", "person"))
-
-
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="After a write that may have been done, lean text does not say that the call must not be sent again.",
-)
-async def test_lean_text_forbids_to_repeat_a_write_that_may_have_been_done() -> None:
-    quiet = []
-    for failure in (NotFound("Nothing."), RuntimeError("a defect")):
-        text = (await text_of(failure, "change")).casefold()
-        if not any(words in text for words in FORBIDDING):
-            quiet.append(text)
-    assert quiet == []

@@ -42,24 +42,16 @@ def waits(asked_s: float, **options: float) -> list[float]:
     strict=True,
     raises=AssertionError,
     reason=(
-        "by default a call waits for a service that asks for up to 30 s, so it runs three times; from 5 s on "
-        "the wait should go to the caller"
+        "by default a call waits for a service that asks for up to 30 s, and runs three times; above 5 s the wait "
+        "should go to the caller"
     ),
 )
-def test_an_operation_without_strategies_of_its_own_runs_once_where_the_service_asks_for_six_seconds():
+def test_by_default_a_wait_of_more_than_five_seconds_goes_to_the_caller():
+    assert max(waits(5.5)) < 1
     clock, tool = InstantClock(), Busy(runtime=fresh_runtime())
     answer = clock.run(tool.look())
     assert answer.to_dict()["error"]["retry"] == {"when": "after_delay", "after_seconds": 6}
     assert (tool.runs, clock.elapsed_s < 1) == (1, True)
-
-
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Retry() waits up to 30 s for a service; its default patience_s should be 5",
-)
-def test_by_default_a_wait_of_more_than_five_seconds_goes_to_the_caller():
-    assert max(waits(5.5)) < 1
 
 
 @pytest.mark.xfail(

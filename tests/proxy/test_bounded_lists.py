@@ -72,7 +72,7 @@ async def test_a_tool_that_is_too_large_is_left_out(tmp_path: Path) -> None:
         tmp_path,
         tool("good"),
         tool("long_description", description="x" * 300_000),
-        tool("wide_schema", **{f"property_{number}": {"type": "string"} for number in range(8_000)}),
+        tool("wide_schema", **{f"property_{number}": {"description": "x" * 10_000} for number in range(30)}),
     )
     if "good" not in names:
         raise RuntimeError

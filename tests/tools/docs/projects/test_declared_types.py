@@ -59,7 +59,8 @@ def test_a_type_that_is_not_declared_falls_back_to_the_path(reader: Reader) -> N
 def test_activation_warns_of_types_that_are_not_declared(reader: Reader) -> None:
     answer = reader.ask("activate_project", config_path="handbook/config.json")
 
-    assert answer["success"], answer
+    if not answer["success"]:
+        raise RuntimeError(answer)
     assert any("blog-post" in warning for warning in answer["metadata"].get("warnings", []))
 
 

@@ -51,7 +51,8 @@ def test_deleted_external_pages_are_not_found(tmp_path: Path) -> None:
             until = 0
             while not reader.data("search_external_docs", query=word)["results"]:
                 until += 1
-                assert until < 5_000, "the page is never found"
+                if until >= 5000:
+                    raise RuntimeError
             page.unlink()
             found += reader.data("search_external_docs", query=word)["results"]
 
@@ -71,5 +72,6 @@ def test_warnings_of_external_indexes_reach_the_caller(tmp_path: Path) -> None:
         own = reader.ask("activate_project", config_path="config.json")
         external = reader.ask("search_external_docs", query="quagga")
 
-    assert own["metadata"]["warnings"]
+    if not own["metadata"]["warnings"]:
+        raise RuntimeError
     assert external["metadata"].get("warnings") == own["metadata"]["warnings"]

@@ -171,7 +171,8 @@ def test_a_misspelt_external_page_leads_to_the_page(tmp_path: Path) -> None:
     with reading(tmp_path, {"own/a.md": "# A\n", "vendor/install.md": "# Install\n"}) as reader:
         (reader.folder / "config.json").write_text('{"name": "p", "docs_root": "own", "external_docs": "vendor"}')
         reader.data("activate_project", config_path="config.json")
-        assert reader.read("external:vendor/install.md")["title"] == "Install"
+        if reader.read("external:vendor/install.md")["title"] != "Install":
+            raise RuntimeError
 
         assert "external:vendor/install.md" in suggested(reader, "external:vendor/instal.md")
 

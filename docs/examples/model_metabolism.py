@@ -4,7 +4,7 @@ from typing import Any
 
 from failsoft.tools.flux import Flux
 
-MEDIUM = ["cpd27", "cpd00007", "cpd00001", "cpd00009", "cpd00067"]  # glucose is mistyped, and nitrogen is missing
+MEDIUM = ["CPD00027", "cpd00007", "cpd00001", "cpd00009", "cpd00067"]  # glucose in capitals, and nitrogen is missing
 
 
 async def main() -> None:
@@ -23,7 +23,7 @@ async def main() -> None:
                 arguments |= {key: found[key] for key in arguments.keys() & found.keys()}
         return arguments | answer.data
 
-    model = await reach("load_model", name="textbok")
+    model = await reach("load_model", name="Textbook")
     gappy = await reach("modify_model", model_id=model["model_id"], remove_reactions=["G6PDH2r", "RPI", "RPE"])
     medium = await reach("build_media", compounds=MEDIUM, default_uptake=10.0)
     grown = await reach("run_fba", model_id=gappy["model_id"], media_id=medium["media_id"])

@@ -37,11 +37,26 @@ SCHEMA: dict[str, Any] = {
 }
 
 
+NULLABLE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "note": {"type": ["string", "null"], "maxLength": 5},
+        "lines": {"type": "array", "items": {"type": ["integer", "null"]}},
+    },
+    "additionalProperties": False,
+}
+
+
 class Proxy(BaseTool):
     """Passes on what it is given."""
 
     @operation(read_only=True, input_schema=SCHEMA)
     async def search(self, **arguments: Any) -> dict[str, Any]:
+        """Return the arguments."""
+        return arguments
+
+    @operation(read_only=True, input_schema=NULLABLE)
+    async def annotate(self, **arguments: Any) -> dict[str, Any]:
         """Return the arguments."""
         return arguments
 
@@ -253,3 +268,19 @@ def test_the_schema_that_was_given_is_not_changed() -> None:
 
     assert Given(runtime=quiet_runtime()).operations["take"].input_schema["additionalProperties"] is False
     assert before == {"type": "object", "properties": {"a": {}}}
+
+
+@pytest.mark.parametrize("given", [{}, {"note": "short"}, {"note": None, "lines": [1, None]}])
+async def test_several_types_of_one_value_are_accepted(given: dict[str, Any]) -> None:
+    response = await Proxy(runtime=quiet_runtime()).execute_with_error_handling("annotate", given)
+    assert response.data == given
+
+
+async def test_several_types_of_one_value_are_checked() -> None:
+    given = {"note": "too long", "lines": ["1", None]}
+    response = await Proxy(runtime=quiet_runtime()).execute_with_error_handling("annotate", given)
+    assert response.error is not None
+    assert {(fault.path, fault.reason) for fault in response.error.violations} == {
+        ("note", "length"),
+        ("lines.0", "type"),
+    }

@@ -31,6 +31,8 @@ def _any(schema: Any) -> Fits | None:  # noqa: PLR0911 - one return a kind of sc
         return None
     keywords = schema.keys() - _REMARKS
     kind = schema.get("type")
+    if isinstance(kind, list):
+        return _either([_any({**schema, "type": one}) for one in kind])
     if kind == "object" and "properties" in schema:
         return _object(schema)
     if kind in {"integer", "number"} and keywords <= _OF_NUMBERS:

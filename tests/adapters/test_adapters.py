@@ -233,6 +233,21 @@ async def test_an_unknown_tool_is_not_taken_for_one_that_means_something_else(li
             assert "did you mean" not in raised.value.error.message
 
 
+async def test_an_unknown_read_is_never_taken_for_a_tool_that_may_change_something(library):
+    server = library.make({"runtime": Runtime()})
+
+    @server.tool()
+    def delete_invoice(number: int) -> int:
+        """Delete an invoice."""
+        return number
+
+    async with library.connected(server) as (call, _):
+        for name, is_named in (("get_invoice", False), ("create_invoice", False), ("delete_invoices", True)):
+            with pytest.raises(MCPError) as raised:
+                await call(name, {})
+            assert ("delete_invoice'" in raised.value.error.message) is is_named, name
+
+
 async def test_a_result_that_json_cannot_say_is_repaired(library):
     async with connected(library) as client:
         assert "\ufffd" in (await client.call("surrogate", {})).content[0].text

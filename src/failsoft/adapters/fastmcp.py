@@ -117,7 +117,7 @@ class FailSoftMiddleware(Middleware):
             raised = response.error.exception.__cause__
             if isinstance(raised, NotFoundError):
                 self._known.pop(message.name, None)
-                raise unknown_tool(message.name, [tool.name for tool in await server.list_tools()])
+                raise unknown_tool(message.name, await server.list_tools())
             if raised is not None and is_protocol_error(raised):
                 raise raised
             return ToolResult.from_mcp_result(failure_result(response))
@@ -155,8 +155,7 @@ class FailSoftMiddleware(Middleware):
         try:
             return await call_next(context)  # type: ignore[no-any-return]  # FastMCP's own result
         except NotFoundError as missing:
-            known = [tool.name for tool in await server.list_tools()]
-            raise unknown_tool(context.message.name, known) from missing
+            raise unknown_tool(context.message.name, await server.list_tools()) from missing
 
     def _toolset(self, context: MiddlewareContext[Any]) -> ForeignTools:
         """Return the toolset, made at the first request: only then is the server known."""

@@ -130,7 +130,7 @@ class FailSoft:
         """Return the operation of a tool, bound when it is first seen, and again when it was replaced."""
         tool = self._server._tool_manager.get_tool(name)  # noqa: SLF001 - the public list builds every tool anew
         if tool is None:
-            raise unknown_tool(name, [listed.name for listed in await self._list_tools()])
+            raise unknown_tool(name, await self._list_tools())
         known = self._known.get(name)
         if known is None or known[0] is not tool:
             known = self._known[name] = (tool, self.tools.put(self._declared(tool)))

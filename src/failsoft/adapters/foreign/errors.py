@@ -10,9 +10,9 @@ from mcp.shared.exceptions import MCPError
 
 from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ReportedFailure, ToolError, UnknownError
-from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.normalize import normalize
 from failsoft.framework.text import bounded
+from failsoft.framework.tool.toolbox import closest_tool
 
 __all__ = ["anticipated", "is_protocol_error", "unknown_tool"]
 
@@ -48,10 +48,16 @@ def is_protocol_error(error: Any) -> bool:
     return isinstance(error, MCPError) and error.error.code in _ANSWERED_BY_THE_CLIENT
 
 
-def unknown_tool(name: str, known: Iterable[str]) -> MCPError:
-    """Return the protocol's error for a tool that does not exist, with the closest name."""
+def unknown_tool(name: str, known: Iterable[Any]) -> MCPError:
+    """Return the protocol's error for a tool that does not exist, with the closest name.
+
+    Args:
+        name: As called.
+        known: The listed tools.
+    """
     shown = bounded(name, _NAME_AT_MOST)
-    closest = slip_of(shown, [other for other in known if other != name])
+    others = {tool.name: _is_read_only(tool) for tool in known if tool.name != name}
+    closest = closest_tool(shown, others)
     hint = f"; did you mean '{closest}'?" if closest else ""
     logger.bind(code="UNKNOWN_TOOL", operation=shown).warning("A tool that does not exist was called")
     return MCPError(
@@ -59,3 +65,7 @@ def unknown_tool(name: str, known: Iterable[str]) -> MCPError:
         message=f"Unknown tool: '{shown}'{hint}",
         data={"code": "UNKNOWN_TOOL", **({"suggestion": closest} if closest else {})},
     )
+
+
+def _is_read_only(tool: Any) -> bool:
+    return tool.annotations is not None and tool.annotations.read_only_hint is True

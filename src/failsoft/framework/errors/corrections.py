@@ -187,7 +187,8 @@ def means_something_else(given: str, meant: str) -> bool:
 
 
 def _is_another_word(given: str, meant: str) -> bool:
-    begins_alike = given[0] == meant[0] or given[:2] == meant[1::-1]  # the same letter, or the first two swapped
+    is_swapped = len(given) == len(meant) and given[:2] == meant[1::-1]
+    begins_alike = given[0] == meant[0] or is_swapped
     if not begins_alike or max(len(given), len(meant)) <= _SHORT or 1 in {len(given), len(meant)}:
         return True
     if {given, meant} <= _words_of(_MEASURES):

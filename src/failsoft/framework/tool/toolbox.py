@@ -11,7 +11,7 @@ from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import means_something_else
 from failsoft.framework.tool.bound_operation import BoundOperation
 
-__all__ = ["Served", "Toolbox"]
+__all__ = ["Served", "Toolbox", "closest_tool"]
 
 
 _READING = re.compile(r"(?i)(get|list|read|find|search|show|look|fetch|describe|count|check|view|query)(?![a-z])")
@@ -75,38 +75,47 @@ class Toolbox:
         return self._operations.get(name)
 
     def closest(self, name: str) -> str | None:
-        """Return the MCP name that an unknown name means, or None if that is not certain.
-
-        A tool with effects is returned only for a difference in case or separators, or of one edit, and never for a
-        name of a read-only tool. Verbs of reading are equal: `search_rooms` is the only `find_rooms`.
-        """
-        same = [own for own in self._operations if same_name(name, own)]
-        if same:
-            return same[0]
-        near = [own for own in self._operations if is_one_edit_away(name, own)]
-        verb = _READING.match(name)
-        near = [own for own in near if self._operations[own].read_only or _is_misspelt(name, own, verb)]
-        if len(near) == 1:
-            return near[0]
-        readable = [own for own, bound in self._operations.items() if bound.read_only]
-        abbreviated = [own for own in readable if _is_abbreviated(name, own)]
-        if len(abbreviated) == 1:
-            return abbreviated[0]
-        rest = name[verb.end() :] if verb is not None else ""
-        of_the_same = [own for own in readable if rest and same_name(rest, _READING.sub("", own, count=1))]
-        if len(of_the_same) == 1:
-            return of_the_same[0]
-        stems = [own for own in readable if min(len(name), len(own)) >= _STEM and len(name) <= _LENGTH_AT_MOST]
-        same_start = [own for own in stems if own.startswith(name) or name.startswith(own)]
-        return same_start[0] if len(same_start) == 1 else certain_name(name, readable, at_least=_NEAR_ENOUGH)
+        """Return the MCP name that an unknown name means, or None if that is not certain; see `closest_tool`."""
+        return closest_tool(name, {own: bound.read_only for own, bound in self._operations.items()})
 
     def __iter__(self) -> Iterator[BoundOperation[..., Any]]:
         return iter(self._operations.values())
 
 
+def closest_tool(name: str, tools: Mapping[str, bool]) -> str | None:
+    """Return the tool that an unknown name means, or None if that is not certain.
+
+    A tool with effects is returned only for a difference in case or separators, or of one edit, and never for a
+    name that begins with another verb of reading. Verbs of reading are equal: `search_rooms` is the only `find_rooms`.
+
+    Args:
+        name: As called.
+        tools: Whether each tool is read-only, by name.
+    """
+    same = [own for own in tools if same_name(name, own)]
+    if same:
+        return same[0]
+    verb = _READING.match(name)
+    near = [own for own in tools if is_one_edit_away(name, own) and (tools[own] or _is_misspelt(name, own, verb))]
+    if len(near) == 1:
+        return near[0]
+    readable = [own for own, read_only in tools.items() if read_only]
+    abbreviated = [own for own in readable if _is_abbreviated(name, own)]
+    if len(abbreviated) == 1:
+        return abbreviated[0]
+    rest = name[verb.end() :] if verb is not None else ""
+    of_the_same = [own for own in readable if rest and same_name(rest, _READING.sub("", own, count=1))]
+    if len(of_the_same) == 1:
+        return of_the_same[0]
+    stems = [own for own in readable if min(len(name), len(own)) >= _STEM and len(name) <= _LENGTH_AT_MOST]
+    same_start = [own for own in stems if own.startswith(name) or name.startswith(own)]
+    return same_start[0] if len(same_start) == 1 else certain_name(name, readable, at_least=_NEAR_ENOUGH)
+
+
 def _is_misspelt(name: str, own: str, verb: re.Match[str] | None) -> bool:
     """Return whether a name one edit away from that of a tool with effects is a misspelling of it."""
-    return verb is None and not means_something_else(name, own)
+    is_of_the_same_verb = verb is None or own.casefold().startswith(verb[0].casefold())
+    return is_of_the_same_verb and not means_something_else(name, own)
 
 
 def _is_abbreviated(name: str, own: str) -> bool:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from mcp.client import Client
@@ -38,6 +41,11 @@ def write(text: str) -> str:
 
 server.run()
 """
+
+
+class Tenant(Enum):
+    NORTH = "north"
+    SOUTH = "south"
 
 
 def add_write(server: Any, file: Path) -> Any:
@@ -125,6 +133,21 @@ async def test_a_key_is_known_to_the_same_server_when_it_is_made_again(make, tmp
 async def test_servers_of_one_name_from_two_functions_have_their_own_keys(tmp_path, store):
     file = tmp_path / "a"
     assert [(await written(make, file, store))[1] for make in (of_sdk, elsewhere, of_sdk)] == [False, False, True]
+
+
+def of_tenant(file: Path, runtime: Runtime, tenant: Any, port: int) -> Any:
+    server: Any = MCPServer("filesystem")
+    FailSoft(server, runtime=runtime)
+    return add_write(server, file)
+
+
+@pytest.mark.parametrize("tenants", [(1, 2), (UUID(int=1), UUID(int=2)), (Tenant.NORTH, Tenant.SOUTH)], ids=str)
+async def test_servers_that_one_function_makes_for_several_tenants_have_their_own_keys(tmp_path, store, tenants):
+    calls = [(tenants[0], 8001), (tenants[1], 8001), (tenants[0], 8002)]
+    answers = [
+        await written(partial(of_tenant, tenant=tenant, port=port), tmp_path / "a", store) for tenant, port in calls
+    ]
+    assert [is_replay for _, is_replay in answers] == [False, False, True]
 
 
 async def from_program(*words: str, store: str, folder: Path) -> tuple[str, bool]:

@@ -11,10 +11,12 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from pathlib import PurePath
 from types import FrameType
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
+from uuid import UUID
 
 from failsoft.framework.safe.secret_names import is_secret_name, is_secret_parameter
 
@@ -22,6 +24,8 @@ __all__ = ["identity_of_command", "identity_of_this_process", "identity_of_url"]
 
 _DIFFERS_AMONG_REPLICAS = frozenset({"--bind", "--fd", "--host", "--log-level", "--port", "--uds", "--workers"})
 """Options of servers that say where a process listens or how it logs, not which server it is."""
+_REPEATED = (str, PurePath, int, float, UUID, Enum)
+"""Types of parameters whose text is the same after a restart."""
 _OWN_PACKAGE = "failsoft"
 
 
@@ -50,8 +54,8 @@ def identity_of_this_process() -> str:
     """Return the identity of a server that the calling code makes in this process.
 
     It consists of what a restart repeats: the program with its arguments (but those of `_DIFFERS_AMONG_REPLICAS`), its
-    working folder, and the function outside failsoft that makes the server, with its parameters that are texts or
-    paths, for one function that makes a server for each of several folders or tenants.
+    working folder, and the function outside failsoft that makes the server, with its parameters that are texts, paths,
+    numbers, UUIDs or members of enums, for one function that makes a server for each of several folders or tenants.
     """
     frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - `inspect.stack` reads the source files
     while frame is not None and _module_of(frame).partition(".")[0] == _OWN_PACKAGE:
@@ -92,7 +96,13 @@ def _parameters_of(frame: FrameType) -> list[tuple[str, str]]:
     code, given = frame.f_code, frame.f_locals
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     values = [(name, given.get(name)) for name in names if not is_secret_name(name)]
-    return [(name, _without_secrets(str(value))) for name, value in values if isinstance(value, (str, PurePath))]
+    told = [(name, value) for name, value in values if isinstance(value, _REPEATED) and not _is_a_place(name, value)]
+    return [(name, _without_secrets(str(value))) for name, value in told]
+
+
+def _is_a_place(name: str, value: Any) -> bool:
+    """Return whether a parameter says at which port a process listens, or how many there are."""
+    return isinstance(value, int) and f"--{name}" in _DIFFERS_AMONG_REPLICAS
 
 
 def _without_secrets(text: str) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from failsoft import BaseTool, DocumentNotFound, RecoveryManager, RecoveryResult, ToolError, Unavailable, operation
 from failsoft.client import Client
-from failsoft.recovery import AlternatePaths, Retry
+from failsoft.recovery import AlternatePaths, Hedge, Retry
 from tests.doors import BUDGET_KEY, CallScope
 from tests.framework.recording import quiet_runtime
 
@@ -155,6 +156,43 @@ class Above(BaseTool):
     async def look(self) -> str:
         """Look."""
         return "seen"
+
+    @operation(read_only=True, recovery=[])
+    async def ask_four_times(self) -> str:
+        """Ask four times at once."""
+        await asyncio.gather(*[self.shelf.ask() for _ in range(4)])
+        return "asked"
+
+    @operation(read_only=True, recovery=[Hedge(delay_s=0.001, extra=2)])
+    async def ask_hedged(self) -> str:
+        """Ask after a pause in which further runs of this handler are started."""
+        await asyncio.sleep(0.01)
+        return (await self.shelf.ask()).unwrap()
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="of the runs that a caller left each of several nested calls at once uses all; together they should not",
+)
+async def test_nested_calls_at_once_share_the_further_runs_that_the_caller_left() -> None:
+    shelf = Retrying()
+    response = await asyncio.wait_for(Above(shelf).operations["ask_four_times"].call({}, budget(runs_left=2)), 5)
+    assert response.success
+    assert 4 <= shelf.runs <= 5  # one run of each, and one more
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="each hedge of a handler has all the runs that the caller left for its nested calls; they should share them",
+)
+async def test_the_nested_calls_of_hedges_share_the_further_runs_that_the_caller_left() -> None:
+    shelf = Retrying()
+    response = await asyncio.wait_for(Above(shelf).operations["ask_hedged"].call({}, budget(runs_left=3)), 5)
+    assert response.error is not None
+    assert response.error.code == "UNAVAILABLE"
+    assert 1 <= shelf.runs <= 3
 
 
 async def test_what_was_retried_below_is_not_retried_above_whatever_is_called_next() -> None:

@@ -121,7 +121,17 @@ def test_an_operation_without_a_limit_keeps_to_the_time_that_its_request_brings(
 
 
 @pytest.mark.parametrize(
-    "seen", [None, 5, [], {"remaining_ms": "1"}, {"remaining_ms": float("nan"), "runs_left": True}, {"runs_left": None}]
+    "seen",
+    [
+        None,
+        5,
+        [],
+        {"remaining_ms": "1"},
+        {"remaining_ms": float("nan"), "runs_left": True},
+        {"runs_left": None},
+        {"remaining_ms": 10**400, "runs_left": 10**400},
+    ],
+    ids=["none", "a number", "a list", "a text", "not a number", "null", "too large"],
 )
 def test_a_budget_that_is_none_bounds_nothing(layers: Layers, seen: Any) -> None:
     InstantClock().run(layers.bottom.call({}, CallScope(meta={BUDGET_KEY: seen})))

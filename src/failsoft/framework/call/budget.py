@@ -53,8 +53,13 @@ def inherit(call: Call) -> Call | None:
 
 def _number(value: Any, divisor: int = 1) -> float | None:
     """Return a finite number divided by `divisor`, at least 0; None for any other value, which sets no bound."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    return max(0.0, float(value) / divisor) if is_number else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return None
+    return max(0.0, number / divisor) if math.isfinite(number) else None
 
 
 async def nested(outer: Call, call: Call, calling: Awaitable[Any]) -> Any:

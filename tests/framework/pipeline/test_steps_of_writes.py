@@ -9,6 +9,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from failsoft import BaseTool, DocumentNotFound, InvalidParameter, Reference, ToolResponse, Violation, operation
+from failsoft.recovery import Call
 
 pytestmark = pytest.mark.anyio
 
@@ -85,6 +86,15 @@ class Bank(BaseTool):
     async def pack(self, boxes: list[Box]) -> str:
         """Pack boxes."""
         return str(boxes)
+
+    @operation(idempotent=True)
+    async def promote(self, call: Call, level: str, draft: bool = False, dry_run: bool = False) -> str:
+        """Look first, and change something then."""
+        call.read_only = True
+        if level not in {"standard", "critical"}:
+            fault = Violation(path="level", reason="enum", message="no level", suggestion="critical")
+            raise InvalidParameter.from_violations([fault])
+        raise InvalidParameter.from_violations([Violation(path="draft", reason="unexpected", message="is surplus")])
 
     @operation(idempotent=True)
     async def check(self, state: str) -> str:
@@ -221,6 +231,18 @@ async def test_no_step_turns_to_another_record_than_was_sent() -> None:
 async def test_a_suggestion_of_the_author_is_no_step_of_a_write() -> None:
     error = await refused("check", {"state": "closd"})
     assert "next_step" not in error
+
+
+async def test_an_operation_that_has_only_read_so_far_is_still_one_that_changes_something() -> None:
+    error = await refused("promote", {"level": "critcal"})
+    assert "next_step" not in error
+    surplus = await refused("promote", {"level": "standard", "draft": True})
+    assert "leave" not in json.dumps(surplus).casefold()
+
+
+async def test_the_value_of_a_dry_run_may_be_corrected() -> None:
+    error = await refused("promote", {"level": "critcal", "dry_run": True})
+    assert error["next_step"]["arguments"] == {"level": "critical", "dry_run": True}
 
 
 async def test_a_tool_described_by_a_json_schema_follows_the_same_rules() -> None:

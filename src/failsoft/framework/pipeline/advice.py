@@ -12,6 +12,7 @@ from failsoft.framework.answer.failure import RetryAdvice
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import Effect, NextStep, ToolError, UnknownTool
 from failsoft.framework.errors.violations import Violation
+from failsoft.framework.pipeline.next_step import is_read
 from failsoft.framework.pipeline.verdict import DEFAULT_WAIT_S
 from failsoft.framework.text import named, quoted
 
@@ -89,7 +90,7 @@ def _after_fix(error: ToolError, call: Call, step: NextStep | None, error_id: st
     if error.violations and error.violations[0].line is not None:
         return f"Correct the file, then call `{call.operation}` again."
     if error.violations:
-        return f"{_changes(error.violations, error.message, is_read=call.read_only)} and call `{call.operation}` again."
+        return f"{_changes(error.violations, error.message, is_read=is_read(call))} and call `{call.operation}` again."
     return f"{error.remedy} call `{call.operation}` again." if error.remedy else ""
 
 

@@ -23,7 +23,7 @@ from failsoft.framework.safe.json_safe import dumps, encode
 from failsoft.framework.safe.redaction import redact
 from failsoft.framework.validation.corrections import corrected, value_at, with_value
 
-__all__ = ["Proposal", "propose", "settle"]
+__all__ = ["Proposal", "is_read", "propose", "settle"]
 
 _ARGUMENTS_AT_MOST = 2_000
 """Maximum length of a next step's arguments as JSON; a longer call is only described in the message."""
@@ -163,6 +163,11 @@ def _corrected(error: ToolError, call: Call, retry: RetryAdvice) -> NextStep | N
     return _checked(call.operation, arguments, call, accepted=arguments if error.violations else None)[0]
 
 
+def is_read(call: Call) -> bool:
+    """Return whether a corrected call changes nothing, whatever this one did: a read-only operation, or a dry run."""
+    return call.bound.read_only or (call.read_only and call.arguments.get("dry_run") is True)
+
+
 def _accepted(violations: tuple[Violation, ...], call: Call) -> dict[str, Any] | None:
     """Return the arguments with all faults corrected, including those found only afterwards; None if one cannot be."""
     arguments = _unwrapped(call) or corrected(call.params, _usable(violations, call.params, call))
@@ -189,7 +194,7 @@ def _unwrapped(call: Call) -> dict[str, Any] | None:
     ((name, inner),) = given.items()
     plain = str(name).casefold()  # a caller in this process may send any key
     is_neutral = plain in _WRAPPERS or plain in call.operation.casefold().split("_")
-    if not call.read_only and not is_neutral:  # `draft`, `example` may mean something
+    if not is_read(call) and not is_neutral:  # `draft`, `example` may mean something
         return None
     is_whole = name not in accepted and isinstance(inner, dict) and inner and inner.keys() <= accepted.keys()
     return dict(inner) if is_whole else None
@@ -209,7 +214,7 @@ def _held_to_kinds(violations: Sequence[Violation], bound: CalledOperation) -> S
 
 def _usable(violations: Sequence[Violation], arguments: Any, call: Call) -> Sequence[Violation]:
     """Return the violations with the suggestions that a next step may use."""
-    if call.read_only:
+    if is_read(call):
         return _held_to_kinds(violations, call.bound)
     return [
         replace(item, suggestion=item.suggestion if _is_of_form(item, arguments) else None, is_left_out=False)
@@ -228,7 +233,7 @@ def _is_of_form(violation: Violation, arguments: Any) -> bool:
 
 def _respelled(error: ToolError, call: Call) -> dict[str, Any] | None:
     """Replace a `spelled` name that does not exist by its only close match."""
-    path, value = _not_found(error, call) if call.read_only else ("", "")  # a write never turns to another record
+    path, value = _not_found(error, call) if is_read(call) else ("", "")  # a write never turns to another record
     meant = certain_name(value, error.suggestions) if path else None
     return None if meant is None else with_value(call.params, path, meant)
 
@@ -260,7 +265,7 @@ def _renamed(error: UnknownTool, call: Call) -> NextStep | None:
 
 def _narrowed(error: ResultTooLarge, call: Call) -> NextStep | None:
     """Return the call with a lower limit, if it has one, reduced in proportion to the excess size with a margin."""
-    known = call.bound.input_schema.get("properties", {}) if call.read_only else {}
+    known = call.bound.input_schema.get("properties", {}) if is_read(call) else {}
     size: Any = error.size_bytes
     for name in known.keys() & _LIMITS:
         asked = call.arguments.get(name, known[name].get("default"))

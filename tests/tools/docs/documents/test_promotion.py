@@ -103,6 +103,11 @@ class TestOnDisk:
         answer = self.call(docs, "promote_document", path="a.md", level="critical", expected_hash=right)
         assert answer["data"]["sha256"] == hashlib.sha256((tmp_path / "docs/a.md").read_bytes()).hexdigest()
 
+    def test_a_misspelt_level_is_asked_about_and_not_corrected(self, docs: Docs) -> None:
+        error = self.call(docs, "promote_document", path="a.md", level="critcal")["error"]
+        assert error["violations"][0]["suggestion"] == "critical"
+        assert "next_step" not in error
+
     def test_an_unknown_level_is_refused_with_the_levels(self, docs: Docs) -> None:
         error = self.call(docs, "promote_document", path="a.md", level="crit")["error"]
         assert error["violations"][0]["allowed"] == ["standard", "important", "critical"]

@@ -252,15 +252,19 @@ class Projects:
 
     def _no_config(self, path: str, parameter: str) -> InvalidParameter:
         found = tuple(self._configurations())
+        meant = slip_of(path, found)
         fault = Violation(
             path=parameter,
             reason="reference",
             message=f"no file {quoted(path, 80)}",
             expected="path of a config.json",
             allowed=found,
-            suggestion=slip_of(path, found),
+            suggestion=meant,
         )
-        return InvalidParameter.from_violations([fault])
+        error = InvalidParameter.from_violations([fault])
+        if meant is not None and parameter == "config_path":  # to activate a project changes no file
+            error.next_step = NextStep("activate_project", {"config_path": meant})
+        return error
 
     def _configurations(self) -> Iterator[str]:
         """Yield the configurations of projects below the base, the first few folders of it."""

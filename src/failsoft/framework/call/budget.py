@@ -39,10 +39,9 @@ def inherit(call: Call) -> Call | None:
 
     Both can only reduce the limits. A task that outlives its handler belongs to no call.
     """
-    outer, received = current_call.get(), call.scope.meta.get(BUDGET_KEY)
-    if outer is None and received is None:
+    outer, received = running_call(), call.scope.meta.get(BUDGET_KEY)
+    if outer is None and received is None:  # most calls; the look at an abstract class below is dear
         return None
-    outer = running_call()
     if outer is not None:
         call.bound_by(outer.remaining_s(), outer.runs_left)
     if isinstance(received, Mapping):

@@ -224,8 +224,8 @@ def _usable(violations: Sequence[Violation], arguments: Any, call: Call) -> Sequ
 
 def _is_of_form(violation: Violation, arguments: Any) -> bool:
     """Return whether a suggestion changes only how something was written: what a call that changes something allows."""
-    if violation.suggestion is None or violation.reason in {"reference", "unknown_tool"}:
-        return violation.suggestion is None
+    if violation.reason in {"reference", "unknown_tool"}:
+        return False
     if violation.reason == "unexpected":
         return is_same_spelling(violation.path.rpartition(".")[2], str(violation.suggestion))
     return is_same_value(value_at(arguments, violation.path), violation.suggestion)

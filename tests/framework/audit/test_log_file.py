@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.doors import NotWritten, audit_entries as entries, default_head, find, segments, tail, verify
+from tests.doors import BEGINNING, NotWritten, audit_entries as entries, default_head, find, segments, tail, verify
 from tests.framework.audit.parts import fact, log_file, on_disk, seconds, write
 
 KEY = b"a key of sixteen"
@@ -235,14 +236,51 @@ def test_a_log_without_its_head_is_broken_unless_its_end_is_known_from_elsewhere
     assert verify(path, head=found.last).is_whole
 
 
-def test_a_head_that_was_removed_is_not_forgotten_when_a_writer_makes_a_new_one(path: Path) -> None:
+@pytest.mark.parametrize("where", ["in the file", "put aside", "in both"])
+def test_a_log_whose_head_is_gone_is_not_written_to_until_the_loss_is_on_record(path: Path, where: str) -> None:
     write(path, 1, 2, 3)
     path.write_bytes(path.read_bytes().partition(b"\n")[0] + b"\n")
     default_head(path).unlink()
-    write(path, 4)
-    assert [entry.get("event") for entry in on_disk(path)] == [None, "head_missing", None]
+    if where != "in the file":
+        path.rename(path.with_name(f"{path.name}.{1:012}"))
+    if where == "in both":
+        path.touch()
+    before = {file: file.read_bytes() for file in path.parent.glob(f"{path.name}*") if file.stat().st_size}
+    for _ in range(2):
+        with pytest.raises(NotWritten, match="--accept-loss"):
+            write(path, 4)
+    with pytest.raises(NotWritten, match="--accept-loss"):
+        log_file(path).archive(seconds())
+    assert before == {file: file.read_bytes() for file in path.parent.glob(f"{path.name}*") if file.stat().st_size}
+    assert not default_head(path).exists()
     assert not verify(path).is_whole
-    log_file(path).archive(seconds(), lost=verify(path).last)
+    log_file(path).archive(seconds(), lost=BEGINNING)
+    write(path, 4)
+    assert [(entry.get("event"), entry.get("reason")) for entry in on_disk(path)] == [
+        ("checkpoint", "loss"),
+        (None, None),
+    ]
+    assert verify(path).is_whole
+
+
+def test_a_log_that_never_had_an_entry_needs_no_head(path: Path) -> None:
+    file = log_file(path)
+    file.append([], seconds())
+    default_head(path).unlink()
+    write(path, 1)
+    assert verify(path).is_whole
+
+
+def test_a_head_that_cannot_be_begun_is_refused_and_nothing_is_written(path: Path) -> None:
+    default_head(path).parent.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(default_head(path).parent, ignore_errors=True)
+    default_head(path).parent.write_text("")
+    for _ in range(2):
+        with pytest.raises(NotWritten):
+            write(path, 1)
+    assert not path.exists() or not path.stat().st_size
+    default_head(path).parent.unlink()
+    write(path, 1)
     assert verify(path).is_whole
 
 

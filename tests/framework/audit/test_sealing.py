@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import json
 from typing import Any
 
@@ -16,7 +16,7 @@ from tests.laws.hostile import json_trees
 KEY = b"a key of sixteen"
 RESERVED = {"seq", "prev", "alg", "hash"}
 facts = st.dictionaries(st.text(max_size=12).filter(lambda name: name not in RESERVED), json_trees, max_size=5)
-seals = st.sampled_from([Seal(), Seal(KEY)])
+seals = st.sampled_from([Seal(KEY), Seal(lambda: b"another key of 16")])
 
 
 @given(facts=facts, seal=seals)
@@ -32,12 +32,12 @@ def test_a_line_says_its_facts_its_number_and_the_hash_before_it(facts: dict[str
     assert follow(entry, after) == head
 
 
-def test_the_hash_can_be_made_by_anybody_with_a_json_library() -> None:
-    line, head = Seal().line({"code": "A", "error_id": "ü"}, BEGINNING)
+def test_the_hash_can_be_made_by_anybody_with_the_key_and_a_json_library() -> None:
+    line, head = Seal(KEY).line({"code": "A", "error_id": "ü"}, BEGINNING)
     entry = json.loads(line)
     reported = entry.pop("hash")
     text = json.dumps(entry, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    assert hashlib.sha256(text.encode()).hexdigest() == reported == head.hash
+    assert hmac.digest(KEY, text.encode(), "sha256").hex() == reported == head.hash
 
 
 @given(facts=facts, seal=seals, data=st.data())
@@ -59,10 +59,10 @@ def test_a_line_that_was_cut_is_refused(facts: dict[str, Any], seal: Seal, data:
 
 def _resealed(entry: dict[str, Any]) -> dict[str, Any]:
     entry = {name: value for name, value in entry.items() if name != "hash"}
-    return {**entry, "hash": Seal().digest(canonical(entry))}
+    return {**entry, "hash": Seal(KEY).digest(canonical(entry))}
 
 
-GOOD = json.loads(Seal().line({"code": "A"}, BEGINNING)[0])
+GOOD = json.loads(Seal(KEY).line({"code": "A"}, BEGINNING)[0])
 
 
 @each(
@@ -89,28 +89,24 @@ GOOD = json.loads(Seal().line({"code": "A"}, BEGINNING)[0])
 )
 def test_what_is_no_line_of_ours_is_refused(line: bytes) -> None:
     with pytest.raises(BadLine):
-        Seal().open(line)
+        Seal(KEY).open(line)
 
 
 def test_without_the_key_no_forged_line_passes() -> None:
-    forged, _ = Seal().line({"code": "A"}, BEGINNING)
     other, _ = Seal(b"another key of 16").line({"code": "A"}, BEGINNING)
-    for line in (forged, other):
-        with pytest.raises(BadLine):
-            Seal(KEY).open(line[:-1])
     with pytest.raises(BadLine):
-        Seal().open(Seal(KEY).line({"code": "A"}, BEGINNING)[0][:-1])
+        Seal(KEY).open(other[:-1])
 
 
 @pytest.mark.parametrize("after", [BEGINNING, Head(1, "1" * 64), Head(3, "3" * 64), Head(2, "0" * 64)], ids=str)
 def test_an_entry_follows_one_end_only(after: Head) -> None:
-    entry = Seal().open(Seal().line({}, Head(2, "2" * 64))[0][:-1])
+    entry = Seal(KEY).open(Seal(KEY).line({}, Head(2, "2" * 64))[0][:-1])
     with pytest.raises(BadLine):
         follow(entry, after)
     assert follow(entry, None).seq == 3
 
 
 def test_the_first_entry_follows_the_beginning_even_where_nothing_is_known() -> None:
-    line, _ = Seal().line({}, Head(0, "1" * 64))
+    line, _ = Seal(KEY).line({}, Head(0, "1" * 64))
     with pytest.raises(BadLine):
-        follow(Seal().open(line[:-1]), None)
+        follow(Seal(KEY).open(line[:-1]), None)

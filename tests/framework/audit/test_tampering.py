@@ -1,8 +1,9 @@
-"""With the settings as they are, every change to a log is found; an unkeyed log is closed at the first start."""
+"""With the settings as they are, every change to a log is found."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -13,18 +14,19 @@ import pytest
 
 from failsoft import AuditLog, AuditLogFailed, Settings
 from tests.doors import (
-    UNKEYED,
+    BEGINNING,
     Head,
-    HeadFile,
-    LogFile,
+    Seal,
+    canonical,
     default_head,
     default_key_file,
-    head_beside,
     read_key,
     segments,
     verify,
 )
-from tests.framework.audit.parts import fact, on_disk, seconds
+from tests.framework.audit.parts import fact
+
+OTHER = Seal(b"the key of somebody else")
 
 
 @pytest.fixture
@@ -63,14 +65,16 @@ def rewrite(path: Path) -> None:
     """Write another log from its beginning, as well as that goes without the key."""
     for file in (*segments(path), path):
         file.unlink()
-    unkeyed_log(path, *range(20, 32))
+    put(path, forged(*range(20, 32)))
 
 
-def unkeyed_log(path: Path, *numbers: int) -> None:
-    file = LogFile(path, seal=UNKEYED, head=HeadFile(head_beside(path), UNKEYED), max_bytes=1_000)
+def forged(*numbers: int) -> list[bytes]:
+    """Return the lines of a log that was sealed with another key."""
+    made, end = [], BEGINNING
     for number in numbers:
-        file.append([fact(number)], seconds())
-    file.close()
+        line, end = OTHER.line(fact(number), end)
+        made.append(line)
+    return made
 
 
 def roll_back(path: Path) -> None:
@@ -131,48 +135,23 @@ def test_a_head_path_of_state_is_the_default(path: Path) -> None:
     assert log.verify().is_whole
 
 
-def test_an_unkeyed_log_is_closed_by_a_checkpoint_at_the_first_start(path: Path) -> None:
-    unkeyed_log(path, *range(12))
-    assert len(segments(path)) > 1
-    assert not verify(path).is_whole
-    record(path, 12, 13)
-    found = verify(path)
-    assert found.is_whole, found.broken
-    assert (found.first, found.entries) == (1, 15)
-    assert not head_beside(path).exists()
-    record(path, *range(14, 24))
-    assert verify(path).is_whole
-    closed = segments(path)[0]
-    kept = closed.read_bytes()
-    closed.write_bytes(kept.replace(b"id-0", b"id-9"))
-    assert not verify(path).is_whole
-    closed.unlink()
-    assert not verify(path).is_whole
-
-
-def test_an_unkeyed_log_that_was_cut_is_not_closed(path: Path) -> None:
-    unkeyed_log(path, 1, 2, 3)
-    put(path, lines(path)[:2])
-    with pytest.raises(AuditLogFailed):
-        record(path, 4)
-    assert len(on_disk(path)) == 2
-
-
-def test_an_unkeyed_log_in_place_of_a_keyed_one_is_not_taken_over(path: Path) -> None:
+def test_a_log_in_place_of_another_is_not_taken_over(path: Path) -> None:
     record(path, 1, 2, 3)
-    path.unlink()
-    unkeyed_log(path, 1, 2, 3, 4, 5)
+    put(path, forged(1, 2, 3, 4, 5))
     with pytest.raises(AuditLogFailed):
         record(path, 6)
     assert not verify(path).is_whole
 
 
-def test_a_crash_between_closing_and_going_on_loses_nothing(path: Path) -> None:
-    unkeyed_log(path, 1, 2, 3)
-    path.rename(path.with_name(f"{path.name}.{3:012}"))
-    record(path, 4)
-    assert [entry.get("event") for entry in on_disk(path)] == ["checkpoint", None]
-    assert verify(path).is_whole
+def test_a_log_without_a_key_is_none_of_ours(path: Path) -> None:
+    entry = {**fact(1), "alg": "sha256", "prev": BEGINNING.hash, "seq": 1}
+    body = canonical(entry)
+    put(path, [b'%s,"hash":"%s"}\n' % (body[:-1], hashlib.sha256(body).hexdigest().encode())])
+    before = path.read_bytes()
+    with pytest.raises(AuditLogFailed):
+        record(path, 2)
+    assert path.read_bytes() == before
+    assert not verify(path).is_whole
 
 
 def test_a_checkpoint_cannot_be_made_up_by_an_entry_without_the_key(path: Path) -> None:
@@ -180,7 +159,7 @@ def test_a_checkpoint_cannot_be_made_up_by_an_entry_without_the_key(path: Path) 
     rest = lines(path)[1:]
     before = json.loads(rest[0])
     facts = {"event": "checkpoint", "closed": [{"last": 1, "last_hash": before["prev"]}]}
-    put(path, [*rest, UNKEYED.line(facts, Head(3, json.loads(rest[-1])["hash"]))[0]])
+    put(path, [*rest, OTHER.line(facts, Head(3, json.loads(rest[-1])["hash"]))[0]])
     assert not verify(path).is_whole
 
 

@@ -79,12 +79,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     return settings
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A key or head of the audit log that group or others may write is used as if nobody could have changed it; "
-    "it should be refused, with what to do.",
-)
 @MODES
 @pytest.mark.parametrize("file", ["audit_key_file", "audit_head_path"])
 def test_a_key_or_head_that_others_may_write_is_refused(place: dict[str, Path], file: str, mode: int) -> None:

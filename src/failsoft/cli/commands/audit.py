@@ -72,7 +72,7 @@ def archive(
     The log continues in a new file, and verifies with or without the closed files. A log that does not verify is not
     archived (exit code 1). A running server need not be stopped.
     """
-    from failsoft.framework.audit.sealing import Head  # noqa: PLC0415 - with this command only
+    from failsoft.framework.audit.sealing import BEGINNING  # noqa: PLC0415 - with this command only
 
     settings = _settings()
     log = _log(path, settings)
@@ -82,7 +82,7 @@ def archive(
         if not accept_loss or verdict.broken.line is not None:
             open_screen().text(f"broken, and not archived: {verdict.broken}")
             raise typer.Exit(ExitCode.FAILED)
-        lost = verdict.before or Head(0, "0" * 64)
+        lost = verdict.before or BEGINNING
     closed = _trail(log, settings).archive(lost=lost)
     for file in closed:
         if to is not None:

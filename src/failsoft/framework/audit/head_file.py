@@ -12,12 +12,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from failsoft.framework.audit.locations import make_private
+from failsoft.framework.audit.locations import WRITABLE_BY_OTHERS, make_private
 from failsoft.framework.audit.locking import lock
 from failsoft.framework.audit.sealing import BadLine, Head, Seal
-from failsoft.framework.services.regular_files import opened_regular
-
-__all__ = ["HeadFile"]
+from failsoft.framework.services.regular_files import opened_regular, others_may_write
 
 _LENGTH = 256
 _READ_WITHIN_S = 2.0
@@ -41,7 +39,7 @@ class HeadFile:
         """Return the head as last written; None if there is none.
 
         Raises:
-            BadLine: It was changed, or sealed with another key.
+            BadLine: It was changed, or sealed with another key, or others than its owner may write it.
             NotWritten: Another process held the lock until the time limit.
             OSError: The file exists and cannot be read.
         """
@@ -50,6 +48,7 @@ class HeadFile:
         except FileNotFoundError:
             return None
         try:
+            _require_private(fd)
             lock(fd, time.monotonic() + _READ_WITHIN_S, shared=True)
             return self._open(os.pread(fd, _LENGTH, 0))
         finally:
@@ -59,7 +58,7 @@ class HeadFile:
         """Write the head, unless the file has a later one.
 
         Raises:
-            BadLine: The present content is not a valid head.
+            BadLine: The present content is not a valid head, or others than its owner may write the file.
             NotWritten: Another process held the lock until the time limit.
             OSError: It cannot be written.
         """
@@ -67,6 +66,7 @@ class HeadFile:
             make_private(self.path.parent)
         fd = opened_regular(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
         try:
+            _require_private(fd)
             lock(fd, until)
             found = os.pread(fd, _LENGTH, 0)
             last, known = self._written or (b"", None)
@@ -93,3 +93,8 @@ class HeadFile:
             if self._line(head) == data:
                 return head
         raise BadLine(_NOT_OURS)
+
+
+def _require_private(descriptor: int) -> None:
+    if others_may_write(descriptor):
+        raise BadLine(WRITABLE_BY_OTHERS)

@@ -14,23 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from failsoft.framework.audit.sealing import KeyUnusable
-from failsoft.framework.services.regular_files import read_regular
+from failsoft.framework.services.regular_files import opened_regular, others_may_write
 from failsoft.framework.services.state_folder import state_folder
-
-__all__ = [
-    "STATE",
-    "default_head",
-    "default_key_file",
-    "head_beside",
-    "is_known_log",
-    "key_from",
-    "made_key",
-    "make_private",
-    "read_key",
-]
 
 STATE = "state:"
 """Value of FAILSOFT_AUDIT_HEAD_PATH that selects the default."""
+WRITABLE_BY_OTHERS = "its group or other users may write it, so that it proves nothing: `chmod go-w` it"
 _KEY_BYTES = 32
 _KEY_FILE_BYTES_AT_MOST = 4_096
 _SHORTEST_KEY = 16
@@ -46,11 +35,6 @@ def default_head(path: Path) -> Path:
     """Return the default head file of a log."""
     real = os.path.join(os.path.realpath(path.parent), path.name)  # noqa: PTH118 - a string is wanted
     return Path(_head_of(real))
-
-
-def head_beside(path: Path) -> Path:
-    """Return the head file of earlier versions: beside the log, writable by anyone who can write the log."""
-    return path.with_name(f"{path.name}.head")
 
 
 def is_known_log(real_path: str) -> bool:
@@ -72,12 +56,16 @@ def read_key(file: Path) -> bytes | None:
 
     Raises:
         OSError: It cannot be read, or is not a regular file.
-        ValueError: It is shorter than 16 bytes.
+        ValueError: It is shorter than 16 bytes, or others than its owner may write it.
     """
     try:
-        key = read_regular(file, _KEY_FILE_BYTES_AT_MOST).strip()
+        descriptor = opened_regular(file)
     except FileNotFoundError:
         return None
+    with os.fdopen(descriptor, "rb") as stream:
+        if others_may_write(descriptor):
+            raise ValueError(WRITABLE_BY_OTHERS)
+        key = stream.read(_KEY_FILE_BYTES_AT_MOST).strip()
     if len(key) < _SHORTEST_KEY:
         msg = f"a key has at least {_SHORTEST_KEY} bytes"
         raise ValueError(msg)

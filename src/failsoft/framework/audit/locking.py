@@ -12,8 +12,6 @@ from collections.abc import Callable
 
 from failsoft.framework.picklable import PicklableError
 
-__all__ = ["NotWritten", "lock", "unlock"]
-
 _FIRST_PAUSE_S = 0.0002
 _LONGEST_PAUSE_S = 0.02
 _HELD = "another process holds it"

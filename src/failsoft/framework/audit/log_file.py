@@ -15,21 +15,22 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.audit.checkpoints import HEAD_MISSING, Reason, checkpoint, noted
+from failsoft.framework.audit.checkpoints import checkpoint, log_event
 from failsoft.framework.audit.head_file import HeadFile
-from failsoft.framework.audit.locations import head_beside
 from failsoft.framework.audit.locking import NotWritten, lock, unlock
 from failsoft.framework.audit.reading import Scan, end_of, lines_of
-from failsoft.framework.audit.sealing import BEGINNING, UNKEYED, BadLine, Head, KeyUnusable, Seal
+from failsoft.framework.audit.sealing import BEGINNING, BadLine, Head, KeyUnusable, Seal
 from failsoft.framework.audit.segments import segment_name, segments
 from failsoft.framework.diagnostics.telling import logger
-
-__all__ = ["LogFile", "reason_of"]
 
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _to_disk: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 _RESTLESS = "its file is replaced again and again"
 _NO_FILE = "it is not a regular file"
+_NO_HEAD = (
+    "its head is gone, so that entries cut from its end would not show; nothing is written to it until "
+    "`failsoft audit archive --accept-loss` has recorded the loss"
+)
 _REASONS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the quota of disk space is used up",
@@ -74,9 +75,7 @@ class LogFile:
         self._good_bytes = 0
         self._head = BEGINNING
         self._repairs: list[dict[str, Any]] = []
-        self._is_unkeyed = False
-        self._lacks_head = False
-        self._has_removed = False
+        self._accepts_loss = False
         self._dead = ""
         self._head_fails = False
 
@@ -109,19 +108,20 @@ class LogFile:
 
         Args:
             until: When to stop waiting for the lock, by the clock.
-            lost: The end of a missing beginning, whose loss the checkpoint records.
+            lost: The end of a missing beginning, or `BEGINNING` if the head is gone: the checkpoint records the loss.
 
         Raises:
             NotWritten: Nothing was closed.
         """
+        accepts_loss = lost is not None
         with _refusing():
-            fd = self._begin(until)
+            fd = self._begin(until, accepts_loss=accepts_loss)
             try:
                 if self._good_bytes:
                     self._rotate(fd)
-                    fd = self._begin(until)
+                    fd = self._begin(until, accepts_loss=accepts_loss)
                 files = segments(self.path)
-                self._close(files, "loss" if lost is not None else "archive", lost=lost)
+                self._close(files, lost)
                 head = self._write(fd, ())
             finally:
                 self._unlock()
@@ -137,18 +137,14 @@ class LogFile:
 
     # Under the lock
 
-    def _begin(self, until: float) -> int:
+    def _begin(self, until: float, *, accepts_loss: bool = False) -> int:
         """Lock the file at the path, catch up with its end, and return the descriptor."""
+        self._accepts_loss = accepts_loss
         while True:
             fd = self._lock(until)
             try:
-                self._catch_up(fd)
-                if self._lacks_head and not self._good_bytes:
-                    self._write_head(BEGINNING, until)  # from now on a missing head means that it was removed
-                if self._is_unkeyed and not self._good_bytes:
-                    self._close(segments(self.path), "unkeyed")
-                    self._is_unkeyed = False
-                if not self._is_unkeyed and self._good_bytes < self._max_bytes:
+                self._catch_up(fd, until)
+                if self._good_bytes < self._max_bytes:
                     return fd
                 self._rotate(fd)
             except BaseException:
@@ -178,18 +174,18 @@ class LogFile:
         if self._fd is not None:
             unlock(self._fd)
 
-    def _catch_up(self, fd: int) -> None:
+    def _catch_up(self, fd: int, until: float) -> None:
         """Read the lines that other processes have appended, and repair a torn last line.
 
         Raises:
-            NotWritten: The log is damaged. It is left unchanged for inspection.
+            NotWritten: The log is damaged, or its head is gone. It is left unchanged for inspection.
         """
         size = os.fstat(fd).st_size
         if self._good_bytes and size == self._good_bytes:
             return
         if size < self._good_bytes:
             raise NotWritten(_damaged("it is shorter than it was"))
-        scan = self._begun()
+        scan = self._begun(size, until)
         torn = b""
         try:
             for line in lines_of(fd, scan.good_bytes, size):
@@ -205,31 +201,20 @@ class LogFile:
             if scan.lines:
                 raise NotWritten(_damaged(f"entries after {scan.head} were cut off"))
             scan.head = scan.witness  # the file was moved away; the chain continues
-        if scan.lines and self._lacks_head and not scan.is_unkeyed:
-            self._repairs.append(noted(HEAD_MISSING, last_seq=(scan.head or BEGINNING).seq))
         self._head, self._good_bytes = scan.head or BEGINNING, scan.good_bytes
-        self._is_unkeyed = scan.is_unkeyed
 
-    def _begun(self) -> Scan:
+    def _begun(self, size: int, until: float) -> Scan:
         """Return a scan from the last known position; from the beginning if the file is a new one."""
         if self._good_bytes:
             return Scan(self._seal, self._head, good_bytes=self._good_bytes)
-        kept = self._read_head()
-        is_first_start = self._seal.is_keyed and not (kept or self._head).seq
-        if is_first_start or self._is_unkeyed:
-            is_first_start, kept = True, self._read_old_head() or kept
-        self._lacks_head = self._seal.is_keyed and kept is None
+        kept, end = self._read_head(), self._end_of_last_segment()
+        if kept is None and (size or end is not None or self._head.seq):
+            if not self._accepts_loss:
+                raise NotWritten(_NO_HEAD)
+        elif kept is None:
+            self._begin_head(until)
         witness = self._head if kept is None or kept.seq < self._head.seq else kept
-        end, is_unkeyed = self._end_of_last_segment()
-        if is_unkeyed and not is_first_start:
-            raise NotWritten(_damaged("entries that were sealed with the key are gone"))
-        return Scan(
-            self._seal,
-            end,
-            witness if witness.seq else None,
-            is_unkeyed=is_unkeyed,
-            may_be_unkeyed=is_first_start and (end is None or is_unkeyed),
-        )
+        return Scan(self._seal, end, witness if witness.seq else None)
 
     def _read_head(self) -> Head | None:
         try:
@@ -237,34 +222,28 @@ class LogFile:
         except BadLine as bad:
             raise NotWritten(_damaged(f"its head file is of no use: {bad}")) from None
 
-    def _read_old_head(self) -> Head | None:
-        """Return the head that an earlier version kept beside the log, with the key or without one."""
-        beside = head_beside(self.path)
+    def _begin_head(self, until: float) -> None:
+        """Write the first head of a log: from now on a missing one means that it was removed."""
         try:
-            return HeadFile(beside, self._seal).read()
-        except BadLine:
-            pass
-        try:
-            return HeadFile(beside, UNKEYED).read()
-        except BadLine as bad:
-            raise NotWritten(_damaged(f"its earlier head file cannot be used: {bad}")) from None
+            self._head_file.advance(BEGINNING, until)
+        except OSError as error:
+            reason = f"its head cannot be kept ({reason_of(error)})"
+            raise NotWritten(reason) from error
 
-    def _end_of_last_segment(self) -> tuple[Head | None, bool]:
+    def _end_of_last_segment(self) -> Head | None:
         aside = segments(self.path)
-        if not aside:
-            return None, False
         try:
-            return end_of(aside[-1], self._seal)
+            return end_of(aside[-1], self._seal) if aside else None
         except BadLine as bad:
             raise NotWritten(_damaged(f"at the end of '{aside[-1].name}' {bad}")) from None
 
-    def _close(self, files: Sequence[Path], reason: Reason, *, lost: Head | None = None) -> None:
+    def _close(self, files: Sequence[Path], lost: Head | None) -> None:
         """Queue a checkpoint of these files, to be written before any other entry."""
         try:
-            ends = [(file, end_of(file, self._seal)[0]) for file in files]
+            ends = [(file, end_of(file, self._seal)) for file in files]
         except BadLine as bad:
             raise NotWritten(_damaged(f"a file that was put aside cannot be closed: {bad}")) from None
-        self._repairs.append(checkpoint(ends, reason, lost=lost))
+        self._repairs.append(checkpoint(ends, lost=lost))
 
     def _repair_end(self, fd: int, scan: Scan, torn: bytes) -> None:
         """Complete or drop a last line without a newline: its writer was killed before it was acknowledged."""
@@ -317,27 +296,16 @@ class LogFile:
 
     def _store_head(self, head: Head, until: float) -> None:
         """Write the head; log a failure and continue. Without it only truncation goes undetected."""
-        if head.seq:
-            self._write_head(head, until)
-
-    def _write_head(self, head: Head, until: float) -> None:
+        if not head.seq:
+            return
         try:
             self._head_file.advance(head, until)
-            self._lacks_head = self._head_fails = False
-            if self._seal.is_keyed and head.seq:
-                self._remove_old_head()
+            self._head_fails = False
         except (OSError, NotWritten, BadLine) as error:
             if not self._head_fails:
                 reason = reason_of(error) if isinstance(error, OSError) else str(error)
                 logger.error("The head of the audit log cannot be kept: cuts would not show", reason=reason)
             self._head_fails = True
-
-    def _remove_old_head(self) -> None:
-        """Remove the head that an earlier version kept beside the log; it is no longer updated."""
-        beside = head_beside(self.path)
-        if not self._has_removed and beside != self._head_file.path:
-            beside.unlink(missing_ok=True)
-        self._has_removed = True
 
 
 @contextmanager
@@ -376,4 +344,4 @@ def _damaged(what: str) -> str:
 
 def _repair(torn: bytes) -> dict[str, Any]:
     """Return the facts of the entry that records a dropped partial line."""
-    return noted("repair", dropped_bytes=len(torn), dropped_sha256=hashlib.sha256(torn).hexdigest())
+    return log_event("repair", dropped_bytes=len(torn), dropped_sha256=hashlib.sha256(torn).hexdigest())

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from failsoft.framework.audit.checkpoints import EVENT, HEAD_MISSING, closed_ends, require_closing
-from failsoft.framework.audit.sealing import BEGINNING, UNKEYED, BadLine, Head, OtherAlgorithm, Seal, follow
+from failsoft.framework.audit.checkpoints import checkpoint_ends
+from failsoft.framework.audit.sealing import BEGINNING, BadLine, Head, Seal, follow
 from failsoft.framework.audit.segments import last_line, segments
-
-__all__ = ["Scan", "end_of", "entries", "find", "lines_of", "newest", "tail"]
 
 _BLOCK = 1 << 20
 _ANOTHER = "its hash differs from that of the recorded head"
@@ -37,18 +35,12 @@ class Scan:
     witness: Head | None = None
     good_bytes: int = 0
     lines: int = 0
-    is_unkeyed: bool = False
-    """Whether the last entry was sealed without the key that the seal has, by an earlier version."""
-    may_be_unkeyed: bool = False
-    """Whether such entries are accepted; never after one with a key."""
     first: int | None = field(default=None, init=False)
     """The number of the first entry that was read."""
     before: Head = field(default=BEGINNING, init=False)
     """The end that it follows."""
     closed: set[Head] = field(default_factory=set, init=False)
     """The ends that checkpoints record."""
-    doubted: int | None = field(default=None, init=False)
-    """The entry before which the head was missing, unless a later checkpoint records the loss."""
 
     def take(self, line: bytes) -> None:
         """Check the next line, given without its newline.
@@ -56,51 +48,26 @@ class Scan:
         Raises:
             BadLine: It is not valid.
         """
-        entry = self._opened(line)
+        entry = self.seal.open(line)
         head = follow(entry, self.head)
         if self.witness is not None and self.witness.seq == head.seq and self.witness.hash != head.hash:
             raise BadLine(_ANOTHER)
         if self.first is None:
             self.first, self.before = head.seq, Head(head.seq - 1, entry["prev"])
+        self.closed |= checkpoint_ends(entry)
         self.head = head
         self.lines += 1
         self.good_bytes += len(line) + 1
 
-    def _opened(self, line: bytes) -> dict[str, Any]:
-        try:
-            entry = self.seal.open(line)
-        except OtherAlgorithm:
-            if not self.may_be_unkeyed:
-                raise
-            self.is_unkeyed = True
-            return UNKEYED.open(line)
-        if self.is_unkeyed:
-            require_closing(entry, self.head or BEGINNING)
-        self.is_unkeyed = self.may_be_unkeyed = False
-        if self.seal.is_keyed:
-            if entry.get("reason") != "unkeyed":  # unkeyed files are still needed
-                self.closed |= closed_ends(entry)
-            if entry.get("event") == HEAD_MISSING:
-                self.doubted = entry["seq"]
-            elif entry.get("event") == EVENT and entry.get("reason") == "loss":
-                self.doubted = None
-        return entry
 
-
-def end_of(file: Path, seal: Seal) -> tuple[Head, bool]:
-    """Return the end of a rotated file, and whether it was sealed without the key.
+def end_of(file: Path, seal: Seal) -> Head:
+    """Return the end of a rotated file.
 
     Raises:
         BadLine: It is not valid.
         OSError: The file cannot be read.
     """
-    line = last_line(file)
-    try:
-        return follow(seal.open(line), None), False
-    except OtherAlgorithm:
-        if not seal.is_keyed:
-            raise
-        return follow(UNKEYED.open(line), None), True
+    return follow(seal.open(last_line(file)), None)
 
 
 def lines_of(fd: int, start: int, end: int) -> Iterator[bytes]:
@@ -131,11 +98,13 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
 def tail(path: Path, limit: int) -> list[dict[str, Any]]:
     """Return the last entries of a log, oldest first; reads only as much as needed."""
     found: list[dict[str, Any]] = []
-    for file in reversed([*segments(path), *([path] if path.exists() else [])]):
+    for line in _backwards(path):
         if len(found) >= limit:
             break
-        found = [*_last_of(file, limit - len(found)), *found]
-    return found
+        entry = _parsed(line)
+        if entry is not None and _precedes(entry, found):
+            found.append(entry)
+    return found[::-1]
 
 
 def newest(path: Path, field: str, value: str, *, limit: int, bytes_at_most: int) -> tuple[list[dict[str, Any]], bool]:
@@ -158,9 +127,7 @@ def newest(path: Path, field: str, value: str, *, limit: int, bytes_at_most: int
         if needle not in line:
             continue
         entry = _parsed(line)
-        # A file that is rotated while it is read is seen again under its new name.
-        is_known = bool(found) and entry is not None and entry.get("seq", 0) >= found[-1].get("seq", 0)
-        if entry is not None and entry.get(field) == value and not is_known:
+        if entry is not None and entry.get(field) == value and _precedes(entry, found):
             found.append(entry)
     return found[::-1], False
 
@@ -168,6 +135,11 @@ def newest(path: Path, field: str, value: str, *, limit: int, bytes_at_most: int
 def find(path: Path, error_id: str) -> list[dict[str, Any]]:
     """Return the entries with that error id, in order."""
     return [entry for entry in entries(path) if entry.get("error_id") == error_id]
+
+
+def _precedes(entry: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether an entry is not known yet: a file that is rotated meanwhile is seen again under its new name."""
+    return not found or entry.get("seq", 0) < found[-1].get("seq", 0)
 
 
 def _backwards(path: Path) -> Iterator[bytes]:
@@ -196,20 +168,6 @@ def _lines_backwards(stream: BinaryIO) -> Iterator[bytes]:
         yield from (line for line in reversed(lines) if line)
     if rest:
         yield rest
-
-
-def _last_of(file: Path, limit: int) -> list[dict[str, Any]]:
-    with file.open("rb") as stream:
-        position = stream.seek(0, os.SEEK_END)
-        data = b""
-        while position and data.count(b"\n") <= limit:
-            start = max(0, position - _BLOCK)
-            stream.seek(start)
-            data = stream.read(position - start) + data
-            position = start
-    lines = data.split(b"\n")
-    parsed = [entry for line in (lines if position == 0 else lines[1:]) if (entry := _parsed(line)) is not None]
-    return parsed[-limit:] if limit else []
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

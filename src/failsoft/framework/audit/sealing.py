@@ -7,14 +7,11 @@ still match.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
-
-__all__ = ["BEGINNING", "UNKEYED", "BadLine", "Head", "KeyUnusable", "OtherAlgorithm", "Seal", "canonical", "follow"]
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 _NO_JSON = "it is not JSON as this log writes it"
@@ -25,6 +22,7 @@ _NOT_NEXT = "it does not follow the entry before it"
 _ADDED = frozenset({"alg", "prev", "seq"})
 _HASH = re.compile(rb',"hash":"[0-9a-f]{64}"\}')
 _HASH_LENGTH = len(b',"hash":""}') + 64
+_ALGORITHM = "hmac-sha256"
 
 
 class BadLine(ValueError):
@@ -33,10 +31,6 @@ class BadLine(ValueError):
 
 class KeyUnusable(Exception):
     """The key cannot be read or generated; the text is a reason that fits into a sentence."""
-
-
-class OtherAlgorithm(BadLine):
-    """The line was sealed with a key where the seal has none, or without one where it has."""
 
 
 class Head(NamedTuple):
@@ -62,31 +56,22 @@ class Seal:
     """Serializes entries to lines and verifies lines.
 
     Args:
-        key: With it the hashes are HMAC-SHA256: a valid line cannot be made without the key. Without it they are
-            SHA-256, as in logs of earlier versions: changes are detected only with a later hash known from elsewhere.
-            A function is called for the key when it is first needed, and may raise `KeyUnusable`.
+        key: The key of the hashes, which are HMAC-SHA256: without it no valid line can be made. A function is called
+            for the key when it is first needed, and may raise `KeyUnusable`.
     """
 
-    def __init__(self, key: bytes | Callable[[], bytes] | None = None) -> None:
+    def __init__(self, key: bytes | Callable[[], bytes]) -> None:
         self._key = key
-        self.algorithm = "sha256" if key is None else "hmac-sha256"
-
-    @property
-    def is_keyed(self) -> bool:
-        """Whether the hashes are made with a key."""
-        return self._key is not None
 
     def digest(self, data: bytes) -> str:
         """Return the hash of some bytes in hexadecimal."""
-        if self._key is None:
-            return hashlib.sha256(data).hexdigest()
         if not isinstance(self._key, bytes):
             self._key = self._key()
         return hmac.digest(self._key, data, "sha256").hex()
 
     def line(self, facts: Mapping[str, Any], after: Head) -> tuple[bytes, Head]:
         """Return the line of an entry that follows `after`, and the new end of the chain."""
-        entry = {**facts, "alg": self.algorithm, "prev": after.hash, "seq": after.seq + 1}
+        entry = {**facts, "alg": _ALGORITHM, "prev": after.hash, "seq": after.seq + 1}
         body = canonical(entry)
         made = self.digest(body)
         return b'%s,"hash":"%s"}\n' % (body[:-1], made.encode()), Head(after.seq + 1, made)
@@ -109,19 +94,11 @@ class Seal:
         entry: dict[str, Any] = found
         if not entry.keys() >= _ADDED or type(entry["seq"]) is not int or not isinstance(entry["prev"], str):
             raise BadLine(_NO_PLACE)
-        if entry["alg"] != self.algorithm:
-            wanted = "without a key" if entry["alg"] == "sha256" else "with a key"
-            msg = f"it was sealed {wanted}, which the others were not, or the key was not given"
-            raise OtherAlgorithm(msg)
         made = self.digest(body)
-        if not hmac.compare_digest(given, b',"hash":"%s"}' % made.encode()):
+        if entry["alg"] != _ALGORITHM or not hmac.compare_digest(given, b',"hash":"%s"}' % made.encode()):
             raise BadLine(_CHANGED)
         entry["hash"] = made
         return entry
-
-
-UNKEYED = Seal()
-"""The seal of logs that earlier versions wrote without a key."""
 
 
 def follow(entry: Mapping[str, Any], after: Head | None) -> Head:

@@ -9,8 +9,6 @@ import os
 import re
 from pathlib import Path
 
-__all__ = ["last_line", "segment_name", "segments"]
-
 _DIGITS = 12
 _BLOCK = 65_536
 

@@ -33,8 +33,6 @@ from failsoft.framework.services.protected_files import protected_files
 if TYPE_CHECKING:
     from failsoft.framework.services.settings import Settings
 
-__all__ = ["AuditLog"]
-
 _BATCH_AT_MOST = 1_000
 _WAITING_AT_MOST = 10_000
 _AT_EXIT_S = 5.0
@@ -173,7 +171,7 @@ class AuditLog:
         Reads and writes files: not for the event loop.
 
         Args:
-            lost: The end of a missing beginning, whose loss is recorded.
+            lost: The end of a missing beginning, or `BEGINNING` if the head is gone; the loss is recorded.
 
         Raises:
             AUDIT_LOG_FAILED: It is damaged, or cannot be written.

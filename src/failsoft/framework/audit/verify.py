@@ -19,8 +19,6 @@ from failsoft.framework.audit.sealing import BEGINNING, BadLine, Head, KeyUnusab
 from failsoft.framework.audit.segments import segments
 from failsoft.framework.services.regular_files import opened_regular
 
-__all__ = ["Broken", "Verification", "verify"]
-
 _LOCK_WITHIN_S = 2.0
 _TORN = "it has no end: its writer was stopped, and the next one completes or drops it"
 
@@ -115,7 +113,7 @@ def _verify(
     seal = Seal(key if key is not None else partial(key_from, None, make=False))
     kept = HeadFile(head_path or default_head(path), seal)
     witness, bad_head = (head, None) if head is not None else _read_head(kept)
-    scan = Scan(seal, witness=witness, may_be_unkeyed=seal.is_keyed)
+    scan = Scan(seal, witness=witness)
     with _snapshot(path) as (fd, size):
         for file in segments(path):
             _read_file(file, scan, verdict)
@@ -185,16 +183,12 @@ def _fault_of_ends(path: Path, scan: Scan, witness: Head | None, verdict: Verifi
     """Return the fault at the beginning or the end of a log whose lines are valid."""
     end = scan.head or BEGINNING
     reason = None
-    if scan.is_unkeyed:
-        reason = "it was sealed without a key, by an earlier version: the next start of its server closes it"
-    elif scan.first is not None and scan.first > 1 and scan.before not in scan.closed:
+    if scan.first is not None and scan.first > 1 and scan.before not in scan.closed:
         reason = f"it begins with entry {scan.first}, and no checkpoint closes those before it"
     elif witness is None and scan.lines:
         reason = "its head is missing: entries cut from its end would not show"
     elif witness is not None and witness.seq > end.seq:
         reason = f"entries {end.seq + 1} to {witness.seq} are missing from its end: the head is of entry {witness.seq}"
-    elif scan.doubted is not None:
-        reason = f"the head was missing when entry {scan.doubted} was written: entries may have been cut before it"
     elif witness is not None and scan.first is not None and 0 < witness.seq < scan.first:
         verdict.remarks.append(f"the head is of entry {witness.seq}, which is not here")
     if reason is None and scan.first is not None and scan.first > 1:

@@ -6,8 +6,6 @@ import os
 import stat
 from pathlib import Path
 
-__all__ = ["opened_regular", "read_regular"]
-
 
 def opened_regular(file: Path, flags: int = os.O_RDONLY) -> int:
     """Open a regular file and return its descriptor.
@@ -21,6 +19,11 @@ def opened_regular(file: Path, flags: int = os.O_RDONLY) -> int:
         msg = "not a regular file"
         raise OSError(msg)
     return descriptor
+
+
+def others_may_write(descriptor: int) -> bool:
+    """Return whether the group of an open file or other users may write it, so that its content proves nothing."""
+    return bool(os.fstat(descriptor).st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def read_regular(file: Path, bytes_at_most: int) -> bytes:

@@ -83,7 +83,7 @@ HOMES = {
     "failsoft.framework.safe.redaction": (
         "PATH, REDACTED, WITHHELD, is_secret_name, redact, redact_paths, redact_text, withhold_contents"
     ),
-    "failsoft.framework.safe.secret_patterns": "TOKENS, has_long_run",
+    "failsoft.framework.safe.secret_patterns": "TOKEN, has_long_run",
     "failsoft.framework.services.environment": "unknown_variables",
     "failsoft.framework.services.memory_records": "MemoryRecords",
     "failsoft.framework.services.name_lists": "NAME_LIST",

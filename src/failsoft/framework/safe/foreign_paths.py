@@ -7,16 +7,14 @@ import posixpath
 import re
 from collections.abc import Callable, Container, Iterable
 
-__all__ = ["PATH", "redact_paths"]
-
 PATH = "<path>"
 """Placeholder for a path outside the allowed folders."""
 
 _STOPS = r"""\s"'`<>|,;:()\[\]{}"""
-_QUOTED = r"""(?:(?!(?P=quote))[^\\\r\n]|\\[^\r\n])*+"""
-"""The inside of a quotation; an escaped quotation mark does not end it, nor does a mark of another kind."""
-_NAME = rf"""(?:[^/\\{_STOPS}]|\\(?!["'`]))"""
-"""A character of a POSIX name; not the backslash that escapes a quotation mark."""
+_QUOTED = r"""(?:(?!(?P=quote)(?!\w))[^\\\r\n]|\\[^\r\n])*+"""
+"""The inside of a quotation; a mark that is escaped, of another kind, or an apostrophe in a word does not end it."""
+_NAME = rf"""(?:[^/\\{_STOPS}]|\\(?!["'`])|(?<=\w)'(?=\w))"""
+"""A character of a POSIX name, an apostrophe in a word among them; not the backslash that escapes a quotation mark."""
 _FOUND = re.compile(
     rf"""
       (?P<url>(?<![\w+.-])[A-Za-z][\w+.-]*+://[^\s"'`<>]*+)

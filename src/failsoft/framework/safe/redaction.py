@@ -8,13 +8,12 @@ from typing import Any
 
 from failsoft.framework.safe.foreign_paths import PATH, redact_paths
 from failsoft.framework.safe.secret_names import NAME_AT_MOST, is_secret_name, words_of
-from failsoft.framework.safe.secret_patterns import REDACTED, TOKENS
+from failsoft.framework.safe.secret_patterns import REDACTED
 from failsoft.framework.safe.secrets_in_text import redact_text
 
 __all__ = [
     "PATH",
     "REDACTED",
-    "TOKENS",
     "WITHHELD",
     "is_content",
     "is_secret_name",

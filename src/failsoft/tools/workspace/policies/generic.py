@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from failsoft.framework.safe.redaction import TOKENS
+from failsoft.framework.safe.secret_patterns import TOKEN
 from failsoft.tools.workspace.policies.line_numbers import LineNumbers
 from failsoft.tools.workspace.policies.port import Finding
 from failsoft.tools.workspace.policies.stubs import stubs, todo_comments
@@ -81,14 +81,11 @@ def _ending(path: str) -> str:
 
 def _secrets(text: str, *, is_settings: bool) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each secret once."""
-    lowered = text.lower()
     seen: set[int] = set()
-    for token in TOKENS:
-        if any(needle in lowered for needle in token.needles):
-            for found in token.pattern.finditer(text):
-                if _is_real(found[0]) and found.start() not in seen:
-                    seen.add(found.start())
-                    yield found.span()
+    for found in TOKEN.finditer(text):
+        if _is_real(found[0]):
+            seen.add(found.start())
+            yield found.span()
     for found in _PASSWORD.finditer(text):
         value = found["value"]
         is_known = any(found.start() <= start < found.end() for start in seen)

@@ -20,7 +20,7 @@ from failsoft.framework.errors import (
     catalogue,
 )
 from failsoft.framework.errors.base import is_code
-from failsoft.framework.normalize.libraries.http_status import from_status
+from failsoft.framework.normalize.http_status import from_status
 from failsoft.framework.text import bounded
 
 __all__ = ["FAULT_KEY", "LOST_SESSION", "fault_data", "from_upstream", "not_connected"]

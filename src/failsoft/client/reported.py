@@ -18,7 +18,7 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.errors.base import Effect, RetryWhen, is_code
 from failsoft.framework.errors.violations import Reason, Violation
-from failsoft.framework.normalize.libraries.http_status import from_status
+from failsoft.framework.normalize.http_status import from_status
 from failsoft.framework.safe.json_safe import encode
 from failsoft.framework.text import bounded
 
@@ -153,7 +153,7 @@ def _with_draft(error: ToolError, draft: Mapping[str, Any]) -> ToolError:
     if isinstance(not_before, str):
         error.retry_after_seconds = _until(not_before)
     elif (moment := _seconds(not_before)) is not None:
-        from failsoft.framework.normalize.libraries.retry_after import parse_wait  # noqa: PLC0415 - rarely sent
+        from failsoft.framework.normalize.http_status import parse_wait  # noqa: PLC0415 - rarely sent
 
         error.retry_after_seconds = parse_wait(moment)
     if draft.get("correlationId"):

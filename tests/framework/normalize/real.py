@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import smtplib
 import subprocess
 import zipfile
-from types import SimpleNamespace
 from typing import Any
 
 import anthropic
@@ -13,9 +11,7 @@ import asyncpg
 import botocore.exceptions
 import grpc
 import httpx
-import kubernetes.client.exceptions as kubernetes
 import openai
-import paramiko
 import psycopg.errors
 import pymongo.errors
 import pymysql.err
@@ -39,11 +35,6 @@ def provider(library: Any, name: str, status: int, body: Any = None, **headers: 
     return made
 
 
-def api(status: int, body: str = "", **headers: str) -> BaseException:
-    answer = SimpleNamespace(status=status, reason="", data=body.encode(), headers=headers, getheaders=lambda: headers)
-    return kubernetes.ApiException(http_resp=answer)
-
-
 REAL = [
     (Rpc(grpc.StatusCode.NOT_FOUND), "NOT_FOUND", None, None),
     (Rpc(grpc.StatusCode.UNAVAILABLE), "UNAVAILABLE", None, None),
@@ -61,21 +52,12 @@ REAL = [
     (pymongo.errors.ServerSelectionTimeoutError("x"), "UNAVAILABLE", None, "none"),
     (pymongo.errors.OperationFailure("x", 13), "PERMISSION_DENIED", None, None),
     (pymongo.errors.BulkWriteError({"writeErrors": [{"code": 11000}]}), "CONFLICT", None, None),
-    (api(429, **{"Retry-After": "3"}), "RATE_LIMITED", 3.0, None),
-    (api(409, '{"reason": "AlreadyExists"}'), "ALREADY_EXISTS", None, None),
-    (api(409, '{"reason": "Conflict"}'), "CONFLICT", None, None),
     (provider(openai, "RateLimitError", 429, **{"retry-after": "2"}), "RATE_LIMITED", 2.0, None),
     (provider(openai, "RateLimitError", 429, {"code": "insufficient_quota"}), "QUOTA_EXHAUSTED", None, None),
     (provider(anthropic, "AuthenticationError", 401), "UNAUTHENTICATED", None, None),
     (anthropic.APITimeoutError(httpx.Request("POST", "http://127.0.0.1")), "TIMEOUT", None, None),
     (botocore.exceptions.WaiterError("w", "Max attempts exceeded", {}), "TIMEOUT", None, None),
     (botocore.exceptions.WaiterError("w", "r", {"Error": {"Code": "AccessDenied"}}), "PERMISSION_DENIED", None, None),
-    (paramiko.ChannelException(4, "x"), "OVERLOADED", None, None),
-    (paramiko.ssh_exception.NoValidConnectionsError({("h", 22): OSError()}), "UNAVAILABLE", None, "none"),
-    (smtplib.SMTPDataError(451, b"later"), "UNAVAILABLE", None, None),
-    (smtplib.SMTPDataError(552, b"full"), "QUOTA_EXHAUSTED", None, None),
-    (smtplib.SMTPRecipientsRefused({"a@b": (450, b"grey")}), "UNAVAILABLE", None, None),
-    (smtplib.SMTPRecipientsRefused({"a@b": (550, b"no")}), "INVALID_ARGUMENT", None, "none"),
     (subprocess.CalledProcessError(3, "x"), "UPSTREAM_ERROR", None, None),
     (zipfile.BadZipFile("x"), "UPSTREAM_ERROR", None, None),
 ]

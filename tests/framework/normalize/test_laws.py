@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from loguru import logger
 
 from failsoft import DocumentNotFound, InvalidParameter, NotFound, ToolError, Unavailable, UnknownError
-from tests.doors import normalize, os_errors_module as os_errors
+from tests.doors import normalize, system_errors_module as system_errors
 from tests.each import each
 
 SECRET = "hunter2-4711"
@@ -179,7 +179,7 @@ def test_every_errno_has_a_verdict_or_is_known_as_a_bug():
         *("EMULTIHOP", "ENAVAIL", "ENOANO", "ENOCSI", "ENOMSG", "ENOPKG", "ENOTNAM", "EREMCHG", "EREMOTE"),
         *("ERESTART", "ERFKILL", "ESRMNT", "ESTRPIPE", "ETOOMANYREFS", "EUNATCH", "EXFULL", "EQFULL", "ECHRNG"),
     }
-    known = os_errors.BY_NAME.keys() | os_errors.BUGS | exotic
+    known = system_errors.BY_NAME.keys() | system_errors.BUGS | exotic
     assert set(errno.errorcode.values()) - known == set()
 
 
@@ -255,7 +255,7 @@ def test_normalizing_imports_no_library():
         from tests.doors import TABLES
         load_rules()
         own = {"builtins", "asyncio", "concurrent", "multiprocessing", "socket", "ssl", "queue", "http", "urllib",
-               "subprocess", "shutil", "pydantic_core", "tenacity", "sqlite3", "gzip", "json", "lzma", "smtplib",
+               "subprocess", "shutil", "pydantic_core", "tenacity", "sqlite3", "gzip", "json", "lzma",
                "tarfile", "tomllib", "xml", "zipfile", "zlib"}
         foreign = TABLES.keys() - own
         before = {name for name in sys.modules if name.partition(".")[0] in foreign}

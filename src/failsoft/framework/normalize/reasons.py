@@ -1,17 +1,19 @@
-"""Reads the reason of a failure from an exception's own fields, for errors about the request."""
+"""What an exception itself says: the reason quoted for the caller, and the cause as JSON for logs and developers."""
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from failsoft.framework.errors import ToolError
-from failsoft.framework.normalize.rules import read, text_of
-from failsoft.framework.text import QUOTED_AT_MOST, quoted
-
-__all__ = ["with_reason"]
+from failsoft.framework.normalize.outcomes import read, type_name
+from failsoft.framework.picklable import PicklableError
+from failsoft.framework.safe.brief import brief
+from failsoft.framework.safe.redaction import WITHHELD, redact_text
+from failsoft.framework.text import QUOTED_AT_MOST, bounded, quoted
 
 _ABOUT_THE_REQUEST = frozenset(
     {
@@ -166,3 +168,57 @@ _FINDERS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("psycopg", "psycopg2", "asyncpg"), _of_driver),
 }
 """Root package of an exception -> where its reason is; of all others the body of a response counts."""
+
+
+def text_of(exc: Any) -> str:
+    """Return an exception's text for the log, bounded; nothing if its `__str__` breaks."""
+    try:
+        return bounded(str(exc))
+    except BaseException:  # noqa: BLE001 - a broken __str__ must not cost the answer
+        return ""
+
+
+_ECHOING = frozenset({"pydantic", "pydantic_core", "sqlalchemy"})
+"""Packages whose exceptions print the values that were passed to them."""
+
+_SEQUENCE = re.compile(r"[A-Z*-]{40,}|[acgtun]{40,}")
+
+
+class NonExceptionCause(PicklableError):
+    """Wraps a value that is not an exception, such as a text or an object, as the cause of a failure.
+
+    Args:
+        value: What it is.
+    """
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(type_name(value))
+        self.value = value
+
+
+def normalized_cause(cause: object) -> str | dict[str, Any] | None:
+    """Return a cause as JSON: no secrets, no contents, bounded, without cycles; the same for the same cause.
+
+    Args:
+        cause: An exception, or None. The value of a `NonExceptionCause` is included unchanged.
+    """
+    if cause is None:
+        return None
+    if isinstance(cause, NonExceptionCause):
+        value = brief(cause.value)
+        return value if isinstance(value, (str, dict)) else {"value": value}
+    message = "" if type(cause).__module__.partition(".")[0] in _ECHOING else plain_text(text_of(cause))
+    return {"name": type_name(cause), "message": message, "code": _code(cause)}
+
+
+def plain_text(text: str) -> str:
+    """Return a text without secrets, and without the sequences of molecules that an exception may quote."""
+    return _SEQUENCE.sub(WITHHELD, redact_text(text))
+
+
+def _code(cause: object) -> str | None:
+    """Return the code of a typed error, or the name of the system's error number."""
+    if isinstance(cause, ToolError):
+        return cause.code
+    number = read(cause, "errno")
+    return errno.errorcode.get(number) if isinstance(number, int) else None

@@ -1,100 +1,151 @@
-"""Types of normalization rules, and the completion of the errors they return."""
+"""Any exception becomes a `ToolError`, by its type and its numbers, never by its text.
+
+The most specific rule wins: an exception's classes are looked up along its MRO, by name, so that no library is
+imported to ask whether an exception is one of its own. The text of a foreign exception goes to the log alone: it may
+hold secrets, paths, or instructions to the model that would read it. What a known library reports as the reason, in a
+field of its own, is quoted (see `reasons`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+import asyncio
+from collections.abc import Sequence
+from typing import Any
 
-from failsoft.framework.errors import Effect, ToolError, UnknownError
-from failsoft.framework.text import bounded
+from failsoft.framework.errors import MultipleErrors, ToolError
+from failsoft.framework.errors.raising import RaisedWrongly
+from failsoft.framework.normalize import clouds, databases, http_libraries, system_errors
+from failsoft.framework.normalize.entry_points import by_entry_points
+from failsoft.framework.normalize.outcomes import Inside, Rule, Table, read, type_name, unknown
+from failsoft.framework.normalize.reasons import text_of, with_reason
 
-__all__ = ["FixedError", "Inside", "Rule", "Table", "finish", "hint_of", "read", "text_of", "type_name", "unknown"]
+_WRAPPED_AT_MOST = 8
+"""Exceptions that wrap one another and are opened in turn."""
+_MEMBERS_AT_MOST = 100
 
-_NAME_AT_MOST = 80
-
-
-@dataclass(frozen=True, slots=True)
-class FixedError:
-    """A constant rule: the same error class and message for every exception.
-
-    Args:
-        error: The error class for the exception.
-        message: Replaces the message of the class.
-        effect: `none` if the exception proves that nothing was sent.
-    """
-
-    error: type[ToolError]
-    message: str | None = None
-    effect: Effect | None = None
-
-    def __call__(self, _exc: Any) -> ToolError:
-        """Return a new error of the class."""
-        return self.error(message=self.message or self.error.template, effect=self.effect)
+TABLES: dict[str, Table] = {
+    **system_errors.TABLES,
+    **http_libraries.TABLES,
+    **databases.TABLES,
+    **clouds.TABLES,
+}
+"""Root package of a class's `__module__` -> the rules for its classes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inside:
-    """A rule's result for a wrapper: normalize the wrapped exception instead.
+def normalize(exc: BaseException) -> ToolError:
+    """Return the typed error for an exception; never raises.
+
+    A `ToolError` is returned as it is. Next come the rules of third parties (entry points `failsoft.normalizers`),
+    exception groups, and our own tables; what no rule knows is UNKNOWN_ERROR with the name of its type.
 
     Args:
-        exc: The wrapped exception.
-        otherwise: The rule for the wrapper if the wrapped exception is unknown; None passes to the next rule.
+        exc: Any exception, those that end an interpreter included.
+
+    Returns:
+        The error, with the exception as its `__cause__` and the exception's text as its `operator_hint`.
     """
-
-    exc: BaseException
-    otherwise: Callable[[Any], ToolError] | None = None
-
-
-Rule: TypeAlias = Callable[[Any], "ToolError | Inside | None"]
-"""Returns the typed error for an exception, the exception that it wraps, or None to pass."""
-
-Table: TypeAlias = Mapping[str, Rule]
-"""Qualified class name -> rule, for the classes of one root package."""
-
-
-def read(source: Any, name: str, default: Any = None) -> Any:
-    """Return an attribute, or the default if there is none or it breaks: foreign exceptions run code on access."""
+    if issubclass(type(exc), ToolError):
+        return exc  # type: ignore[return-value]  # isinstance would ask `exc.__class__`, which may raise
+    if type(exc) is RaisedWrongly:
+        return _finished(exc.error, exc)
     try:
-        return getattr(source, name, default)
-    except BaseException:  # noqa: BLE001 - as the docstring says
-        return default
+        error = _normalized(exc, _WRAPPED_AT_MOST)
+        return _finished(with_reason(error, exc) if error is not None else unknown(exc), exc)
+    except BaseException as broken:  # noqa: BLE001 - an exception may break in every attribute; the call is answered
+        _report(type_name(broken))
+        return _finished(unknown(exc), exc)
 
 
-def type_name(exc: Any, *, full: bool = False) -> str:
-    """Return the name of an exception's class, printable and bounded; with its module if `full`."""
-    cls = type(exc)
-    name = read(cls, "__qualname__" if full else "__name__")
-    module = read(cls, "__module__") if full else None
-    if not isinstance(name, str) or not name:
-        return "Exception"
-    prefix = f"{module}." if isinstance(module, str) and module != "builtins" else ""
-    return bounded(prefix + name, _NAME_AT_MOST)
+def _report(broken: str) -> None:
+    """Log that a rule raised: otherwise the bug would look like an unknown exception."""
+    from failsoft.framework.diagnostics.telling import logger  # noqa: PLC0415 - loaded when there is something to say
+
+    logger.bind(broken=broken).warning("A normalizer of failsoft broke, and the exception became UNKNOWN_ERROR")
 
 
-def text_of(exc: Any) -> str:
-    """Return an exception's text for the log, bounded; nothing if its `__str__` breaks."""
-    try:
-        return bounded(str(exc))
-    except BaseException:  # noqa: BLE001 - a broken __str__ must not cost the answer
-        return ""
+def _normalized(exc: BaseException, depth: int) -> ToolError | None:
+    if issubclass(type(exc), ToolError):
+        return exc  # type: ignore[return-value]  # as above
+    error = by_entry_points(exc)
+    if error is not None:
+        return error
+    if isinstance(exc, BaseExceptionGroup):
+        found = members(exc)
+        return one_of([normalize(member) for member in found]) if found else None
+    return from_table(exc, depth)
 
 
-def unknown(exc: Any) -> ToolError:
-    """Return UNKNOWN_ERROR for an exception that no rule knows: the name of its type, and nothing else."""
-    return finish(UnknownError(type_name=type_name(exc)), exc)
+def from_table(exc: Any, depth: int = 0) -> ToolError | None:
+    """Return the error by the first class of the MRO whose rule knows the exception, or None.
+
+    Args:
+        exc: The exception.
+        depth: How many exceptions inside one another are opened.
+    """
+    for cls in type(exc).__mro__:
+        module, name = read(cls, "__module__"), read(cls, "__qualname__")
+        if not isinstance(module, str):
+            continue
+        rule: Rule | None = TABLES.get(module.partition(".")[0], {}).get(name)
+        found = rule(exc) if rule is not None else None
+        error = _unwrapped(exc, found, depth) if isinstance(found, Inside) else found
+        if error is not None:
+            return error
+    return None
 
 
-def finish(error: ToolError, exc: Any) -> ToolError:
+def _unwrapped(exc: Any, inside: Inside, depth: int) -> ToolError | None:
+    error = _normalized(inside.exc, depth - 1) if depth else None
+    if error is None and inside.otherwise is not None:
+        error = inside.otherwise(exc)
+    if error is not None and not error.operator_hint:
+        error.operator_hint = _hint_of(inside.exc)
+    return error
+
+
+def members(group: BaseExceptionGroup[Any]) -> list[BaseException]:
+    """Return the exceptions in a group and in the groups in it, at most a hundred.
+
+    Cancellations are left out where something else failed: siblings are cancelled because of it.
+    """
+    found: list[BaseException] = []
+    waiting: list[Any] = [group]
+    seen: set[int] = set()
+    while waiting and len(found) < _MEMBERS_AT_MOST:
+        member = waiting.pop()
+        if id(member) in seen:
+            continue
+        seen.add(id(member))
+        if isinstance(member, BaseExceptionGroup) and not issubclass(type(member), ToolError):
+            waiting.extend(reversed(list(read(member, "exceptions", ()))[:_MEMBERS_AT_MOST]))
+        else:
+            found.append(member)
+    return [one for one in found if not isinstance(one, asyncio.CancelledError)] or found
+
+
+def one_of(errors: Sequence[ToolError]) -> ToolError:
+    """Return the one error there is, with a note if it came several times; else MULTIPLE_ERRORS for all of them.
+
+    Errors are the same if code and sentence are: two documents that were not found are two errors.
+    """
+    different = list({(error.code, error.message): error for error in reversed(errors)}.values())[::-1]
+    if len(different) > 1:
+        return MultipleErrors.from_members(different)
+    if len(errors) > 1:
+        different[0].add_note(f"{len(errors)} errors of this kind came together")
+    return different[0]
+
+
+def _finished(error: ToolError, exc: Any) -> ToolError:
     """Return the error with the exception as its cause, and with what only the log and developers may see."""
     error.details.setdefault("type", type_name(exc, full=True))
-    error.operator_hint = error.operator_hint or hint_of(exc)
+    error.operator_hint = error.operator_hint or _hint_of(exc)
     if isinstance(exc, BaseException) and error.__cause__ is None and not _leads_to(exc, error):
         error.__cause__ = exc
     return error
 
 
-def hint_of(exc: Any) -> str:
+def _hint_of(exc: Any) -> str:
     """Return an exception's type and text, for the log."""
     name, text = type_name(exc, full=True), text_of(exc)
     return f"{name}: {text}" if text else name

@@ -9,7 +9,7 @@ from failsoft.framework.audit.sealing import canonical
 from failsoft.framework.call.principals import redact_principal
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.ids import new_id
-from failsoft.framework.normalize.cause import normalized_cause, plain_text
+from failsoft.framework.normalize.reasons import normalized_cause, plain_text
 from failsoft.framework.safe.brief import brief
 from failsoft.framework.safe.redaction import redact_text
 from failsoft.framework.text import bounded

@@ -20,7 +20,8 @@ from failsoft.framework.did_you_mean import near_names
 from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.violations import Violation, collapsed
 from failsoft.framework.ids import new_id
-from failsoft.framework.normalize.rules import text_of, type_name
+from failsoft.framework.normalize.outcomes import type_name
+from failsoft.framework.normalize.reasons import text_of
 from failsoft.framework.observability.logs import log_broken
 from failsoft.framework.pipeline.advice import advice, closest
 from failsoft.framework.pipeline.next_step import Proposal, propose

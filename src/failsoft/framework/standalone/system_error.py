@@ -11,7 +11,7 @@ from failsoft.framework.errors import CatalogueError, InvariantViolation, ToolEr
 from failsoft.framework.errors.catalogue import lookup
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.normalize import normalize
-from failsoft.framework.normalize.cause import Thrown, normalized_cause
+from failsoft.framework.normalize.reasons import NonExceptionCause, normalized_cause
 from failsoft.framework.safe.redaction import redact_text
 from failsoft.framework.text import bounded
 
@@ -47,7 +47,7 @@ class SystemErrorFactory:
         """
         if isinstance(thrown, ToolError):
             return _with(thrown, context)
-        cause = thrown if isinstance(thrown, BaseException) else Thrown(thrown)
+        cause = thrown if isinstance(thrown, BaseException) else NonExceptionCause(thrown)
         if error_code is None and human_message is None:
             return _with(normalize(cause), context)
         error = _made(error_code or normalize(cause).code, human_message, context)
@@ -158,4 +158,4 @@ def _with(error: ToolError, context: dict[str, str | None]) -> ToolError:
 def _as_exception(cause: object) -> BaseException | None:
     if cause is None or isinstance(cause, BaseException):
         return cause
-    return Thrown(cause)
+    return NonExceptionCause(cause)

@@ -6,7 +6,7 @@ from typing import Any
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.response import Metadata, ToolResponse
-from failsoft.framework.normalize.cause import normalized_cause
+from failsoft.framework.normalize.reasons import normalized_cause
 from failsoft.framework.validation.schemas import inline_root
 from failsoft.framework.wire.base import EXTRAS, OPEN, STRING, STRINGS, either, extras, failing, renamed, succeeding
 

@@ -11,7 +11,7 @@ from failsoft.framework.answer.failure import Failure
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Middleware, Proceed
 from failsoft.framework.errors import InvariantViolation, NextStep, ToolError
-from failsoft.framework.normalize.groups import leaves
+from failsoft.framework.normalize.rules import members
 from failsoft.framework.safe.redaction import redact_text
 from failsoft.framework.services.threads import ThreadPool
 from failsoft.framework.text import bounded
@@ -132,5 +132,5 @@ def _violation_in(error: ToolError) -> InvariantViolation | None:
     if isinstance(error, InvariantViolation):
         return error
     cause = error.__cause__
-    members = leaves(cause) if isinstance(cause, BaseExceptionGroup) else []
-    return next((member for member in members if isinstance(member, InvariantViolation)), None)
+    found = members(cause) if isinstance(cause, BaseExceptionGroup) else []
+    return next((member for member in found if isinstance(member, InvariantViolation)), None)

@@ -1,4 +1,4 @@
-"""Reads how long a service asks its clients to wait, in seconds, from any of the usual headers."""
+"""HTTP statuses and headers: which error, and how long the service asks its clients to wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,66 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["parse_wait", "reset_wait", "retry_after"]
+from failsoft.framework.errors import ToolError
+from failsoft.framework.normalize.outcomes import OUTCOMES, Outcome, numbered, read
+
+_FORBIDDEN = 403
+_LIMITS = frozenset({429, 509})
+
+STATUSES = numbered(
+    refused="400",
+    login="401",
+    payment="402",
+    denied="403 451",
+    missing="404 410",
+    unsupported="405 406 415 426 501 505",
+    proxy_login="407",
+    slow="408 504 524",
+    conflict="409",
+    condition="412",
+    too_large="413 414 431",
+    unavailable="421 425 499 503 511 522 523",
+    service_lock="423",
+    failed="424",
+    condition_wanted="428",
+    limited="429 509",
+    no_room="507",
+    overloaded="529",
+)
+"""Other statuses: 4xx as 400, 5xx as a failure of the service, the rest as an unexpected answer."""
+
+
+def from_status(status: Any, headers: Any = None) -> ToolError:
+    """Return the error for a status, with the wait that the headers ask for.
+
+    A 403 that says that nothing is left of a limit, or how long to wait, is a rate limit.
+
+    Args:
+        status: The HTTP status; anything else is an unexpected answer.
+        headers: The response's headers, if they are known.
+    """
+    wait = retry_after(headers)
+    is_limited = status in _LIMITS or (status == _FORBIDDEN and (wait is not None or is_used_up(headers)))
+    error = (OUTCOMES["limited"] if is_limited else _outcome(status))(None)
+    if wait is None and is_limited:
+        wait = reset_wait(headers)
+    error.retry_after_seconds = wait
+    if isinstance(status, int):
+        error.details["status"] = int(status)
+    return error
+
+
+def from_response(response: Any) -> ToolError:
+    """Return the error for the response of a client library that calls its parts `status_code` and `headers`."""
+    return from_status(read(response, "status_code"), read(response, "headers"))
+
+
+def _outcome(status: Any) -> Outcome:
+    if not isinstance(status, int):
+        return OUTCOMES["unexpected"]
+    family = {4: "refused", 5: "failed"}.get(status // 100, "unexpected")
+    return STATUSES.get(status) or OUTCOMES[family]
+
 
 _MILLISECONDS = ("retry-after-ms", "x-ms-retry-after-ms")
 _RESETS = ("ratelimit-reset", "x-ratelimit-reset-after", "x-ratelimit-reset", "x-rate-limit-reset")

@@ -1,1 +1,0 @@
-"""Rules for exceptions of known libraries, none of which is imported."""

@@ -1,0 +1,260 @@
+"""What went wrong, each sentence once, and how rules are written: a row for each outcome.
+
+Two questions decide which outcome an exception has: whose fault is it, and does the same call help if it is repeated?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from failsoft.framework.errors import (
+    AlreadyExists,
+    BadOutput,
+    ConfigurationError,
+    Conflict,
+    DatabaseError,
+    Effect,
+    Infeasible,
+    InternalError,
+    InvalidArgument,
+    NotFound,
+    Overloaded,
+    PermissionDenied,
+    PreconditionFailed,
+    QuotaExhausted,
+    RateLimited,
+    StorageError,
+    Timeout,
+    ToolError,
+    Unauthenticated,
+    Unavailable,
+    UnknownError,
+    Unsupported,
+    UpstreamError,
+)
+from failsoft.framework.text import bounded
+
+_NAME_AT_MOST = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A constant rule: the same error class and message for every exception.
+
+    Args:
+        error: The error class for the exception.
+        message: Replaces the message of the class.
+        effect: `none` if the exception proves that nothing was sent.
+    """
+
+    error: type[ToolError]
+    message: str | None = None
+    effect: Effect | None = None
+
+    def __call__(self, _exc: Any) -> ToolError:
+        """Return a new error of the class."""
+        return self.error(message=self.message or self.error.template, effect=self.effect)
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A rule's result for a wrapper: normalize the wrapped exception instead.
+
+    Args:
+        exc: The wrapped exception.
+        otherwise: The rule for the wrapper if the wrapped exception is unknown; None passes to the next rule.
+    """
+
+    exc: BaseException
+    otherwise: Callable[[Any], ToolError] | None = None
+
+
+Rule: TypeAlias = Callable[[Any], "ToolError | Inside | None"]
+"""Returns the typed error for an exception, the exception that it wraps, or None to pass."""
+
+Table: TypeAlias = Mapping[str, Rule]
+"""Qualified class name -> rule, for the classes of one root package."""
+
+
+def read(source: Any, name: str, default: Any = None) -> Any:
+    """Return an attribute, or the default if there is none or it breaks: foreign exceptions run code on access."""
+    try:
+        return getattr(source, name, default)
+    except BaseException:  # noqa: BLE001 - as the docstring says
+        return default
+
+
+def called(source: Any, name: str) -> Any:
+    """Return what a method without arguments returns, or None if there is none or it breaks."""
+    try:
+        return getattr(source, name)()
+    except Exception:  # noqa: BLE001 - foreign code runs here
+        return None
+
+
+def type_name(exc: Any, *, full: bool = False) -> str:
+    """Return the name of an exception's class, printable and bounded; with its module if `full`."""
+    cls = type(exc)
+    name = read(cls, "__qualname__" if full else "__name__")
+    module = read(cls, "__module__") if full else None
+    if not isinstance(name, str) or not name:
+        return "Exception"
+    prefix = f"{module}." if isinstance(module, str) and module != "builtins" else ""
+    return bounded(prefix + name, _NAME_AT_MOST)
+
+
+def unknown(exc: Any) -> ToolError:
+    """Return UNKNOWN_ERROR: the name of its type, and nothing else. A rule for defects of the tool, too."""
+    return UnknownError(type_name=type_name(exc))
+
+
+def rows(**by_outcome: str) -> dict[str, Rule]:
+    """Return the rules of a table: outcome -> the names of the classes that have it; `defect` is UNKNOWN_ERROR.
+
+    >>> sorted(rows(lost="NetworkError ProtocolError", defect="UsageError"))
+    ['NetworkError', 'ProtocolError', 'UsageError']
+    """
+    return {name: _OF[outcome] for outcome, names in by_outcome.items() for name in names.split()}
+
+
+def coded(**by_outcome: str) -> dict[str, Outcome]:
+    """Return code -> outcome, from the codes of each outcome as text."""
+    return {code: OUTCOMES[outcome] for outcome, codes in by_outcome.items() for code in codes.split()}
+
+
+def numbered(**by_outcome: str) -> dict[int, Outcome]:
+    """Return number -> outcome, from the numbers of each outcome as text."""
+    return {int(code): outcome for code, outcome in coded(**by_outcome).items()}
+
+
+OUTCOMES: dict[str, Outcome] = {
+    # A service behind the tool
+    "failed": Outcome(UpstreamError),
+    "unexpected": Outcome(UpstreamError, "The service behind this tool answered in an unexpected way."),
+    "unreadable": Outcome(UpstreamError, "The service behind this tool answered with something that cannot be read."),
+    "redirects": Outcome(UpstreamError, "The service behind this tool redirects without end."),
+    "protocol": Outcome(UpstreamError, "The service behind this tool broke the protocol."),
+    "data_loss": Outcome(UpstreamError, "The service behind this tool has lost data."),
+    "mistrusted": Outcome(UpstreamError, "The certificate of the service behind this tool is not trusted.", "none"),
+    "unreachable": Outcome(Unavailable, effect="none"),
+    "nameless": Outcome(Unavailable, "The host name of the service behind this tool could not be resolved.", "none"),
+    "proxy": Outcome(Unavailable, "The proxy on the way to the service behind this tool failed.", "none"),
+    "tls": Outcome(Unavailable, "A secure connection to the service behind this tool failed."),
+    "network": Outcome(Unavailable, "The network on the way to the service behind this tool is down."),
+    "lost": Outcome(Unavailable, "The connection to the service behind this tool was lost."),
+    "closed": Outcome(Unavailable, "The other side closed the connection."),
+    "unavailable": Outcome(Unavailable, "The service behind this tool is not available at the moment."),
+    "cancelled": Outcome(Unavailable, "The service behind this tool cancelled the request."),
+    "slow": Outcome(Timeout, "The service behind this tool took too long."),
+    "slow_connect": Outcome(Timeout, "The service behind this tool did not accept a connection in time.", "none"),
+    "none_free": Outcome(Timeout, "All connections to the service behind this tool were in use.", "none"),
+    "pool_empty": Outcome(Overloaded, "All connections to the service behind this tool were in use.", "none"),
+    "overloaded": Outcome(Overloaded, "The service behind this tool has more work than it takes on at once."),
+    "waited": Outcome(Timeout, "What this tool waited for did not happen in time."),
+    "limited": Outcome(RateLimited, "The service behind this tool had too many calls in a short time."),
+    "quota": Outcome(QuotaExhausted, "A quota of the service behind this tool is used up."),
+    "payment": Outcome(QuotaExhausted, "The service behind this tool asks for a payment first."),
+    "refused": Outcome(InvalidArgument, "The service behind this tool refused the request as invalid."),
+    "too_large": Outcome(InvalidArgument, "The request is larger than the service behind this tool accepts."),
+    "not_sent": Outcome(InvalidArgument, "The arguments do not make a request that the service would accept.", "none"),
+    "address": Outcome(InvalidArgument, "The arguments lead to an address that is not a valid URL.", "none"),
+    "missing": Outcome(NotFound, "The service behind this tool does not have what was asked for."),
+    "exists": Outcome(AlreadyExists),
+    "conflict": Outcome(Conflict, "The request is in conflict with the state of the service behind this tool."),
+    "service_lock": Outcome(Conflict, "The service behind this tool holds a lock on it."),
+    "state": Outcome(PreconditionFailed, "The service behind this tool is not in the state that this needs."),
+    "condition": Outcome(PreconditionFailed, "The service behind this tool found a condition of the request not met."),
+    "condition_wanted": Outcome(PreconditionFailed, "The service behind this tool wants a condition with the request."),
+    "denied": Outcome(PermissionDenied, "The service behind this tool refused the access."),
+    "login": Outcome(Unauthenticated),
+    "proxy_login": Outcome(Unauthenticated, "The proxy on the way to the service did not accept the credentials."),
+    "webhook": Outcome(Unauthenticated, "The signature of the webhook is not valid."),
+    "unsupported": Outcome(Unsupported, "The service behind this tool does not support this."),
+    "no_room": Outcome(StorageError, "The service behind this tool has no room left."),
+    "credentials": Outcome(ConfigurationError, "The credentials for the service behind this tool are missing.", "none"),
+    "settings": Outcome(ConfigurationError, "The access to the service behind this tool is not set up.", "none"),
+    # A model provider
+    "model_failed": Outcome(UpstreamError, "The model provider reported an error."),
+    "model_later": Outcome(Unavailable, "The model provider asks to try again."),
+    "model_quota": Outcome(QuotaExhausted, "The quota of the model provider is used up."),
+    "model_keys": Outcome(
+        ConfigurationError, "The credentials for the model provider are missing or not usable.", "none"
+    ),
+    "model_unreadable": Outcome(BadOutput, "The model provider answered in a form that its library does not know."),
+    "model_filtered": Outcome(InvalidArgument, "The model provider filtered the content."),
+    "model_length": Outcome(Infeasible, "The answer of the model is longer than its limit."),
+    "model_queue": Outcome(Overloaded, "The queue of messages to the model provider is full."),
+    # A database
+    "db_failed": Outcome(DatabaseError),
+    "db_refused": Outcome(DatabaseError, "The database refused a statement of this tool."),
+    "db_absent": Outcome(NotFound, "The database does not have what was asked for."),
+    "db_cursor": Outcome(NotFound, "The cursor has ended; the query has to be made again."),
+    "db_exists": Outcome(AlreadyExists, "The collection is there already."),
+    "db_constraint": Outcome(Conflict, "The data breaks a rule of the database, such as a value that must be unique."),
+    "db_contended": Outcome(Conflict, "The same data was changed elsewhere at the same time."),
+    "db_in_use": Outcome(Conflict, "What the statement changes is in use."),
+    "db_lock": Outcome(Conflict, "A lock is held elsewhere."),
+    "db_value": Outcome(InvalidArgument, "A value does not fit its place in the database."),
+    "db_name": Outcome(InvalidArgument, "A name is not one that the database allows.", "none"),
+    "db_bson": Outcome(InvalidArgument, "A value cannot be stored as BSON.", "none"),
+    "db_denied": Outcome(PermissionDenied, "The database refused the access."),
+    "db_login": Outcome(Unauthenticated, "The database did not accept the credentials."),
+    "db_limited": Outcome(RateLimited, "The database had too many requests in a short time."),
+    "db_busy": Outcome(Overloaded, "The database has more work than it takes on at once."),
+    "db_pool": Outcome(Overloaded, "All connections to the database were in use.", "none"),
+    "db_none_free": Outcome(Timeout, "All connections to the database were in use.", "none"),
+    "db_slow": Outcome(Timeout, "The database took too long."),
+    "db_slow_connect": Outcome(Timeout, "The database did not accept a connection in time.", "none"),
+    "db_locked": Outcome(Unavailable, "The database is in use by another writer."),
+    "db_lost": Outcome(Unavailable, "The connection to the database was lost."),
+    "db_unreachable": Outcome(Unavailable, "The database cannot be reached.", "none"),
+    "db_no_server": Outcome(Unavailable, "No server of the database can be used.", "none"),
+    "db_starting": Outcome(Unavailable, "The database is still starting."),
+    "db_no_writes": Outcome(Unavailable, "The database takes no writes at the moment."),
+    "db_interrupted": Outcome(Unavailable, "The work of the database was interrupted."),
+    "db_disk": Outcome(StorageError, "The database cannot read or write its files."),
+    "db_full": Outcome(StorageError, "The disk of the database is full."),
+    "db_no_room": Outcome(StorageError, "The database has no room for the data."),
+    "db_damaged": Outcome(StorageError, "The database is damaged."),
+    "db_closed_file": Outcome(StorageError, "The database file cannot be opened."),
+    "db_no_database": Outcome(StorageError, "The file is not a database."),
+    "db_read_only": Outcome(StorageError, "The database is read-only."),
+    "db_unsupported": Outcome(Unsupported, "The database does not support this."),
+    "db_settings": Outcome(ConfigurationError, "The access to the database is not set up.", "none"),
+    # The operating system, Python and this tool itself
+    "timeout": Outcome(Timeout),
+    "full": Outcome(Overloaded),
+    "memory": Outcome(Overloaded, "There is not enough memory for this."),
+    "queue": Outcome(Overloaded, "A queue of work in this server is full."),
+    "interrupted": Outcome(Unavailable, "The operating system interrupted the work."),
+    "worker": Outcome(InternalError, "A worker process of this tool has died."),
+    "no_file": Outcome(NotFound, "The file or folder does not exist."),
+    "absent": Outcome(NotFound),
+    "os_denied": Outcome(PermissionDenied, "The operating system refused the access."),
+    "os_refused": Outcome(InvalidArgument, "The operating system refused an argument as invalid."),
+    "os_unsupported": Outcome(Unsupported, "The operating system does not support this here."),
+    "in_use": Outcome(Conflict, "It is in use by another program."),
+    "not_empty": Outcome(Conflict, "The folder is not empty."),
+    "stale": Outcome(Conflict),
+    "too_long": Outcome(InvalidArgument, "A path or an argument is too long."),
+    "link_loop": Outcome(InvalidArgument, "The symbolic links of the path go round in a circle."),
+    "folder": Outcome(InvalidArgument, "The path is a folder where a file is needed."),
+    "no_folder": Outcome(InvalidArgument, "The path is a file where a folder is needed."),
+    "disk_full": Outcome(StorageError, "The disk has no room for the data."),
+    "disk_damaged": Outcome(StorageError, "The disk cannot read or write the data."),
+    "disk_read_only": Outcome(StorageError, "The disk is read-only."),
+    "disk_quota": Outcome(QuotaExhausted, "The disk quota is used up."),
+    "not_copied": Outcome(StorageError, "Some files could not be copied."),
+    "program": Outcome(UpstreamError, "A program that this tool runs could not be started."),
+    "no_program": Outcome(ConfigurationError, "A program that this tool runs is not installed here.", "none"),
+    "not_built": Outcome(Unsupported),
+    "damaged": Outcome(UpstreamError, "An archive that this tool read is damaged, or is none."),
+    "zip64": Outcome(Unsupported, "The archive needs ZIP64.", "none"),
+    "xml_unsupported": Outcome(Unsupported, "The XML parser does not support this."),
+    "bad_output": Outcome(BadOutput),
+    "tool_setting": Outcome(ConfigurationError, "A setting of this tool is not usable."),
+}
+
+_OF: dict[str, Rule] = {**OUTCOMES, "defect": unknown}

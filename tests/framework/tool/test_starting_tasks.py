@@ -24,11 +24,6 @@ class Warm(BaseTool):
         return 1
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A `startup` that awaits an operation through `asyncio.gather` hangs for ever; it should start.",
-)
 async def test_a_start_may_call_its_own_operations_from_tasks() -> None:
     call = asyncio.ensure_future(Warm(runtime=quiet_runtime()).ping())
     for _ in range(1_000):

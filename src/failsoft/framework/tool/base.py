@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from abc import ABCMeta
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -27,7 +29,6 @@ from failsoft.framework.tool.declaration import Declaration
 from failsoft.framework.tool.operation import Operation
 from failsoft.framework.tool.resources import Offer
 from failsoft.framework.tool.runtime import Runtime, default_runtime
-from failsoft.framework.tool.starting import Start
 from failsoft.framework.tool.toolbox import Toolbox
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["BaseTool"]
 
 _NAME_LENGTH = 128
+_starting: ContextVar[tuple[BaseTool, ...]] = ContextVar("starting", default=())
+"""The toolsets whose `startup` is running: its own calls, also those of tasks that it started, do not wait for it."""
 
 
 class _ToolType(ABCMeta):
@@ -92,7 +95,8 @@ class BaseTool(metaclass=_ToolType):
     _declared: ClassVar[dict[str, Operation[..., Any]]] = {}
     _offered: ClassVar[dict[str, Offer]] = {}
     _runtime: Runtime | None = None
-    _start: Start | None = None
+    _is_started: bool = False
+    _start_lock: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -189,7 +193,7 @@ class BaseTool(metaclass=_ToolType):
 
         If `startup` raises, the call fails with INIT_ERROR, and the next call tries again.
         """
-        if type(self).startup is BaseTool.startup or self.start_state.is_done:
+        if type(self).startup is BaseTool.startup or self._is_started:
             return bound.call(params, handler=handler)
         return self._call_after_start(bound, params, handler)
 
@@ -209,20 +213,26 @@ class BaseTool(metaclass=_ToolType):
             return await answer_failure(bound, failed, _mapping(params), NO_SCOPE)
         return await bound.call(params, handler=handler)
 
-    @property
-    def start_state(self) -> Start:
-        """Whether the toolset is started."""
-        if self._start is None:
-            self._start = Start()
-        return self._start
-
     async def start(self) -> None:
         """Run `startup`, unless that was done; concurrent calls wait for it."""
-        await self.start_state.begin(self.startup)
+        if any(tool is self for tool in _starting.get()):
+            return
+        loop = asyncio.get_running_loop()
+        if self._start_lock is None or self._start_lock[0] is not loop:
+            self._start_lock = (loop, asyncio.Lock())
+        async with self._start_lock[1]:
+            if self._is_started:
+                return
+            starting = _starting.set((*_starting.get(), self))
+            try:
+                await self.startup()
+                self._is_started = True
+            finally:
+                _starting.reset(starting)
 
     async def stop(self) -> None:
         """Run `shutdown`; the toolset may be started again."""
-        self.start_state.is_done = False
+        self._is_started = False
         await self.shutdown()
 
     async def __aenter__(self) -> Self:

@@ -94,6 +94,8 @@ class Notes(BaseTool):
     async def write(self, text: Annotated[str, Reference(look_up)], context: CallContext) -> str:
         """Write a note."""
         bomb("handler")
+        context.logger.info("A note", length=len(text))
+        context.logger.bind(note=text).opt(exception=ValueError("no trouble")).debug("It is written")
         if bomb.place == "warning":
             context.warn(bomb.make())
         self.written.append(text)

@@ -24,6 +24,7 @@ __all__ = [
     "quoted",
     "requoted",
     "snake_case",
+    "type_name",
 ]
 
 PYTHON_SECTION = re.compile(
@@ -133,6 +134,10 @@ def prose(docstring: str | None) -> str:
     whole = inspect.cleandoc(docstring or "")
     found = PYTHON_SECTION.search(whole)
     return (whole if found is None else whole[: found.start()]).strip()
+
+
+type_name: Callable[[type], str] = type.__dict__["__name__"].__get__
+"""The name of a type, whatever its metaclass says."""
 
 
 def snake_case(name: str) -> str:

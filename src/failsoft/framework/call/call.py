@@ -22,7 +22,7 @@ from failsoft.framework.call.principals import LOCAL_PRINCIPAL
 from failsoft.framework.call.progress_report import NOTHING_REPORTED, Reported
 from failsoft.framework.call.scope import META_KEY, NO_SCOPE, CallScope, FailedReference, ProgressReporter
 from failsoft.framework.clock import loop_time
-from failsoft.framework.diagnostics.telling import author_logger, tell
+from failsoft.framework.diagnostics.telling import logger, tell
 from failsoft.framework.errors import DeadlineExceeded, Effect, ToolError, ToolSystemError
 from failsoft.framework.ids import new_id
 from failsoft.framework.normalize import normalize
@@ -207,7 +207,7 @@ class Call(CallContext):
     @property
     @override
     def logger(self) -> Any:
-        return author_logger.bind(tool=self.tool, operation=self.operation, request_id=self.request_id)
+        return logger.bind(tool=self.tool, operation=self.operation, request_id=self.request_id)
 
     @property
     @override

@@ -12,10 +12,7 @@ from typing import Any
 from loguru import logger as _loguru  # noqa: TID251 - the guard itself
 
 from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.diagnostics.loggable import loggable
 from failsoft.framework.diagnostics.tracebacks import stack_of
-
-__all__ = ["GuardedLogger", "author_logger", "harmless_exception", "logger", "tell", "tell_later"]
 
 
 def tell(say: Callable[..., object], /, *arguments: Any, **facts: Any) -> BaseException | None:
@@ -38,68 +35,60 @@ async def tell_later(saying: Awaitable[object]) -> BaseException | None:
     return None
 
 
-def harmless_exception(record: Any) -> None:
-    """Replace the exception of a log record by a copy whose text can be read and whose frames hold no values."""
-    exception = record["exception"]
-    if exception is None or exception.value is None:
-        return
-    copied = loggable(exception.value)
-    if copied[2] is None:  # a copy without frames
-        tell(_keep_stack, record["extra"], exception.value)
-    record["exception"] = type(exception)(*copied)
+def stack_as_text(record: Any) -> None:
+    """Replace the exception of a log record by its redacted stack: sinks would print the values of local variables."""
+    exception, record["exception"] = record["exception"], None
+    if exception is not None and exception.value is not None and "stack_trace" not in record["extra"]:
+        record["extra"]["stack_trace"] = stack_of(exception.value)
 
 
-def _keep_stack(extra: dict[str, Any], error: BaseException) -> None:
-    if "stack_trace" not in extra:
-        extra["stack_trace"] = stack_of(error)
+def _at(level: str) -> Callable[..., None]:
+    def say(self: GuardedLogger, message: str, /, *arguments: Any, **facts: Any) -> None:
+        tell(self._inner.log, level, message, *arguments, **facts)
+
+    say.__doc__ = f"Log a line at {level}."
+    return say
 
 
 class GuardedLogger:
-    """loguru's logger as failsoft uses it: no method raises, and exceptions are logged as harmless copies."""
+    """loguru's logger for failsoft and for tools: no line raises, and a record has the stack as text."""
 
-    __slots__ = ("_exception", "_guarded", "_inner")
-
-    def __init__(self, inner: Any, exception: BaseException | None = None) -> None:
+    def __init__(self, inner: Any) -> None:
         self._inner = inner
-        self._exception = exception
-        # As a tuple, since loguru would ask the exception for its truth and its traceback.
-        told = None if exception is None else (type(exception), exception, None)
-        self._guarded = inner.opt(depth=2, exception=told)  # the depth: a record names the module that logs
 
     def bind(self, **facts: Any) -> GuardedLogger:
         """Return a logger whose records have these facts."""
-        return GuardedLogger(self._inner.bind(**facts), self._exception)
+        return GuardedLogger(self._inner.bind(**facts))
 
-    def opt(self, *, exception: BaseException | None) -> GuardedLogger:
-        """Return a logger whose records have this exception."""
-        return GuardedLogger(self._inner, exception)
+    def opt(self, *, exception: Any = None, depth: int = 0, **options: Any) -> GuardedLogger:
+        """Return a logger with these options of loguru's, such as an exception whose stack its records have."""
+        if isinstance(exception, BaseException):  # loguru would ask it for its truth and its traceback
+            exception = (type(exception), exception, None)
+        return GuardedLogger(self._inner.opt(exception=exception, depth=depth + _OWN_FRAMES, **options))
+
+    def patch(self, patcher: Callable[[Any], None]) -> GuardedLogger:
+        """Return a logger whose records this function changes."""
+        return GuardedLogger(self._inner.patch(patcher))
 
     def log(self, level: str | int, message: str, /, *arguments: Any, **facts: Any) -> None:
         """Log a line at a level."""
-        tell(self._guarded.log, level, message, *arguments, **facts)
+        tell(self._inner.log, level, message, *arguments, **facts)
 
-    def debug(self, message: str, /, *arguments: Any, **facts: Any) -> None:
-        """Log a line at DEBUG."""
-        tell(self._guarded.log, "DEBUG", message, *arguments, **facts)
+    def exception(self, message: str, /, *arguments: Any, **facts: Any) -> None:
+        """Log a line at ERROR with the exception that is being handled."""
+        tell(self._inner.opt(exception=True, depth=_OWN_FRAMES).log, "ERROR", message, *arguments, **facts)
 
-    def info(self, message: str, /, *arguments: Any, **facts: Any) -> None:
-        """Log a line at INFO."""
-        tell(self._guarded.log, "INFO", message, *arguments, **facts)
+    trace, debug, info, success = _at("TRACE"), _at("DEBUG"), _at("INFO"), _at("SUCCESS")
+    warning, error, critical = _at("WARNING"), _at("ERROR"), _at("CRITICAL")
 
-    def warning(self, message: str, /, *arguments: Any, **facts: Any) -> None:
-        """Log a line at WARNING."""
-        tell(self._guarded.log, "WARNING", message, *arguments, **facts)
-
-    def error(self, message: str, /, *arguments: Any, **facts: Any) -> None:
-        """Log a line at ERROR."""
-        tell(self._guarded.log, "ERROR", message, *arguments, **facts)
-
-    def critical(self, message: str, /, *arguments: Any, **facts: Any) -> None:
-        """Log a line at CRITICAL."""
-        tell(self._guarded.log, "CRITICAL", message, *arguments, **facts)
+    def __getattr__(self, name: str) -> Any:
+        """Return anything else that loguru's logger has, without the guard."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._inner, name)
 
 
-author_logger = _loguru.patch(harmless_exception)
-"""loguru's logger for code of authors."""
-logger = GuardedLogger(author_logger)
-"""failsoft's own logger."""
+_OWN_FRAMES = 2
+"""Frames between loguru and the line that logs: a record names the module of that line."""
+logger = GuardedLogger(_loguru.patch(stack_as_text).opt(depth=_OWN_FRAMES))
+"""The logger of failsoft and of tools."""

@@ -15,9 +15,7 @@ from types import FrameType, TracebackType
 from typing import Any, Literal, TypeAlias
 
 from failsoft.framework.safe.redaction import redact_text
-from failsoft.framework.text import printable
-
-__all__ = ["author_line", "calling_line", "original", "shown_links", "stack_of"]
+from failsoft.framework.text import printable, type_name
 
 Owner: TypeAlias = Literal["author", "failsoft", "library"]
 """Whose code a frame runs: that of the tool, ours, or that of the standard library and installed packages."""
@@ -35,9 +33,16 @@ def stack_of(error: BaseException) -> str:
     """Return the traceback of an exception and its causes, redacted and printable, 20,000 characters at most.
 
     A typed error that failsoft made of an exception is left out: the exception itself says more. The number of frames
-    is limited, because formatting the thousand frames of a `RecursionError` would take the event loop's time.
+    is limited, because formatting the thousand frames of a `RecursionError` would take the event loop's time. Never
+    raises, whatever the exception does when it is looked at.
     """
-    shown = original(error)
+    try:
+        return _stack_of(original(error))
+    except BaseException:  # noqa: BLE001 - an exception may raise anything in every attribute that is read
+        return f"{type_name(type(error))}: its stack cannot be read"
+
+
+def _stack_of(shown: BaseException) -> str:
     summary = traceback.TracebackException(type(shown), shown, shown.__traceback__, limit=0, compact=True)
     _fold(summary, shown)
     text = redact_text("".join(summary.format())[-_STACK_AT_MOST:])
@@ -132,13 +137,6 @@ def _links(link: TracebackType | None) -> Iterator[TracebackType]:
     while link is not None:
         yield link
         link = link.tb_next
-
-
-def shown_links(link: TracebackType | None) -> list[TracebackType]:
-    """Return the frames of a traceback from the author's first one on, without ours; ours if no others are there."""
-    links = list(_links(link))
-    others = [item for item in links if _owner(_file(item)) != "failsoft"] or links
-    return others[-_FRAMES_AT_MOST:]
 
 
 def _file(link: TracebackType) -> str:

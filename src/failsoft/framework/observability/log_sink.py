@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from loguru import logger  # noqa: TID251 - adds and removes sinks
 
 from failsoft.framework.call.principals import redact_principal
-from failsoft.framework.diagnostics.telling import harmless_exception, tell
+from failsoft.framework.diagnostics.telling import stack_as_text, tell
 from failsoft.framework.diagnostics.tracebacks import stack_of
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.observability.log_text import text_renderer
@@ -177,7 +177,7 @@ class _Bridge(logging.Handler):
             entry["name"] = record.name
 
         # No keywords: with any, loguru formats the message, which may contain braces.
-        told = logger.patch(harmless_exception).patch(rename).opt(exception=record.exc_info)
+        told = logger.patch(stack_as_text).patch(rename).opt(exception=record.exc_info)
         tell(lambda: told.log(level, record.getMessage()))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from loguru import logger as loguru  # noqa: TID251 - becomes a guarded logger of its own
 
 from failsoft.framework.diagnostics.reports import report_crash, report_result
-from failsoft.framework.diagnostics.telling import GuardedLogger, harmless_exception, logger, tell
+from failsoft.framework.diagnostics.telling import GuardedLogger, logger, stack_as_text, tell
 from failsoft.framework.errors import BadOutput
 from failsoft.framework.observability.log_facts import failure_facts, finished_facts, recovered_facts, recovery_facts
 from failsoft.framework.observability.recovered_calls import calls_to_report
@@ -110,7 +110,7 @@ def _fill_in(record: Any) -> None:
     if error is not None:  # a line without facts is better than none
         extra["facts_failed"] = type(error).__name__
     record["message"] = extra.pop("message", record["message"])
-    harmless_exception(record)
+    stack_as_text(record)
 
 
 def _say(level: str, message: str, report: tuple[Any, ...], error: BaseException | None = None) -> None:
@@ -118,7 +118,7 @@ def _say(level: str, message: str, report: tuple[Any, ...], error: BaseException
     log.log(level, message, report=report)
 
 
-_log = GuardedLogger(loguru.patch(_fill_in))
+_log = GuardedLogger(loguru.patch(_fill_in).opt(depth=2))
 _core: Any = getattr(loguru, "_core", None)
 _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
 

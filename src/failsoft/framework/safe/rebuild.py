@@ -6,7 +6,7 @@ import base64
 import dataclasses
 import math
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -18,7 +18,7 @@ from uuid import UUID
 
 from pydantic_core import to_json, to_jsonable_python
 
-from failsoft.framework.text import bounded
+from failsoft.framework.text import bounded, type_name
 
 __all__ = ["Rebuild"]
 
@@ -29,7 +29,6 @@ _INTEGER_BITS = 14_280
 """Just below 4,300 digits, where Python's own `json` refuses to write or read an integer."""
 _NAME_AT_MOST = 80
 _WRITABLE = (date, time, timedelta, Decimal, UUID, IPv4Address, IPv6Address)
-_type_name: Callable[[type], str] = type.__dict__["__name__"].__get__
 
 
 class Rebuild:
@@ -183,4 +182,4 @@ def _dumped(serializer: Any, value: Any) -> Any:
 
 def _named(kind: type) -> str:
     """Return the type's name in angle brackets, bypassing any metaclass."""
-    return f"<{bounded(_type_name(kind), _NAME_AT_MOST)}>"
+    return f"<{bounded(type_name(kind), _NAME_AT_MOST)}>"

@@ -43,14 +43,11 @@ HOMES = {
     "failsoft.framework.audit.segments": "segments",
     "failsoft.framework.audit.verify": "verify",
     "failsoft.framework.call.budget": "BUDGET_KEY, current_budget",
-    "failsoft.framework.call.call": "LOCAL_PRINCIPAL, NO_SCOPE",
     "failsoft.framework.call.chain": "Link, PLACES, assemble, connect",
-    "failsoft.framework.call.ports": (
-        "AlertSink, Arguments, CalledOperation, Neighbors, NullMetrics, OperationMetrics, Recorder"
-    ),
-    "failsoft.framework.call.principals": "oauth_principal, token_principal",
+    "failsoft.framework.call.ports": ("AlertSink, Arguments, NullMetrics, OperationMetrics, Recorder"),
+    "failsoft.framework.call.principals": "LOCAL_PRINCIPAL, oauth_principal, token_principal",
     "failsoft.framework.call.recovery_port": "RecoveryEngine",
-    "failsoft.framework.call.scope": "CallScope, META_KEY",
+    "failsoft.framework.call.scope": "CallScope, META_KEY, NO_SCOPE",
     "failsoft.framework.cancellation": "is_real_cancellation",
     "failsoft.framework.diagnostics": "reports as reports_module",
     "failsoft.framework.diagnostics.reports": "report_mistake",

@@ -33,14 +33,14 @@ def _validator(schema: str) -> Draft202012Validator:
 _output_validators: dict[int, tuple[Any, Draft202012Validator]] = {}
 
 
-def _output_validator(bound: BoundOperation[..., Any]) -> Draft202012Validator:
+def _output_validator(bound: BoundOperation) -> Draft202012Validator:
     known = _output_validators.get(id(bound))
     if known is None or known[0] is not bound:
         known = _output_validators[id(bound)] = (bound, _validator(json.dumps(bound.output_schema(), sort_keys=True)))
     return known[1]
 
 
-def check_wellformed(response: ToolResponse[Any], bound: BoundOperation[..., Any]) -> dict[str, Any]:
+def check_wellformed(response: ToolResponse[Any], bound: BoundOperation) -> dict[str, Any]:
     """Return the wire form of an answer, after every check that a client could make."""
     encoded = response.encode()
     text = json.dumps(encoded.structured, allow_nan=False)

@@ -148,7 +148,7 @@ FORMATS = jsonschema.FormatChecker(["date", "uuid"])
 
 
 @cache
-def validator(bound: BoundOperation[..., Any]) -> jsonschema.Draft202012Validator:
+def validator(bound: BoundOperation) -> jsonschema.Draft202012Validator:
     jsonschema.Draft202012Validator.check_schema(bound.input_schema)
     return jsonschema.Draft202012Validator(bound.input_schema)
 

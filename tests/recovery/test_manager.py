@@ -37,7 +37,7 @@ from failsoft import (
 )
 from failsoft.recovery import AlternatePaths, Retry
 from failsoft.testing import CapturedEvents
-from tests.doors import CalledOperation, Link
+from tests.doors import BoundOperation, Link
 from tests.framework.recording import Recording, quiet_runtime
 from tests.framework.wellformed import check_wellformed
 
@@ -367,7 +367,7 @@ class Placed:
         self.place = place
         self.bound_to: list[str] = []
 
-    def links(self, bound: CalledOperation) -> list[Link]:
+    def links(self, bound: BoundOperation) -> list[Link]:
         async def step(call: CallContext, proceed: Proceed) -> Any:
             return await proceed(call)
 

@@ -65,7 +65,7 @@ class FailSoftMiddleware(Middleware):
         self._timeout_s = timeout_s
         self._refuse_unknown = refuse_unknown
         self._tools: ForeignTools | None = None
-        self._known: dict[str, tuple[tuple[Any, ...], BoundOperation[..., Any]]] = {}
+        self._known: dict[str, tuple[tuple[Any, ...], BoundOperation]] = {}
 
     async def __call__(self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]) -> Any:
         """Run the hook of the method; building FastMCP's chain of hooks costs a third of this adapter's time."""
@@ -129,7 +129,7 @@ class FailSoftMiddleware(Middleware):
 
     async def _answer(
         self,
-        operation: BoundOperation[..., Any],
+        operation: BoundOperation,
         context: MiddlewareContext[Any],
         call_next: Any,
         toolset: ForeignTools,
@@ -146,7 +146,7 @@ class FailSoftMiddleware(Middleware):
         request = getattr(context.fastmcp_context, "request_context", None)
         return await operation.call(given, scope_from(request, toolset.toolbox, run))
 
-    async def _looked_up(self, server: Any, toolset: ForeignTools, name: str) -> BoundOperation[..., Any] | None:
+    async def _looked_up(self, server: Any, toolset: ForeignTools, name: str) -> BoundOperation | None:
         tool = await server.get_tool(name)
         return None if tool is None else self._operation(toolset, tool)
 
@@ -166,7 +166,7 @@ class FailSoftMiddleware(Middleware):
             telemetry.install(server._mcp_server, [self._tools.runtime.events])  # noqa: SLF001 - it has no public way
         return self._tools
 
-    def _operation(self, toolset: ForeignTools, tool: Tool) -> BoundOperation[..., Any]:
+    def _operation(self, toolset: ForeignTools, tool: Tool) -> BoundOperation:
         """Return the operation of a tool; bound again when its declaration has changed."""
         facts = (tool.parameters, tool.annotations, tool.timeout)
         known = self._known.get(tool.name)

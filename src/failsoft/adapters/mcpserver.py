@@ -67,7 +67,7 @@ class FailSoft:
         self._timeout_s = timeout_s
         self._refuse_unknown = refuse_unknown
         self._call_tool, self._list_tools = server.call_tool, server.list_tools
-        self._known: dict[str, tuple[Any, BoundOperation[..., Any]]] = {}
+        self._known: dict[str, tuple[Any, BoundOperation]] = {}
         target.call_tool, target.list_tools = self.call_tool, self.list_tools
         self._middleware = list(server.middleware)
         telemetry.install(self._server, [self.tools.runtime.events])
@@ -126,7 +126,7 @@ class FailSoft:
             return safe_result(result)
         return result
 
-    async def _operation(self, name: str) -> BoundOperation[..., Any]:
+    async def _operation(self, name: str) -> BoundOperation:
         """Return the operation of a tool, bound when it is first seen, and again when it was replaced."""
         tool = self._server._tool_manager.get_tool(name)  # noqa: SLF001 - the public list builds every tool anew
         if tool is None:

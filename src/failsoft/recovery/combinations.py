@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.call.recovery_port import strategy_name
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import facts_of
 from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout
 from failsoft.recovery.strategies.hedge import Hedge
@@ -16,7 +16,7 @@ from failsoft.recovery.strategies.retry import Retry
 __all__ = ["check_combination", "check_retries", "check_shared", "shared_by_dependency"]
 
 
-def check_combination(strategies: Iterable[Any], bound: CalledOperation) -> None:
+def check_combination(strategies: Iterable[Any], bound: BoundOperation) -> None:
     """Reject conflicting strategies of one operation.
 
     Raises:
@@ -37,7 +37,7 @@ def check_combination(strategies: Iterable[Any], bound: CalledOperation) -> None
     _check_turns(listed, bound)
 
 
-def _check_turns(strategies: Iterable[Any], bound: CalledOperation) -> None:
+def _check_turns(strategies: Iterable[Any], bound: BoundOperation) -> None:
     """Reject a hedge whose delay exceeds the attempt's time limit."""
     limit = next((item.options.seconds for item in strategies if isinstance(item, AttemptTimeout)), None)
     delay = next((item.options.delay_s for item in strategies if isinstance(item, Hedge)), None)
@@ -48,7 +48,7 @@ def _check_turns(strategies: Iterable[Any], bound: CalledOperation) -> None:
         )
 
 
-def check_retries(strategies: Iterable[Any], error: str, bound: CalledOperation) -> None:
+def check_retries(strategies: Iterable[Any], error: str, bound: BoundOperation) -> None:
     """Reject two `Retry` for one error class.
 
     Raises:
@@ -67,13 +67,13 @@ def shared_by_dependency(strategies: Iterable[Any]) -> Mapping[tuple[str, str], 
     return {(name, item.dependency): item for name, item in with_options if getattr(item, "dependency", None)}
 
 
-def check_shared(operations: Iterable[CalledOperation]) -> None:
+def check_shared(operations: Iterable[BoundOperation]) -> None:
     """Reject circuit breakers of one dependency with different options: they share one circuit.
 
     Raises:
         CONFIG_ERROR: With both operations and the options in which they differ.
     """
-    first: dict[str, tuple[CalledOperation, Any]] = {}
+    first: dict[str, tuple[BoundOperation, Any]] = {}
     for bound in operations:
         for (name, dependency), options in shared_by_dependency(bound.in_force).items():
             if name != "circuit_breaker":

@@ -10,7 +10,6 @@ from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.answer.stop_reason import StopReason
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.call.recovery_port import (
     PlacedStrategy,
     RecoveryResult,
@@ -32,6 +31,7 @@ from failsoft.framework.errors import (
     UpstreamError,
 )
 from failsoft.framework.text import bounded
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.classification import situation_of, verdict
 from failsoft.recovery.combinations import check_combination, check_retries
 from failsoft.recovery.reporting import note_recovery
@@ -151,7 +151,7 @@ class RecoveryManager:
             own.add(*(strategy for strategy in self._placed if isinstance(strategy, RetryBudget)))
         return own
 
-    def links(self, bound: CalledOperation) -> list[Link]:
+    def links(self, bound: BoundOperation) -> list[Link]:
         """Return the links of the strategies that wrap the calls of one operation.
 
         Idempotency keys are always supported, whether or not `Idempotency` is listed.

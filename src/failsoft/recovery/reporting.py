@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.ports import CalledOperation, RecoveryOutcome
+from failsoft.framework.call.ports import RecoveryOutcome
 from failsoft.framework.errors import ToolError
 from failsoft.framework.observability import logs
 from failsoft.framework.services.events import Events, LoadEvent, LoadGauge, RecoveryEvent
+from failsoft.framework.tool.bound_operation import BoundOperation
 
 __all__ = ["Gauge", "note_recovery"]
 
@@ -56,7 +57,7 @@ class Gauge:
         self.value = 0
 
     @classmethod
-    def of(cls, name: LoadGauge, bound: CalledOperation) -> Gauge:
+    def of(cls, name: LoadGauge, bound: BoundOperation) -> Gauge:
         """Return the gauge of an operation, the same one even after a reload of its strategies."""
         operation = f"{bound.tool_name}.{bound.name}"
         store = bound.state.private_to(bound.tool)

@@ -13,8 +13,6 @@ from failsoft.recovery import AlternatePaths, Call, PathSource, RecoveryManager,
 from tests.doors import (
     Arguments,
     BoundOperation,
-    CalledOperation,
-    Neighbors,
     NullMetrics,
     Operation,
     OperationMetrics,
@@ -77,8 +75,6 @@ def test_the_parts_have_what_their_protocols_ask_for() -> None:
         (RecoveryManager(), RecoveryEngine),
         (Retry(), RecoveryStrategy),
         (AlternatePaths(), RecoveryStrategy),
-        (library.toolbox, Neighbors),
-        (library.get, CalledOperation),
         (library.get.arguments, Arguments),
     ]
     for part, protocol in pairs:

@@ -9,7 +9,7 @@ from mcp.server import ServerRequestContext
 
 from failsoft.adapters.foreign.tool import ForeignScope
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.ports import Neighbors
+from failsoft.framework.tool.toolbox import Toolbox
 from failsoft.server.protocol.caller import principal_of
 
 __all__ = ["scope_from"]
@@ -17,7 +17,7 @@ __all__ = ["scope_from"]
 
 def scope_from(
     request: ServerRequestContext[Any, Any] | None,
-    toolbox: Neighbors,
+    toolbox: Toolbox,
     run: Callable[[dict[str, Any], Call], Awaitable[Any]],
 ) -> ForeignScope:
     """Return the scope of a call of a foreign tool.

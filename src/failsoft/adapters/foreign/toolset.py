@@ -57,7 +57,7 @@ class ForeignTools(BaseTool):
         super().bind_operations()
         self._toolbox = _OwnTools(self, self._operations)
 
-    def put(self, tool: ForeignTool) -> BoundOperation[..., Any]:
+    def put(self, tool: ForeignTool) -> BoundOperation:
         """Add a tool, or replace the one of its name, and return it as an operation.
 
         A schema that is not a valid JSON Schema is logged, and the arguments of the tool are not checked.
@@ -77,7 +77,7 @@ class _OwnTools(Toolbox):
 
     __slots__ = ()
 
-    def __init__(self, tool: ForeignTools, operations: dict[str, BoundOperation[..., Any]]) -> None:
+    def __init__(self, tool: ForeignTools, operations: dict[str, BoundOperation]) -> None:
         super().__init__([tool])
         self._operations = operations
 

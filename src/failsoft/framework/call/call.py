@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
@@ -17,10 +17,8 @@ from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.answer.stop_reason import StopReason
 from failsoft.framework.call.context import CallContext
 from failsoft.framework.call.effects import CallRecord, effect_in_thread, effect_on_loop
-from failsoft.framework.call.ports import CalledOperation, Neighbors
-from failsoft.framework.call.principals import LOCAL_PRINCIPAL
 from failsoft.framework.call.progress_report import NOTHING_REPORTED, Reported
-from failsoft.framework.call.scope import META_KEY, NO_SCOPE, CallScope, FailedReference, ProgressReporter
+from failsoft.framework.call.scope import CallScope, FailedReference
 from failsoft.framework.clock import loop_time
 from failsoft.framework.diagnostics.telling import logger, tell
 from failsoft.framework.errors import DeadlineExceeded, Effect, ToolError, ToolSystemError
@@ -29,16 +27,9 @@ from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.redaction import redact_text
 from failsoft.framework.text import bounded
 
-__all__ = [
-    "EFFECTS_BY_HARM",
-    "LOCAL_PRINCIPAL",
-    "META_KEY",
-    "NO_SCOPE",
-    "Call",
-    "CallScope",
-    "FailedReference",
-    "ProgressReporter",
-]
+if TYPE_CHECKING:
+    from failsoft.framework.tool.bound_operation import BoundOperation
+    from failsoft.framework.tool.toolbox import Toolbox
 
 _ANSWER_S, _ANSWER_RATIO = 0.25, 0.05
 """The share of the remaining time that an outgoing request leaves, so that its own time-out fires first."""
@@ -121,7 +112,7 @@ class Call(CallContext):
 
     def __init__(
         self,
-        bound: CalledOperation,
+        bound: BoundOperation,
         params: Mapping[str, Any],
         scope: CallScope,
         handler: Callable[..., Any] | None = None,
@@ -200,7 +191,7 @@ class Call(CallContext):
         return self.scope.principal
 
     @property
-    def toolbox(self) -> Neighbors:
+    def toolbox(self) -> Toolbox:
         """The tools of this server."""
         return self.scope.toolbox or self.bound.tool.toolbox
 

@@ -7,12 +7,15 @@ import enum
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from typing import Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.diagnostics.reports import report_mistake
 from failsoft.framework.errors import ConfigurationError, IdempotencyOutcomeUnknown
 from failsoft.framework.text import quoted
+
+if TYPE_CHECKING:
+    from failsoft.framework.call.call import Call
 
 __all__ = ["NOT_DONE", "CallRecord", "effect_in_thread", "effect_on_loop"]
 
@@ -44,26 +47,11 @@ class CallRecord(Protocol):
         """
 
 
-class MarkedCall(Protocol):
-    """Protocol of the call, as far as effects use it."""
-
-    effect_begun: bool
-    record: CallRecord | None
-
-    @property
-    def bound(self) -> Any:
-        """The operation that was called."""
-
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop | None:
-        """Its event loop."""
-
-
 Step: TypeAlias = Callable[[], Any]
 """A function that may return an awaitable, run on the loop or in the handler's thread."""
 
 
-async def effect_on_loop(call: MarkedCall, name: str, run: Step, probe: Step | None) -> Any:
+async def effect_on_loop(call: Call, name: str, run: Step, probe: Step | None) -> Any:
     """Run an effect of an async handler and return its value. Sync functions run in a thread."""
     steps = _steps(call, name, run, probe)
 
@@ -84,7 +72,7 @@ async def effect_on_loop(call: MarkedCall, name: str, run: Step, probe: Step | N
             outcome = functools.partial(steps.throw, error)
 
 
-def effect_in_thread(call: MarkedCall, name: str, run: Step, probe: Step | None) -> Any:
+def effect_in_thread(call: Call, name: str, run: Step, probe: Step | None) -> Any:
     """Run an effect of a sync handler in its thread and return its value; async functions run on the call's loop.
 
     Raises:
@@ -122,7 +110,7 @@ class _OnLoop:
         return self._begin()
 
 
-def _steps(call: MarkedCall, name: str, run: Step, probe: Step | None) -> Generator[Step, Any, Any]:
+def _steps(call: Call, name: str, run: Step, probe: Step | None) -> Generator[Step, Any, Any]:
     """Yield the functions to run, receive their results, and return the value of the effect.
 
     Raises:

@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from failsoft.framework.answer.failure import Failure
-from failsoft.framework.answer.result import Result
-from failsoft.framework.services.events import Events
-from failsoft.framework.services.state import StateStore
-from failsoft.framework.services.threads import ThreadPool
-
-if TYPE_CHECKING:
-    from failsoft.framework.services.settings import Settings
-
-__all__ = [
-    "AlertSink",
-    "Arguments",
-    "AttemptResult",
-    "AuditTrail",
-    "CalledOperation",
-    "Neighbors",
-    "NullMetrics",
-    "OperationMetrics",
-    "Outcome",
-    "Recorder",
-    "RecoveryOutcome",
-    "RunBudget",
-]
 
 Outcome: TypeAlias = Literal["ok", "replayed", "recovered", "degraded", "error", "rejected", "cancelled"]
 AttemptResult: TypeAlias = Literal["ok", "error", "timeout", "cancelled"]
@@ -98,21 +76,6 @@ class AlertSink(Protocol):
         """Deliver one alert, with the number of suppressed equal ones; may block, and may raise (which is logged)."""
 
 
-class AuditTrail(Protocol):
-    """Records failures before they are returned to callers; implemented by `AuditLog`."""
-
-    async def record(self, facts: Mapping[str, Any]) -> None:
-        """Write an entry, and return once it is durable.
-
-        Raises:
-            AUDIT_LOG_FAILED: It could not be written.
-            AUDIT_LOCK_FAILED: Another process held the log for too long.
-        """
-
-    def note(self, facts: Mapping[str, Any]) -> None:
-        """Queue an entry without waiting for it."""
-
-
 class Arguments(Protocol):
     """The declared arguments of an operation, from a signature or a JSON Schema."""
 
@@ -136,70 +99,3 @@ class RunBudget(Protocol):
 
     async def withdraw(self) -> bool:
         """Take a token for one further run; return whether there was one."""
-
-
-class CalledOperation(Protocol):
-    """The operation of a call, as far as the call and its links use it; implemented by `BoundOperation`."""
-
-    name: str
-    tool_name: str
-    tool: Any
-    read_only: bool
-    idempotent: bool
-    atomic: bool
-    marks_effects: bool
-    """Whether the handler marks its effects with `Call.effect`."""
-    derives_keys: bool
-    """Whether calls without an idempotency key may get one."""
-    is_async: bool
-    function: Callable[..., Any]
-    timeout_s: float | None
-    arguments: Arguments
-    result: Result
-    reviews: tuple[Callable[[Any, Any], Any], ...]
-    checks: tuple[Any, ...]
-    verify_with: str | None
-    name_kinds: Mapping[str, str]
-    audit: AuditTrail | None
-    governed: bool
-    metrics: OperationMetrics
-    threads: ThreadPool
-    state: StateStore
-    events: Events
-    budget: RunBudget | None
-    most_runs: int | None
-    """The maximum number of runs by its strategies; None if no strategy repeats runs."""
-    in_force: tuple[Any, ...]
-    """Its strategies in force, from code and recovery file."""
-    settings: Settings
-    wire: Any
-    clock: Callable[[], float]
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        """The JSON Schema of the arguments."""
-
-    def handler_arguments(self, call: Any) -> dict[str, Any]:
-        """Return the validated arguments for the handler."""
-
-    def with_changes(self, params: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments with changes applied, under any name of their parameters."""
-
-    def alert(self, failure: Failure) -> None:
-        """Pass a critical failure on to the alert sinks."""
-
-
-class Neighbors(Protocol):
-    """The tools that are served together; implemented by `Toolbox`."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The MCP tool names, in the order of registration."""
-
-    def find(self, name: str) -> CalledOperation | None:
-        """Return the operation of that MCP name, or None."""
-
-    def closest(self, name: str) -> str | None:
-        """Return the closest MCP name, or None."""
-
-    def __iter__(self) -> Iterator[CalledOperation]: ...

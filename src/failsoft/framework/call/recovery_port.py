@@ -12,7 +12,7 @@ from failsoft.framework.text import snake_case
 
 if TYPE_CHECKING:
     from failsoft.framework.call.chain import Link
-    from failsoft.framework.call.ports import CalledOperation
+    from failsoft.framework.tool.bound_operation import BoundOperation
 
 __all__ = [
     "PlacedStrategy",
@@ -76,7 +76,7 @@ def strategy_name(strategy: RecoveryStrategy) -> str:
 class PlacedStrategy(Protocol):
     """Protocol of a strategy that wraps the call: a breaker, a bulkhead, a cache. May be a `RecoveryStrategy`, too."""
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return its links for one operation, each at its place.
 
         Raises:
@@ -118,7 +118,7 @@ class RecoveryConfigurationPort(Protocol):
             CONFIG_ERROR: With the location and the closest name.
         """
 
-    def check_shared(self, operations: Iterable[CalledOperation]) -> None:
+    def check_shared(self, operations: Iterable[BoundOperation]) -> None:
         """Reject circuit breakers of one dependency with different options: they share one circuit.
 
         Raises:
@@ -149,7 +149,7 @@ class RecoveryEngine(Protocol):
     def with_strategies(self, strategies: Sequence[RecoveryStrategy | PlacedStrategy]) -> RecoveryEngine:
         """Return an engine with only these strategies, for every error."""
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the links of the placed strategies for one operation."""
 
     def describe(self) -> list[str]:

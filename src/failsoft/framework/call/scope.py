@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from failsoft.framework.call.ports import Neighbors
 from failsoft.framework.errors import ToolError
+
+if TYPE_CHECKING:
+    from failsoft.framework.tool.toolbox import Toolbox
 
 __all__ = ["META_KEY", "NO_SCOPE", "CallScope", "FailedReference", "ProgressReporter"]
 
@@ -44,7 +46,7 @@ class CallScope:
     principal: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     report_progress: ProgressReporter | None = None
-    toolbox: Neighbors | None = None
+    toolbox: Toolbox | None = None
     max_response_bytes: int | None = None
     ended_by_server: Callable[[], ToolError | None] | None = None
     cancels: Callable[[], bool] = _always

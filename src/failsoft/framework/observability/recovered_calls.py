@@ -10,13 +10,13 @@ from failsoft.framework.clock import loop_time
 if TYPE_CHECKING:
     from failsoft.framework.answer.receipt import RecoveryReceipt
     from failsoft.framework.call.call import Call
-    from failsoft.framework.call.ports import CalledOperation
+    from failsoft.framework.tool.bound_operation import BoundOperation
 
 __all__ = ["calls_to_report"]
 
 _PERIOD_S = 60.0
 
-_counted: WeakKeyDictionary[CalledOperation, dict[tuple[str, str], tuple[float | None, int]]] = WeakKeyDictionary()
+_counted: WeakKeyDictionary[BoundOperation, dict[tuple[str, str], tuple[float | None, int]]] = WeakKeyDictionary()
 """Operation -> strategy and code -> when it was last logged, and the calls since."""
 
 

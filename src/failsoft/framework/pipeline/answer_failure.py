@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.call.call import Call, CallScope
-from failsoft.framework.call.ports import CalledOperation
+from failsoft.framework.answer.response import Failed, Success
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.scope import CallScope
 from failsoft.framework.errors import ToolError
 from failsoft.framework.pipeline.observe import observe
+
+if TYPE_CHECKING:
+    from failsoft.framework.tool.bound_operation import BoundOperation
 
 __all__ = ["answer_failure"]
 
 
 async def answer_failure(
-    bound: CalledOperation, error: ToolError, params: Mapping[str, Any], scope: CallScope, *, begun: bool = False
-) -> ToolResponse[Any]:
+    bound: BoundOperation, error: ToolError, params: Mapping[str, Any], scope: CallScope, *, begun: bool = False
+) -> Success[Any] | Failed:
     """Return the response to a call that failed outside its chain.
 
     Args:

@@ -13,13 +13,13 @@ from failsoft.framework.pipeline.guidance import explain
 
 if TYPE_CHECKING:
     from failsoft.framework.answer.failure import Failure
+    from failsoft.framework.audit.trail import AuditLog
     from failsoft.framework.call.call import Call
-    from failsoft.framework.call.ports import AuditTrail
 
 __all__ = ["note_cancelled", "recorded", "success_refused"]
 
 
-async def recorded(call: Call, failure: Failure, audit: AuditTrail, duration_s: float) -> Failure:
+async def recorded(call: Call, failure: Failure, audit: AuditLog, duration_s: float) -> Failure:
     """Return the failure once its entry is on disk, otherwise AUDIT_LOG_FAILED or AUDIT_LOCK_FAILED.
 
     That error keeps the code, effect and error id of the failure, which is then only in the ordinary log.
@@ -36,7 +36,7 @@ async def recorded(call: Call, failure: Failure, audit: AuditTrail, duration_s: 
     return failure
 
 
-async def success_refused(call: Call, audit: AuditTrail) -> Failure | None:
+async def success_refused(call: Call, audit: AuditLog) -> Failure | None:
     """Write a call that changed something to the audit log; return the failure to answer with if that fails."""
     try:
         await audit.record(of_success(call))
@@ -47,7 +47,7 @@ async def success_refused(call: Call, audit: AuditTrail) -> Failure | None:
     return None
 
 
-def note_cancelled(call: Call, audit: AuditTrail) -> None:
+def note_cancelled(call: Call, audit: AuditLog) -> None:
     """Write a cancelled call to the audit log without waiting, since its answer is discarded."""
     error = tell(lambda: audit.note(of_cancelled(call)))  # a cancellation has to go on, whatever the log says
     if error is not None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.failure import RetryAdvice
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.did_you_mean import certain_name
 from failsoft.framework.errors import Effect, InvalidParameter, NextStep, ResultTooLarge, ToolError, UnknownTool
@@ -22,6 +21,9 @@ from failsoft.framework.record import record
 from failsoft.framework.safe.json_safe import dumps, encode
 from failsoft.framework.safe.redaction import redact
 from failsoft.framework.validation.corrections import corrected, value_at, with_value
+
+if TYPE_CHECKING:
+    from failsoft.framework.tool.bound_operation import BoundOperation
 
 __all__ = ["Proposal", "is_read", "propose", "settle"]
 
@@ -119,7 +121,7 @@ def _given(error: ToolError, given: NextStep, call: Call, retry: RetryAdvice) ->
     return step, ""
 
 
-def _guessed(bound: CalledOperation, arguments: Mapping[str, Any], error: ToolError, call: Call) -> str:
+def _guessed(bound: BoundOperation, arguments: Mapping[str, Any], error: ToolError, call: Call) -> str:
     """Return the argument with an identifier or handle that the caller did not give; empty if there is none."""
     if error.category not in _LOOKED_UP_IN_VAIN:
         return ""
@@ -200,7 +202,7 @@ def _unwrapped(call: Call) -> dict[str, Any] | None:
     return dict(inner) if is_whole else None
 
 
-def _held_to_kinds(violations: Sequence[Violation], bound: CalledOperation) -> Sequence[Violation]:
+def _held_to_kinds(violations: Sequence[Violation], bound: BoundOperation) -> Sequence[Violation]:
     """Drop suggested identifiers and handles from the violations: similar ones mean something else."""
     if "reference" not in [item.reason for item in violations]:
         return violations

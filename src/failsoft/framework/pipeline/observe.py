@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from failsoft.framework.answer.failure import Failure
-from failsoft.framework.answer.response import Failed, Metadata, Success, ToolResponse
+from failsoft.framework.answer.response import Failed, Metadata, Success
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed
 from failsoft.framework.call.ports import Outcome
@@ -31,7 +31,7 @@ _traceback_of: Callable[[BaseException], types.TracebackType | None] = vars(Base
 _cause_of: Callable[[BaseException], BaseException | None] = vars(BaseException)["__cause__"].__get__
 
 
-async def observe(call: Call, proceed: Proceed) -> ToolResponse[Any]:
+async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
     """Run the call and return its response. Only a genuine cancellation leaves this function as an exception."""
     metrics = call.bound.metrics
     metrics.started()
@@ -61,7 +61,7 @@ async def observe(call: Call, proceed: Proceed) -> ToolResponse[Any]:
     return response
 
 
-def _success(call: Call, value: Any) -> ToolResponse[Any]:
+def _success(call: Call, value: Any) -> Success[Any]:
     bound = call.bound
     data, blocks = bound.result.split(value)
     metadata = Metadata(
@@ -90,7 +90,7 @@ def _outcome(call: Call) -> Outcome:
     return "degraded" if call.receipt.degraded else "recovered"
 
 
-def _answer_to(raised: BaseException, call: Call) -> Awaitable[ToolResponse[Any]] | None:
+def _answer_to(raised: BaseException, call: Call) -> Awaitable[Failed] | None:
     """Return the answer to an exception, to be awaited; None if the call was cancelled by its caller."""
     error = _ended_by_server(call) if is_real_cancellation(raised) else call.typed(raised)
     return None if error is None else _failure(call, error)
@@ -114,7 +114,7 @@ def _abandoned(call: Call) -> None:
     call.forget_errors()
 
 
-async def _failure(call: Call, error: ToolError) -> ToolResponse[Any]:
+async def _failure(call: Call, error: ToolError) -> Failed:
     duration_s = time.perf_counter() - call.started_at
     try:
         failure = await _explained(error, call)
@@ -134,7 +134,7 @@ async def _failure(call: Call, error: ToolError) -> ToolResponse[Any]:
     return _failed_response(call, failure, duration_s)
 
 
-def _failed_response(call: Call, failure: Failure, duration_s: float) -> ToolResponse[Any]:
+def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
     bound = call.bound
     bound.metrics.finished("replayed" if call.is_replayed else "rejected" if failure.rejected else "error", duration_s)
     bound.metrics.failed(failure.category, failure.code)
@@ -164,7 +164,7 @@ async def _explained(error: ToolError, call: Call) -> Failure:
         return explain(system, call)
 
 
-def _within(limit: int, response: ToolResponse[Any], failure: Failure) -> ToolResponse[Any]:
+def _within(limit: int, response: Failed, failure: Failure) -> Failed:
     """Reduce the response to the size limit of clients: first drop text for people, then lists."""
     cuts: tuple[dict[str, Any], ...] = (
         {"details": None, "cause": None, "stack_trace": None, "is_cut": True},

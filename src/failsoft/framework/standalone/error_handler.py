@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.call.call import CallScope
+from failsoft.framework.call.scope import CallScope
 from failsoft.framework.normalize import normalize
 from failsoft.framework.pipeline.answer_failure import answer_failure
 from failsoft.framework.text import bounded
@@ -80,7 +80,7 @@ class ErrorHandler:
         )
         return await answer_failure(self._bound(known), normalize(error), known.params, scope, begun=True)
 
-    def _bound(self, context: ErrorContext) -> BoundOperation[..., Any]:
+    def _bound(self, context: ErrorContext) -> BoundOperation:
         found = self._toolbox.find(context.operation)
         if found is not None and found.tool_name == context.tool:
             return found

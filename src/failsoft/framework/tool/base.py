@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from failsoft.framework.answer.failure import Failure
-from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.call.call import NO_SCOPE, Call
+from failsoft.framework.answer.response import Failed, Success, ToolResponse
+from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import DescribedStep, Middleware
 from failsoft.framework.call.guarded_metrics import bound_late
-from failsoft.framework.call.ports import AuditTrail
 from failsoft.framework.call.recovery_port import RecoveryEngine
+from failsoft.framework.call.scope import NO_SCOPE
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import InitializationError, ToolError, UnknownTool
 from failsoft.framework.errors.violations import Violation
@@ -32,6 +32,7 @@ from failsoft.framework.tool.runtime import Runtime, default_runtime
 from failsoft.framework.tool.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from failsoft.framework.audit.trail import AuditLog
     from failsoft.framework.services.toolset_settings import ToolsetSettings
 
 __all__ = ["BaseTool"]
@@ -75,7 +76,7 @@ class BaseTool(metaclass=_ToolType):
     """A RecoveryManager for this toolset that replaces the runtime's."""
     roots: Sequence[Path] = ()
     """The folders that it serves: absolute paths in them are shown in production, all others are redacted."""
-    audit: AuditTrail | None = None
+    audit: AuditLog | None = None
     """An audit log for this toolset that replaces the runtime's."""
     middleware: Sequence[Middleware] = ()
     """Middleware of this toolset's operations; the runtime's at the same place is outside of it."""
@@ -135,12 +136,12 @@ class BaseTool(metaclass=_ToolType):
         return self._runtime
 
     @property
-    def operations(self) -> Mapping[str, BoundOperation[..., Any]]:
+    def operations(self) -> Mapping[str, BoundOperation]:
         """The operations by MCP tool name, in the order of their declaration."""
         return self._operations
 
     @property
-    def offers(self) -> Sequence[BoundOperation[..., Any]]:
+    def offers(self) -> Sequence[BoundOperation]:
         """The declarations of `@resource`, `@prompt` and `@completion`; their `declaration` has the kind."""
         return self._offers
 
@@ -149,7 +150,7 @@ class BaseTool(metaclass=_ToolType):
         """A toolbox with this toolset only, for next steps when no server serves it with others."""
         return self._toolbox
 
-    def bound(self, declaration: Operation[..., Any]) -> BoundOperation[..., Any]:
+    def bound(self, declaration: Operation[..., Any]) -> BoundOperation:
         """Return the bound operation of a declaration, also of an overridden one, for `super()`."""
         bound = self._by_attribute.get(declaration.attribute)
         if bound is None or bound.declaration is not declaration:
@@ -185,10 +186,10 @@ class BaseTool(metaclass=_ToolType):
 
     def call_started(
         self,
-        bound: BoundOperation[..., Any],
+        bound: BoundOperation,
         params: Mapping[str, Any] | None,
         handler: Callable[..., Any] | None = None,
-    ) -> Awaitable[ToolResponse[Any]]:
+    ) -> Awaitable[Success[Any] | Failed]:
         """Run an operation; a toolset that was not started is started first, once.
 
         If `startup` raises, the call fails with INIT_ERROR, and the next call tries again.
@@ -199,10 +200,10 @@ class BaseTool(metaclass=_ToolType):
 
     async def _call_after_start(
         self,
-        bound: BoundOperation[..., Any],
+        bound: BoundOperation,
         params: Mapping[str, Any] | None,
         handler: Callable[..., Any] | None,
-    ) -> ToolResponse[Any]:
+    ) -> Success[Any] | Failed:
         try:
             await self.start()
         except BaseException as error:
@@ -289,9 +290,9 @@ class BaseTool(metaclass=_ToolType):
 
     def bind_operations(self) -> None:
         """Bind every operation to this instance; the class does it once, after `__init__`."""
-        self._overridden: dict[Operation[..., Any], BoundOperation[..., Any]] = {}
+        self._overridden: dict[Operation[..., Any], BoundOperation] = {}
         self._by_attribute = {attribute: bind(item, self) for attribute, item in self._declared.items()}
-        self._operations: dict[str, BoundOperation[..., Any]] = {}
+        self._operations: dict[str, BoundOperation] = {}
         for bound in self._by_attribute.values():
             if bound.name in self._operations:
                 msg = f"{type(self).__name__} has two operations named '{bound.name}'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.call.chain import Chain, Link, assemble, connect
 from failsoft.framework.call.recovery_port import RecoveryConfigurationPort, RecoveryEngine, strategy_name
@@ -18,12 +18,14 @@ from failsoft.framework.pipeline.recover import recover
 from failsoft.framework.pipeline.validate import validate, validate_with
 from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.framework.tool.declaration import Declaration
-from failsoft.framework.tool.port import Toolset
+
+if TYPE_CHECKING:
+    from failsoft.framework.tool.base import BaseTool
 
 __all__ = ["bind"]
 
 
-def bind(declaration: Declaration, tool: Toolset) -> BoundOperation[..., Any]:
+def bind(declaration: Declaration, tool: BaseTool) -> BoundOperation:
     """Return the operation bound to this toolset and its runtime, schemas checked, chain linked.
 
     Raises:
@@ -31,12 +33,12 @@ def bind(declaration: Declaration, tool: Toolset) -> BoundOperation[..., Any]:
         CONFIG_ERROR: The runtime and the declaration are not compatible.
     """
     interface = declaration.interface(f"{type(tool).__name__}.{declaration.attribute}")
-    bound: BoundOperation[..., Any] = BoundOperation(declaration, tool, interface, _chain_of)
+    bound: BoundOperation = BoundOperation(declaration, tool, interface, _chain_of)
     tool.runtime.linked.add(bound)
     return bound
 
 
-def _chain_of(bound: BoundOperation[..., Any]) -> Chain:
+def _chain_of(bound: BoundOperation) -> Chain:
     """Return the chain of an operation for the current configuration.
 
     Raises:
@@ -83,7 +85,7 @@ def _options(engine: RecoveryEngine | None, timeout_s: float | None) -> dict[str
     return found
 
 
-def _timeout_s(bound: BoundOperation[..., Any], configuration: RecoveryConfigurationPort | None) -> float | None:
+def _timeout_s(bound: BoundOperation, configuration: RecoveryConfigurationPort | None) -> float | None:
     declared, general = bound.declaration.timeout, bound.settings.default_timeout_s
     if configuration is None:
         return declared or general or None
@@ -91,7 +93,7 @@ def _timeout_s(bound: BoundOperation[..., Any], configuration: RecoveryConfigura
     return configuration.timeout_s(bound.tool.name, bound.name) or declared or default or general or None
 
 
-def _engine(bound: BoundOperation[..., Any], configuration: RecoveryConfigurationPort | None) -> RecoveryEngine | None:
+def _engine(bound: BoundOperation, configuration: RecoveryConfigurationPort | None) -> RecoveryEngine | None:
     tool, own = bound.tool, bound.declaration.recovery
     engine: RecoveryEngine | None = tool.recovery if tool.recovery is not None else tool.runtime.recovery
     if engine is not None and own is not None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, overload
+
+from typing_extensions import ParamSpec, TypeVar
 
 from failsoft.framework.call.budget import inherit, nested
-from failsoft.framework.call.call import META_KEY, NO_SCOPE, Call, CallScope
+from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import describe_links
 from failsoft.framework.call.guarded_metrics import guarded
+from failsoft.framework.call.scope import META_KEY, NO_SCOPE, CallScope
 from failsoft.framework.tool.checks import checks_of, reviews_of
 from failsoft.framework.wire import find_format
 
@@ -19,13 +22,11 @@ if TYPE_CHECKING:
     from failsoft.framework.answer.response import Failed, Success
     from failsoft.framework.call.chain import Chain, DescribedStep, Link, Proceed
     from failsoft.framework.call.ports import OperationMetrics, RunBudget
+    from failsoft.framework.tool.base import BaseTool
     from failsoft.framework.tool.declaration import Declaration, Interface
-    from failsoft.framework.tool.port import Toolset
 
-__all__ = ["BoundOperation"]
-
-P = ParamSpec("P")
-R_co = TypeVar("R_co", covariant=True)
+P = ParamSpec("P", default=...)
+R_co = TypeVar("R_co", covariant=True, default=Any)
 """The return value of the handler; for an async one, the coroutine."""
 T = TypeVar("T")
 
@@ -53,9 +54,9 @@ class BoundOperation(Generic[P, R_co]):
     def __init__(
         self,
         declaration: Declaration,
-        tool: Toolset,
+        tool: BaseTool,
         interface: Interface,
-        link: Callable[[BoundOperation[..., Any]], Chain],
+        link: Callable[[BoundOperation], Chain],
     ) -> None:
         self.declaration = declaration
         self.tool = tool
@@ -115,7 +116,7 @@ class BoundOperation(Generic[P, R_co]):
             # Too many positional arguments, or one that is also given by name: a name that stage 1 rejects.
             is_free = position < len(names) and names[position] not in kwargs
             params[names[position] if is_free else f"argument_{position + 1}"] = value
-        return await self.tool.call_started(self, params)  # type: ignore[no-any-return]  # a port says less
+        return await self.tool.call_started(self, params)
 
     def call(
         self,

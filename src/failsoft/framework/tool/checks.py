@@ -6,17 +6,20 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from failsoft.framework.arguments.marks import NameKind
 from failsoft.framework.arguments.signature import Parameter
-from failsoft.framework.call.call import Call, FailedReference
+from failsoft.framework.call.call import Call
 from failsoft.framework.call.context import CallContext
+from failsoft.framework.call.scope import FailedReference
 from failsoft.framework.errors import InvalidParameter, ToolError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.pipeline.check import Check
 from failsoft.framework.tool.declaration import Declaration
-from failsoft.framework.tool.port import Toolset
+
+if TYPE_CHECKING:
+    from failsoft.framework.tool.base import BaseTool
 
 __all__ = ["checks_of", "reviews_of"]
 
@@ -26,7 +29,7 @@ Found: TypeAlias = Iterator[tuple[str, Any]]
 
 
 def checks_of(
-    declaration: Declaration, tool: Toolset, parameters: Sequence[Parameter], schema: dict[str, Any]
+    declaration: Declaration, tool: BaseTool, parameters: Sequence[Parameter], schema: dict[str, Any]
 ) -> list[Check]:
     """Return the checks of stage 2 in their order: references first, then the `@op.check` methods.
 
@@ -44,12 +47,12 @@ def checks_of(
     ]
 
 
-def reviews_of(declaration: Declaration, tool: Toolset) -> tuple[Callable[[Call, Any], Any], ...]:
+def reviews_of(declaration: Declaration, tool: BaseTool) -> tuple[Callable[[Call, Any], Any], ...]:
     """Return the plausibility checks of stage 3 in their order."""
     return tuple(_review(method, tool) for method in _own(declaration.reviews, tool))
 
 
-def _references(parameter: Parameter, tool: Toolset) -> Iterator[Check]:
+def _references(parameter: Parameter, tool: BaseTool) -> Iterator[Check]:
     name = parameter.name
 
     def value(call: Call) -> Found:
@@ -66,7 +69,7 @@ def _references(parameter: Parameter, tool: Toolset) -> Iterator[Check]:
                 yield _reference(find, _lookup(mark.lookup, tool), mark.kind)
 
 
-def _lookup(lookup: Callable[..., Any], tool: Toolset) -> Callable[[Any], Any]:
+def _lookup(lookup: Callable[..., Any], tool: BaseTool) -> Callable[[Any], Any]:
     parameters = inspect.signature(lookup).parameters.values()
     needed = [item for item in parameters if item.default is item.empty and item.kind not in _NEVER_POSITIONAL]
     wants_tool = len(needed) > 1
@@ -138,7 +141,7 @@ def _accept(path: str, verdict: Any) -> None:
         raise InvalidParameter.from_violations([Violation(path=path, reason="reference", message="leads nowhere")])
 
 
-def _own(methods: Iterable[Callable[..., Any]], tool: Toolset) -> Iterator[Callable[..., Any]]:
+def _own(methods: Iterable[Callable[..., Any]], tool: BaseTool) -> Iterator[Callable[..., Any]]:
     """Yield the checks of an operation from this toolset's class: a subclass may override them by name."""
     family = type(tool).__mro__
     for method in methods:
@@ -147,7 +150,7 @@ def _own(methods: Iterable[Callable[..., Any]], tool: Toolset) -> Iterator[Calla
         yield getattr(type(tool), name) if is_attribute else method
 
 
-def _check(method: Callable[..., Any], tool: Toolset, defaults: dict[str, Any], known: set[str]) -> Check:
+def _check(method: Callable[..., Any], tool: BaseTool, defaults: dict[str, Any], known: set[str]) -> Check:
     parameters = dict(list(inspect.signature(method).parameters.items())[1:])
     context = next((name for name, item in parameters.items() if _is_context(item.annotation)), None)
     names = [name for name in parameters if name != context]
@@ -170,7 +173,7 @@ def _is_context(annotation: Any) -> bool:
     return annotation in (Call, CallContext, Call.__name__, CallContext.__name__)
 
 
-def _review(method: Callable[..., Any], tool: Toolset) -> Callable[[Call, Any], Any]:
+def _review(method: Callable[..., Any], tool: BaseTool) -> Callable[[Call, Any], Any]:
     is_async = _is_async(method)
 
     async def review(call: Call, value: Any) -> Any:

@@ -15,7 +15,8 @@ from types import ModuleType
 from typing import Any
 
 from failsoft.framework.answer.failure import Failure
-from failsoft.framework.call.call import Call, CallScope
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.scope import CallScope
 from failsoft.framework.errors import InvalidArgument, ToolError
 from failsoft.framework.errors.catalogue import entries
 from failsoft.framework.errors.raise_sites import raise_site_faults
@@ -90,7 +91,7 @@ def lint_toolbox(toolbox: Toolbox) -> list[LintFinding]:
     return list(dict.fromkeys([*findings, *lint_sources(toolbox)]))
 
 
-def _marks_an_effect(bound: BoundOperation[..., Any]) -> bool:
+def _marks_an_effect(bound: BoundOperation) -> bool:
     """Return whether the source of a handler calls `effect` of its context parameter."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(bound.function)))
@@ -207,7 +208,7 @@ def _way_out(failure: Failure, toolbox: Toolbox) -> Iterator[tuple[str, str]]:
         yield "who", "nothing here helps, and the message does not say who has to act, with the error id"
 
 
-def _refusals(bound: BoundOperation[..., Any], scope: CallScope) -> Iterator[Failure]:
+def _refusals(bound: BoundOperation, scope: CallScope) -> Iterator[Failure]:
     """Yield the failures for arguments that stage 1 rejects, so that the handler never runs."""
     properties = bound.input_schema.get("properties", {})
     probes: list[dict[str, Any]] = [{}, {"no_such_parameter": 1}, *({name: {"wrong": []}} for name in properties)]
@@ -220,7 +221,7 @@ def _refusals(bound: BoundOperation[..., Any], scope: CallScope) -> Iterator[Fai
             yield explain(error, call)
 
 
-def _catalogue_failures(bound: BoundOperation[..., Any], scope: CallScope) -> Iterator[Failure]:
+def _catalogue_failures(bound: BoundOperation, scope: CallScope) -> Iterator[Failure]:
     for kind in entries():
         for attempts in (0, 1):
             call = Call(bound, {}, scope)

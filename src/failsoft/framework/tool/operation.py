@@ -13,7 +13,7 @@ from failsoft.framework.tool.declaration import Declaration
 
 if TYPE_CHECKING:
     from failsoft.framework.call.recovery_port import PlacedStrategy, RecoveryStrategy
-    from failsoft.framework.tool.port import Toolset
+    from failsoft.framework.tool.base import BaseTool
 
 __all__ = ["Operation", "operation"]
 
@@ -37,8 +37,8 @@ class Operation(Declaration, Generic[P, R_co]):
     @overload
     def __get__(self, instance: None, owner: type) -> Operation[P, R_co]: ...
     @overload
-    def __get__(self, instance: Toolset, owner: type) -> BoundOperation[P, R_co]: ...
-    def __get__(self, instance: Toolset | None, owner: type) -> Operation[P, R_co] | BoundOperation[P, R_co]:
+    def __get__(self, instance: BaseTool, owner: type) -> BoundOperation[P, R_co]: ...
+    def __get__(self, instance: BaseTool | None, owner: type) -> Operation[P, R_co] | BoundOperation[P, R_co]:
         return self if instance is None else cast("BoundOperation[P, R_co]", instance.bound(self))
 
     def check(self, method: Callable[..., Any]) -> Callable[..., Any]:

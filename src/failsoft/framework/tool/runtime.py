@@ -13,9 +13,10 @@ from urllib.parse import urlsplit
 from failsoft.framework.services.protected_files import protected_files
 
 if TYPE_CHECKING:
+    from failsoft.framework.audit.trail import AuditLog
     from failsoft.framework.call.chain import Middleware
     from failsoft.framework.call.detached import DetachedCalls
-    from failsoft.framework.call.ports import AuditTrail, Recorder
+    from failsoft.framework.call.ports import Recorder
     from failsoft.framework.call.recovery_port import RecoveryConfigurationPort, RecoveryEngine
     from failsoft.framework.errors import ConfigurationError
     from failsoft.framework.observability.alerts import AlertDispatcher
@@ -133,7 +134,7 @@ def _detached_calls() -> DetachedCalls:
     return DetachedCalls()
 
 
-def _audit_log(settings: Settings) -> AuditTrail | None:
+def _audit_log(settings: Settings) -> AuditLog | None:
     if settings.audit_path is None:
         return None
     from failsoft.framework.audit.trail import AuditLog  # noqa: PLC0415 - only for those who keep one
@@ -166,7 +167,7 @@ class Runtime:
         recovery: RecoveryEngine | None = None,
         metrics: Recorder | None = None,
         alerts: AlertDispatcher | None = None,
-        audit: AuditTrail | None = None,
+        audit: AuditLog | None = None,
         state: StateStore | None = None,
         events: Events | None = None,
     ) -> None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from failsoft.framework.did_you_mean import certain_name, is_one_edit_away, same_name
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import means_something_else
-from failsoft.framework.tool.bound_operation import BoundOperation
 
-__all__ = ["Served", "Toolbox", "closest_tool"]
-
+if TYPE_CHECKING:
+    from failsoft.framework.tool.base import BaseTool
+    from failsoft.framework.tool.bound_operation import BoundOperation
 
 _READING = re.compile(r"(?i)(get|list|read|find|search|show|look|fetch|describe|count|check|view|query)(?![a-z])")
 """Prefixes of names of read-only tools."""
@@ -25,18 +25,6 @@ _STEM = 8
 """Minimum length of a common prefix for which the only matching read-only tool is suggested."""
 
 
-class Served(Protocol):
-    """A toolset, as far as a toolbox uses it; implemented by `BaseTool`."""
-
-    @property
-    def name(self) -> str:
-        """The toolset's name."""
-
-    @property
-    def operations(self) -> Mapping[str, BoundOperation[..., Any]]:
-        """Its operations by MCP tool name."""
-
-
 class Toolbox:
     """The operations of several toolsets by MCP name, in the order of registration.
 
@@ -46,9 +34,9 @@ class Toolbox:
 
     __slots__ = ("_operations", "tools")
 
-    def __init__(self, tools: Iterable[Served]) -> None:
-        self.tools: tuple[Served, ...] = tuple(tools)
-        self._operations: dict[str, BoundOperation[..., Any]] = {}
+    def __init__(self, tools: Iterable[BaseTool]) -> None:
+        self.tools: tuple[BaseTool, ...] = tuple(tools)
+        self._operations: dict[str, BoundOperation] = {}
         for tool in self.tools:
             for name, bound in tool.operations.items():
                 taken = self._operations.get(name)
@@ -61,7 +49,7 @@ class Toolbox:
                 self._operations[name] = bound
 
     @property
-    def operations(self) -> Mapping[str, BoundOperation[..., Any]]:
+    def operations(self) -> Mapping[str, BoundOperation]:
         """The operations by MCP tool name."""
         return self._operations
 
@@ -70,7 +58,7 @@ class Toolbox:
         """The MCP tool names, in the order of registration."""
         return tuple(self._operations)
 
-    def find(self, name: str) -> BoundOperation[..., Any] | None:
+    def find(self, name: str) -> BoundOperation | None:
         """Return the operation of that MCP name, or None."""
         return self._operations.get(name)
 
@@ -78,7 +66,7 @@ class Toolbox:
         """Return the MCP name that an unknown name means, or None if that is not certain; see `closest_tool`."""
         return closest_tool(name, {own: bound.read_only for own, bound in self._operations.items()})
 
-    def __iter__(self) -> Iterator[BoundOperation[..., Any]]:
+    def __iter__(self) -> Iterator[BoundOperation]:
         return iter(self._operations.values())
 
 

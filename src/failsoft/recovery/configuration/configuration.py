@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.call.recovery_port import RecoveryEngine, strategy_name
 from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.combinations import check_shared
 from failsoft.recovery.configuration.configurable import CONFIGURABLE
 from failsoft.recovery.configuration.source import ConfigurationSource
@@ -115,7 +115,7 @@ class RecoveryConfiguration:
                 path = ("dependencies", name)
                 raise self.source.refused(path, f"no operation uses the dependency '{name}'{_meant(name, known)}")
 
-    def check_shared(self, operations: Iterable[CalledOperation]) -> None:
+    def check_shared(self, operations: Iterable[BoundOperation]) -> None:
         """See `RecoveryConfigurationPort`."""
         check_shared(operations)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import Overloaded
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.refusal import effect_so_far, shown_wait_s
 from failsoft.recovery.reporting import Gauge
@@ -98,11 +98,11 @@ class AdaptiveConcurrency:
     ) -> None:
         self.options = AdaptiveConcurrencyOptions(start, least, most, tolerance, dependency)
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link that admits or rejects calls and measures them."""
         return [Link(self.name, _measured(self.gate(bound)), "admit")]
 
-    def gate(self, bound: CalledOperation) -> ConcurrencyLimiter:
+    def gate(self, bound: BoundOperation) -> ConcurrencyLimiter:
         """Return the limit that this operation shares with others of its dependency."""
         named = self.options.dependency
         store = bound.state if named else bound.state.private_to(bound.tool)

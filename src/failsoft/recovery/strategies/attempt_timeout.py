@@ -10,9 +10,9 @@ from typing import Any
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.call.time_limit import TimeLimit
 from failsoft.framework.errors import ConfigurationError, Timeout
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 
 __all__ = ["AttemptTimeout", "AttemptTimeoutOptions"]
@@ -61,7 +61,7 @@ class AttemptTimeout:
     def __init__(self, seconds: float) -> None:
         self.options = AttemptTimeoutOptions(seconds)
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link.
 
         Raises:

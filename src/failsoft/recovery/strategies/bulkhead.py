@@ -11,8 +11,8 @@ from typing import Any
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.errors import Overloaded
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.refusal import effect_so_far
 from failsoft.recovery.reporting import Gauge
@@ -89,11 +89,11 @@ class Bulkhead:
     ) -> None:
         self.options = BulkheadOptions(limit, wait_s, queue, dependency)
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link that acquires a slot for each run and releases it."""
         return [Link(self.name, _held(self.compartment(bound), self.options), "bulkhead")]
 
-    def compartment(self, bound: CalledOperation) -> Compartment:
+    def compartment(self, bound: BoundOperation) -> Compartment:
         """Return the slots that this operation shares with others of its dependency."""
         named = self.options.dependency
         store = bound.state if named else bound.state.private_to(bound.tool)

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.errors import Unavailable
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 
 __all__ = ["Chaos", "ChaosOptions"]
@@ -102,7 +102,7 @@ class Chaos:
         self._outcome = _NoSuchValue() if outcome is None else outcome
         self._gate = gate
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link, with a separate sequence of faults for this operation."""
         faults = _FaultSequence(self.options, f"{self.options.seed}:{bound.tool_name}.{bound.name}")
         return [Link(self.name, _Disturbance(faults, self._error, self._outcome, self._gate).step, "chaos")]

@@ -11,11 +11,12 @@ from typing import Any, TypeAlias, overload
 from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
-from failsoft.framework.call.ports import CalledOperation, RecoveryOutcome
+from failsoft.framework.call.ports import RecoveryOutcome
 from failsoft.framework.call.time_limit import run_with_reserve
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError, InternalError, ToolError
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.classification import phase_of
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
@@ -105,7 +106,7 @@ class Fallback:
         self.options = FallbackOptions(None if listed is None else tuple(listed), reserve_s)
         self._function = function
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link.
 
         Raises:
@@ -116,7 +117,7 @@ class Fallback:
             Link(self.name, _fallback_step(self.options, reserve_s, _Substitute(self._function, bound)), "fallback")
         ]
 
-    def _reserve(self, bound: CalledOperation) -> float:
+    def _reserve(self, bound: BoundOperation) -> float:
         if bound.timeout_s is None:
             return 0.0
         if self.options.reserve_s is None:
@@ -132,7 +133,7 @@ class Fallback:
 class _Substitute:
     """The function with its parameters, inspected once."""
 
-    def __init__(self, function: Callable[..., Any], bound: CalledOperation) -> None:
+    def __init__(self, function: Callable[..., Any], bound: BoundOperation) -> None:
         self._function = function
         self._is_async = inspect.iscoroutinefunction(function)
         parameters = inspect.signature(function).parameters.values()

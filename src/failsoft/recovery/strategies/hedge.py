@@ -12,8 +12,8 @@ from typing import Any
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.call.forks import fork, join
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import Gauge, note_recovery
 from failsoft.recovery.shielded import keep
@@ -80,7 +80,7 @@ class Hedge:
     def __init__(self, delay_s: float | None = None, percentile: float = 0.95, extra: int = 1) -> None:
         self.options = HedgeOptions(delay_s, percentile, extra)
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link.
 
         Raises:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from failsoft.framework.call.chain import Link
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.services.events import BudgetEvent, Events
 from failsoft.framework.services.state import Changed, State, StateStore, Transition
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 
 __all__ = ["WITHDRAW", "Ledger", "RetryBudget", "RetryBudgetOptions", "withdraw"]
@@ -75,12 +75,12 @@ class RetryBudget:
     def __init__(self, ratio: float = 0.2, floor: float = 10.0, *, dependency: str | None = None) -> None:
         self.options = RetryBudgetOptions(ratio, floor, dependency)
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Set the ledger of the operation (`bound.budget`); there is no link."""
         bound.budget = self.ledger(bound)
         return []
 
-    def ledger(self, bound: CalledOperation) -> Ledger:
+    def ledger(self, bound: BoundOperation) -> Ledger:
         """Return the ledger that this operation shares with others of its dependency."""
         named = self.options.dependency
         store = bound.state if named else bound.state.private_to(bound.tool)

@@ -14,11 +14,11 @@ from weakref import WeakKeyDictionary
 from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.call.time_limit import run_with_reserve
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.safe.json_safe import dumps, encode
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
 
@@ -85,7 +85,7 @@ class StaleCache:
     ) -> None:
         self.options = StaleCacheOptions(ttl_s, stale_s, max_entries, max_bytes)
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link, with the cache of this operation, which survives a reload.
 
         Raises:
@@ -206,7 +206,7 @@ class _Cache:
         return entry
 
 
-_caches: WeakKeyDictionary[CalledOperation, _Cache] = WeakKeyDictionary()
+_caches: WeakKeyDictionary[BoundOperation, _Cache] = WeakKeyDictionary()
 """By operation, so that a reload of the recovery configuration keeps the entries."""
 
 

@@ -31,7 +31,7 @@ class PlainCalls:
         max_body_bytes: The size of a body that is not refused.
     """
 
-    def __init__(self, tools: Iterable[BoundOperation[..., Any]], *, max_body_bytes: int) -> None:
+    def __init__(self, tools: Iterable[BoundOperation], *, max_body_bytes: int) -> None:
         self._names = {bound.name.encode(): bound.name for bound in tools if _is_plain(bound)}
         self._max_body_bytes = max_body_bytes
         self._passed: deque[dict[str, Any]] = deque(maxlen=_REMEMBERED_AT_MOST)
@@ -78,7 +78,7 @@ class PlainCalls:
         return True
 
 
-def _is_plain(bound: BoundOperation[..., Any]) -> bool:
+def _is_plain(bound: BoundOperation) -> bool:
     """Return whether the headers of a call have nothing to say but the name of the tool."""
     name = bound.name
     return name.isascii() and decode_header_value(name) == name and not x_mcp_header_map(bound.input_schema)

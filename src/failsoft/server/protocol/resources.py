@@ -36,7 +36,7 @@ class Respond(Protocol):
     def __call__(
         self,
         ctx: _Context,
-        bound: BoundOperation[..., Any],
+        bound: BoundOperation,
         arguments: Mapping[str, Any],
         encode: Callable[[ToolResponse[Any]], T],
     ) -> Awaitable[T]:
@@ -128,7 +128,7 @@ class OfferProtocol:
             values = _resource(bound).template.match(uri)
             if values is not None:
 
-                def encode(response: ToolResponse[Any], bound: BoundOperation[..., Any] = bound) -> Any:
+                def encode(response: ToolResponse[Any], bound: BoundOperation = bound) -> Any:
                     return _contents(uri, _resource(bound), response)
 
                 return await self._respond(ctx, bound, values, encode)
@@ -171,7 +171,7 @@ class OfferProtocol:
         return await self._respond(ctx, bound, arguments, _completed)
 
     async def _listed(
-        self, ctx: _Context, bound: BoundOperation[..., Any], cursor: str | None
+        self, ctx: _Context, bound: BoundOperation, cursor: str | None
     ) -> tuple[list[types.Resource], str | None]:
         lister = _resource(bound).lister
         if lister is None:  # called only for templates that have a lister
@@ -183,7 +183,7 @@ class OfferProtocol:
 
 
 def _check(
-    offers: Sequence[BoundOperation[..., Any]],
+    offers: Sequence[BoundOperation],
     resources: Mapping[str, Any],
     prompts: Mapping[str, Any],
 ) -> None:
@@ -206,12 +206,12 @@ def _check(
         taken.add(key)
 
 
-def _resource(bound: BoundOperation[..., Any]) -> Resource:
+def _resource(bound: BoundOperation) -> Resource:
     declaration: Any = bound.declaration
     return declaration  # type: ignore[no-any-return]  # filled with resources only
 
 
-def _described(bound: BoundOperation[..., Any]) -> types.Resource:
+def _described(bound: BoundOperation) -> types.Resource:
     return types.Resource(
         uri=_resource(bound).template.text,
         name=bound.name,
@@ -221,7 +221,7 @@ def _described(bound: BoundOperation[..., Any]) -> types.Resource:
     )
 
 
-def _prompt(bound: BoundOperation[..., Any]) -> types.Prompt:
+def _prompt(bound: BoundOperation) -> types.Prompt:
     required = bound.input_schema.get("required", ())
     arguments = [
         types.PromptArgument(name=name, description=schema.get("description"), required=name in required)
@@ -230,7 +230,7 @@ def _prompt(bound: BoundOperation[..., Any]) -> types.Prompt:
     return types.Prompt(name=bound.name, title=bound.title, description=bound.description or None, arguments=arguments)
 
 
-def _typed(bound: BoundOperation[..., Any], arguments: Mapping[str, str]) -> dict[str, Any]:
+def _typed(bound: BoundOperation, arguments: Mapping[str, str]) -> dict[str, Any]:
     """Return a prompt's arguments, which the protocol sends as strings, in the JSON types of its parameters."""
     typed: dict[str, Any] = dict(arguments)
     for name, schema in bound.input_schema.get("properties", {}).items():
@@ -283,7 +283,7 @@ def _content(uri: str, mime_type: str | None, item: Any) -> dict[str, Any]:
     }
 
 
-def _messages(bound: BoundOperation[..., Any], response: ToolResponse[Any]) -> types.GetPromptResult:
+def _messages(bound: BoundOperation, response: ToolResponse[Any]) -> types.GetPromptResult:
     data = _data(response)
     items = data if isinstance(data, list) else [data]
     messages = [
@@ -310,7 +310,7 @@ def _completed(response: ToolResponse[Any]) -> types.CompleteResult:
     )
 
 
-def _page(bound: BoundOperation[..., Any], response: ToolResponse[Any]) -> tuple[list[types.Resource], str | None]:
+def _page(bound: BoundOperation, response: ToolResponse[Any]) -> tuple[list[types.Resource], str | None]:
     data = _data(response)
     page = data if isinstance(data, dict) else {"resources": data}
     resources = [

@@ -11,14 +11,13 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.call.call import CallScope
 from failsoft.framework.call.ports import NullMetrics
+from failsoft.framework.call.scope import CallScope
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import Unavailable
 from failsoft.framework.pipeline.answer_failure import answer_failure
 from failsoft.framework.text import bounded, quoted
-from failsoft.framework.tool.base import BaseTool
 from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.framework.tool.toolbox import Toolbox
 from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
@@ -54,7 +53,7 @@ class ToolProtocol:
         self._lifecycle = lifecycle
         self._max_response_bytes = max_response_bytes
         self._schemas = {bound.name: bound.input_schema for bound in toolbox}
-        self._offers = OfferProtocol([tool for tool in toolbox.tools if isinstance(tool, BaseTool)], self.respond)
+        self._offers = OfferProtocol(toolbox.tools, self.respond)
         self._listed = types.ListToolsResult(tools=[describe_tool(bound) for bound in toolbox], ttl_ms=_FRESH_MS)
 
     def server(self, name: str, *, version: str, instructions: str | None) -> Server[Lifecycle]:
@@ -105,7 +104,7 @@ class ToolProtocol:
     async def respond(
         self,
         ctx: ServerRequestContext[Any, Any],
-        bound: BoundOperation[..., Any],
+        bound: BoundOperation,
         arguments: Mapping[str, Any],
         encode: Callable[[ToolResponse[Any]], T],
         params: types.RequestParams | None = None,
@@ -188,13 +187,13 @@ def _ending() -> Unavailable:
     return Unavailable(message="The server is shutting down.", retry_after_seconds=_RETRY_AFTER_S)
 
 
-def _broken(bound: BoundOperation[..., Any], error: BaseException) -> MCPError:
+def _broken(bound: BoundOperation, error: BaseException) -> MCPError:
     """Return the protocol error for an internal error of this module."""
     logger.opt(exception=error).error("The server failed while it answered a call of '{}'", bound.name)
     return MCPError(code=types.INTERNAL_ERROR, message="Internal server error")
 
 
-def describe_tool(bound: BoundOperation[..., Any]) -> types.Tool:
+def describe_tool(bound: BoundOperation) -> types.Tool:
     """Return the entry of an operation in `tools/list`."""
     return types.Tool(
         name=bound.name,

@@ -38,7 +38,7 @@ def open_roots(root: Path | Sequence[Path] | None, toolset: str, *, relative: bo
         ) from error
 
 
-def name_roots(operations: Iterable[BoundOperation[..., Any]], roots: Sequence[Path]) -> None:
+def name_roots(operations: Iterable[BoundOperation], roots: Sequence[Path]) -> None:
     """Complete ` below {root}` in descriptions of parameters, and the root in examples; without roots drop the former.
 
     Args:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from failsoft.framework.audit.trail import AuditLog
-from failsoft.framework.call.ports import AuditTrail
 from failsoft.framework.errors import AuditLogFailed
 from failsoft.framework.safe.redaction import redact_paths
 from failsoft.tools.workspace.results import AuditEntries, AuditEntry
@@ -27,7 +26,7 @@ _COPIED = (
 )
 
 
-def read_entries(log: AuditTrail | None, session: Session, limit: int) -> AuditEntries:
+def read_entries(log: AuditLog | None, session: Session, limit: int) -> AuditEntries:
     """Return the last entries of a session's workspace, oldest first. For a worker thread.
 
     Ids of other sessions are omitted: over HTTP without tokens, an id is enough to use a session.

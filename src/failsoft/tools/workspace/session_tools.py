@@ -8,7 +8,8 @@ from typing import Any
 from uuid import uuid4
 
 from failsoft.framework.audit.trail import AuditLog
-from failsoft.framework.call.call import LOCAL_PRINCIPAL, Call
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.principals import LOCAL_PRINCIPAL
 from failsoft.framework.tool.base import BaseTool
 from failsoft.framework.tool.operation import operation
 from failsoft.framework.tool.runtime import Runtime

@@ -9,9 +9,9 @@ from weakref import WeakSet
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import CircuitOpen, ToolError
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.refusal import effect_so_far, shown_wait_s
 from failsoft.recovery.strategies.circuit_breaker.circuit import Circuit, CircuitAdmission, CircuitOptions, CircuitView
@@ -103,12 +103,12 @@ class CircuitBreaker:
         )
         self._circuits = WeakSet[Circuit]()
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link that checks the circuit before each run and reports the outcome."""
         circuit = self.circuit(bound)
         return [Link(self.name, _guarded(circuit, self._lease_s(bound)), "breaker")]
 
-    def circuit(self, bound: CalledOperation) -> Circuit:
+    def circuit(self, bound: BoundOperation) -> Circuit:
         """Return the circuit of this operation."""
         named = self.options.dependency
         store = bound.state if named and not self._is_private else bound.state.private_to(bound.tool)
@@ -120,7 +120,7 @@ class CircuitBreaker:
         return circuit
 
     @classmethod
-    def of(cls, bound: CalledOperation) -> Self | None:
+    def of(cls, bound: BoundOperation) -> Self | None:
         """Return the breaker of an operation, also one from a recovery file: `CircuitBreaker.of(tool.operations["x"])`.
 
         None if it has none. A reload of the recovery file may replace it.
@@ -147,7 +147,7 @@ class CircuitBreaker:
         for circuit in list(self._circuits):
             await circuit.force(state, held=held)
 
-    def _lease_s(self, bound: CalledOperation) -> float:
+    def _lease_s(self, bound: BoundOperation) -> float:
         limit_s = bound.timeout_s if bound.timeout_s and math.isfinite(bound.timeout_s) else _LEASE_S
         return min(_LEASE_AT_MOST_S, max(self.options.open_s, limit_s))
 

@@ -12,7 +12,6 @@ from typing import Any
 from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import (
     DeadlineExceeded,
@@ -27,6 +26,7 @@ from failsoft.framework.errors import (
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.services.events import IdempotencyEvent, IdempotencyVerdict
 from failsoft.framework.services.records import Records
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import Gauge, note_recovery
 from failsoft.recovery.shielded import begin
@@ -108,7 +108,7 @@ class Idempotency:
     def __init__(self, *, ttl_s: float = 86_400.0, lease_s: float = 10.0, derive: Derive | None = None) -> None:
         self.options = IdempotencyOptions(ttl_s, lease_s, derive)
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link for one operation; one that changes nothing needs none."""
         if bound.read_only:
             return []

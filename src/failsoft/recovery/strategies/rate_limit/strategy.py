@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.errors import ConfigurationError, RateLimited
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.refusal import effect_so_far, shown_wait_s
 
@@ -74,7 +74,7 @@ class RateLimit:
         self.options = RateLimitOptions(limit, per, dependency)
         _parsed(limit)
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link that counts calls and rejects those beyond the rate."""
         from failsoft.recovery.strategies.rate_limit.limits_storage import limiter  # noqa: PLC0415 - an extra, and 50 ms
 
@@ -82,7 +82,7 @@ class RateLimit:
         store = bound.state.private_to(bound.tool) if is_own else bound.state
         return [Link(self.name, self._counted(limiter(store), self._subject(bound)), "admit")]
 
-    def _subject(self, bound: CalledOperation) -> str:
+    def _subject(self, bound: BoundOperation) -> str:
         if self.options.per == "server":
             return "server"
         return self.options.dependency or f"{bound.tool_name}.{bound.name}"

@@ -9,10 +9,10 @@ from typing import Any
 from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
-from failsoft.framework.call.ports import CalledOperation
 from failsoft.framework.errors import InvalidArgument
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
+from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
 from failsoft.recovery.strategies.repair_arguments.repairs import Repair, repaired_arguments
@@ -50,12 +50,12 @@ class RepairArguments:
         single_for="operation",
     )
 
-    def links(self, bound: CalledOperation) -> Sequence[Link]:
+    def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link."""
         return [Link(self.name, _repairing(bound), "repair")]
 
 
-def _repairing(bound: CalledOperation) -> Step:
+def _repairing(bound: BoundOperation) -> Step:
     async def step(call: Call, proceed: Proceed) -> Any:
         try:
             return await proceed(call)
@@ -84,7 +84,7 @@ async def _with(repair: Repair, call: Call, proceed: Proceed) -> Any:
     return value
 
 
-def _valid_repair(params: Any, bound: CalledOperation) -> Repair | None:
+def _valid_repair(params: Any, bound: BoundOperation) -> Repair | None:
     """Return the repair of arguments that stage 1 refuses, if it makes them valid."""
     if not isinstance(params, Mapping):
         return None
@@ -100,7 +100,7 @@ def _valid_repair(params: Any, bound: CalledOperation) -> Repair | None:
     return repair if repair.changed and _refused(repair.arguments, bound) == () else None
 
 
-def _refused(arguments: Mapping[str, Any], bound: CalledOperation) -> tuple[Violation, ...] | None:
+def _refused(arguments: Mapping[str, Any], bound: BoundOperation) -> tuple[Violation, ...] | None:
     """Return the violations of stage 1; None if they are unknown."""
     try:
         bound.arguments.validate(arguments)

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.call.call import LOCAL_PRINCIPAL, NO_SCOPE, Call
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.principals import LOCAL_PRINCIPAL
+from failsoft.framework.call.scope import NO_SCOPE
 from failsoft.framework.errors import (
     ConfigurationError,
     DocumentLoadError,

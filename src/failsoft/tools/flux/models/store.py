@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from failsoft.framework.call.call import LOCAL_PRINCIPAL, NO_SCOPE, Call
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.principals import LOCAL_PRINCIPAL
+from failsoft.framework.call.scope import NO_SCOPE
 from failsoft.framework.errors import NextStep
 from failsoft.framework.services.name_lists import NAME_LIST
 from failsoft.framework.services.records import Records

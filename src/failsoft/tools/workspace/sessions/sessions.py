@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
 from failsoft.framework.answer.governance import Governance
-from failsoft.framework.call.call import LOCAL_PRINCIPAL, Call
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.principals import LOCAL_PRINCIPAL
 from failsoft.framework.errors import NextStep
 from failsoft.framework.services.name_lists import NAME_LIST
 from failsoft.framework.services.protected_files import shape_of

@@ -69,7 +69,7 @@ HOMES = {
     "failsoft.framework.normalize.rules": "TABLES, normalize",
     "failsoft.framework.observability.alerts": "AlertDispatcher, LogSink, WebhookSink",
     "failsoft.framework.observability.event_logs": "log_events",
-    "failsoft.framework.observability.log_writer": "LogWriter, at_once, may_wait",
+    "failsoft.framework.observability.log_writer": "LogWriter, may_wait",
     "failsoft.framework.observability.logs": "log_recovery",
     "failsoft.framework.pipeline.guidance": "explain",
     "failsoft.framework.safe": "json_safe as json_safe_module",

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.doors import LogWriter, at_once, may_wait
+from tests.doors import LogWriter, may_wait
 from tests.zygote import PYTHON
 
 BOUND_S = 60
@@ -57,10 +57,9 @@ def ends(request: pytest.FixtureRequest) -> Iterator[Ends]:
             continue
 
 
-@pytest.fixture(params=["at once", "by the thread"])
-def writer(request: pytest.FixtureRequest, ends: Ends) -> Iterator[LogWriter]:
-    way = at_once(ends.write) if request.param == "at once" else None
-    writer = LogWriter(ends.write, way, account=lambda lost: b"lost %d\n" % lost, kept_bytes=KEPT_BYTES)
+@pytest.fixture
+def writer(ends: Ends) -> Iterator[LogWriter]:
+    writer = LogWriter(ends.write, account=lambda lost: b"lost %d\n" % lost, kept_bytes=KEPT_BYTES)
     yield writer
     writer.close(0)
 
@@ -121,6 +120,20 @@ def test_a_reader_who_has_left_costs_nothing(ends: Ends, writer: LogWriter) -> N
     for line in LINES[:10]:
         writer.write(line)
     writer.close(BOUND_S)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of the thread that runs
+def test_a_fork_writes_its_own_lines_and_none_of_its_parents(ends: Ends, writer: LogWriter) -> None:
+    for line in LINES[:20]:
+        writer.write(line)
+    child = os.fork()
+    if child == 0:
+        writer.write(b"child\n")
+        writer.close(BOUND_S)
+        os._exit(0)
+    os.waitpid(child, 0)
+    lines = read_lines(ends, lambda lines: len(lines) == 21)
+    assert sorted(lines) == sorted([*LINES[:20], b"child\n"])
 
 
 def test_files_are_written_directly(tmp_path: Path) -> None:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from failsoft.framework.call.call import Call
     from failsoft.framework.errors.base import ToolError
 
-__all__ = ["failure_facts", "finished_facts", "recovered_facts", "recovery_facts"]
-
 _ID_AT_MOST = 200
 
 
@@ -60,11 +58,6 @@ def finished_facts(call: Call, duration_s: float) -> dict[str, Any]:
     if call.warnings:
         facts["warnings"] = brief(call.warnings)
     return _without_empty(facts)
-
-
-def recovered_facts(call: Call, duration_s: float, count: int) -> dict[str, Any]:
-    """Return the facts of a recovered call, and how many calls the line speaks for, itself included."""
-    return {**finished_facts(call, duration_s), "recovered_calls": max(1, count)}
 
 
 def recovery_facts(call: Call, strategy: str, result: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from failsoft.framework.diagnostics.telling import stack_as_text, tell
 from failsoft.framework.diagnostics.tracebacks import stack_of
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.observability.log_text import text_renderer
-from failsoft.framework.observability.log_writer import LogWriter, at_once, may_wait
+from failsoft.framework.observability.log_writer import LogWriter, may_wait
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.safe.redaction import redact, redact_text
 from failsoft.framework.services.settings import Settings
@@ -69,7 +69,7 @@ class _Sink:
         descriptor = may_wait(stream)
         if descriptor is not None:
             stream.flush()  # keeps earlier output in order
-            self._writer = LogWriter(descriptor, at_once(descriptor), account=self._account)
+            self._writer = LogWriter(descriptor, account=self._account)
 
     def write(self, message: Any) -> None:
         """Write one record; loguru calls this."""

@@ -13,12 +13,10 @@ from loguru import logger as loguru  # noqa: TID251 - becomes a guarded logger o
 from failsoft.framework.diagnostics.reports import report_crash, report_result
 from failsoft.framework.diagnostics.telling import GuardedLogger, logger, stack_as_text, tell
 from failsoft.framework.errors import BadOutput
-from failsoft.framework.observability.log_facts import failure_facts, finished_facts, recovered_facts, recovery_facts
-from failsoft.framework.observability.recovered_calls import calls_to_report
+from failsoft.framework.observability.log_facts import failure_facts, finished_facts, recovery_facts
 
 if TYPE_CHECKING:
     from failsoft.framework.answer.failure import Failure
-    from failsoft.framework.answer.receipt import RecoveryReceipt
     from failsoft.framework.call.call import Call
     from failsoft.framework.call.ports import RecoveryOutcome
 
@@ -26,24 +24,16 @@ __all__ = ["configure_logging", "log_broken", "log_failed", "log_finished", "log
 
 
 def log_finished(call: Call, duration_s: float) -> None:
-    """Log a call that returned a value: DEBUG, WARNING if degraded, warned or slow.
-
-    INFO if recovered, once a minute for each cause, with the number of calls; the others of the minute are DEBUG.
-    """
+    """Log a call that returned a value: DEBUG, INFO if recovered, WARNING if degraded, warned or slow."""
     if call.receipt is not None:
-        tell(_log_recovered, call, call.receipt, duration_s)
+        level = "WARNING" if call.receipt.degraded else "INFO"
+        _say(level, "Call recovered", (finished_facts, "call_recovered", call, duration_s))
     elif call.warnings:
         _say("WARNING", "Call succeeded with warnings", (finished_facts, "call_warned", call, duration_s))
     elif duration_s > call.bound.settings.slow_call_s:
         _say("WARNING", "Call was slow", (finished_facts, "call_slow", call, duration_s))
     elif not _is_silent(_DEBUG):
         _say("DEBUG", "Call succeeded", (finished_facts, "call_succeeded", call, duration_s))
-
-
-def _log_recovered(call: Call, receipt: RecoveryReceipt, duration_s: float) -> None:
-    count = calls_to_report(call, receipt)
-    level = "WARNING" if receipt.degraded else "INFO" if count else "DEBUG"
-    _say(level, "Call recovered", (recovered_facts, "call_recovered", call, duration_s, count))
 
 
 def log_failed(call: Call, failure: Failure, duration_s: float) -> None:

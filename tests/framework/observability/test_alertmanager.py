@@ -52,12 +52,6 @@ def alertmanager() -> Iterator[tuple[str, queue.Queue[tuple[str, Any]]]]:
         thread.join()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="FAILSOFT_ALERT_ALERTMANAGER_URL is ignored and nobody is paged; critical failures should be posted to the "
-    "API (v2) of that Alertmanager.",
-)
 def test_a_critical_failure_is_an_alert_of_alertmanager(
     alertmanager: tuple[str, queue.Queue[tuple[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,3 +73,30 @@ def test_a_critical_failure_is_an_alert_of_alertmanager(
     path, alerts = found
     assert path == "/api/v2/alerts"
     assert [alert["labels"].get("code") for alert in alerts] == ["CONFIG_ERROR"]
+
+
+def test_an_alert_has_labels_to_route_by_and_no_text_of_a_caller_among_them(
+    alertmanager: tuple[str, queue.Queue[tuple[str, Any]]],
+) -> None:
+    url, received = alertmanager
+    settings = Settings(alert_alertmanager_url=f"{url}/", service_name="shop", environment="staging")
+    dispatcher = AlertDispatcher.from_settings(settings)
+    answer = asyncio.run(Misconfigured(runtime=Runtime(settings=settings, alerts=dispatcher)).look())
+    assert dispatcher.close()
+    ((path, (alert,)),) = [received.get_nowait()]
+    assert answer.error is not None
+    assert path == "/api/v2/alerts"
+    assert alert["labels"] == {
+        "alertname": "FailsoftCriticalFailure",
+        "severity": "critical",
+        "service": "shop",
+        "environment": "staging",
+        "code": "CONFIG_ERROR",
+        "category": "configuration",
+        "tool": "misconfigured",
+        "operation": "look",
+    }
+    assert alert["startsAt"] == answer.error.timestamp
+    assert alert["annotations"]["error_id"] == answer.error.error_id
+    assert "index is not set up" in alert["annotations"]["summary"]
+    assert {type(value) for value in alert["annotations"].values()} == {str}

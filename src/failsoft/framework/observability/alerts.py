@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from failsoft.framework.diagnostics.telling import logger, tell
-from failsoft.framework.observability.alert_sinks import LogSink, WebhookSink
+from failsoft.framework.observability.alert_sinks import AlertmanagerSink, LogSink, WebhookSink
 
 if TYPE_CHECKING:
     from failsoft.framework.answer.failure import Failure
     from failsoft.framework.call.ports import AlertSink
     from failsoft.framework.services.settings import Settings
-
-__all__ = ["AlertDispatcher", "LogSink", "WebhookSink"]
 
 Key: TypeAlias = tuple[str, str, str]
 _KEYS_AT_MOST = 1_000
@@ -73,11 +71,14 @@ class AlertDispatcher:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:
-        """Return a dispatcher to the log, and to the webhook if one is set."""
+        """Return a dispatcher to the log, and to the webhook and the Alertmanager if they are set."""
         sinks: list[AlertSink] = [LogSink()]
-        if settings.alert_webhook_url is not None:
-            url = settings.alert_webhook_url.get_secret_value()
-            sinks.append(WebhookSink(url, service=settings.service_name, environment=settings.environment))
+        addresses = ((WebhookSink, settings.alert_webhook_url), (AlertmanagerSink, settings.alert_alertmanager_url))
+        sinks += [
+            kind(url.get_secret_value(), service=settings.service_name, environment=settings.environment)
+            for kind, url in addresses
+            if url is not None
+        ]
         return cls(sinks, dedup_s=settings.alert_dedup_s)
 
     def dispatch(self, failure: Failure) -> None:

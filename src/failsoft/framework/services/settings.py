@@ -28,6 +28,11 @@ def _upper(value: Any) -> Any:
     return value.upper() if isinstance(value, str) else value
 
 
+def _secret_address(value: SecretStr) -> SecretStr:
+    web_address(value.get_secret_value())
+    return value
+
+
 def _state_address(value: SecretStr) -> SecretStr:
     """Reject addresses that are obviously invalid; the store's client checks more. They may contain a password."""
     url = value.get_secret_value()
@@ -40,6 +45,7 @@ def _state_address(value: SecretStr) -> SecretStr:
     return value
 
 
+SecretAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_secret_address)]
 StateAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_state_address)]
 
 
@@ -135,9 +141,12 @@ class Settings(EnvironmentSettings):
     shutdown_grace_s: float = Field(
         default=10.0, ge=0, allow_inf_nan=False, description="Seconds that calls in flight are given at shutdown."
     )
-    alert_webhook_url: (
-        Annotated[SecretStr, AfterValidator(lambda url: SecretStr(web_address(url.get_secret_value())))] | None
-    ) = Field(default=None, description="Where alerts on critical failures are posted.")
+    alert_webhook_url: SecretAddress | None = Field(
+        default=None, description="Where alerts on critical failures are posted."
+    )
+    alert_alertmanager_url: SecretAddress | None = Field(
+        default=None, description="Base address of an Alertmanager that alerts on critical failures are posted to."
+    )
     alert_dedup_s: float = Field(
         default=300.0, ge=0, allow_inf_nan=False, description="Equal alerts within so many seconds are sent once."
     )

@@ -73,8 +73,7 @@ HOMES = {
     "failsoft.framework.observability.logs": "log_recovery",
     "failsoft.framework.pipeline.guidance": "explain",
     "failsoft.framework.safe": "json_safe as json_safe_module",
-    "failsoft.framework.safe.json_safe": "dumps, json_safe",
-    "failsoft.framework.safe.losses": "losses",
+    "failsoft.framework.safe.json_safe": "dumps, encode, json_safe",
     "failsoft.framework.safe.rebuild": "Rebuild",
     "failsoft.framework.safe.redaction": (
         "PATH, REDACTED, WITHHELD, is_secret_name, redact, redact_paths, redact_text, withhold_contents"

@@ -11,7 +11,7 @@ from mcp import Client
 from pydantic import BaseModel
 
 from failsoft import BaseTool, mcp_server, operation
-from tests.doors import losses
+from tests.doors import encode
 
 
 class Price(BaseModel):
@@ -21,6 +21,15 @@ class Price(BaseModel):
 @dataclass
 class Row:
     price: Price
+
+
+class Optional(BaseModel):
+    name: str | None = None
+    amount: float = float("nan")
+
+
+def lost(data: Any) -> list[str]:
+    return encode({"data": data}).warnings
 
 
 def cyclic() -> dict[str, Any]:
@@ -55,19 +64,22 @@ class Odd(BaseTool):
         (None, []),
         (float("nan"), ["data is null: the number is not finite."]),
         ([Row(Price(amount=float("inf")))], ["data.0.price.amount is null: the number is not finite."]),
+        ([Optional()], ["data.0.amount is null: the number is not finite."]),
+        (Optional(amount=1), []),
+        (["NaN", ",NaN,", {"Infinity": "-Infinity"}], []),
         (cyclic(), ['data.a.1 is "<cycle>": the value contains itself.']),
     ],
 )
 def test_each_place_is_named(value: Any, expected: list[str]) -> None:
-    assert losses(value) == expected
+    assert lost(value) == expected
 
 
 def test_the_report_and_the_search_are_bounded() -> None:
-    assert len(losses([float("nan")] * 1_000_000)) == 6
+    assert len(lost([float("nan")] * 1_000_000)) == 6
     deep: list[Any] = []
     for _ in range(10_000):
         deep = [deep]
-    assert losses(deep) == []
+    assert lost(deep) == []
 
 
 def _warnings(name: str) -> list[str]:

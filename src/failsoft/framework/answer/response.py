@@ -11,7 +11,6 @@ from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.safe import json_safe
 from failsoft.framework.safe.json_safe import Encoded
-from failsoft.framework.safe.losses import losses
 
 __all__ = ["EncodedResponse", "Failed", "Metadata", "Renderer", "Success", "ToolResponse"]
 
@@ -138,8 +137,8 @@ class ToolResponse(Generic[T]):
                 raise TypeError(msg)
             tree = self.wire.failure(self.error, self.metadata) if self.error else self.wire.success(self)
             json = json_safe.encode(tree)
-            if self.error is None and ("null" in json.text or not json.is_faithful) and (lost := losses(self.data)):
-                self.metadata.warnings = [*self.metadata.warnings, *lost]
+            if self.error is None and json.lost:
+                self.metadata.warnings = [*self.metadata.warnings, *json.warnings]
                 json = json_safe.encode(self.wire.success(self))
             meta = None if self.error is None else _meta_of(self.error)
             text = json.text if self.error is None or self.as_text is None else self.as_text(self.error)

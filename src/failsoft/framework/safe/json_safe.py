@@ -7,14 +7,13 @@ rebuilt one by one.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator
 from typing import Any, Literal
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json, to_json, to_jsonable_python
 
 from failsoft.framework.safe.rebuild import Rebuild
-
-__all__ = ["MAX_DEPTH", "MAX_ITEMS", "Encoded", "dumps", "encode", "json_safe"]
 
 MAX_DEPTH = 100
 """Levels of nesting; some JSON parsers have a limit of 128."""
@@ -25,6 +24,8 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 _NAMES = frozenset({str})
 _DIGITS_AT_MOST = 4_300
 """Of an integer; other parsers of JSON have a limit, too. A shorter text has no longer integer."""
+_NOT_FINITE = re.compile(rb"(?:\A|[\[,:])-?(?:NaN|Infinity)(?:[\],}]|\Z)")
+_REPORTED_AT_MOST = 5
 
 
 class Encoded:
@@ -34,14 +35,24 @@ class Encoded:
         text: Compact JSON.
         is_faithful: Whether no value was replaced by a name in angle brackets.
         tree: The same data as a tree; None if it was not needed yet.
+        lost: The path of each number that is not finite and of each cycle, with what became of it; six at most.
     """
 
-    __slots__ = ("_tree", "is_faithful", "text")
+    __slots__ = ("_tree", "is_faithful", "lost", "text")
 
-    def __init__(self, text: str, *, is_faithful: bool = True, tree: Any = None) -> None:
+    def __init__(
+        self, text: str, *, is_faithful: bool = True, tree: Any = None, lost: Collection[tuple[str, str]] = ()
+    ) -> None:
         self.text = text
         self.is_faithful = is_faithful
         self._tree = tree
+        self.lost = lost
+
+    @property
+    def warnings(self) -> list[str]:
+        """A sentence for each of the first five places whose value JSON cannot represent."""
+        found = [f"{path or 'data'} {what}." for path, what in self.lost]
+        return [*found[:_REPORTED_AT_MOST], "There are more such values."] if len(found) > _REPORTED_AT_MOST else found
 
     @property
     def tree(self) -> Any:
@@ -75,7 +86,8 @@ def encode(value: Any, *, max_items: int = MAX_ITEMS) -> Encoded:
     try:
         made_of = _made_of(value, max_items)
         if made_of != "anything":
-            text = to_json(value, inf_nan_mode="null")
+            text = to_json(value, inf_nan_mode="constants")
+            _require_finite(text if made_of == "plain" or b"null" not in text else _with_constants(value))
             is_small = made_of == "plain" or _is_small(text, max_items)
             if is_small and len(text) <= _DIGITS_AT_MOST:
                 return Encoded(text.decode())
@@ -83,11 +95,31 @@ def encode(value: Any, *, max_items: int = MAX_ITEMS) -> Encoded:
             # The contents of a model can be counted only after it is dumped.
             if is_small or _made_of(tree, max_items) == "plain":
                 return Encoded(text.decode(), tree=tree)
-    except BaseException:  # noqa: BLE001, S110 - a lone surrogate, a huge integer, a dict that changes, a model's own code
+    except BaseException:  # noqa: BLE001, S110 - a lone surrogate, a huge integer, NaN, a dict that changes, a model's own code
         pass
     rebuild = Rebuild(max_depth=MAX_DEPTH, max_items=max_items)
     tree = rebuild.run(value)
-    return Encoded(to_json(tree).decode(), is_faithful=rebuild.is_faithful, tree=tree)
+    return Encoded(to_json(tree).decode(), is_faithful=rebuild.is_faithful, tree=tree, lost=rebuild.lost)
+
+
+def leaves(tree: Any, depth: int = MAX_DEPTH) -> Iterator[Any]:
+    """Yield what a JSON tree holds besides objects and arrays, in order; nothing below `depth` levels."""
+    if isinstance(tree, (dict, list, tuple)):
+        if depth:
+            for item in tree.values() if isinstance(tree, dict) else tree:
+                yield from leaves(item, depth - 1)
+    else:
+        yield tree
+
+
+def _require_finite(text: bytes) -> None:
+    if (b"NaN" in text or b"Infinity" in text) and _NOT_FINITE.search(text):
+        raise ValueError
+
+
+def _with_constants(value: Any) -> bytes:
+    """Return the JSON of a value with the models that are in it as plain data: models write null for NaN."""
+    return to_json(to_jsonable_python(value), inf_nan_mode="constants")
 
 
 def _is_small(text: bytes, max_items: int) -> bool:

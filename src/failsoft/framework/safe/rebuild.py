@@ -20,14 +20,16 @@ from pydantic_core import to_json, to_jsonable_python
 
 from failsoft.framework.text import bounded, type_name
 
-__all__ = ["Rebuild"]
-
 _MORE = "<more>"
 _CYCLE = "<cycle>"
 _TOO_DEEP = "<too deep>"
 _INTEGER_BITS = 14_280
 """Just below 4,300 digits, where Python's own `json` refuses to write or read an integer."""
 _NAME_AT_MOST = 80
+_PLACES_AT_MOST = 6
+_PATH_AT_MOST = 200
+_NOT_FINITE = "is null: the number is not finite"
+_CONTAINS_ITSELF = f'is "{_CYCLE}": the value contains itself'
 _WRITABLE = (date, time, timedelta, Decimal, UUID, IPv4Address, IPv6Address)
 
 
@@ -41,6 +43,9 @@ class Rebuild:
     def __init__(self, *, max_depth: int, max_items: int) -> None:
         self.is_faithful = True
         """Whether no value was replaced by a name in angle brackets."""
+        self.lost: list[tuple[str, str]] = []
+        """The paths of the first numbers that are not finite and cycles, each with what became of it."""
+        self._path: list[str] = []
         self._max_depth = max_depth
         self._left = max_items
         self._inside: set[int] = set()
@@ -58,6 +63,8 @@ class Rebuild:
             return value
         if issubclass(kind, (str, int, float)):
             scalar = _scalar(value, kind)
+            if scalar is None:
+                self._lose(_NOT_FINITE)
             return scalar if type(scalar) is not str or issubclass(kind, str) else self._instead(scalar)
         return self._guarded(value, kind, depth)
 
@@ -65,6 +72,7 @@ class Rebuild:
         if depth >= self._max_depth:
             return self._instead(_TOO_DEEP)
         if id(value) in self._inside:
+            self._lose(_CONTAINS_ITSELF)
             return self._instead(_CYCLE)
         self._inside.add(id(value))
         try:
@@ -73,6 +81,10 @@ class Rebuild:
             return self._instead(_named(kind))
         finally:
             self._inside.discard(id(value))
+
+    def _lose(self, what: str) -> None:
+        if len(self.lost) < _PLACES_AT_MOST:
+            self.lost.append((".".join(self._path)[:_PATH_AT_MOST], what))
 
     def _instead(self, name: str) -> str:
         self.is_faithful = False
@@ -113,7 +125,7 @@ class Rebuild:
         if issubclass(kind, numbers.Integral):
             return _scalar(int(value), int)
         if issubclass(kind, numbers.Real):
-            return _scalar(float(value), float)
+            return self._rebuilt(float(value), depth)
         return self._instead(_named(kind))
 
     def _object(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
@@ -125,11 +137,18 @@ class Rebuild:
             if name in tree:
                 repeats[name] = repeats.get(name, 1) + 1
                 name = f"{name}~{repeats[name]}"
-            tree[name] = self._rebuilt(item, depth)
+            tree[name] = self._at(name, item, depth)
         return tree
 
+    def _at(self, name: str, item: Any, depth: int) -> Any:
+        self._path.append(name)
+        try:
+            return self._rebuilt(item, depth)
+        finally:
+            self._path.pop()
+
     def _array(self, items: Iterator[Any], depth: int) -> list[Any]:
-        return [self._rebuilt(item, depth) for item in self._affordable(items)]
+        return [self._at(str(index), item, depth) for index, item in enumerate(self._affordable(items))]
 
     def _sorted(self, items: Iterator[Any], depth: int) -> list[Any]:
         """Return the items in the order of their JSON: a set's own order differs from process to process."""

@@ -8,7 +8,7 @@ import pytest
 
 from failsoft import BaseTool, RecoveryManager, Retry, operation
 from failsoft.recovery import Call, CircuitBreaker, Idempotency
-from tests.doors import CallScope, normalize_room as package
+from tests.doors import CallScope, normalize_rules_module as rules
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -30,13 +30,13 @@ class Failing(BaseTool):
 @pytest.fixture
 def judged(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
     seen: list[BaseException] = []
-    unwatched = package._judged
+    unwatched = rules._normalized
 
-    def watched(exc: BaseException, depth: int) -> Any:
+    def watched(exc: BaseException, *rest: Any) -> Any:
         seen.append(exc)
-        return unwatched(exc, depth)
+        return unwatched(exc, *rest)
 
-    monkeypatch.setattr(package, "_judged", watched)
+    monkeypatch.setattr(rules, "_normalized", watched)
     return seen
 
 

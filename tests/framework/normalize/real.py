@@ -59,6 +59,6 @@ REAL = [
     (botocore.exceptions.WaiterError("w", "Max attempts exceeded", {}), "TIMEOUT", None, None),
     (botocore.exceptions.WaiterError("w", "r", {"Error": {"Code": "AccessDenied"}}), "PERMISSION_DENIED", None, None),
     (subprocess.CalledProcessError(3, "x"), "UPSTREAM_ERROR", None, None),
-    (zipfile.BadZipFile("x"), "UPSTREAM_ERROR", None, None),
+    (zipfile.BadZipFile("x"), "BAD_OUTPUT", None, None),
 ]
 """Exception -> code, wait and effect."""

@@ -106,5 +106,5 @@ def test_a_file_that_a_tool_opens_itself_is_still_not_found():
 )
 def test_the_place_of_a_fault_in_a_text_is_kept_for_developers(exc, line):
     error = normalize(exc)
-    assert error.code == "UPSTREAM_ERROR"
+    assert error.code == "BAD_OUTPUT"
     assert line is None or error.details["line"] == line

@@ -255,7 +255,7 @@ def test_normalizing_imports_no_library():
         from tests.doors import TABLES
         load_rules()
         own = {"builtins", "asyncio", "concurrent", "multiprocessing", "socket", "ssl", "queue", "http", "urllib",
-               "subprocess", "shutil", "pydantic_core", "tenacity", "sqlite3", "gzip", "json", "lzma",
+               "subprocess", "shutil", "pydantic_core", "tenacity", "sqlite3", "gzip", "json", "_lzma",
                "tarfile", "tomllib", "xml", "zipfile", "zlib"}
         foreign = TABLES.keys() - own
         before = {name for name in sys.modules if name.partition(".")[0] in foreign}

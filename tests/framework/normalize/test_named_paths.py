@@ -19,11 +19,6 @@ class Reader(BaseTool):
         raise FileNotFoundError(2, "No such file or directory", path)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`The file or folder does not exist.` does not say which; it should name the path that was sent.",
-)
 async def test_a_missing_file_is_named_as_the_caller_sent_it() -> None:
     failure = (await Reader(runtime=quiet_runtime()).read_text(path="menu.txt")).error
     if failure is None:

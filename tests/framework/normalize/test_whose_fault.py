@@ -84,11 +84,6 @@ def tables() -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Misuse of sqlite3 (a closed connection, a value of no SQL type) says `call again`; it is a defect.",
-)
 async def test_misuse_of_sqlite_is_a_defect_and_no_reason_to_call_again(tables: sqlite3.Connection) -> None:
     closed = database()
     closed.close()
@@ -103,11 +98,6 @@ async def test_misuse_of_sqlite_is_a_defect_and_no_reason_to_call_again(tables: 
     assert advised == dict.fromkeys(mistakes, "never")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`ProgrammingError` and its kin of MySQL and Redis drivers say `call again`; they are defects.",
-)
 async def test_a_drivers_errors_of_misuse_are_never_worth_a_repetition() -> None:
     mistakes = [
         pymysql.ProgrammingError("the cursor is closed"),
@@ -120,11 +110,6 @@ async def test_a_drivers_errors_of_misuse_are_never_worth_a_repetition() -> None
     assert [(error, when) for error, when in advised if when != "never"] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`ProgrammingError` of SQLAlchemy and psycopg says `call again`; it is a defect.",
-)
 @pytest.mark.xdist_group("libraries")
 async def test_a_programming_error_of_sqlalchemy_and_psycopg_is_never_worth_a_repetition() -> None:
     import psycopg  # noqa: PLC0415 - takes a while to import
@@ -140,11 +125,6 @@ async def test_a_programming_error_of_sqlalchemy_and_psycopg_is_never_worth_a_re
     assert [(error, when) for error, when in advised if when != "never"] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A fault in a call without arguments is blamed on its caller (`after_fix`); it never is the caller's.",
-)
 async def test_an_exception_in_a_call_without_arguments_is_never_the_callers(tables: sqlite3.Connection) -> None:
     faults: dict[str, Callable[[], object]] = {
         "missing file": raising(FileNotFoundError(2, "No such file", "catalogue.db")),
@@ -158,11 +138,6 @@ async def test_an_exception_in_a_call_without_arguments_is_never_the_callers(tab
     assert [name for name, when in advised.items() if when == "after_fix"] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="JSON, YAML or TOML of the server's own that cannot be read is UPSTREAM_ERROR with `call again`.",
-)
 async def test_text_of_the_servers_own_that_cannot_be_decoded_is_bad_output() -> None:
     faults: dict[str, Callable[[], object]] = {
         "json": lambda: json.loads("{"),
@@ -174,11 +149,6 @@ async def test_text_of_the_servers_own_that_cannot_be_decoded_is_bad_output() ->
     assert codes == dict.fromkeys(faults, "BAD_OUTPUT")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A damaged archive of the server's own is UPSTREAM_ERROR with `call again`; it is BAD_OUTPUT.",
-)
 async def test_a_damaged_archive_of_the_servers_own_is_bad_output() -> None:
     faults: dict[str, Callable[[], object]] = {
         "zip": lambda: zipfile.ZipFile(io.BytesIO(b"none")),
@@ -190,11 +160,6 @@ async def test_a_damaged_archive_of_the_servers_own_is_bad_output() -> None:
     assert codes == dict.fromkeys(faults, "BAD_OUTPUT")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A violated CHECK or NOT NULL is explained with a value that `must be unique`, which is another rule.",
-)
 async def test_only_a_unique_constraint_is_explained_with_a_value_that_must_be_unique(
     tables: sqlite3.Connection,
 ) -> None:
@@ -203,21 +168,11 @@ async def test_only_a_unique_constraint_is_explained_with_a_value_that_must_be_u
     assert [message for message in messages if "unique" in message] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The text of a CHECK without a name (`amount > 0`) is lost; the caller should be shown the rule.",
-)
 async def test_the_text_of_a_constraint_without_a_name_is_kept(tables: sqlite3.Connection) -> None:
     failure = await failed(lambda: tables.execute("INSERT INTO lots VALUES (0, 'x')"))
     assert "amount > 0" in failure.message
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The name of a violated constraint is lost where MySQL or MongoDB reports it; it should be quoted.",
-)
 async def test_the_name_of_a_constraint_is_kept_for_mysql_and_mongodb() -> None:
     duplicate = "E11000 duplicate key error collection: shop.books index: title_1 dup key: { title: 1 }"
     faults = {
@@ -263,11 +218,6 @@ async def test_the_cause_has_one_form_in_every_format() -> None:
     assert keys == {wire_format: {"name", "message", "code"} for wire_format in FORMATS}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The log line of a normalized exception has no `file:line` of the author's code; it should.",
-)
 async def test_the_log_line_of_every_normalized_exception_names_the_line_of_the_author() -> None:
     errors = [PermissionError(13, "x"), json.JSONDecodeError("x", "{", 0), ConnectionRefusedError(111, "x")]
     lines: list[Any] = []

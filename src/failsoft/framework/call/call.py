@@ -328,7 +328,7 @@ class Call(CallContext):
         if issubclass(type(raised), ToolError):  # isinstance would ask `raised.__class__`, which may raise
             return raised  # type: ignore[return-value]  # the type was asked for
         if self._typed is None or self._typed[0] is not raised:
-            self._typed = raised, normalize(raised)
+            self._typed = raised, normalize(raised, self.params)
         return self._typed[1]
 
     def forget_errors(self) -> None:

@@ -30,9 +30,12 @@ SQLITE = numbered(
     db_closed_file="14",  # CANTOPEN
     db_value="18",  # TOOBIG
     db_constraint="19",  # CONSTRAINT
+    db_duplicate="1555 2067 2579",  # CONSTRAINT of a primary key, UNIQUE or a row id
+    db_misused="21 25",  # MISUSE, RANGE
     db_no_database="26",  # NOTADB
+    db_statement="1",  # ERROR: syntax, or no such table
 )
-"""SQLite's primary result code -> outcome; the others are failures of the database (https://sqlite.org/rescode.html)."""
+"""SQLite's result code, or its primary one -> outcome; the others are failures of the database (https://sqlite.org/rescode.html)."""
 
 SQLSTATES = coded(
     db_absent="02 P0002",
@@ -40,6 +43,7 @@ SQLSTATES = coded(
     db_unsupported="0A",
     db_value="22",
     db_constraint="23",
+    db_duplicate="23505",
     db_read_only="25006",
     db_login="28",
     db_contended="40",
@@ -55,7 +59,8 @@ SQLSTATES = coded(
 
 MYSQL_NUMBERS = numbered(
     db_full="1021 1041 1114",
-    db_constraint="1022 1048 1062 1216 1217 1451 1452 1557 1586 3819 4025",
+    db_constraint="1048 1216 1217 1451 1452 3819 4025",
+    db_duplicate="1022 1062 1557 1586",
     db_busy="1040 1203",
     db_limited="1226",
     db_denied="1044 1142 1143 1227 1370",
@@ -85,17 +90,23 @@ MONGODB_CODES = numbered(
     db_lost="6 7 89 91 189 9001 10107 11600 11602 13435 13436",
     db_contended="112",
     db_value="121",
-    db_constraint="11000 11001 12582",
+    db_duplicate="11000 11001 12582",
     db_full="14031",
 )
 """MongoDB's error code -> outcome (`src/mongo/base/error_codes.yml`)."""
 
 
+_SQLITE_BY_CLASS = coded(
+    db_constraint="IntegrityError", db_misused="ProgrammingError InterfaceError", db_unsupported="NotSupportedError"
+)
+"""For errors of Python's module itself, which have no code."""
+
+
 def _sqlite(exc: Any) -> ToolError:
     code = read(exc, "sqlite_errorcode")
     if not isinstance(code, int):
-        return OUTCOMES["db_constraint" if type_name(exc) == "IntegrityError" else "db_failed"](exc)
-    error = SQLITE.get(code & 0xFF, OUTCOMES["db_failed"])(exc)
+        return _SQLITE_BY_CLASS.get(type_name(exc), OUTCOMES["db_failed"])(exc)
+    error = (SQLITE.get(code) or SQLITE.get(code & 0xFF, OUTCOMES["db_failed"]))(exc)
     error.details["sqlite"] = str(read(exc, "sqlite_errorname", code))
     return error
 
@@ -114,6 +125,12 @@ def _by_sqlstate(exc: Any) -> ToolError | None:
 def _by_state(otherwise: str) -> Rule:
     """Return the rule of a driver that carries a SQLSTATE: by it, else this outcome."""
     return lambda exc: _by_sqlstate(exc) or OUTCOMES[otherwise](exc)
+
+
+def _postgres(exc: Any) -> ToolError:
+    """Return the error for asyncpg, which has no `ProgrammingError`: class 42 refuses a statement for what it says."""
+    is_statement = str(read(exc, "sqlstate", "")).startswith("42")
+    return _by_sqlstate(exc) or OUTCOMES["db_statement" if is_statement else "db_failed"](exc)
 
 
 def _operational(exc: Any) -> ToolError:
@@ -143,7 +160,7 @@ def _mongodb(exc: Any) -> ToolError:
     errors = details.get("writeErrors") if isinstance(details, Mapping) else None
     first = errors[0] if isinstance(errors, list) and errors else None
     code = (first.get("code") if isinstance(first, Mapping) else None) or read(exc, "code")
-    otherwise = "db_constraint" if type_name(exc) == "DuplicateKeyError" else "db_failed"
+    otherwise = "db_duplicate" if type_name(exc) == "DuplicateKeyError" else "db_failed"
     error = (MONGODB_CODES.get(code, OUTCOMES[otherwise]) if isinstance(code, int) else OUTCOMES[otherwise])(exc)
     if isinstance(code, int):
         error.details["mongodb"] = code
@@ -173,14 +190,14 @@ _MYSQL: Table = {
     "IntegrityError": _by_number("db_constraint"),
     "DataError": _by_number("db_value"),
     "NotSupportedError": _by_number("db_unsupported"),
-    "ProgrammingError": _by_number("db_refused"),
+    "ProgrammingError": _by_number("db_misused"),
     "InterfaceError": _by_number("db_lost"),
     **dict.fromkeys(("OperationalError", "Error", "MySQLError"), _by_number("db_failed")),
 }
 _POSTGRES: Table = {
     "IntegrityError": _by_state("db_constraint"),
     "DataError": _by_state("db_value"),
-    "ProgrammingError": _by_state("db_refused"),
+    "ProgrammingError": _by_state("db_misused"),
     "NotSupportedError": _by_state("db_unsupported"),
     "OperationalError": _operational,
     "Error": _by_state("db_failed"),
@@ -194,7 +211,7 @@ TABLES: dict[str, Table] = {
     "psycopg2": _POSTGRES,
     "psycopg_pool": rows(db_none_free="PoolTimeout", db_busy="TooManyRequests", db_lost="PoolClosed"),
     "asyncpg": {
-        "PostgresError": _by_state("db_failed"),
+        "PostgresError": _postgres,
         **rows(
             db_settings="ClientConfigurationError",
             db_unsupported="UnsupportedClientFeatureError UnsupportedServerFeatureError",
@@ -224,7 +241,7 @@ TABLES: dict[str, Table] = {
     "sqlalchemy": {
         "IntegrityError": _sqlalchemy("db_constraint"),
         "DataError": _sqlalchemy("db_value"),
-        "ProgrammingError": _sqlalchemy("db_refused"),
+        "ProgrammingError": _sqlalchemy("db_misused"),
         "NotSupportedError": _sqlalchemy("db_unsupported"),
         "StatementError": _sqlalchemy("db_failed"),
         **rows(
@@ -248,7 +265,8 @@ TABLES: dict[str, Table] = {
         db_no_room="OutOfMemoryError",
         db_contended="WatchError",
         db_lock="LockError",
-        db_refused="ResponseError DataError",
+        db_misused="DataError",
+        db_refused="ResponseError",
         db_failed="RedisError RedisClusterException",
     ),
 }

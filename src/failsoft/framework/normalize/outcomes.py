@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from failsoft.framework.errors import (
+    Actor,
     AlreadyExists,
     BadOutput,
     ConfigurationError,
@@ -25,6 +26,7 @@ from failsoft.framework.errors import (
     PreconditionFailed,
     QuotaExhausted,
     RateLimited,
+    RetryWhen,
     StorageError,
     Timeout,
     ToolError,
@@ -47,15 +49,29 @@ class Outcome:
         error: The error class for the exception.
         message: Replaces the message of the class.
         effect: `none` if the exception proves that nothing was sent.
+        retry: Replaces that of the class, and with it who has to act.
+        remedy: Replaces that of the class.
     """
 
     error: type[ToolError]
     message: str | None = None
     effect: Effect | None = None
+    retry: RetryWhen | None = None
+    remedy: str = ""
 
     def __call__(self, _exc: Any) -> ToolError:
         """Return a new error of the class."""
-        return self.error(message=self.message or self.error.template, effect=self.effect)
+        error = self.error(message=self.message or self.error.template, effect=self.effect)
+        return error if self.retry is None else judged(error, self.retry, self.remedy)
+
+
+_ACTORS: dict[RetryWhen, Actor] = {"never": "author", "after_fix": "caller", "after_delay": "framework"}
+
+
+def judged(error: ToolError, retry: RetryWhen, remedy: str = "") -> ToolError:
+    """Return an error to which both questions have another answer than to others of its class."""
+    vars(error).update(retry=retry, actor=_ACTORS[retry], remedy=remedy)
+    return error
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +179,7 @@ OUTCOMES: dict[str, Outcome] = {
     "missing": Outcome(NotFound, "The service behind this tool does not have what was asked for."),
     "exists": Outcome(AlreadyExists),
     "conflict": Outcome(Conflict, "The request is in conflict with the state of the service behind this tool."),
-    "service_lock": Outcome(Conflict, "The service behind this tool holds a lock on it."),
+    "service_lock": Outcome(Conflict, "The service behind this tool holds a lock on it.", retry="after_delay"),
     "state": Outcome(PreconditionFailed, "The service behind this tool is not in the state that this needs."),
     "condition": Outcome(PreconditionFailed, "The service behind this tool found a condition of the request not met."),
     "condition_wanted": Outcome(PreconditionFailed, "The service behind this tool wants a condition with the request."),
@@ -188,14 +204,22 @@ OUTCOMES: dict[str, Outcome] = {
     "model_queue": Outcome(Overloaded, "The queue of messages to the model provider is full."),
     # A database
     "db_failed": Outcome(DatabaseError),
-    "db_refused": Outcome(DatabaseError, "The database refused a statement of this tool."),
+    "db_misused": Outcome(DatabaseError, "This tool uses the database in a wrong way.", retry="never"),
+    "db_refused": Outcome(DatabaseError, "The database refused a statement of this tool.", retry="never"),
+    "db_statement": Outcome(
+        DatabaseError,
+        "The database refused the statement.",
+        retry="after_fix",
+        remedy="If the statement is yours, correct it and",
+    ),
     "db_absent": Outcome(NotFound, "The database does not have what was asked for."),
     "db_cursor": Outcome(NotFound, "The cursor has ended; the query has to be made again."),
     "db_exists": Outcome(AlreadyExists, "The collection is there already."),
-    "db_constraint": Outcome(Conflict, "The data breaks a rule of the database, such as a value that must be unique."),
-    "db_contended": Outcome(Conflict, "The same data was changed elsewhere at the same time."),
-    "db_in_use": Outcome(Conflict, "What the statement changes is in use."),
-    "db_lock": Outcome(Conflict, "A lock is held elsewhere."),
+    "db_constraint": Outcome(Conflict, "The data breaks a rule of the database."),
+    "db_duplicate": Outcome(Conflict, "A value that must be unique in the database is there already."),
+    "db_contended": Outcome(Conflict, "The same data was changed elsewhere at the same time.", retry="after_delay"),
+    "db_in_use": Outcome(Conflict, "What the statement changes is in use.", retry="after_delay"),
+    "db_lock": Outcome(Conflict, "A lock is held elsewhere.", retry="after_delay"),
     "db_value": Outcome(InvalidArgument, "A value does not fit its place in the database."),
     "db_name": Outcome(InvalidArgument, "A name is not one that the database allows.", "none"),
     "db_bson": Outcome(InvalidArgument, "A value cannot be stored as BSON.", "none"),
@@ -235,7 +259,7 @@ OUTCOMES: dict[str, Outcome] = {
     "os_denied": Outcome(PermissionDenied, "The operating system refused the access."),
     "os_refused": Outcome(InvalidArgument, "The operating system refused an argument as invalid."),
     "os_unsupported": Outcome(Unsupported, "The operating system does not support this here."),
-    "in_use": Outcome(Conflict, "It is in use by another program."),
+    "in_use": Outcome(Conflict, "It is in use by another program.", retry="after_delay"),
     "not_empty": Outcome(Conflict, "The folder is not empty."),
     "stale": Outcome(Conflict),
     "too_long": Outcome(InvalidArgument, "A path or an argument is too long."),
@@ -250,7 +274,7 @@ OUTCOMES: dict[str, Outcome] = {
     "program": Outcome(UpstreamError, "A program that this tool runs could not be started."),
     "no_program": Outcome(ConfigurationError, "A program that this tool runs is not installed here.", "none"),
     "not_built": Outcome(Unsupported),
-    "damaged": Outcome(UpstreamError, "An archive that this tool read is damaged, or is none."),
+    "damaged": Outcome(BadOutput, "An archive that this tool read is damaged, or is none."),
     "zip64": Outcome(Unsupported, "The archive needs ZIP64.", "none"),
     "xml_unsupported": Outcome(Unsupported, "The XML parser does not support this."),
     "bad_output": Outcome(BadOutput),

@@ -17,20 +17,34 @@ from failsoft.framework.text import QUOTED_AT_MOST, bounded, quoted
 
 _ABOUT_THE_REQUEST = frozenset(
     {
-        *("already_exists", "conflict", "infeasible", "invalid_argument", "not_found", "permission_denied"),
+        *(
+            "already_exists",
+            "conflict",
+            "database_error",
+            "infeasible",
+            "invalid_argument",
+            "not_found",
+            "permission_denied",
+        ),
         *("precondition_failed", "quota_exhausted", "rate_limited", "unauthenticated", "unsupported"),
     }
 )
-"""Categories whose cause is shown to the caller; text from a failing service goes to the log only."""
+"""Categories whose cause is shown to the caller; text from a failing service goes to the log only.
+
+A database's text is one on the request: the finders return no other.
+"""
 _BODY_AT_MOST = 65_536
 _LINES_AT_MOST = 3
 _KEYS = ("message", "msg", "error_description", "detail", "error", "title", "reason", "errors", "Message")
 _DEPTH_AT_MOST = 4
 _CLIENT_ERRORS = range(400, 500)
 _SQLITE_ERROR = 1
-_CONSTRAINT = re.compile(r"[A-Z ]*constraint failed(: [\w., ]+)?")
-_NOT_ALLOWED = "42501"
-"""SQLSTATE of a statement that the user has no right to."""
+_CONSTRAINT = re.compile(r"[A-Z ]*constraint failed(: .+)?", re.DOTALL)
+_MYSQL_NAME = re.compile(
+    r".*for key '([\w.$-]+)'$|.*constraint ['`\"]([\w.$-]+)['`\"]|Column '([\w.$-]+)' cannot be null",
+    re.IGNORECASE | re.DOTALL,
+)
+_MONGODB_INDEX = re.compile(r" index: ([\w.$-]+) dup key")
 
 
 def with_reason(error: ToolError, exc: Any) -> ToolError:
@@ -41,9 +55,6 @@ def with_reason(error: ToolError, exc: Any) -> ToolError:
         exc: The exception.
     """
     find = _FINDERS.get(type(exc).__module__.partition(".")[0], _of_response)
-    if _is_refused_statement(exc):
-        message, remedy = "The database refused the statement.", "If the statement is yours, correct it and"
-        vars(error).update(retry="after_fix", actor="caller", message=message, remedy=remedy)
     reason = _found(find, exc)
     is_about_the_request = error.category in _ABOUT_THE_REQUEST or error.retry == "after_fix" or find is _of_program
     if reason and reason.strip() and is_about_the_request:
@@ -58,18 +69,6 @@ def _found(find: Callable[[Any], str], exc: Any) -> str:
         return find(exc)
     except Exception:  # noqa: BLE001 - foreign code runs here
         return ""
-
-
-def _is_refused_statement(exc: Any) -> bool:
-    """Return whether a database refused a statement for what it says (its syntax, a table that it lacks).
-
-    Waiting does not cure that. Where the statement is the caller's, the caller can correct it.
-    """
-    driver = read(exc, "orig") or exc
-    code, state = read(driver, "sqlite_errorcode"), read(driver, "sqlstate") or read(driver, "pgcode")
-    if isinstance(code, int):
-        return code & 0xFF == _SQLITE_ERROR
-    return isinstance(state, str) and state.startswith("42") and state != _NOT_ALLOWED
 
 
 def _of_response(exc: Any) -> str:
@@ -114,8 +113,25 @@ def _of_program(exc: Any) -> str:
 
 def _of_sqlite(exc: Any) -> str:
     """Return SQLite's sentence on a constraint or a statement: it names tables and columns, and never a value."""
-    text = text_of(exc)
-    return text if _is_refused_statement(exc) or _CONSTRAINT.fullmatch(text) else ""
+    text, code = text_of(exc), read(exc, "sqlite_errorcode")
+    is_statement = isinstance(code, int) and code & 0xFF == _SQLITE_ERROR
+    return text if is_statement or _CONSTRAINT.fullmatch(text) else ""
+
+
+def _of_mysql(exc: Any) -> str:
+    """Return the constraint, key or column that MySQL names in its sentence, which has the value, too."""
+    arguments = read(exc, "args") or ()
+    text = read(exc, "msg") or (next(iter(arguments[1:2]), ""))
+    found = _MYSQL_NAME.match(text) if isinstance(text, str) else None
+    return f"constraint {next(filter(None, found.groups()))}" if found else ""
+
+
+def _of_mongodb(exc: Any) -> str:
+    """Return the index that MongoDB names in its sentence on a duplicate, which has the value, too."""
+    details = read(exc, "details")
+    errors = details.get("writeErrors") if isinstance(details, Mapping) else None
+    found = _MONGODB_INDEX.search(str(errors[0].get("errmsg")) if errors else text_of(exc))
+    return f"index {found[1]}" if found else ""
 
 
 def _of_driver(exc: Any) -> str:
@@ -164,6 +180,8 @@ _FINDERS: dict[str, Callable[[Any], str]] = {
     "sqlalchemy": _of_sqlalchemy,
     "botocore": _of_botocore,
     "grpc": _of_grpc,
+    "pymongo": _of_mongodb,
+    **dict.fromkeys(("pymysql", "MySQLdb", "mysql"), _of_mysql),
     "google": _of_google,
     **dict.fromkeys(("psycopg", "psycopg2", "asyncpg"), _of_driver),
 }

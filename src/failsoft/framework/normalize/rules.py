@@ -9,15 +9,16 @@ field of its own, is quoted (see `reasons`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from failsoft.framework.errors import MultipleErrors, ToolError
 from failsoft.framework.errors.raising import RaisedWrongly
 from failsoft.framework.normalize import clouds, databases, http_libraries, system_errors
 from failsoft.framework.normalize.entry_points import by_entry_points
-from failsoft.framework.normalize.outcomes import Inside, Rule, Table, read, type_name, unknown
+from failsoft.framework.normalize.outcomes import Inside, Rule, Table, judged, read, type_name, unknown
 from failsoft.framework.normalize.reasons import text_of, with_reason
+from failsoft.framework.text import quoted
 
 _WRAPPED_AT_MOST = 8
 """Exceptions that wrap one another and are opened in turn."""
@@ -32,7 +33,7 @@ TABLES: dict[str, Table] = {
 """Root package of a class's `__module__` -> the rules for its classes."""
 
 
-def normalize(exc: BaseException) -> ToolError:
+def normalize(exc: BaseException, sent: Mapping[str, Any] | None = None) -> ToolError:
     """Return the typed error for an exception; never raises.
 
     A `ToolError` is returned as it is. Next come the rules of third parties (entry points `failsoft.normalizers`),
@@ -40,6 +41,8 @@ def normalize(exc: BaseException) -> ToolError:
 
     Args:
         exc: Any exception, those that end an interpreter included.
+        sent: The arguments of the call that it was raised in: an exception without any is never the caller's fault,
+            and a path among them is named. None outside of calls.
 
     Returns:
         The error, with the exception as its `__cause__` and the exception's text as its `operator_hint`.
@@ -49,7 +52,7 @@ def normalize(exc: BaseException) -> ToolError:
     if type(exc) is RaisedWrongly:
         return _finished(exc.error, exc)
     try:
-        error = _normalized(exc, _WRAPPED_AT_MOST)
+        error = _normalized(exc, sent, _WRAPPED_AT_MOST)
         return _finished(with_reason(error, exc) if error is not None else unknown(exc), exc)
     except BaseException as broken:  # noqa: BLE001 - an exception may break in every attribute; the call is answered
         _report(type_name(broken))
@@ -63,7 +66,7 @@ def _report(broken: str) -> None:
     logger.bind(broken=broken).warning("A normalizer of failsoft broke, and the exception became UNKNOWN_ERROR")
 
 
-def _normalized(exc: BaseException, depth: int) -> ToolError | None:
+def _normalized(exc: BaseException, sent: Mapping[str, Any] | None, depth: int) -> ToolError | None:
     if issubclass(type(exc), ToolError):
         return exc  # type: ignore[return-value]  # as above
     error = by_entry_points(exc)
@@ -71,15 +74,16 @@ def _normalized(exc: BaseException, depth: int) -> ToolError | None:
         return error
     if isinstance(exc, BaseExceptionGroup):
         found = members(exc)
-        return one_of([normalize(member) for member in found]) if found else None
-    return from_table(exc, depth)
+        return one_of([normalize(member, sent) for member in found]) if found else None
+    return from_table(exc, sent, depth)
 
 
-def from_table(exc: Any, depth: int = 0) -> ToolError | None:
+def from_table(exc: Any, sent: Mapping[str, Any] | None, depth: int) -> ToolError | None:
     """Return the error by the first class of the MRO whose rule knows the exception, or None.
 
     Args:
         exc: The exception.
+        sent: As in `normalize`.
         depth: How many exceptions inside one another are opened.
     """
     for cls in type(exc).__mro__:
@@ -88,16 +92,34 @@ def from_table(exc: Any, depth: int = 0) -> ToolError | None:
             continue
         rule: Rule | None = TABLES.get(module.partition(".")[0], {}).get(name)
         found = rule(exc) if rule is not None else None
-        error = _unwrapped(exc, found, depth) if isinstance(found, Inside) else found
-        if error is not None:
-            return error
+        if isinstance(found, Inside):
+            found = _unwrapped(exc, found, sent, depth)
+        elif found is not None and sent is not None:
+            found = _in_call(found, sent)
+        if found is not None:
+            return found
     return None
 
 
-def _unwrapped(exc: Any, inside: Inside, depth: int) -> ToolError | None:
-    error = _normalized(inside.exc, depth - 1) if depth else None
+def _in_call(error: ToolError, sent: Mapping[str, Any]) -> ToolError:
+    """Return the error as one of the call with these arguments: its path by the name that was sent, and whose it is."""
+    if not sent:
+        return judged(error, "never") if error.actor == "caller" else error
+    path = error.details.get("path")
+    if path and error.details.get("errno"):
+        listed = [item for value in sent.values() for item in (value if isinstance(value, list) else [value])]
+        named = (item for item in listed if isinstance(item, str) and item and f"/{path}".endswith(f"/{item}"))
+        if (name := next(named, None)) is not None:
+            error.message = f"{error.message.rstrip('.')}: {quoted(name)}."
+            error.args = (error.message,)
+    return error
+
+
+def _unwrapped(exc: Any, inside: Inside, sent: Mapping[str, Any] | None, depth: int) -> ToolError | None:
+    error = _normalized(inside.exc, sent, depth - 1) if depth else None
     if error is None and inside.otherwise is not None:
         error = inside.otherwise(exc)
+        error = error if sent is None else _in_call(error, sent)
     if error is not None and not error.operator_hint:
         error.operator_hint = _hint_of(inside.exc)
     return error

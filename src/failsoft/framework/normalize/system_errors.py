@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from failsoft.framework.errors import ToolError, UnknownError, UpstreamError, ValidationFailed
+from failsoft.framework.errors import BadOutput, ToolError, UnknownError, UpstreamError, ValidationFailed
 from failsoft.framework.errors.violations import Violation, clause
 from failsoft.framework.normalize.outcomes import (
     OUTCOMES,
@@ -17,6 +17,7 @@ from failsoft.framework.normalize.outcomes import (
     Table,
     called,
     coded,
+    judged,
     read,
     rows,
     type_name,
@@ -89,7 +90,7 @@ def _by_errno(exc: OSError) -> ToolError | None:
     if isinstance(number, int):
         error.details["errno"] = errno.errorcode.get(number, str(number))
     filename = read(exc, "filename")
-    if isinstance(filename, (str, bytes)) and filename:
+    if isinstance(filename, (str, bytes, os.PathLike)) and filename:
         error.details["path"] = bounded(os.fsdecode(filename))
     return error
 
@@ -114,6 +115,7 @@ def _stray_cancellation(exc: BaseException) -> ToolError:
     return UnknownError(message=f"A part of the tool's own work was cancelled ({name}).", type_name=name)
 
 
+_IF_YOURS = "If your arguments are the cause, correct them and"
 _TRY_LATER = 75
 """EX_TEMPFAIL of sysexits.h; a negative status is the signal that ended the program."""
 
@@ -127,9 +129,7 @@ def _exit_status(exc: Any) -> ToolError:
         error.details["exit_status"] = status
     if not isinstance(status, int) or (status >= 0 and status != _TRY_LATER):
         says_why = bool(read(exc, "stderr") or read(exc, "output"))
-        remedy = "If your arguments are the cause, correct them and" if says_why else ""
-        retry, actor = ("after_fix", "caller") if says_why else ("never", "author")
-        vars(error).update(retry=retry, actor=actor, remedy=remedy)
+        return judged(error, "after_fix", _IF_YOURS) if says_why else judged(error, "never")
     return error
 
 
@@ -145,7 +145,7 @@ def _undecodable(kind: str) -> Rule:
     def rule(exc: Any) -> ToolError:
         mark = read(exc, "problem_mark")
         line, column = (read(mark, "line"), read(mark, "column")) if mark is not None else _place(exc)
-        error = UpstreamError(message=f"Data that this tool read is not valid {kind}.")
+        error = BadOutput(message=f"Data that this tool read is not valid {kind}.")
         if isinstance(line, int):
             error.details["line"] = line + (mark is not None)  # PyYAML counts from 0
         if isinstance(column, int):
@@ -208,6 +208,7 @@ TABLES: dict[str, Table] = {
     "builtins": {
         "OSError": _by_errno,
         **dict.fromkeys(("SystemExit", "KeyboardInterrupt", "GeneratorExit"), _stop),
+        "UnicodeDecodeError": _undecodable("text"),
         **rows(memory="MemoryError", not_built="NotImplementedError"),
     },
     "socket": rows(nameless="gaierror herror"),
@@ -235,7 +236,7 @@ TABLES: dict[str, Table] = {
     "zipfile": rows(damaged="BadZipFile", zip64="LargeZipFile"),
     "tarfile": rows(damaged="TarError"),
     "gzip": rows(damaged="BadGzipFile"),
-    "lzma": rows(damaged="LZMAError"),
+    "_lzma": rows(damaged="LZMAError"),
     "zlib": rows(damaged="error"),
     "pydantic_core": {"ValidationError": _pydantic, **rows(bad_output="PydanticSerializationError")},
     "jsonschema": {"ValidationError": _jsonschema},

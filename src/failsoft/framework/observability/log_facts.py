@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from failsoft.framework.diagnostics.tracebacks import stack_of
+from failsoft.framework.diagnostics.tracebacks import author_line, stack_of
 from failsoft.framework.safe.brief import ITEMS_AT_MOST, brief
 from failsoft.framework.safe.redaction import redact_text
 from failsoft.framework.text import bounded
@@ -43,6 +43,8 @@ def failure_facts(call: Call, failure: Failure, duration_s: float) -> dict[str, 
         facts["stack_trace"] = stack_of(error)
     else:
         facts["cause"] = _cause(error)
+    if error.__cause__ is not None:
+        facts["place"] = author_line(error)
     return _without_empty(facts)
 
 

@@ -18,11 +18,6 @@ FACTS = {
 }
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the direct construction of the seed, with one mapping of facts, is a TypeError",
-)
 def test_an_error_is_built_from_a_mapping_of_facts() -> None:
     build: Any = SystemErrorFactory
     try:
@@ -35,11 +30,6 @@ def test_an_error_is_built_from_a_mapping_of_facts() -> None:
     assert {name: envelope[name] for name in FACTS} == FACTS
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the message for a text or a mapping that was thrown names the private class that wraps it",
-)
 @pytest.mark.parametrize("thrown", ["boom", {"reason": "boom"}, 5], ids=repr)
 def test_the_message_for_a_thrown_value_names_no_class(thrown: object) -> None:
     error = SystemErrorFactory.from_unknown(thrown, tool_name="my_tool")

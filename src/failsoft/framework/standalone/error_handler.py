@@ -8,6 +8,7 @@ from typing import Any
 
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call.scope import CallScope
+from failsoft.framework.call.guarded_metrics import bound_late
 from failsoft.framework.normalize import normalize
 from failsoft.framework.pipeline.answer_failure import answer_failure
 from failsoft.framework.text import bounded
@@ -16,8 +17,6 @@ from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.framework.tool.operation import operation
 from failsoft.framework.tool.runtime import Runtime
 from failsoft.framework.tool.toolbox import Toolbox
-
-__all__ = ["ErrorContext", "ErrorHandler"]
 
 _NAME_AT_MOST = 128
 
@@ -84,7 +83,7 @@ class ErrorHandler:
         found = self._toolbox.find(context.operation)
         if found is not None and found.tool_name == context.tool:
             return found
-        metrics = self._anywhere.tool.runtime.metrics.bind(context.tool, context.operation)
+        metrics = bound_late(self._anywhere.tool.runtime.metrics, context.tool, context.operation)
         return self._anywhere.stand_in(metrics=metrics, tool_name=context.tool, name=context.operation)
 
 

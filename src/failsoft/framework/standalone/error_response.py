@@ -16,8 +16,6 @@ from failsoft.framework.safe.redaction import redact, redact_text
 from failsoft.framework.text import bounded
 from failsoft.framework.wire.error_response import ErrorResponseFormat, field_errors
 
-__all__ = ["ErrorResponse", "ErrorResponseFactory"]
-
 _MESSAGE_AT_MOST = 1_000
 _UNEXPECTED = "An unexpected error occurred. Check server logs for details."
 _CANCELLED = "Operation was cancelled"

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 from failsoft.framework.answer.governance import Governance, governance_of
 from failsoft.framework.clock import utc_timestamp
-from failsoft.framework.errors import CatalogueError, InvariantViolation, ToolError
+from failsoft.framework.errors import CatalogueError, InvariantViolation, ToolError, UnknownError
 from failsoft.framework.errors.catalogue import lookup
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.normalize import normalize
+from failsoft.framework.normalize.outcomes import type_name
 from failsoft.framework.normalize.reasons import NonExceptionCause, normalized_cause
 from failsoft.framework.safe.redaction import redact_text
 from failsoft.framework.text import bounded
-
-__all__ = ["SystemErrorFactory"]
 
 _FORMAT = "system_error"
 _MESSAGE_AT_MOST = 1_000
@@ -29,6 +29,15 @@ class SystemErrorFactory:
 
     Source: seed 001, section 4.
     """
+
+    def __new__(cls, facts: Mapping[str, Any]) -> ToolError:  # type: ignore[misc]  # as the seed builds an error
+        """Return the error for one mapping with `error_code`, `human_message`, `tool_name`, `cause` and other facts.
+
+        Raises:
+            CatalogueError: There is no such code.
+        """
+        given = dict(facts)
+        return cls.tool_failure(given.pop("error_code", ""), **given)
 
     @classmethod
     def from_unknown(
@@ -47,11 +56,14 @@ class SystemErrorFactory:
         """
         if isinstance(thrown, ToolError):
             return _with(thrown, context)
-        cause = thrown if isinstance(thrown, BaseException) else NonExceptionCause(thrown)
+        known = normalize(thrown) if isinstance(thrown, BaseException) else UnknownError(type_name=type_name(thrown))
         if error_code is None and human_message is None:
-            return _with(normalize(cause), context)
-        error = _made(error_code or normalize(cause).code, human_message, context)
-        error.__cause__ = cause
+            error = _with(known, context)
+        else:
+            error = _made(error_code or known.code, human_message, context)
+        error.__cause__ = error.__cause__ or (
+            thrown if isinstance(thrown, BaseException) else NonExceptionCause(thrown)
+        )
         return error
 
     @classmethod

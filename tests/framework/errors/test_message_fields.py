@@ -10,11 +10,6 @@ from tests.framework.recording import quiet_runtime
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A message that formats a field of value None makes the constructor raise; the author's code is lost.",
-)
 async def test_a_field_without_a_value_does_not_cost_an_error_its_code() -> None:
     class TooLarge(StorageError):
         """A file is too large."""

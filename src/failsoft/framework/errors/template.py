@@ -9,8 +9,6 @@ from typing import Any, Self
 
 from failsoft.framework.text import named, plain, requoted
 
-__all__ = ["MessageTemplate"]
-
 _LIST_AT_MOST = 5
 _BITS_AT_MOST = 128
 _QUOTES = "'\"`"
@@ -109,7 +107,10 @@ def _filled(part: Part, error: object, words: frozenset[str]) -> str:
 
 
 def _written(value: Any, spec: str, write: Callable[[Any], str]) -> str:
-    text = format(value, spec) if spec else value
+    try:
+        text = format(value, spec) if spec else value
+    except (TypeError, ValueError):  # None, or a value of another type, has no such format
+        text = value
     if value is None or isinstance(value, (bool, float)):
         return str(text)
     if isinstance(value, int):

@@ -57,7 +57,6 @@ HOMES = {
     "failsoft.framework.errors.base": "registry",
     "failsoft.framework.errors.catalogue": "closest, entries, lookup as lookup_code, pages, render_page",
     "failsoft.framework.errors.pages": "index_of, sections, summary",
-    "failsoft.framework.errors.raise_sites": "raise_site_faults",
     "failsoft.framework.errors.raising": "RaisedWrongly",
     "failsoft.framework.errors.violations": "Reason, advice, clause, collapsed, summarize",
     "failsoft.framework.ids": "new_id",

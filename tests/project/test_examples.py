@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -90,35 +89,3 @@ def test_the_commands_of_the_page_do_what_it_shows(session: Path, tmp_path: Path
     for command, shown in _steps(session):
         ran = _run(command, tmp_path, PATH=path_of_programs)
         assert _matches(shown, ran.stdout), f"$ {command}\n{ran.stdout}{ran.stderr}"
-
-
-def _toolsets() -> list[Path]:
-    """Return the examples that declare toolsets and may be imported."""
-    texts = {script: script.read_text() for script in sorted(EXAMPLES.glob("*.py"))}
-    runs_at_import = re.compile(r"^(asyncio\.run|InstantClock\(\)\.run)", re.MULTILINE)
-    return [script for script, text in texts.items() if "(BaseTool)" in text and not runs_at_import.search(text)]
-
-
-FIND = """
-import importlib, sys
-from failsoft import BaseTool
-from tests.doors import raise_site_faults
-from tests.doors import Operation
-
-for name in sys.argv[1:]:
-    module = importlib.import_module(name)
-    kinds = [item for item in vars(module).values() if isinstance(item, type) and issubclass(item, BaseTool)]
-    names = {item.name for kind in kinds for item in vars(kind).values() if isinstance(item, Operation)}
-    for line, kind, fault in raise_site_faults(module, names):
-        print("mistake:", name, line, kind.__name__, fault)
-print("done")
-"""
-
-
-def test_no_example_raises_an_error_wrongly() -> None:
-    """In a process of its own: the codes of the examples are registered there, and not beside those of other tests."""
-    names = [script.stem for script in _toolsets()]
-    assert {"library", "wrap_http", "wrap_sqlite", "wrap_program"} <= set(names)
-    printed = _run([PYTHON, "-c", FIND, *names], EXAMPLES).stdout.splitlines()
-    assert [line for line in printed if line.startswith("mistake:")] == []
-    assert printed[-1:] == ["done"]

@@ -33,7 +33,6 @@ from failsoft.framework.errors.raising import (
     as_next_step,
     field_faults,
     report_mistakes,
-    wrong_types,
 )
 from failsoft.framework.errors.template import MessageTemplate
 from failsoft.framework.errors.violations import Violation
@@ -191,7 +190,7 @@ class ToolError(_Declared):
         ) -> None:
             message = text if message is None else message
             faults = field_faults(type(self), fields, has_message=message is not None)
-            mistakes = wrong_types(type(self), fields)
+            mistakes: list[str] = []
             for name in self.fields:
                 setattr(self, name, fields[name] if name in fields else self.field_defaults.get(name))
             if message is None:

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import types
-import typing
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Literal, TypeAlias, get_args, get_origin
+from typing import Any, Literal, TypeAlias, get_args
 
 from failsoft.framework.picklable import PicklableError
 from failsoft.framework.text import bounded
-
-__all__ = [
-    "Actor",
-    "Effect",
-    "ErrorType",
-    "NextStep",
-    "RaisedWrongly",
-    "RetryWhen",
-    "as_effect",
-    "as_next_step",
-    "field_faults",
-    "report_mistakes",
-    "wrong_types",
-]
 
 Effect: TypeAlias = Literal["none", "unknown", "applied"]
 """Whether a failed call changed anything."""
@@ -135,41 +118,3 @@ def _unknown_key(key: Any) -> str:
 
 def _described(step: Any) -> str:
     return "without a tool" if isinstance(step, Mapping) else f"of type {type(step).__name__}"
-
-
-def wrong_types(kind: Any, given: Mapping[str, Any]) -> list[str]:
-    """Return what is wrong with the values of the fields; the error can be constructed nevertheless."""
-    if not given:
-        return []
-    accepted = _accepted_types(kind)
-    return [
-        f"takes {name} as {accepted[name][1]}, not {type(value).__name__}"
-        for name, value in given.items()
-        if name in accepted and not isinstance(value, accepted[name][0])
-    ]
-
-
-@lru_cache(maxsize=500)
-def _accepted_types(kind: Any) -> dict[str, tuple[tuple[type, ...], str]]:
-    """Return the classes that each field accepts, with their source text; fields of other types are left out."""
-    try:
-        hints = typing.get_type_hints(kind)
-    except Exception:  # noqa: BLE001 - a name that only type checkers can resolve
-        return {}
-    found = {name: _classes(hints[name]) for name in kind.fields if name in hints}
-    return {
-        name: (classes, " or ".join(item.__name__.replace("NoneType", "None") for item in classes))
-        for name, classes in found.items()
-        if classes
-    }
-
-
-def _classes(hint: Any) -> tuple[type, ...]:
-    """Return the classes of a type; nothing for types that `isinstance` cannot check."""
-    origin = get_origin(hint) or hint
-    if origin in {typing.Union, types.UnionType}:
-        members = [_classes(member) for member in get_args(hint)]
-        return tuple(item for member in members for item in member) if all(members) else ()
-    if not isinstance(origin, type) or origin is object:
-        return ()
-    return (int, float) if origin is float else (origin,)

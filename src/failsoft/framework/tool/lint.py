@@ -5,13 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from failsoft.framework.answer.failure import Failure
@@ -19,16 +15,11 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.scope import CallScope
 from failsoft.framework.errors import InvalidArgument, ToolError
 from failsoft.framework.errors.catalogue import entries
-from failsoft.framework.errors.raise_sites import raise_site_faults
-from failsoft.framework.errors.violations import Violation
 from failsoft.framework.pipeline.guidance import explain
 from failsoft.framework.text import quoted
 from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.framework.tool.lint_descriptions import description_faults, introduction_faults
-from failsoft.framework.tool.operation import Operation
 from failsoft.framework.tool.toolbox import Toolbox
-
-__all__ = ["LintFinding", "lint_descriptions", "lint_failure", "lint_sources", "lint_toolbox"]
 
 MESSAGE_AT_MOST = 1_200
 """Maximum length of a message: some clients truncate longer ones, whose end says what to do."""
@@ -88,7 +79,7 @@ def lint_toolbox(toolbox: Toolbox) -> list[LintFinding]:
             findings.append(LintFinding(bound.name, "CONFIG_ERROR", "effects", text))
         for failure in (*_refusals(bound, scope), *_catalogue_failures(bound, scope)):
             findings += lint_failure(failure, toolbox)
-    return list(dict.fromkeys([*findings, *lint_sources(toolbox)]))
+    return list(dict.fromkeys(findings))
 
 
 def _marks_an_effect(bound: BoundOperation) -> bool:
@@ -105,43 +96,6 @@ def _marks_an_effect(bound: BoundOperation) -> bool:
         and function.value.id == bound.context_parameter
         for function in called
     )
-
-
-def lint_sources(toolbox: Toolbox) -> list[LintFinding]:
-    """Return the mistakes in raising errors in the loaded modules of each toolset's package, with file and line."""
-    modules = {module.__name__: module for tool in toolbox.tools for module in _modules_beside(type(tool))}
-    names = {*toolbox.names, *(name for module in modules.values() for name in _declared_names(module))}
-    return [
-        LintFinding("", kind.code, "raising", f"{Path(module.__file__ or '').name}:{line}: {kind.__name__} {fault}")
-        for _, module in sorted(modules.items())
-        for line, kind, fault in raise_site_faults(module, names, partial(_refused, toolbox))
-    ]
-
-
-def _refused(toolbox: Toolbox, name: str, arguments: Mapping[str, Any]) -> Sequence[Violation]:
-    """Return the violations of a tool's arguments; none for a tool that is not served here."""
-    bound = toolbox.find(name)
-    try:
-        if bound is not None:
-            bound.arguments.validate(arguments)
-    except InvalidArgument as error:
-        return error.violations
-    return ()
-
-
-def _modules_beside(cls: type[Any]) -> Iterator[ModuleType]:
-    """Yield the module of a toolset and, if it is in a package, the loaded modules of that package."""
-    package, _, _ = cls.__module__.rpartition(".")
-    for name, module in tuple(sys.modules.items()):
-        if name == cls.__module__ or (package and f"{name}.".startswith(f"{package}.")):
-            yield module
-
-
-def _declared_names(module: ModuleType) -> Iterator[str]:
-    """Yield the tools of all toolsets of a module: it may serve them together."""
-    for value in vars(module).values():
-        if isinstance(value, type):
-            yield from (item.name for item in vars(value).values() if isinstance(item, Operation))
 
 
 def lint_descriptions(toolbox: Toolbox) -> list[LintFinding]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.call.scope import CallScope
 from failsoft.framework.call.guarded_metrics import bound_late
+from failsoft.framework.call.scope import CallScope
 from failsoft.framework.normalize import normalize
 from failsoft.framework.pipeline.answer_failure import answer_failure
 from failsoft.framework.text import bounded

@@ -244,11 +244,6 @@ async def test_a_result_with_an_error_that_is_data_is_a_success(library, name):
     assert result.structured_content == RESULTS[name]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a failure that a tool reports, with effect unknown, is to be repeated `after_fix`; it should be `never`",
-)
 async def test_a_failure_that_may_have_changed_something_is_never_to_be_repeated(library):
     error = (await answer(library, "refuses")).structured_content["error"]
     assert error["effect"] == "unknown"

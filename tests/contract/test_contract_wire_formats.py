@@ -68,11 +68,11 @@ class Post(BaseTool):
     async def send(self, kind: str, edits: list[Edit] | None = None) -> Reply:
         """Send."""
         errors: dict[str, BaseException] = {
-            "missing": DocumentNotFound(path="a.md", suggestions=["b.md"]),
+            "missing": DocumentNotFound(path="a.md", suggestions=["b.md"], effect="none"),
             "limited": RateLimited(retry_after_seconds=2, effect="none"),
             "crash": RuntimeError("of a stranger"),
             "internal": InternalError(),
-            "step": PreconditionFailed(message="Look first.", next_step={"tool": "look", "arguments": {}}),
+            "step": PreconditionFailed(message="Look.", next_step={"tool": "look", "arguments": {}}, effect="none"),
         }
         if kind in errors:
             raise errors[kind]

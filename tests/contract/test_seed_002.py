@@ -99,7 +99,7 @@ def lost(**more: Any) -> Lost:
 
 
 def test_the_keys_stand_in_the_order_of_the_seed_and_the_extras_behind_them() -> None:
-    wire = rendered(lost(next_step={"tool": "find", "arguments": {"query": "x"}}))
+    wire = rendered(lost(next_step={"tool": "find", "arguments": {"query": "x"}}, effect="none"))
     names = list(wire)
     assert names[: len(KEYS)] == KEYS
     assert set(names[len(KEYS) :]) == {"effect", "next_step", "error_id"}

@@ -1,74 +1,17 @@
-"""The classification before policy: every combination of facts, and what the caller gets."""
+"""Why a failed call is not run again: what the caller gets for every category of error."""
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 from typing import Any
 
 import pytest
 
 from failsoft import BaseTool, RecoveryManager, Retry, ToolError, operation
-from failsoft.recovery import Situation, verdict
 from tests.doors import STOP_REASONS, categories_module as categories
 from tests.framework.recording import quiet_runtime
 
 CATEGORIES: list[type[ToolError]] = [getattr(categories, name) for name in categories.__all__]
-FAR = 1e9
-
-
-@pytest.mark.parametrize("category", CATEGORIES, ids=lambda category: category.__name__)
-def test_the_verdict_on_every_combination_of_facts(category: type[ToolError]) -> None:
-    for phase, is_repeatable, has_attempts, fits_patience, fits_deadline, has_budget in itertools.product(
-        ("not_sent", "may_have_happened", "happened"), *[(True, False)] * 5
-    ):
-        situation = Situation(
-            category=category.category,
-            retry=category.retry,
-            phase=phase,
-            is_repeatable=is_repeatable,
-            attempts_left=int(has_attempts),
-            wait_s=1.0,
-            patience_s=1.0 if fits_patience else 0.5,
-            remaining_s=1.5 if fits_deadline else 1.0,
-        )
-        against = {
-            "circuit_open": category.category == "circuit_open",
-            "not_transient": category.retry != "after_delay",
-            "effect_possible": phase != "not_sent" and not is_repeatable,
-            "attempts": not has_attempts,
-            "wait_too_long": not fits_patience,
-            "deadline": not fits_deadline,
-            "budget": not has_budget,
-        }
-        reasons = [reason for reason, holds in against.items() if holds]
-        assert verdict(situation, has_budget=has_budget) == (reasons[0] if reasons else None), situation
-
-
-@pytest.mark.parametrize(
-    ("facts", "reason"),
-    [
-        ({}, None),
-        ({"phase": "may_have_happened", "is_repeatable": False}, "effect_possible"),
-        ({"phase": "happened", "is_repeatable": False}, "effect_possible"),
-        ({"phase": "happened"}, None),
-        ({"is_repeatable": False}, None),
-        ({"retry": "never", "phase": "happened", "is_repeatable": False}, "not_transient"),
-        ({"category": "circuit_open", "attempts_left": 0}, "circuit_open"),
-        ({"attempts_left": 0, "remaining_s": 0.0}, "attempts"),
-        ({"remaining_s": 0.0}, "deadline"),
-        ({"remaining_s": None, "wait_s": FAR}, None),
-        ({"wait_s": FAR, "patience_s": 5.0, "remaining_s": 1.0}, "wait_too_long"),
-    ],
-)
-def test_the_reported_reason_is_the_deepest(facts: dict[str, Any], reason: str | None) -> None:
-    plain: dict[str, Any] = {
-        "category": "unavailable",
-        "retry": "after_delay",
-        "phase": "not_sent",
-        "is_repeatable": True,
-    }
-    assert verdict(Situation(**{**plain, **facts})) == reason
 
 
 class Operations(BaseTool):

@@ -170,11 +170,6 @@ class Above(BaseTool):
         return (await self.shelf.ask()).unwrap()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="of the runs that a caller left each of several nested calls at once uses all; together they should not",
-)
 async def test_nested_calls_at_once_share_the_further_runs_that_the_caller_left() -> None:
     shelf = Retrying()
     response = await asyncio.wait_for(Above(shelf).operations["ask_four_times"].call({}, budget(runs_left=2)), 5)
@@ -182,11 +177,6 @@ async def test_nested_calls_at_once_share_the_further_runs_that_the_caller_left(
     assert 4 <= shelf.runs <= 5  # one run of each, and one more
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="each hedge of a handler has all the runs that the caller left for its nested calls; they should share them",
-)
 async def test_the_nested_calls_of_hedges_share_the_further_runs_that_the_caller_left() -> None:
     shelf = Retrying()
     response = await asyncio.wait_for(Above(shelf).operations["ask_hedged"].call({}, budget(runs_left=3)), 5)

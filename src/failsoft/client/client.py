@@ -22,6 +22,7 @@ from mcp.server.mcpserver import MCPServer
 from failsoft.client.faults import from_upstream
 from failsoft.client.reported import error_from_result, is_failure, stop_reason_of
 from failsoft.framework.call.budget import BUDGET_KEY, current_budget, running_call
+from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.errors import BadOutput, DeadlineExceeded, Timeout, ToolError
 from failsoft.framework.tool.base import BaseTool
 from failsoft.server.assembly import mcp_server
@@ -88,7 +89,7 @@ class Client:
             if limit.expired():
                 raise Timeout(message=f"The server '{self._name()}' did not answer in time.") from error
             if isinstance(error, (Exception, BaseExceptionGroup)):
-                raise from_upstream(_first(error), server=self._name()) from error
+                raise _foreign(from_upstream(_first(error), server=self._name())) from error
             raise
         return self
 
@@ -110,7 +111,7 @@ class Client:
             try:
                 page = await client.list_tools(cursor=cursor)
             except Exception as error:
-                raise from_upstream(error, server=self._name()) from error
+                raise _foreign(from_upstream(error, server=self._name())) from error
             listed += page.tools
             cursor = page.next_cursor
             if cursor is None:
@@ -145,7 +146,7 @@ class Client:
             UNAVAILABLE: The connection was lost.
         """
         if timeout_s is not None and timeout_s <= 0:
-            raise DeadlineExceeded(limit_s=timeout_s, effect="none")
+            raise _foreign(DeadlineExceeded(limit_s=timeout_s, effect="none"))
         until = None if timeout_s is None else time.monotonic() + timeout_s
         limit = asyncio.timeout(timeout_s)
         try:
@@ -158,28 +159,41 @@ class Client:
 
     async def _call_repeatedly(self, name: str, arguments: dict[str, Any], key: str | None, until: float | None) -> Any:
         """Send the call until it succeeds or a repeat is no use; in a handler, within the runs of its own call."""
-        most, run = min(self._attempts, current_budget().get("runs_left", self._attempts)), 0
-        failed: ToolError | None = None
-        try:
-            for run in range(1, most + 1):
-                result, failed = await self._sent(name, arguments, _meta(key, until, most - run + 1))
-                if failed is None:
-                    return await self._data(name, result)
-                was_retried = result is not None and stop_reason_of(result) in _RETRIED
-                if run == most or was_retried or not await self._is_worth_a_repeat(failed, name, key, until):
-                    run += was_retried  # noqa: PLW2901 - so that nobody above retries it once more
-                    raise failed
-                await asyncio.sleep(failed.retry_after_seconds or 0.0)
-        finally:
-            if (outer := running_call()) is not None:
-                outer.ran_below(run, failed)
+        outer, run = running_call(), 0
+        while True:
+            run += 1
+            result, failed = await self._sent(name, arguments, _meta(key, until, self._attempts - run + 1))
+            if failed is None:
+                return await self._data(name, result)
+            was_retried = result is not None and stop_reason_of(result) in _RETRIED
+            facts = Facts(
+                effect=failed.effect or "unknown",
+                is_repeatable=key is not None,
+                retry=failed.retry,
+                runs_left=self._runs_left(run),
+                was_retried_below=was_retried,
+                wait_s=failed.retry_after_seconds or 0.0,
+                patience_s=self._patience_s,
+                remaining_s=None if until is None else until - time.monotonic(),
+            )
+            if not await self._is_worth_a_repeat(facts, name):
+                if outer is not None:
+                    outer.failed_below(failed, was_retried=was_retried or run > 1)
+                raise failed
+            if outer is not None:
+                outer.runs.take()
+            await asyncio.sleep(facts.wait_s)
 
-    async def _is_worth_a_repeat(self, error: ToolError, name: str, key: str | None, until: float | None) -> bool:
-        wait_s = error.retry_after_seconds or 0.0
-        is_late = until is not None and time.monotonic() + wait_s >= until
-        if error.retry != "after_delay" or wait_s > self._patience_s or is_late:
-            return False
-        return error.effect == "none" or key is not None or await self._may_repeat(name)
+    def _runs_left(self, run: int) -> int:
+        """Return how many repeats are left after this run, those of the call that it is part of included."""
+        left, above = self._attempts - run, current_budget().get("runs_left")
+        return left if above is None else min(left, above - 1)
+
+    async def _is_worth_a_repeat(self, facts: Facts, name: str) -> bool:
+        reason = why_not_rerun(facts)
+        if reason == "effect_possible" and await self._may_repeat(name):
+            reason = why_not_rerun(facts._replace(is_repeatable=True))
+        return reason is None
 
     async def _sent(self, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> tuple[Any, ToolError | None]:
         """Send the call once; return its `CallToolResult`, if one came, and the typed error if it failed."""
@@ -265,6 +279,12 @@ def _meta(key: str | None, until: float | None, runs_left: int) -> dict[str, Any
         own = {"remaining_ms": max(0, int((until - time.monotonic()) * 1000)), "runs_left": runs_left}
         budget = {name: min(value, budget.get(name, value)) for name, value in own.items()}
     return {**meta, BUDGET_KEY: budget} if budget else meta
+
+
+def _foreign(error: ToolError) -> ToolError:
+    """Return an error of the connection: in a handler it does not tell what the handler itself has changed."""
+    error.effect_is_foreign = True
+    return error
 
 
 def _first(error: BaseException) -> Exception:

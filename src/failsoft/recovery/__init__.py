@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from failsoft.framework.call.call import Call
     from failsoft.framework.call.recovery_port import RecoveryResult, RecoveryStrategy
-    from failsoft.recovery.classification import Phase, Situation, verdict
     from failsoft.recovery.manager import RecoveryManager
     from failsoft.recovery.strategies.adaptive_concurrency import AdaptiveConcurrency, AdaptiveConcurrencyOptions
     from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource
@@ -49,7 +48,6 @@ __all__ = [
     "Idempotency",
     "IdempotencyOptions",
     "PathSource",
-    "Phase",
     "RateLimit",
     "RateLimitOptions",
     "RecoveryManager",
@@ -60,10 +58,8 @@ __all__ = [
     "RetryBudget",
     "RetryBudgetOptions",
     "RetryOptions",
-    "Situation",
     "StaleCache",
     "StaleCacheOptions",
-    "verdict",
 ]
 
 _HOMES = {
@@ -88,7 +84,6 @@ _HOMES = {
     "Idempotency": "recovery.strategies.idempotency.strategy",
     "IdempotencyOptions": "recovery.strategies.idempotency.strategy",
     "PathSource": "recovery.strategies.alternate_paths.rules",
-    "Phase": "recovery.classification",
     "RateLimit": "recovery.strategies.rate_limit.strategy",
     "RateLimitOptions": "recovery.strategies.rate_limit.strategy",
     "RecoveryManager": "recovery.manager",
@@ -99,10 +94,8 @@ _HOMES = {
     "RetryBudget": "recovery.strategies.retry_budget",
     "RetryBudgetOptions": "recovery.strategies.retry_budget",
     "RetryOptions": "recovery.strategies.retry",
-    "Situation": "recovery.classification",
     "StaleCache": "recovery.strategies.stale_cache",
     "StaleCacheOptions": "recovery.strategies.stale_cache",
-    "verdict": "recovery.classification",
 }
 
 

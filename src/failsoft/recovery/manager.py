@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, cast
 
 from failsoft.framework.answer.receipt import RecoveryReceipt
-from failsoft.framework.answer.stop_reason import StopReason
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link
 from failsoft.framework.call.recovery_port import (
@@ -32,7 +31,6 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.text import bounded
 from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.recovery.classification import situation_of, verdict
 from failsoft.recovery.combinations import check_combination, check_retries
 from failsoft.recovery.reporting import note_recovery
 from failsoft.recovery.strategies.alternate_paths.strategy import AlternatePaths
@@ -214,20 +212,10 @@ class RecoveryManager:
             if receipt is not None:
                 call.recovered(receipt)
                 return value
-        if call.stop_reason is None:
-            call.stop_reason = _why_not_again(error, call)
         try:
             raise error
         finally:
             del error  # its traceback holds this frame: a reference cycle
-
-
-def _why_not_again(error: ToolError, call: Call) -> StopReason:
-    """Return why the handler was not run again if no strategy has set a reason."""
-    reason = verdict(situation_of(error, call))
-    if call.attempt == 0 and reason != "circuit_open":
-        return "rejected"
-    return reason or "no_strategy"
 
 
 def _accepted(strategy: RecoveryStrategy, result: RecoveryResult, call: Call) -> tuple[Any, RecoveryReceipt]:

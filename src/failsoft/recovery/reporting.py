@@ -1,6 +1,8 @@
-"""Counts, logs and publishes each use of a recovery strategy, and the load on it."""
+"""Counts, logs and publishes each use of a recovery strategy, the load on it, and the wait that a refusal states."""
 
 from __future__ import annotations
+
+import math
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.ports import RecoveryOutcome
@@ -8,8 +10,6 @@ from failsoft.framework.errors import ToolError
 from failsoft.framework.observability import logs
 from failsoft.framework.services.events import Events, LoadEvent, LoadGauge, RecoveryEvent
 from failsoft.framework.tool.bound_operation import BoundOperation
-
-__all__ = ["Gauge", "note_recovery"]
 
 
 def note_recovery(call: Call, strategy: str, result: RecoveryOutcome, error: ToolError | None = None) -> None:
@@ -73,3 +73,8 @@ class Gauge:
     def add(self, amount: int) -> None:
         """Add to the value."""
         self.set(self.value + amount)
+
+
+def shown_wait_s(wait_s: float) -> float:
+    """Return a wait rounded up to milliseconds: a caller that comes back early would be rejected again."""
+    return math.ceil(max(0.0, wait_s) * 1_000) / 1_000

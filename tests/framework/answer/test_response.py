@@ -57,7 +57,7 @@ async def test_a_failure_carries_its_facts_in_meta(answering: Answering) -> None
         "dev.failsoft/error": {
             "code": "DOC_NOT_FOUND",
             "category": "not_found",
-            "retry": {"when": "after_fix"},
+            "retry": {"when": "never"},
             "effect": "unknown",
             "error_id": response.error.error_id,
         }

@@ -8,7 +8,7 @@ import pytest
 
 from failsoft import BaseTool, CallContext, NotFound, RateLimited, operation
 from failsoft.recovery import Call
-from tests.doors import CallScope, Toolbox
+from tests.doors import CallScope, Toolbox, why_not_rerun
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -122,10 +122,11 @@ async def test_the_guard_lets_run_again_what_is_safe(looking: Looking) -> None:
     ]:
         call = Call(tool.operations[name], {}, CallScope())
         call.attempt = attempt
-        call.raised = error
-        assert call.may_run_again(error) is may
+        if attempt:
+            call.run_failed(error)
+        assert (why_not_rerun(call.facts(error)) is None) is may
         call.handler_done = attempt > 0
-        assert call.may_run_again(error) is (may and not (name == "write" and attempt > 0))
+        assert (why_not_rerun(call.facts(error)) is None) is (may and not (name == "write" and attempt > 0))
 
 
 def test_without_a_deadline_there_is_no_end(looking: Looking) -> None:

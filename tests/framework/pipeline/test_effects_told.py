@@ -61,52 +61,27 @@ AFTER_A_FIX = [NotFound("There is no such shelf."), Conflict("The version has ch
 NEVER = [RuntimeError("a defect"), PermissionDenied("Not allowed.")]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A write of unknown effect that failed with a fixable error may be repeated `after_fix`; `never` is right.",
-)
 async def test_a_write_of_unknown_effect_is_never_to_be_repeated_whatever_its_category() -> None:
     advised = [(error, (await failed(error))[0].retry.when) for error in AFTER_A_FIX]
     assert [(error, when) for error, when in advised if when != "never"] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The `verify_with` operation is not named after a write of unknown effect that failed with a fixable error.",
-)
 async def test_the_operation_that_shows_the_state_is_named_after_an_error_of_any_category() -> None:
     steps = [(error, (await failed(error))[0].next_step) for error in AFTER_A_FIX]
     assert [error for error, step in steps if step is None or step.tool != "get_order"] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="After a crash inside a write the `verify_with` operation is not named.",
-)
 async def test_the_operation_that_shows_the_state_is_named_after_a_crash() -> None:
     steps = [(error, (await failed(error))[0].next_step) for error in NEVER]
     assert [error for error, step in steps if step is None or step.tool != "get_order"] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The `verify_with` operation is not named where it is unknown whether the keyed work was done.",
-)
 async def test_the_operation_that_shows_the_state_is_named_where_the_outcome_of_a_key_is_unknown() -> None:
     failure, _ = await failed(IdempotencyOutcomeUnknown(message="The work may have been done."))
     assert failure.next_step is not None
     assert failure.next_step.to_dict() == {"tool": "get_order", "arguments": {"order_id": "A-1"}}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Unless its error is transient, a write of unknown effect does not say that it must not be sent again.",
-)
 async def test_every_format_says_that_a_write_of_unknown_effect_must_not_be_sent_again() -> None:
     keys = {"tool_response": "message", "coded_error": "message", "error_response": "message"}
     keys |= {"edit_envelope": "message", "system_error": "human_message", "problem": "detail"}
@@ -120,11 +95,6 @@ async def test_every_format_says_that_a_write_of_unknown_effect_must_not_be_sent
     assert quiet == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="After a statement that failed in a write of unknown effect its message asks to call the write again.",
-)
 async def test_a_message_never_asks_for_a_write_of_unknown_effect_again() -> None:
     with pytest.raises(sqlite3.OperationalError) as refused:
         sqlite3.connect(":memory:").execute("SELECT * FROM nowhere")
@@ -132,11 +102,6 @@ async def test_a_message_never_asks_for_a_write_of_unknown_effect_again() -> Non
     assert "call `place_order` again" not in failure.message
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A keyed write of unknown effect says `do not repeat the call`; the same call with its key is safe.",
-)
 async def test_a_keyed_write_of_unknown_effect_says_that_the_same_call_with_its_key_is_safe() -> None:
     scope = CallScope(meta={"dev.failsoft/idempotency-key": "order-A-1-payment"})
     response = await Orders(runtime=quiet_runtime()).operations["pay_order"].call({"order_id": "A-1"}, scope)

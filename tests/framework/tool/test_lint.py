@@ -111,6 +111,8 @@ def tool() -> Varied:
 def failing(tool: Varied, error: ToolError, name: str = "search", *, ran: bool = True) -> Failure:
     call = Call(tool.operations[name], {"query": "a"}, CallScope())
     call.attempt = int(ran)
+    if ran:
+        call.run_failed(error)
     return explain(error, call)
 
 

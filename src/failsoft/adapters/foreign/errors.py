@@ -35,7 +35,6 @@ def anticipated(text: str, cause: BaseException | None) -> ToolError:
     error = type(known)(
         message=text,
         retry_after_seconds=known.retry_after_seconds,
-        effect=known.effect,
         details=known.details,
         operator_hint=known.operator_hint,
     )

@@ -1,15 +1,18 @@
-"""The remaining time and runs of a call, shared with nested calls and upstream servers."""
+"""How long and how often a call may run: one budget for the call, nested calls and upstream servers."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Awaitable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
 from failsoft.framework.call.call import Call
-
-__all__ = ["BUDGET_KEY", "current_budget", "current_call", "inherit", "nested", "running_call"]
+from failsoft.framework.call.chain import Proceed
+from failsoft.framework.call.rerun import RunsLeft
+from failsoft.framework.clock import loop_time
+from failsoft.framework.errors import DeadlineExceeded
 
 BUDGET_KEY = "dev.failsoft/budget"
 """Key of the budget in a request's `_meta`: `{"remaining_ms": n, "runs_left": n}`; `runs_left` includes this run."""
@@ -43,10 +46,14 @@ def inherit(call: Call) -> Call | None:
     if outer is None and received is None:  # most calls; the look at an abstract class below is dear
         return None
     if outer is not None:
-        call.bound_by(outer.remaining_s(), outer.runs_left)
+        call.runs_above = outer.runs
+        if (remaining_s := outer.remaining_s()) is not None:
+            call.end_by(loop_time() + remaining_s)
     if isinstance(received, Mapping):
-        remaining_s, runs_left = _number(received.get("remaining_ms"), 1000), _number(received.get("runs_left"))
-        call.bound_by(remaining_s, None if runs_left is None else max(1, int(runs_left)))
+        if (remaining_s := _number(received.get("remaining_ms"), 1000)) is not None:
+            call.end_by(loop_time() + remaining_s)
+        if (runs_left := _number(received.get("runs_left"))) is not None:
+            call.runs_above = RunsLeft(max(0, int(runs_left) - 1), call.runs_above)
     return outer
 
 
@@ -62,11 +69,89 @@ def _number(value: Any, divisor: int = 1) -> float | None:
 
 
 async def nested(outer: Call, call: Call, calling: Awaitable[Any]) -> Any:
-    """Run a call made by a handler, and count its runs as runs of the outer call."""
+    """Run a call made by a handler, and record its failure on the outer call."""
     response: Any = None
     try:
         response = await calling
     finally:
         failure = getattr(response, "error", None)
-        outer.ran_below(call.attempt + call.runs_below, None if failure is None else failure.exception)
+        if failure is not None:
+            outer.failed_below(failure.exception, was_retried=call.runs.taken > 0)
     return response
+
+
+class TimeLimit:
+    """Cancels the running task at a given time, and reports afterwards whether that ended the part.
+
+    It follows the rules of the deadline (ADR 0002): the task is cancelled once and uncancelled on `close`, a
+    cancellation from outside takes precedence, and a part that swallows ours and returns keeps its value. Between
+    expiry and `close`, `call.expired` is above 0, so that nothing more is started for the call.
+
+    Args:
+        call: The call that the part belongs to.
+        at: The time of expiry, on the event loop's clock, in seconds.
+    """
+
+    __slots__ = ("_before", "_call", "_task", "_timer", "has_run_out")
+
+    def __init__(self, call: Call, at: float) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            msg = "a call needs a task to run in"
+            raise RuntimeError(msg)
+        self.has_run_out = False
+        self._call = call
+        self._task = task
+        self._before = task.cancelling()
+        self._timer = asyncio.get_running_loop().call_at(at, self._run_out)
+
+    def close(self, raised: BaseException | None = None) -> bool:
+        """Stop the timer; call it once, however the part ended.
+
+        Args:
+            raised: The exception of the part; None if it returned.
+
+        Returns:
+            Whether the limit caused the exception.
+        """
+        self._timer.cancel()
+        if not self.has_run_out:
+            return False
+        self._call.expired -= 1
+        is_cancelled_besides = self._task.uncancel() > self._before
+        if raised is None:
+            return False
+        return not (is_cancelled_besides and issubclass(type(raised), asyncio.CancelledError))
+
+    def _run_out(self) -> None:
+        self.has_run_out = True
+        self._call.expired += 1
+        self._task.cancel()
+
+
+async def run_with_reserve(call: Call, proceed: Proceed, reserve_s: float) -> Any:
+    """Run the rest of the chain with an earlier deadline, and return its value.
+
+    The remaining time is reserved for links outside, such as a fallback or a cached answer. No retry inside waits past
+    the earlier deadline.
+
+    Raises:
+        DEADLINE_EXCEEDED: The earlier deadline passed. The call itself is not over.
+    """
+    end = call.deadline
+    if end is None or reserve_s <= 0:
+        return await proceed(call)
+    call.deadline = end - reserve_s
+    limit = TimeLimit(call, call.deadline)
+    try:
+        value = await proceed(call)
+    except BaseException as raised:
+        if not limit.close(raised):
+            raise
+        call.stop_reason = "deadline"
+        raise DeadlineExceeded(limit_s=round((call.bound.timeout_s or 0.0) - reserve_s, 6)) from raised
+    else:
+        limit.close()
+        return value
+    finally:
+        call.deadline = end

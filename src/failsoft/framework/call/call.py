@@ -18,8 +18,8 @@ from failsoft.framework.answer.stop_reason import StopReason
 from failsoft.framework.call.context import CallContext
 from failsoft.framework.call.effects import CallRecord, effect_in_thread, effect_on_loop
 from failsoft.framework.call.progress_report import NOTHING_REPORTED, Reported
+from failsoft.framework.call.rerun import Facts, RunFacts, RunsLeft, effect_of_run, why_not_rerun, worst
 from failsoft.framework.call.scope import CallScope, FailedReference
-from failsoft.framework.clock import loop_time
 from failsoft.framework.diagnostics.telling import logger, tell
 from failsoft.framework.errors import DeadlineExceeded, Effect, ToolError, ToolSystemError
 from failsoft.framework.ids import new_id
@@ -37,7 +37,6 @@ _ENVELOPE_BYTES, _DATA_AT_LEAST_BYTES = 4_000, 1_000
 """The size reserved for the rest of a response, and the minimum size for its data."""
 _WARNINGS_AT_MOST = 50
 _WARNING_LENGTH = 1_000
-EFFECTS_BY_HARM: tuple[Effect, ...] = ("none", "unknown", "applied")
 
 
 class Call(CallContext):
@@ -59,9 +58,9 @@ class Call(CallContext):
         thread_over: For a sync handler, done when its last run has ended, possibly after its call.
         is_running: Whether its handler is running.
         inherited_until: The deadline of the parent call, on the event loop's clock in seconds.
-        runs_limit: The number of runs left by the parent call.
-        runs_below: The number of further runs of calls made by the handler.
-        failed_below, is_retried_below: The types of the errors of those that failed; whether one of them was retried.
+        runs_above: The further runs that the caller allows, shared with its other calls; None without a bound.
+        is_counted: Whether the next run has been allowed and counted in `runs` already.
+        is_retried_below: Whether a call that the handler made failed after several runs.
         is_replayed: Whether the outcome is an earlier call's.
         audit_facts: The facts passed to `audit`.
     """
@@ -71,6 +70,7 @@ class Call(CallContext):
         "_last_progress",
         "_origin",
         "_request_id",
+        "_runs",
         "_typed",
         "arguments",
         "attempt",
@@ -82,7 +82,6 @@ class Call(CallContext):
         "effect_begun",
         "error",
         "expired",
-        "failed_below",
         "failed_reference",
         "governance",
         "handler",
@@ -90,6 +89,7 @@ class Call(CallContext):
         "idempotency_key",
         "idempotent",
         "inherited_until",
+        "is_counted",
         "is_replayed",
         "is_retried_below",
         "is_running",
@@ -101,8 +101,7 @@ class Call(CallContext):
         "receipt",
         "record",
         "refused",
-        "runs_below",
-        "runs_limit",
+        "runs_above",
         "scope",
         "started_at",
         "stop_reason",
@@ -149,10 +148,10 @@ class Call(CallContext):
         self.is_replayed = False
         self.is_running = False
         self.inherited_until: float | None = None
-        self.runs_limit: int | None = None
-        self.runs_below = 0
+        self.runs_above: RunsLeft | None = None
+        self._runs: RunsLeft | None = None
+        self.is_counted = False
         self.is_retried_below = False
-        self.failed_below: tuple[type[BaseException], ...] = ()
         self.thread_over: Future[None] | None = None
         self.started_at = time.perf_counter()
 
@@ -213,30 +212,27 @@ class Call(CallContext):
         return None if self.deadline is None else max(0.0, self.deadline - now)
 
     @property
-    def runs_left(self) -> int | None:
-        """The number of runs left, including this one; None without a bound."""
-        bounds = [bound for bound in (self.runs_limit, self.bound.most_runs) if bound is not None]
-        return max(1, min(bounds) - max(0, self.attempt - 1) - self.runs_below) if bounds else None
+    def runs(self) -> RunsLeft:
+        """The further runs of this call and of the calls below it."""
+        if self._runs is None:
+            most = self.bound.most_runs
+            self._runs = RunsLeft(None if most is None else most - 1, self.runs_above)
+        return self._runs
 
     @property
-    def is_out_of_runs(self) -> bool:
-        """Whether the caller's budget allows no further run."""
-        return self.runs_limit is not None and self.attempt + self.runs_below >= self.runs_limit
+    def runs_left(self) -> int | None:
+        """The number of runs left, including this one; None without a bound."""
+        left = self.runs.left
+        return None if left is None else left + 1
 
-    def ran_below(self, runs: int, failed: BaseException | None) -> None:
-        """Count the `runs` of a call that the handler made to some tool, and note the error that ended it."""
-        self.runs_below += max(0, runs - 1)
-        if failed is not None:  # the handler may still pass it on, whatever it calls next
-            self.is_retried_below |= runs > 1
-            self.failed_below += (type(failed),)
+    def failed_below(self, error: ToolError, *, was_retried: bool) -> None:
+        """Record the failure of a call that the handler made; what it changed is not what the handler changed."""
+        self.is_retried_below |= was_retried  # the handler may still pass it on, whatever it calls next
+        error.effect_is_foreign = True
 
-    def bound_by(self, remaining_s: float | None, runs_left: int | None) -> None:
-        """Reduce the remaining time and runs; None leaves them unchanged."""
-        if remaining_s is not None:
-            until = loop_time() + remaining_s
-            self.inherited_until = until if self.inherited_until is None else min(self.inherited_until, until)
-        if runs_left is not None:
-            self.runs_limit = runs_left if self.runs_limit is None else min(self.runs_limit, runs_left)
+    def end_by(self, until: float) -> None:
+        """Reduce the remaining time to end at `until`, on the event loop's clock in seconds."""
+        self.inherited_until = until if self.inherited_until is None else min(self.inherited_until, until)
 
     @override
     def http_timeout(self) -> float | None:
@@ -282,45 +278,34 @@ class Call(CallContext):
             return effect_in_thread(self, name, run, probe)
         return effect_on_loop(self, name, run, probe)
 
-    def may_run_again(self, error: ToolError) -> bool:
-        """Return whether running the handler again cannot do the work twice (the idempotency guard)."""
-        is_safe = self.read_only or self.idempotent or self.attempt == 0
-        return is_safe or (not self.has_begun and self.worst_effect(error) == "none")
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether the handler may have changed something, and has said neither that it did nor that it did not.
-
-        One that does not declare its effects begins them when it starts. Only an error of its own with `effect="none"`
-        says otherwise: an exception of a library, or the failure of a call that it made, knows nothing of what it did.
-        """
-        bound = self.bound
-        if self.attempt == 0 or self.read_only or self.idempotent or bound.atomic or bound.marks_effects:
-            return False
-        raised: Any = self.raised
-        is_own = issubclass(type(raised), ToolError) and type(raised) not in self.failed_below
-        return not (is_own and raised.effect == "none")
+    def facts(self, error: ToolError | None = None, *, runs_left: int | None = None, **asked: Any) -> Facts:
+        """Return what decides whether the handler may run once more; `asked` adds facts, `runs_left` a lower bound."""
+        above = None if self.runs_above is None else self.runs_above.left
+        return Facts(
+            effect=self.effect_of(error),
+            is_repeatable=self.read_only or self.idempotent,
+            runs_left=above if runs_left is None else runs_left if above is None else min(runs_left, above),
+            is_over=self.expired > 0,
+            remaining_s=self.remaining_s(),
+            **asked,
+        )
 
     async def retry(self, **changed: Any) -> Any:
         """Run the handler again with changed arguments, validated again, and return its value.
 
         Raises:
-            ToolError: The error of the new run, or the current one if another run could do the work twice, or is one
-                more than the caller allows.
+            ToolError: The error of the new run, or the current one if there must be none; `stop_reason` then says why.
             DEADLINE_EXCEEDED: The deadline has passed, so nothing is started.
         """
-        if self.expired:
-            raise DeadlineExceeded(limit_s=self.bound.timeout_s or 0.0)
-        if self.error is not None and not self.may_run_again(self.error):
-            raise self.error
-        if self.is_out_of_runs:
-            self.stop_reason = "attempts"
-            raise self.error or ToolSystemError(component="a recovery strategy without an error")
+        was_retried_below = self.is_retried_below and not changed
+        self._require_rerun(self.facts(self.error, was_retried_below=was_retried_below), self.error)
         try:
             self.arguments = self.bound.arguments.validate(self.bound.with_changes(self.params, changed))
         except ToolError as refused:
             self.refused = refused
             raise
+        self.runs.take()
+        self.is_counted = self.attempt > 0
         return await self._inner(self)
 
     def typed(self, raised: BaseException) -> ToolError:
@@ -335,48 +320,58 @@ class Call(CallContext):
         """Break the reference cycles of a finished call, which tracebacks refer to."""
         self.error = self.raised = self._typed = None
 
-    def worst_effect(self, error: ToolError | None) -> Effect:
-        """Return the combined effect of all runs of the handler and of `error`."""
+    def effect_of(self, error: ToolError | None = None) -> Effect:
+        """Return what the call has changed: the combined effect of all runs of the handler and of `error`."""
+        if self.read_only or self.attempt == 0:
+            return "none"
         if self.handler_done:
             return "applied"
-        said: Any = None if error is None else error.effect
-        if said not in EFFECTS_BY_HARM:  # a run that was started but not recorded as ended may have done anything
-            said = "unknown" if self.attempt and self.raised is None else "none"
-        return max(self.left_behind, said, key=EFFECTS_BY_HARM.index)
+        stated = None if error is None else error.effect
+        return worst(self.left_behind, "unknown" if self.is_running else None, stated)
 
     def run_failed(self, raised: BaseException) -> None:
-        """Record that a run of the handler ended with this exception; only its own error says that nothing was changed.
-
-        It is none if the handler marks its effects and had begun none, or if it is atomic, unless it still runs.
-        """
+        """Record that a run of the handler ended with this exception, and what it has changed."""
         self.raised = raised
         if not self.read_only:
-            left: Any = self.typed(raised).effect
-            if left not in EFFECTS_BY_HARM or (left == "none" and self.has_begun):
-                bound = self.bound
-                is_over = bound.is_async or not issubclass(type(raised), asyncio.CancelledError)
-                is_clean = (bound.atomic and is_over) or (bound.marks_effects and not self.effect_begun and is_over)
-                left = "none" if is_clean else "unknown"
-            self.left_behind = max(self.left_behind, left, key=EFFECTS_BY_HARM.index)
+            error, bound = self.typed(raised), self.bound
+            run = RunFacts(
+                stated=error.effect,
+                is_own=issubclass(type(raised), ToolError) and not error.effect_is_foreign,
+                atomic=bound.atomic,
+                marks_effects=bound.marks_effects,
+                has_begun=self.effect_begun,
+                has_ended=bound.is_async or not issubclass(type(raised), asyncio.CancelledError),
+            )
+            self.left_behind = worst(self.left_behind, effect_of_run(run))
 
     def begin_again(self) -> None:
-        """Apply the idempotency guard to every further run of the handler.
+        """Refuse or count a further run of the handler, whoever starts it.
 
         Raises:
             ToolError: The error of the last run: another could do its work twice, or is one more than allowed.
         """
-        if self.is_out_of_runs and self.raised is not None:
-            self.stop_reason = "attempts"
-            raise self.typed(self.raised)
+        if self.is_counted:
+            self.is_counted = False
+        else:
+            self._require_rerun(self.facts(), self.error if self.raised is None else self.typed(self.raised))
+            self.runs.take()
         if not self.read_only:
-            self.left_behind = self.worst_effect(None)
-            if self.has_begun or (self.left_behind != "none" and not self.idempotent):
-                if self.raised is not None:
-                    raise self.typed(self.raised)
-                raise ToolSystemError(component="something that runs a handler twice")
+            self.left_behind = self.effect_of()
         self.raised = None
         self.handler_done = self.is_retried_below = False
-        self.failed_below = ()
+
+    def _require_rerun(self, facts: Facts, error: ToolError | None) -> None:
+        """Raise the error of the call, and note the reason, if the handler must not run again."""
+        reason = why_not_rerun(facts)
+        if reason is None:
+            return
+        self.stop_reason = reason
+        if reason == "deadline":
+            raise DeadlineExceeded(limit_s=self.bound.timeout_s or 0.0)
+        try:
+            raise error or ToolSystemError(component="something that runs a handler twice")
+        finally:
+            del error  # its traceback holds this frame: a reference cycle
 
     def recovered(self, receipt: RecoveryReceipt) -> None:
         """Record a recovery; changes of an earlier receipt are kept in the new one."""

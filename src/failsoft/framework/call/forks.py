@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from failsoft.framework.call.call import EFFECTS_BY_HARM, Call
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.rerun import worst
 
 __all__ = ["fork", "join"]
 
 _JOINED = (
     *("audit_facts", "cache_hit", "documents_processed", "governance", "handler_done", "idempotent", "raised"),
-    *("_typed", "failed_below", "is_retried_below", "read_only", "receipt", "thread_over", "warnings"),
+    *("_typed", "is_retried_below", "read_only", "receipt", "thread_over", "warnings"),
 )
 """Attributes that the call copies from the context of a run."""
 _FORKED = (
     *("arguments", "audit_facts", "deadline", "error", "governance", "idempotent", "left_behind", "read_only"),
-    *("inherited_until", "receipt", "record", "runs_limit", "started_at"),
+    *("inherited_until", "receipt", "record", "runs_above", "started_at"),
 )
 """Initial attributes of the context of a concurrent run."""
 
 
 def fork(call: Call, number: int) -> Call:
     """Return a separate context for a concurrent run with this number; 0 is the first run."""
+    if number:
+        call.runs.take()
     made = Call(call.bound, call.params, call.scope, call.handler)
     made._request_id = call.request_id  # noqa: SLF001 - a part of the class, in a file of its own
     made._origin = call  # noqa: SLF001 - the same
+    made._runs = call.runs  # noqa: SLF001 - the same
+    made.is_counted = number > 0 or call.is_counted
     made.loop = call.loop
     made.attempt = call.attempt + number
     made.warnings = list(call.warnings) if call.warnings else None
@@ -43,7 +48,8 @@ def join(call: Call, forks: Sequence[Call], last: Call) -> None:
     """
     before = call.attempt
     call.attempt += sum(made.attempt - before - number for number, made in enumerate(forks))
-    call.runs_below += sum(made.runs_below for made in forks)
     for fact in _JOINED:
         setattr(call, fact, getattr(last, fact))
-    call.left_behind = max((made.left_behind for made in forks), key=EFFECTS_BY_HARM.index)
+    call.left_behind = worst(
+        *(made.left_behind for made in forks), *(made.effect_of() for made in forks if made.is_running)
+    )

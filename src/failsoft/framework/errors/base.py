@@ -61,8 +61,7 @@ WORDS = "failsoft: the author's own words"
 Words: TypeAlias = Annotated[str, WORDS]
 """Marks a field that holds a clause of the author's own (`reason: Public[Words]`): it is not quoted in a message."""
 
-_CODE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
-_CODE_LENGTH = 64
+_CODE, _CODE_LENGTH = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*"), 64
 _NOTHING: tuple[Any, ...] = (None, "", (), [])
 
 registry: dict[str, type[ToolError]] = {}
@@ -121,9 +120,10 @@ class ToolError(_Declared):
         operator_hint: str = ""
         violations: _Given[Sequence[Violation], tuple[Violation, ...]] = _Given(())
         category: str = field(default="", init=False)
+        effect_is_foreign: bool = field(default=False, init=False)
     else:
         message: str = "The call failed."
-        category: str = ""
+        category, effect_is_foreign = "", False  # whether a library or a call below states the effect
     hints: ClassVar[tuple[str, ...]] = ()
     """What the caller can do, a sentence each; templates over the fields, as `message` is."""
     remedy: ClassVar[str] = ""

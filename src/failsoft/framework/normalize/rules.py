@@ -53,7 +53,10 @@ def normalize(exc: BaseException, sent: Mapping[str, Any] | None = None) -> Tool
         return _finished(exc.error, exc)
     try:
         error = _normalized(exc, sent, _WRAPPED_AT_MOST)
-        return _finished(with_reason(error, exc) if error is not None else unknown(exc), exc)
+        if error is None:
+            return _finished(unknown(exc), exc)
+        error.effect_is_foreign = error.effect is not None
+        return _finished(with_reason(error, exc), exc)
     except BaseException as broken:  # noqa: BLE001 - an exception may break in every attribute; the call is answered
         _report(type_name(broken))
         return _finished(unknown(exc), exc)

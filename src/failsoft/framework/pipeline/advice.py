@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 from pydantic_core import to_json
 
-from failsoft.framework.answer.failure import RetryAdvice
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import Effect, NextStep, ToolError, UnknownTool
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.pipeline.next_step import is_read
+from failsoft.framework.pipeline.next_step import Proposal, is_read
 from failsoft.framework.pipeline.verdict import DEFAULT_WAIT_S
 from failsoft.framework.text import named, quoted
 
@@ -37,17 +36,17 @@ _WHO = {
 }
 
 
-def advice(
-    error: ToolError, call: Call, effect: Effect, retry: RetryAdvice, step: NextStep | None, error_id: str
-) -> str:
+def advice(error: ToolError, call: Call, proposal: Proposal, error_id: str) -> str:
     """Return the effect, if there may be one, and what to do; empty if there is nothing to add."""
+    effect, retry, step = proposal.effect, proposal.retry, proposal.step
     left = "" if effect == "none" else EFFECTS[effect]
-    if retry.when == "after_delay":
-        again = f"call `{call.operation}` again in {_duration(retry.after_seconds)}."
-        return f"{left}; {again}" if left else f"To go on, {again}"
-    if retry.when != error.retry:
+    if proposal.forbids_repeat:
         look = f"Call {_call(step)} to see the state." if step else f"A person has to look (error id {error_id})."
-        return f"{left or EFFECTS['unknown']}, so do not repeat the call. {look}"
+        return f"{left}, so do not repeat the call. {look}"
+    if retry.when == "after_delay":
+        key = " with the same idempotency key" if left and call.idempotency_key is not None else ""
+        again = f"call `{call.operation}` again{key} in {_duration(retry.after_seconds)}."
+        return f"{left}; {again}" if left else f"To go on, {again}"
     what = _after_fix(error, call, step, error_id) if retry.when == "after_fix" else _never(error, call, step, error_id)
     return f"{left}. {what}".rstrip() if left else what
 

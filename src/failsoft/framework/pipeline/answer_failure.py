@@ -32,6 +32,8 @@ async def answer_failure(
 
     async def fail(call: Call) -> Any:
         call.attempt = int(begun)
+        if begun:
+            call.run_failed(error)
         raise error
 
     return await observe(Call(bound, params, scope), fail)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from failsoft.framework.call.budget import TimeLimit
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, Step
-from failsoft.framework.call.time_limit import TimeLimit
 from failsoft.framework.errors import DeadlineExceeded
 
 __all__ = ["deadline", "inherited_deadline"]

@@ -69,7 +69,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, propos
     shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
     headline = _sentence(error.message)
     near = "" if step is not None else closest(_candidates(error, guesses, call), headline)
-    rest = advice(error, call, effect, retry, step, error_id)
+    rest = advice(error, call, proposal, error_id)
     fault_texts = [text for item in violations for text in (str(item.message), str(item.path))]
     given = [f"{headline} {near}" if near else headline, *shown, *hints, *fault_texts]
     texts = _without_paths(given, call) if detail == "minimal" else given

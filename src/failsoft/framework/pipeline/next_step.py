@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.failure import RetryAdvice
 from failsoft.framework.call.call import Call
+from failsoft.framework.call.rerun import could_do_twice
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.did_you_mean import certain_name
 from failsoft.framework.errors import Effect, InvalidParameter, NextStep, ResultTooLarge, ToolError, UnknownTool
@@ -16,7 +17,7 @@ from failsoft.framework.errors.corrections import is_same_spelling, is_same_valu
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.normalize import normalize
 from failsoft.framework.pipeline.check import run_checks
-from failsoft.framework.pipeline.verdict import effect_of, retry_of
+from failsoft.framework.pipeline.verdict import caller_facts, retry_of
 from failsoft.framework.record import record
 from failsoft.framework.safe.json_safe import dumps, encode
 from failsoft.framework.safe.redaction import redact
@@ -55,20 +56,22 @@ class Proposal:
         retry: Whether and when it may be repeated.
         step: The call to make next; None if there is none.
         dropped: Why the step of the error was not used; empty if it was, or if there was none.
+        forbids_repeat: Whether a repetition could do the work twice.
     """
 
     effect: Effect
     retry: RetryAdvice
     step: NextStep | None = None
     dropped: str = ""
+    forbids_repeat: bool = False
 
 
 def propose(error: ToolError, call: Call) -> Proposal:
     """Return a step whose tool exists and whose arguments have valid types; `settle` runs the other checks."""
-    effect = effect_of(error, call)
-    retry = retry_of(error, call, effect)
-    if retry.when != error.retry:  # a repetition could do the work twice
-        return Proposal(effect=effect, retry=retry, step=_look_at_the_state(call))
+    facts = caller_facts(error, call)
+    effect, retry = facts.effect, retry_of(error, facts)
+    if could_do_twice(facts):
+        return Proposal(effect=effect, retry=retry, step=_look_at_the_state(call), forbids_repeat=True)
     dropped = ""
     if error.next_step is not None:
         step, dropped = _given(error, error.next_step, call, retry)

@@ -1,4 +1,4 @@
-"""Determines the effect of a failed call, whether it may be repeated, and why it was not run again."""
+"""What a failure says of repeating its call: whether the caller may, and why it was not run again here."""
 
 from __future__ import annotations
 
@@ -7,31 +7,30 @@ from typing import Any
 from failsoft.framework.answer.failure import RetryAdvice
 from failsoft.framework.answer.stop_reason import StopReason
 from failsoft.framework.call.call import Call
-from failsoft.framework.errors import Effect, ResultTooLarge, RetryWhen, ToolError
-
-__all__ = ["DEFAULT_WAIT_S", "effect_of", "retry_of", "stop_reason_of"]
+from failsoft.framework.call.rerun import Facts, caller_retry, stop_reason
+from failsoft.framework.errors import CircuitOpen, RetryWhen, ToolError
 
 DEFAULT_WAIT_S = 2.0
 _WAIT_AT_MOST_S = 31_536_000.0
 """A year; a longer wait is treated as `never`."""
+
 _ADVICE: dict[RetryWhen, RetryAdvice] = {"after_fix": RetryAdvice("after_fix"), "never": RetryAdvice("never")}
 
 
-def effect_of(error: ToolError, call: Call) -> Effect:
-    """Return whether the failed call changed anything; `unknown` if the handler ran and did not state it."""
-    if call.read_only or call.attempt == 0:
-        return "none"
-    return call.worst_effect(error)
+def caller_facts(error: ToolError, call: Call) -> Facts:
+    """Return what decides whether the caller may send the call again.
+
+    With an idempotency key a repetition does nothing twice; one that got an earlier outcome would only get it again.
+    """
+    has_key = call.idempotency_key is not None and not call.is_replayed
+    return Facts(call.effect_of(error), call.idempotent or has_key, error.retry)
 
 
-def retry_of(error: ToolError, call: Call, effect: Effect) -> RetryAdvice:
+def retry_of(error: ToolError, facts: Facts) -> RetryAdvice:
     """Return the error class's retry advice, or `never` if a repetition could do the work twice."""
-    if effect != "none" and not call.idempotent:
-        asks_for_the_same = error.retry == "after_delay" or isinstance(error, ResultTooLarge)
-        if asks_for_the_same:
-            return _ADVICE["never"]
-    if error.retry != "after_delay":
-        return _ADVICE.get(error.retry) or RetryAdvice(error.retry)
+    when = caller_retry(facts)
+    if when != "after_delay":
+        return _ADVICE[when]
     wait: Any = error.retry_after_seconds
     makes_sense = isinstance(wait, (int, float)) and wait >= 0  # NaN is not
     return RetryAdvice("after_delay", round(float(min(wait, _WAIT_AT_MOST_S)), 3) if makes_sense else DEFAULT_WAIT_S)
@@ -41,6 +40,6 @@ def stop_reason_of(error: ToolError, call: Call) -> StopReason:
     """Return why no further attempt was made."""
     if call.stop_reason is not None:
         return call.stop_reason
-    if call.attempt == 0:
-        return "rejected"
-    return "no_strategy" if error.retry == "after_delay" else "not_transient"
+    is_repeatable, is_circuit_open = call.read_only or call.idempotent, error.category == CircuitOpen.category
+    facts = Facts(call.effect_of(error), is_repeatable, error.retry, is_circuit_open)
+    return stop_reason(facts, has_run=call.attempt > 0)

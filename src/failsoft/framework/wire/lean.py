@@ -43,7 +43,7 @@ def _lines(failure: Failure, code: str) -> Iterator[str]:
     yield f"{failure.operation} {verb} ({code}): {_headline(failure)}"
     if not failure.read_only:
         yield EFFECTS[failure.effect]
-    if failure.retry.when == "never" and failure.exception.retry != "never":
+    if failure.retry.when == "never" and failure.effect != "none":
         yield "Do not repeat the call."
     yield from _faults(failure.violations)
     step = failure.next_step

@@ -12,8 +12,7 @@ from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import Overloaded
 from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
-from failsoft.recovery.refusal import effect_so_far, shown_wait_s
-from failsoft.recovery.reporting import Gauge
+from failsoft.recovery.reporting import Gauge, shown_wait_s
 
 __all__ = ["AdaptiveConcurrency", "AdaptiveConcurrencyOptions", "ConcurrencyLimiter", "next_limit"]
 
@@ -195,7 +194,9 @@ def _measured(gate: ConcurrencyLimiter) -> Step:
     async def step(call: Call, proceed: Proceed) -> Any:
         if gate.in_flight >= int(gate.limit):
             wait_s = shown_wait_s(gate.recent_s) or None  # the time one call takes
-            raise Overloaded(retry_after_seconds=wait_s, effect=effect_so_far(call), details={"limit": int(gate.limit)})
+            raise Overloaded(
+                retry_after_seconds=wait_s, effect=call.effect_of(call.error), details={"limit": int(gate.limit)}
+            )
         gate.in_flight += 1
         began = loop_time()
         try:

@@ -14,7 +14,6 @@ from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import Overloaded
 from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
-from failsoft.recovery.refusal import effect_so_far
 from failsoft.recovery.reporting import Gauge
 
 __all__ = ["Bulkhead", "BulkheadOptions", "Compartment"]
@@ -113,7 +112,7 @@ def _held(compartment: Compartment, options: BulkheadOptions) -> Step:
     async def step(call: Call, proceed: Proceed) -> Any:
         if not compartment.enter_now() and not await _waited(compartment, options.wait_s, call):
             raise Overloaded(
-                effect=effect_so_far(call), details={"limit": options.limit, "dependency": options.dependency}
+                effect=call.effect_of(call.error), details={"limit": options.limit, "dependency": options.dependency}
             )
         try:
             return await proceed(call)

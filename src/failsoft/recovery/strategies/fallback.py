@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
 from failsoft.framework.answer.receipt import RecoveryReceipt
+from failsoft.framework.call.budget import run_with_reserve
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.call.ports import RecoveryOutcome
-from failsoft.framework.call.time_limit import run_with_reserve
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError, InternalError, ToolError
 from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.recovery.classification import phase_of
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
 
@@ -201,7 +200,7 @@ async def _substitute_or_raise(options: FallbackOptions, substitute: _Substitute
 async def _substituted(
     options: FallbackOptions, substitute: _Substitute, error: ToolError, call: Call
 ) -> tuple[RecoveryOutcome, Any]:
-    if not options.covers(error) or phase_of(error, call) != "not_sent":
+    if not options.covers(error) or call.effect_of(error) != "none":
         return "skipped", None
     try:
         value = await substitute.value(error, call)

@@ -12,6 +12,7 @@ from typing import Any
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.call.forks import fork, join
+from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
@@ -86,7 +87,7 @@ class Hedge:
         Raises:
             CONFIG_ERROR: The operation changes something each time it runs, or its deadline comes before the delay.
         """
-        if not (bound.read_only or bound.idempotent):
+        if why_not_rerun(Facts(effect="unknown", is_repeatable=bound.read_only or bound.idempotent)) is not None:
             raise ConfigurationError(
                 issue=f"'{bound.name}' is neither read-only nor idempotent, so Hedge could do its work twice",
                 resolution="declare read_only=True or idempotent=True if that is true, or remove Hedge",
@@ -159,7 +160,7 @@ class _Run:
     @property
     def decides(self) -> bool:
         """Whether this outcome ends the hedging: a value, or an error that another run would repeat."""
-        return self.error is None or self.fork.typed(self.error).retry != "after_delay"
+        return self.error is None or why_not_rerun(Facts(retry=self.fork.typed(self.error).retry)) is not None
 
 
 class _Race:
@@ -202,18 +203,18 @@ class _Race:
         self._runs.append(_Run(fork(self._call, len(self._runs)), self._proceed))
 
     async def _start_extra(self) -> bool:
-        """Start one more run, if the budget has a token for it."""
-        call = self._call
-        runs = call.attempt + call.runs_below + len(self._runs)
-        if call.runs_limit is not None and runs >= call.runs_limit:
-            return False
-        budget = call.bound.budget
-        may_start = budget is None or await budget.withdraw()
+        """Start one more run, if the call may run again beside its other runs, and the budget has a token for it."""
+        budget = self._call.bound.budget
+        may_start = self._may_run_again() and (budget is None or await budget.withdraw()) and self._may_run_again()
         if may_start:
             self._start()
             self._running.add(1)
             self._runs[-1].task.add_done_callback(lambda _: self._running.add(-1))
         return may_start
+
+    def _may_run_again(self) -> bool:
+        """Return whether no run has left an effect that another could repeat; a handler may narrow its declaration."""
+        return all(why_not_rerun(run.fork.facts()) is None for run in self._runs)
 
     async def _decision(self) -> _Run:
         """Wait for a decisive outcome, and start further runs whenever the delay has passed."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from failsoft.framework.answer.stop_reason import StopReason
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.recovery_port import RecoveryResult
+from failsoft.framework.call.rerun import why_not_rerun
 from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.errors import ToolError
-from failsoft.recovery.classification import situation_of, verdict
+from failsoft.framework.errors import CircuitOpen, ToolError
 from failsoft.recovery.facts import StrategyFacts
 
 if TYPE_CHECKING:
@@ -154,26 +154,23 @@ class _Series:
         """Return why the call must not run again after this error, and note it on the call; None if it may."""
         call = self._call
         self.wait_s = self._wait(error)
-        patience_s = max(self._options.cap_s, self._options.patience_s)
-        left = self._runs_left()
-        situation = situation_of(error, call, attempts_left=left, wait_s=self.wait_s, patience_s=patience_s)
-        reason = verdict(situation)
+        facts = call.facts(
+            error,
+            retry=error.retry,
+            is_circuit_open=error.category == CircuitOpen.category,
+            runs_left=min(self._left, self._options.attempts - 1 - call.runs.taken),  # hedges and nested calls count
+            was_retried_below=call.is_retried_below,
+            wait_s=self.wait_s,
+            patience_s=max(self._options.cap_s, self._options.patience_s),
+        )
+        reason = why_not_rerun(facts)
         has_run, self._runs = call.attempt > self._runs, call.attempt
         # A run that this server itself rejected put no load on the dependency, so its retry costs no token.
         if reason is None and has_run and call.bound.budget is not None:
-            reason = verdict(situation, has_budget=await call.bound.budget.withdraw())
+            reason = why_not_rerun(facts._replace(has_token=await call.bound.budget.withdraw()))
         self._left -= 1
         call.stop_reason = reason
         return reason
-
-    def _runs_left(self) -> int:
-        """Return how many retries are left; hedges, nested calls and the outer call count too."""
-        call = self._call
-        if call.is_retried_below:  # a nested call has been retried already
-            return 0
-        runs = call.attempt + call.runs_below
-        left = min(self._left, self._options.attempts - runs)
-        return left if call.runs_limit is None else min(left, call.runs_limit - runs)
 
     def _wait(self, error: ToolError) -> float:
         options = self._options

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 from failsoft.framework.answer.receipt import RecoveryReceipt
+from failsoft.framework.call.budget import run_with_reserve
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
-from failsoft.framework.call.time_limit import run_with_reserve
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.safe.json_safe import dumps, encode

@@ -13,7 +13,7 @@ from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import CircuitOpen, ToolError
 from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
-from failsoft.recovery.refusal import effect_so_far, shown_wait_s
+from failsoft.recovery.reporting import shown_wait_s
 from failsoft.recovery.strategies.circuit_breaker.circuit import Circuit, CircuitAdmission, CircuitOptions, CircuitView
 
 __all__ = ["UNCOUNTED", "CircuitBreaker"]
@@ -182,7 +182,7 @@ async def _admitted(circuit: Circuit, lease_s: float, call: Call) -> CircuitAdmi
         call.stop_reason = "circuit_open"
         raise CircuitOpen(
             retry_after_seconds=shown_wait_s(admission.wait_s),
-            effect=effect_so_far(call),
+            effect=call.effect_of(call.error),
             details={"dependency": circuit.dependency},
         )
     return admission

@@ -12,10 +12,10 @@ from typing import Any
 from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
+from failsoft.framework.call.rerun import Facts, why_not_rerun, worst
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import (
     DeadlineExceeded,
-    Effect,
     IdempotencyConflict,
     IdempotencyInProgress,
     IdempotencyOutcomeUnknown,
@@ -157,7 +157,7 @@ class _KeyedCalls:
         work = self._work(call)
         if work is None:
             return await proceed(call)
-        call.loop = asyncio.get_running_loop()
+        call.loop, call.idempotency_key = asyncio.get_running_loop(), work.key
         pause_s, dead = _FIRST_PAUSE_S, ""
         while True:
             verdict, text, lease_s, owner = await self._claim(work, call, dead)
@@ -192,7 +192,8 @@ class _KeyedCalls:
 
     async def _claim(self, work: _KeyedWork, call: Call, dead: str) -> tuple[str, str, float, str]:
         options = self._options
-        facts = (work.owner, work.arguments, work.phase, int(call.idempotent), dead, options.lease_s, options.ttl_s)
+        may_repeat = why_not_rerun(Facts(effect="unknown", is_repeatable=call.idempotent)) is None
+        facts = (work.owner, work.arguments, work.phase, int(may_repeat), dead, options.lease_s, options.ttl_s)
         claiming = self._records.change(CLAIM, work.key, *facts, principal=call.principal)
         if self._records.is_local:
             answer = await claiming
@@ -239,7 +240,6 @@ class _KeyedCalls:
         ended = asyncio.Event()
         self._under_way[work.key] = (loop, ended)
         record = call.record = self._record(work, effects)
-        call.idempotency_key = work.key
         self._leases.add(1)
         lease = Lease(loop, self._options.lease_s / 3, lambda: record.settle(work.phase))
         try:
@@ -264,9 +264,9 @@ class _KeyedCalls:
         is_over = call.expired > 0
         is_cancelled = not is_over and is_real_cancellation(raised)
         error = DeadlineExceeded(limit_s=call.bound.timeout_s or 0.0) if is_over else call.typed(raised)
-        effect: Effect = "none" if call.attempt == 0 else call.worst_effect(error)
-        outcome = ""
-        if (effect == "none" and not record.effects) or call.idempotent:
+        effect, outcome = call.effect_of(error), ""
+        so_far = worst(effect, "unknown" if record.effects else None)
+        if why_not_rerun(Facts(effect=so_far, is_repeatable=call.idempotent)) is None:
             phase = "free"
         elif record.effects and (is_cancelled or effect == "none" or issubclass(type(error), _UNDECIDED)):
             phase = "released"  # the marks tell the next call which effects to check

@@ -12,7 +12,7 @@ from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import ConfigurationError, RateLimited
 from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
-from failsoft.recovery.refusal import effect_so_far, shown_wait_s
+from failsoft.recovery.reporting import shown_wait_s
 
 if TYPE_CHECKING:
     from limits import RateLimitItem
@@ -99,7 +99,7 @@ class RateLimit:
             except TooMany as refused:
                 raise RateLimited(
                     retry_after_seconds=shown_wait_s(refused.wait_s),
-                    effect=effect_so_far(call),
+                    effect=call.effect_of(call.error),
                     details={"limit": str(item), "per": self.options.per},
                 ) from None
             return await proceed(call)

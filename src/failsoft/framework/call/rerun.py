@@ -1,0 +1,164 @@
+"""May it run again: what a run may have changed, and the first reason against another one. Pure functions over facts.
+
+Strategies, `Call.retry`, the typed client, idempotency keys and the `retry` of every answer ask here (ADR 0007).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from failsoft.framework.answer.stop_reason import StopReason
+from failsoft.framework.errors import Effect, RetryWhen
+
+EFFECTS_BY_HARM: tuple[Effect, ...] = ("none", "unknown", "applied")
+
+
+def worst(*effects: Effect | None) -> Effect:
+    """Return the combined effect of several runs or statements; None says nothing.
+
+    >>> worst("none", None, "unknown")
+    'unknown'
+    """
+    return max((effect for effect in effects if effect in EFFECTS_BY_HARM), key=EFFECTS_BY_HARM.index, default="none")
+
+
+class RunFacts(NamedTuple):
+    """What is known of one run of a handler that failed.
+
+    Args:
+        stated: The effect that its error states; None if it states none.
+        is_own: Whether the handler's author states it. A library's exception, or the failure of a call that the handler
+            made, knows nothing of what the handler did before.
+        read_only: Whether the operation changes nothing.
+        atomic: Whether the operation changes everything or nothing, so that a failed run has changed nothing.
+        marks_effects: Whether the operation declares that its handler marks effects.
+        has_begun: Whether it has marked one.
+        has_ended: Whether the run is over: a thread outlives a call whose time is up.
+    """
+
+    stated: Effect | None = None
+    is_own: bool = False
+    read_only: bool = False
+    atomic: bool = False
+    marks_effects: bool = False
+    has_begun: bool = False
+    has_ended: bool = True
+
+
+def effect_of_run(run: RunFacts) -> Effect:
+    """Return what a failed run has changed; a handler that declares nothing begins its effect when it starts.
+
+    >>> effect_of_run(RunFacts(stated="none", is_own=False))
+    'unknown'
+    """
+    if run.read_only:
+        return "none"
+    if run.stated in ("unknown", "applied") or (run.stated == "none" and run.is_own):
+        return worst(run.stated)
+    is_undone = run.atomic or (run.marks_effects and not run.has_begun)
+    return "none" if is_undone and run.has_ended else "unknown"
+
+
+class Facts(NamedTuple):
+    """What is known of a failed call when its handler may be run once more, or the caller may send it once more.
+
+    Args:
+        effect: The combined effect of all runs, also of those that another error has hidden since.
+        is_repeatable: Whether doing the work twice does no harm: it is read-only or idempotent, or for a caller the
+            call has an idempotency key.
+        retry: When the error allows a retry; None if something else than a wait makes the difference, such as other
+            arguments.
+        is_circuit_open: Whether the breaker of its dependency refuses all calls.
+        runs_left: Further runs allowed; None without a bound.
+        was_retried_below: Whether a call below that failed has been run several times.
+        is_over: Whether a time limit of the call has expired.
+        wait_s: The pause before the run, in seconds.
+        patience_s: The longest pause that is made, in seconds.
+        remaining_s: What is left before the deadline, in seconds; None without a deadline.
+        has_token: Whether the retry budget has a token.
+    """
+
+    effect: Effect = "none"
+    is_repeatable: bool = False
+    retry: RetryWhen | None = None
+    is_circuit_open: bool = False
+    runs_left: int | None = None
+    was_retried_below: bool = False
+    is_over: bool = False
+    wait_s: float = 0.0
+    patience_s: float = float("inf")
+    remaining_s: float | None = None
+    has_token: bool = True
+
+
+def could_do_twice(facts: Facts) -> bool:
+    """Return whether another run could do work a second time that must be done once."""
+    return facts.effect != "none" and not facts.is_repeatable
+
+
+def why_not_rerun(facts: Facts) -> StopReason | None:  # noqa: PLR0911 - one return a reason
+    """Return why the call must not run again, or None if it may.
+
+    Reasons that no option can change come first, so that the most fundamental one is reported. The retry budget comes
+    last, because checking it costs a token.
+
+    >>> why_not_rerun(Facts(effect="unknown", retry="after_delay"))
+    'effect_possible'
+    """
+    if facts.is_circuit_open:
+        return "circuit_open"
+    if facts.retry not in (None, "after_delay"):
+        return "not_transient"
+    if could_do_twice(facts):
+        return "effect_possible"
+    if facts.was_retried_below or (facts.runs_left is not None and facts.runs_left < 1):
+        return "attempts"
+    if facts.wait_s > facts.patience_s:
+        return "wait_too_long"
+    if facts.is_over or (facts.remaining_s is not None and facts.wait_s >= facts.remaining_s):
+        return "deadline"
+    return None if facts.has_token else "budget"
+
+
+def stop_reason(facts: Facts, *, has_run: bool) -> StopReason:
+    """Return why a call has not been run again if no strategy has said why."""
+    if not has_run and not facts.is_circuit_open:
+        return "rejected"
+    return why_not_rerun(facts) or "no_strategy"
+
+
+def caller_retry(facts: Facts) -> RetryWhen:
+    """Return when the caller may send the call again: as the error says, but never if that could do the work twice."""
+    return "never" if could_do_twice(facts) else facts.retry or "never"
+
+
+class RunsLeft:
+    """Further runs allowed to a call, to all runs of its handler at once, and to the calls that they make: one counter.
+
+    Args:
+        most: How many further runs it allows itself; None without a bound.
+        above: The counter of the call above, which each run counts against as well.
+    """
+
+    __slots__ = ("_above", "_most", "taken")
+
+    def __init__(self, most: int | None, above: RunsLeft | None = None) -> None:
+        self._most = most
+        self._above = above
+        self.taken = 0
+        """Further runs so far, those of calls below included."""
+
+    @property
+    def left(self) -> int | None:
+        """How many further runs may be made now; None without a bound."""
+        own = None if self._most is None else max(0, self._most - self.taken)
+        above = None if self._above is None else self._above.left
+        if own is None or above is None:
+            return above if own is None else own
+        return min(own, above)
+
+    def take(self) -> None:
+        """Count a further run."""
+        self.taken += 1
+        if self._above is not None:
+            self._above.take()

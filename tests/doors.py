@@ -55,9 +55,9 @@ HOMES = {
     "failsoft.framework.diagnostics": "reports as reports_module",
     "failsoft.framework.diagnostics.reports": "report_mistake",
     "failsoft.framework.diagnostics.tracebacks": "author_line, stack_of",
-    "failsoft.framework.did_you_mean": "certain_name, coerced, is_one_edit_away, near_names",
     "failsoft.framework.errors": "catalogue as catalogue_module, categories as categories_module",
     "failsoft.framework.errors.base": "registry",
+    "failsoft.framework.errors.corrections": "correction, how_far, near_names",
     "failsoft.framework.errors.catalogue": "closest, entries, lookup as lookup_code, pages, render_page",
     "failsoft.framework.errors.pages": "index_of, sections, summary",
     "failsoft.framework.errors.raising": "RaisedWrongly",
@@ -96,7 +96,7 @@ HOMES = {
     "failsoft.framework.tool.runtime": "default_runtime",
     "failsoft.framework.tool.toolbox": "Toolbox",
     "failsoft.framework.validation.accepted": "Accepted",
-    "failsoft.framework.validation.corrections": "corrected",
+    "failsoft.framework.validation.corrections": "corrected, in_another_form",
     "failsoft.framework.validation.pydantic_faults": (
         "VIOLATIONS_AT_MOST, violations_from_jsonschema, violations_from_pydantic"
     ),
@@ -131,7 +131,6 @@ HOMES = {
     "failsoft.recovery.strategies.idempotency.keys": "META_KEY as IDEMPOTENCY_META_KEY",
     "failsoft.recovery.strategies.idempotency.steps": "CLAIM, SETTLE, SETTLED, claim, settle",
     "failsoft.recovery.strategies.rate_limit.steps": "PARTS, TAKE",
-    "failsoft.recovery.strategies.repair_arguments.repairs": "one_slip_away",
     "failsoft.recovery.strategies.retry": "decorrelated_jitter, full_jitter",
     "failsoft.recovery.strategies.retry_budget": "Ledger, REFILL_S, WITHDRAW",
     "failsoft.server.assembly": "assemble as assemble_server",

@@ -133,9 +133,9 @@ async def test_all_faults_come_in_one_answer() -> None:
         ("code", "pattern"),
         ("flavour", "unexpected"),
     }
-    for name in ("limit", "mode", "edits.0.limit"):  # the first three; `violations` has them all
+    for name in ("path", "limit", "mode"):  # the first three; `violations` has them all
         assert f"`{name}`" in response.error.message
-    assert "and 2 more" in response.error.message
+    assert "and 3 more" in response.error.message
     assert desk.stages == []
 
 

@@ -91,7 +91,7 @@ async def test_a_process_that_dies_is_started_again_and_a_safe_call_survives_it(
 async def test_an_unknown_tool_is_the_protocols_error_with_the_closest_name():
     async with proxied(upstream=UPSTREAM) as client:
         with pytest.raises(MCPError) as raised:
-            await client.call_tool("ecko", {})
+            await client.call_tool("Echo", {})
     assert (raised.value.error.code, "echo" in raised.value.error.message) == (-32602, True)
 
 

@@ -11,7 +11,6 @@ import typer
 
 from failsoft.cli.exits import ExitCode, exit_code_of
 from failsoft.framework.diagnostics.tracebacks import author_line
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import (
     BootstrapFailure,
     ConfigurationError,
@@ -21,6 +20,7 @@ from failsoft.framework.errors import (
     ToolError,
     UnknownError,
 )
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.normalize import normalize
 from failsoft.framework.standalone.system_error import SystemErrorFactory
 from failsoft.framework.text import bounded

@@ -19,8 +19,8 @@ from failsoft.framework.answer.content import reported_failure
 from failsoft.framework.call.budget import BUDGET_KEY, current_budget
 from failsoft.framework.call.call import Call
 from failsoft.framework.diagnostics.telling import logger
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import BadOutput, ResultTooLarge, Unsupported
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.tool.runtime import Runtime
 from failsoft.proxy.clients import Front
 from failsoft.proxy.listing import ListedTool, listed_tool, usable

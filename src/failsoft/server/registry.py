@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 from failsoft.framework.diagnostics.tracebacks import author_line
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import BootstrapFailure, ConfigurationError, ToolError
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.installed import installed_points
 from failsoft.framework.standalone.system_error import SystemErrorFactory
 from failsoft.framework.text import bounded

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from failsoft.framework.diagnostics.telling import logger
-from failsoft.framework.did_you_mean import is_one_edit_away
+from failsoft.framework.meanings import edits_between
 from failsoft.framework.services.environment import PREFIX, EnvironmentSettings, unknown_variables
 from failsoft.framework.services.settings import Settings
 from failsoft.framework.text import bounded
@@ -59,5 +59,9 @@ def check_dependencies(tools: Sequence[BaseTool]) -> None:
             tool.runtime.configuration.check_dependencies(used)
     for one, other in itertools.combinations(used, 2):
         is_numbered = re.sub(r"\d", "", one) == re.sub(r"\d", "", other)
-        if min(len(one), len(other)) >= _SHORT and not is_numbered and is_one_edit_away(one, other):
+        if (
+            min(len(one), len(other)) >= _SHORT
+            and not is_numbered
+            and edits_between(one.casefold(), other.casefold(), 1) <= 1
+        ):
             logger.warning("The dependencies '{}' and '{}' differ in one letter: is one of them misspelt?", one, other)

@@ -204,10 +204,10 @@ async def test_all_faults_come_in_one_answer(forms: Forms) -> None:
 
 
 async def test_an_unknown_name_is_answered_with_the_closest_one(forms: Forms) -> None:
-    response = await forms.execute_with_error_handling("take", {"tekst": "a"})
+    response = await forms.execute_with_error_handling("take", {"Text": "a"})
     assert response.error is not None
     (violation,) = response.error.violations
-    assert (violation.path, violation.reason, violation.suggestion) == ("tekst", "unexpected", "text")
+    assert (violation.path, violation.reason, violation.suggestion) == ("Text", "unexpected", "text")
     assert response.error.next_step is not None
     assert response.error.next_step.to_dict() == {"tool": "take", "arguments": {"text": "a"}}
 

@@ -143,11 +143,11 @@ def test_a_line_names_the_caller_and_no_token(principal: str, shown: str) -> Non
 
 def test_the_next_step_stays_out_of_the_log() -> None:
     """The corrected call quotes the arguments; so would the log of a tool that writes what it is given."""
-    seen = answer("find", {"pth": "private words.md"})
+    seen = answer("find", {"Path": "private words.md"})
     assert seen.error is not None
     assert "private words" in seen.error.message
-    (line,) = logged("find", {"pth": "private words.md"})
-    assert (line["code"], line["violations"]) == ("INVALID_PARAM", ["path: missing", "pth: unexpected"])
+    (line,) = logged("find", {"Path": "private words.md"})
+    assert (line["code"], line["violations"]) == ("INVALID_PARAM", ["path: missing", "Path: unexpected"])
     assert "private words" not in json.dumps(line)
 
 

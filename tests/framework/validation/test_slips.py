@@ -6,10 +6,10 @@ import json
 from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from failsoft import BaseTool, NotFound, Reference, operation
-from tests.doors import certain_name, coerced, is_one_edit_away, near_names
+from tests.doors import in_another_form, near_names
 from tests.each import each
 from tests.framework.recording import quiet_runtime
 
@@ -48,6 +48,11 @@ class Shop(BaseTool):
         """Return a flag."""
         return is_on
 
+    @operation(read_only=True)
+    async def wait(self, pause: Annotated[float, Field(description="In milliseconds.")]) -> float:
+        """Wait."""
+        return pause
+
     @operation(verify_with="find_order")
     async def order(self, changes: list[Change], timeout_ms: int = 5, tags: list[str] | None = None) -> int:
         """Order something."""
@@ -82,13 +87,12 @@ CURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("order", {"changes": [CHANGE], "tags": "new"}, {"changes": [CHANGE], "tags": ["new"]}),
     ("order", {"changes": [CHANGE], "timeoutMs": "10"}, {"changes": [CHANGE], "timeout_ms": 10}),
     ("search", {"query": "x", "minScore": "0.5"}, {"query": "x", "min_score": 0.5}),
-    ("search", {"query": "x", "min-score": "10 mM", "limit": None}, {"query": "x", "min_score": 10.0}),
-    ("search", {"q": "x"}, {"query": "x"}),
+    ("search", {"query": "x", "min-score": "0.5", "limit": None}, {"query": "x", "min_score": 0.5}),
+    ("search", {"qurey": "x"}, {"query": "x"}),
     ("search", {"query": "x", "limit": 5.0}, {"query": "x", "limit": 5}),
-    ("switch", {"is_on": 1}, {"is_on": True}),
-    ("search", {"text": "x"}, {"query": "x"}),
+    ("switch", {"is_on": "True"}, {"is_on": True}),
+    ("wait", {"pause": "10 ms"}, {"pause": 10.0}),
     ("search", {"query": "x", "mode": "Hybrid"}, {"query": "x", "mode": "hybrid"}),
-    ("find_title", {"name": "The Road"}, {"title": "The Road"}),
     ("search", {"search": {"query": "x", "limit": 3}}, {"query": "x", "limit": 3}),
     ("search", {"input": {"query": "x", "limit": "3"}}, {"query": "x", "limit": 3}),
     ("find_title", {"title": "the raod"}, {"title": "The Road"}),
@@ -105,6 +109,12 @@ NOT_GUESSED: list[tuple[str, dict[str, Any]]] = [
     ("open_session", {"session": "A-124"}),
     ("search", {"search": {"query": "x", "color": "red"}}),
     ("search", {"query": 27}),
+    ("search", {"q": "x"}),
+    ("search", {"text": "x"}),
+    ("find_title", {"name": "The Road"}),
+    ("switch", {"is_on": 1}),
+    ("wait", {"pause": "10 s"}),
+    ("search", {"query": "x", "min_score": "10 mM"}),
     ("search", {"query": "x", "min_score": "90%"}),
     ("search", {"query": "x", "sort_order": "up"}),
     ("search", {"query": "x", "limit": "5", "mode": "fuzzy"}),  # one fault has a correction, the other has none
@@ -151,8 +161,8 @@ async def test_a_near_identifier_is_a_candidate_and_no_order() -> None:
         ("Search", "search", True),
         ("find-order", "find_order", True),
         ("find_ordre", "find_order", True),
-        ("search_order", "find_order", True),
-        ("find_ord", "find_order", True),
+        ("search_order", None, False),  # it may answer another question
+        ("find_ord", None, False),
         ("orders", "order", False),  # it may change something
         ("delete_order", None, False),
         ("get_ordr", None, False),  # a read never leads to a change
@@ -166,12 +176,8 @@ async def test_another_tool_is_named_only_where_it_is_certain(name: str, meant: 
     assert (response.error.next_step is not None) is step
 
 
-def test_names_are_compared_without_case_and_separators() -> None:
-    assert certain_name("maxResults", ["max_results", "min_results"]) == "max_results"
-    assert certain_name("result", ["max_results", "min_results"]) is None
-    assert near_names("result", ["max_results", "min_results"]) == ["max_results", "min_results"]
-    assert is_one_edit_away("get_oder", "get_order")
-    assert not is_one_edit_away("get", "order")
+def test_candidates_are_compared_without_case_and_separators() -> None:
+    assert near_names("result", ["max_results", "min_results", "color"]) == ["max_results", "min_results"]
 
 
 @pytest.mark.parametrize(
@@ -185,4 +191,4 @@ def test_names_are_compared_without_case_and_separators() -> None:
     ],
 )
 def test_only_what_loses_nothing_is_retyped(value: Any, kinds: set[str], items: set[str], same: Any) -> None:
-    assert coerced(value, frozenset(kinds), frozenset(items)) == same
+    assert in_another_form(value, frozenset(kinds), frozenset(items)) == same

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.cli.faults import usage
 from failsoft.cli.targets.project import ConfiguredProject, find_project
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.observability.logs import configure_logging
 from failsoft.framework.text import bounded
 from failsoft.framework.tool.base import BaseTool

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.base import is_code, registry
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.errors.pages import index_of, page_of, pages_of
 from failsoft.framework.text import bounded
 

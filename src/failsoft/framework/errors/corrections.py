@@ -1,114 +1,177 @@
-"""How far a correction may go: the same letters, a slip in writing, or something that means something else.
+"""How far a correction may go: the one judge of names and values, and the names that are near to another one.
 
-Pure functions over two names or values: nothing here knows a schema. Operations that are not read-only are held to
-them (contract: what a next step may say).
+Pure functions: nothing here knows a schema or a call. Next steps, messages, `Toolbox.closest`, `RepairArguments` and
+`Alias` ask `how_far` and nothing else (contract: what a next step may say).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from functools import cache, lru_cache
-from typing import Any
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+from failsoft.framework.meanings import edits_between, is_measured, means_something_else
 from failsoft.framework.text import json_type
 
-__all__ = [
-    "is_same_form",
-    "is_same_spelling",
-    "is_same_value",
-    "is_slip",
-    "means_something_else",
-    "slip_of",
-    "unique_names",
-]
+HowFar: TypeAlias = Literal["use", "ask", "list", "drop"]
+"""Put it into a step, ask "did you mean it?", only list what is accepted, or say nothing of it."""
+What: TypeAlias = Literal["parameter", "enum", "value", "tool", "reference"]
+Kind: TypeAlias = Literal["spelled", "identifier", "handle", "secret"]
 
-_LENGTH_AT_MOST = 80
+_LENGTH_AT_MOST = 200
 """Characters of a name that are compared: the cost grows with the product of both lengths."""
 _JSON_AT_MOST = 100_000
-_OPTIONS_AT_MOST = 500
-_LETTERS_PER_SLIP = 5
+_OPTIONS_AT_MOST = 2_000
+_NEAR_AT_MOST = 3
+_SIMILARITY = 60
+"""Minimum similarity of candidates, from 0 to 100."""
+_LETTERS_PER_EDIT = 5
+
 _SEPARATORS = re.compile(r"(?<=[^\W_])[\s_.-]+(?=[^\W_])")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s_.-]+(?=\d)")
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
-_DIGITS = re.compile(r"\d+")
-_ROLE = re.compile(r"(.+?)(?:[eo]r|(ee))s?")
-"""Who does something, and to whom it is done: `payer`, `payee`."""
+_SECONDS = re.compile(r"(?:[\s_.-][sS]|(?<=[a-z])S)$")
+"""The last letter of `period_s`, which is not `periods`."""
 _UNCLEAR = re.compile(r"^(?:$|[\[{\"])|[,;|&\s]|\.\.|^[^.]*/[^.]*$")
 """A text that may be nothing, JSON that is cut off or quoted, or several values; a path mostly has a dot."""
-_BOOLEANS = {"true": True, "false": False}
-
-_OPPOSITES = (
-    "min minimum max maximum mean median average avg sum total",
-    "from to",
-    "first last",
-    "head tail",
-    "start end begin finish stop",
-    "source target src dst destination origin",
-    "sender recipient receiver",
-    "before after since until",
-    "left right",
-    "top bottom up down upper lower",
-    "north south east west",
-    "high low",
-    "in out input output inbound outbound incoming outgoing",
-    "include exclude included excluded including excluding",
-    "enable disable enabled disabled on off",
-    "allow deny block allowed denied blocked",
-    "add remove delete append",
-    "increase decrease increment decrement",
-    "open close opened closed",
-    "lock unlock",
-    "grant revoke",
-    "import export",
-    "upload download unload",
-    "internal external",
-    "public private",
-    "buy sell buyer seller",
-    "debit credit",
-    "old new",
-    "parent child",
-    "asc desc ascending descending",
-    "gross net",
-    "host guest",
-    "home away",
-    "arrival departure",
-    "male female",
-    "day night",
-    "am pm",
-    "replay reply",
-    "clone close",
-    "county country",
-    "casual causal",
-    "trail trial",
-    "personal personnel",
-    "message massage",
-    "reserve reverse reserved reversed",
-    "prescribe proscribe",
-    "quit quiet quite",
-    "weather whether",
-)
-"""Words of which one never stands for another: opposites, and different words that are nearly spelled alike."""
-_MEASURES = (
-    "cent cents euro euros eur usd gbp chf jpy dollar dollars pound pounds price cost fee",
-    "ns us ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days week weeks month months",
-    "quarter quarters year years date time timestamp duration age",
-    "b kb mb gb tb kib mib gib byte bytes bit bits size",
-    "mcg ug mg g kg t lb lbs oz gram grams kilogram kilograms ton tons tonne tonnes weight",
-    "um nm mm cm m km inch inches ft foot feet yd yard yards mi mile miles length width height depth",
-    "ml cl dl l litre litres liter liters gal gallon gallons mol mmol umol molar volume",
-    "c f k celsius fahrenheit kelvin w kw mw wh kwh mwh v mv kv a ma",
-    "pct percent percentage ratio fraction rate count counts number amount quantity qty total delta offset index",
-    "id ids uuid name names key code hash url uri path email phone",
-)
-"""Units, quantities and kinds of values, none of which stands for another."""
-_PREFIXES = ("un non in im ir il dis de re pre post under over anti bi semi sub super mis co ex",)
-"""Prefixes that negate a word or turn it into another one."""
-_SHORT = 3
-"""Letters of words that one wrong letter makes another word: `mg`, `kg`."""
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 """A number whose dots may be those of thousands: `41.300`."""
+_BOOLEANS = {"true": True, "false": False}
+
+
+class Correction(NamedTuple):
+    """What was probably meant, and how far that may go: `use` or `ask`."""
+
+    meant: Any
+    how_far: HowFar
+
+
+def how_far(
+    given: Any,
+    meant: Any,
+    *,
+    what: What,
+    changes: bool,
+    kind: Kind = "spelled",
+    rivals: int = 0,
+    is_alias: bool = False,
+    about: str = "",
+) -> HowFar:
+    """Return how far a correction may go that keeps what the caller meant.
+
+    Args:
+        given: The name or value as received.
+        meant: The accepted one that it may be.
+        what: What is corrected; a `value` may be written in another JSON form, the others are names.
+        changes: Whether the corrected call may change something; of a `tool`, whether that tool may.
+        kind: The kind of name that a reference takes.
+        rivals: How many others are as near.
+        is_alias: Whether `given` is declared as another name of `meant`.
+        about: Name, schema and description of a value, which may name its unit.
+
+    >>> how_far("fromAccount", "from_account", what="parameter", changes=True)
+    'use'
+    >>> how_far("from_acount", "from_account", what="parameter", changes=True)
+    'ask'
+    >>> how_far("min_price", "max_price", what="parameter", changes=False)
+    'list'
+    """
+    if kind in {"handle", "secret"}:
+        return "drop"
+    if kind == "identifier":
+        return "list" if near_names(str(given), [str(meant)]) else "drop"
+    if rivals:
+        return "list"
+    if what != "value" and isinstance(given, str) and isinstance(meant, str):
+        return _how_far_of_a_name(given, meant, what, changes=changes, is_alias=is_alias)
+    return _how_far_of_a_value(given, meant, what, about, changes=changes)
+
+
+def _how_far_of_a_name(given: str, meant: str, what: What, *, changes: bool, is_alias: bool) -> HowFar:
+    if given == meant:
+        return "use"
+    if is_alias or is_same_spelling(given, meant):
+        return "use" if not changes or what in {"parameter", "enum"} else "ask"
+    if not _is_slip(given, meant, 1 if changes and what == "tool" else _LENGTH_AT_MOST):
+        return "list"
+    return "ask" if changes else "use"
+
+
+def correction(
+    given: Any, options: Iterable[Any], *, what: What, changes: bool, aliases: Mapping[str, str] | None = None
+) -> Correction | None:
+    """Return the option that a name or value is in another spelling or form; None if it is none, or several.
+
+    Args:
+        given: As received.
+        options: What is accepted.
+        what: What is corrected.
+        changes: Whether the corrected call may change something.
+        aliases: Other accepted names, and what they stand for.
+
+    >>> correction("mxa_price", ["min_price", "max_price"], what="parameter", changes=False)
+    Correction(meant='max_price', how_far='use')
+    """
+    listed = list(options)[:_OPTIONS_AT_MOST]
+    names = [(option, option) for option in listed]
+    if aliases:
+        names += [(alias, name) for alias, name in aliases.items() if name in listed]
+    if isinstance(given, str):
+        same = {name for written, name in names if isinstance(written, str) and is_same_spelling(given, written)}
+        if same:
+            names = [(name, name) for name in same]
+    near: dict[Any, HowFar] = {}
+    for written, name in names:
+        answer = how_far(given, written, what=what, changes=changes)
+        if answer in {"use", "ask"} and near.get(name) != "use":
+            near[name] = answer
+    if len(near) != 1:
+        return None
+    ((name, answer),) = near.items()
+    return Correction(name, answer)
+
+
+def slip_of(given: str, options: Iterable[str]) -> str | None:
+    """Return the name that another one is in other case or spelling; None if there are several, or none.
+
+    >>> slip_of("Min_Price", ["min_price", "max_price"]), slip_of("mix_price", ["min_price", "max_price"])
+    ('min_price', None)
+    """
+    found = correction(given, options, what="enum", changes=False)
+    return None if found is None else found.meant
+
+
+def near_names(name: str, options: Iterable[str], *, at_least: int = _SIMILARITY) -> list[str]:
+    """Return up to three options that are similar to a name, the closest first: candidates for eyes, not for steps.
+
+    >>> near_names("result", ["max_results", "min_results", "colour"])
+    ['max_results', 'min_results']
+    """
+    if len(name) > _LENGTH_AT_MOST:
+        return []
+    from rapidfuzz import fuzz, process  # noqa: PLC0415 - 8 ms that only a misspelt name pays for
+
+    listed = [option for option in dict.fromkeys(options) if len(option) <= _LENGTH_AT_MOST][:_OPTIONS_AT_MOST]
+    plain = [_plain(option) for option in listed]
+    found = process.extract(_plain(name), plain, scorer=fuzz.ratio, score_cutoff=at_least, limit=_NEAR_AT_MOST)
+    return [listed[place] for _, _, place in found]
+
+
+def closest_name(name: str, options: Iterable[str]) -> str | None:
+    """Return the option that is most similar to a name, for messages to people; None if none is similar."""
+    return next(iter(near_names(name, options)), None)
+
+
+def is_same_spelling(given: str, meant: str) -> bool:
+    """Return whether two names differ only in case and in separators between words.
+
+    >>> is_same_spelling("fromAccount", "from_account"), is_same_spelling("v1.5", "v15"), is_same_spelling("A-", "A")
+    (True, False, False)
+    """
+    if max(len(given), len(meant)) > _LENGTH_AT_MOST or _plain(given) != _plain(meant):
+        return False
+    return given == meant or bool(_SECONDS.search(given)) == bool(_SECONDS.search(meant))
 
 
 @lru_cache(maxsize=1_024)
@@ -127,93 +190,25 @@ def _plain(name: str) -> str:
     )
 
 
-def is_same_spelling(given: str, meant: str) -> bool:
-    """Return whether two names differ only in case and in separators between words.
-
-    >>> is_same_spelling("fromAccount", "from_account"), is_same_spelling("v1.5", "v15"), is_same_spelling("A-", "A")
-    (True, False, False)
-    """
-    return len(given) <= _LENGTH_AT_MOST and _plain(given) == _plain(meant)
-
-
-def is_slip(given: str, meant: str) -> bool:
-    """Return whether a name is another one with at most one wrong letter in five, and does not mean something else.
-
-    It means something else with another number, unit or quantity, between opposites, with or without a negating or
-    opposing prefix, and where a word begins with another letter.
-
-    >>> is_slip("from_acount", "from_account"), is_slip("max_temperature", "min_temperature")
-    (True, False)
-    >>> is_slip("unpaid_order", "paid_order"), is_slip("weight_kg", "weight_g"), is_slip("line1", "line2")
-    (False, False, False)
-    """
-    if is_same_spelling(given, meant):
-        return True
-    if max(len(given), len(meant)) > _LENGTH_AT_MOST or _DIGITS.findall(given) != _DIGITS.findall(meant):
+def _is_slip(given: str, meant: str, most: int) -> bool:
+    """Return whether a name is another one with at most one wrong letter in five, and does not mean something else."""
+    if max(len(given), len(meant)) > _LENGTH_AT_MOST:
         return False
     plain, other = _plain(given), _plain(meant)
-    most = max(len(plain), len(other)) // _LETTERS_PER_SLIP
-    return _edits(plain, other, most) <= most and not means_something_else(given, meant)
+    most = min(most, max(len(plain), len(other)) // _LETTERS_PER_EDIT)
+    return edits_between(plain, other, most) <= most and not means_something_else(given, meant)
 
 
-def slip_of(given: str, options: Iterable[str]) -> str | None:
-    """Return the option that a name is in another case or spelling; None if there are several, or none.
-
-    >>> slip_of("Min_Price", ["min_price", "max_price"]), slip_of("mix_price", ["min_price", "max_price"])
-    ('min_price', None)
-    """
-    listed = list(dict.fromkeys(options))[:_OPTIONS_AT_MOST]
-    same = [option for option in listed if is_same_spelling(given, option)]
-    near = same or [option for option in listed if is_slip(given, option)]
-    return near[0] if len(near) == 1 else None
-
-
-def _edits(one: str, other: str, most: int) -> int:
-    from rapidfuzz.distance import OSA  # noqa: PLC0415 - 8 ms that only a misspelt name pays for
-
-    return OSA.distance(one, other, score_cutoff=most)
-
-
-def means_something_else(given: str, meant: str) -> bool:
-    """Return whether words of two similar names differ in more than their spelling."""
-    one, other = _words(given), _words(meant)
-    gone = [word for word in one if word not in other]
-    new = [word for word in other if word not in one]
-    if not gone or not new:  # a word more or less, or another order
-        return gone != new
-    if len(gone) != len(new):  # words written apart or as one: only the whole can be compared
-        gone, new = ["".join(gone)], ["".join(new)]
-    return any(_is_another_word(before, after) for before, after in zip(gone, new, strict=True))
-
-
-def _is_another_word(given: str, meant: str) -> bool:
-    is_swapped = len(given) == len(meant) and given[:2] == meant[1::-1]
-    begins_alike = given[0] == meant[0] or is_swapped
-    if not begins_alike or max(len(given), len(meant)) <= _SHORT or 1 in {len(given), len(meant)}:
-        return True
-    if {given, meant} <= _words_of(_MEASURES):
-        return True
-    short, long = sorted((given, meant), key=len)
-    if long.endswith(short) and long[: -len(short)] in _words_of(_PREFIXES):
-        return True
-    one, other = _ROLE.fullmatch(given), _ROLE.fullmatch(meant)
-    if one and other and one[1] == other[1] and one[2] != other[2]:
-        return True
-    return any(given in group and meant in group for group in _opposites())
-
-
-@cache
-def _opposites() -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(group.split()) for group in _OPPOSITES)
-
-
-@cache
-def _words_of(lines: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(" ".join(lines).split())
-
-
-def _words(name: str) -> list[str]:
-    return [word.casefold() for word in _WORDS.findall(name)]
+def _how_far_of_a_value(given: Any, meant: Any, what: What, about: str, *, changes: bool) -> HowFar:
+    try:
+        if is_same_form(given, meant) or (what == "enum" and is_same_form(meant, given)):
+            return "use"
+    except RecursionError:  # nested deeper than Python compares
+        return "list"
+    is_text = isinstance(given, str) and len(given) <= _LENGTH_AT_MOST
+    if not is_text or not is_measured(given.strip(), meant, about):
+        return "list"
+    return "ask" if changes else "use"
 
 
 def is_same_form(given: Any, meant: Any) -> bool:
@@ -230,9 +225,8 @@ def is_same_form(given: Any, meant: Any) -> bool:
         is_only_item = meant == [given] and _UNCLEAR.search(given.strip()) is None
         return is_only_item or _is_json_of(given.strip(), meant)
     if isinstance(meant, list) and len(meant) == 1 and not isinstance(given, list):
-        meant = meant[0]
-    kinds = {json_type(given), json_type(meant)}
-    return given is not None and bool(given == meant) and (len(kinds) == 1 or kinds == {"integer", "number"})
+        return given is not None and _is_equal(given, meant[0])
+    return _is_equal(given, meant)
 
 
 def _is_json_of(text: str, meant: Any) -> bool:
@@ -246,7 +240,7 @@ def _is_json_of(text: str, meant: Any) -> bool:
         return False
     if isinstance(parsed, dict) and isinstance(meant, list):
         parsed = [parsed]
-    return is_same_form(parsed, meant)
+    return parsed is not None and not isinstance(parsed, str) and _is_equal(parsed, meant)
 
 
 def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -262,8 +256,13 @@ def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def is_same_value(given: Any, meant: Any) -> bool:
-    """Return whether a value is another one in a different JSON form, or the same word in another case."""
-    if isinstance(given, str) and isinstance(meant, str):
-        return is_same_spelling(given, meant)
-    return is_same_form(given, meant)
+def _is_equal(one: Any, other: Any) -> bool:
+    """Return whether two values are the same JSON: 20 is 20.0, and 1 is not true, at any depth."""
+    kinds = {json_type(one), json_type(other)}
+    if len(kinds) > 1 and kinds != {"integer", "number"}:
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_is_equal(value, other[name]) for name, value in one.items())
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(map(_is_equal, one, other))
+    return bool(one == other)

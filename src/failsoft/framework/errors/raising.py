@@ -100,7 +100,7 @@ def report_mistakes(name: str, faults: Iterable[str]) -> None:
 
 
 def _unknown_field(name: str, known: Sequence[str]) -> str:
-    from failsoft.framework.did_you_mean import closest_name  # noqa: PLC0415 - for mistakes only
+    from failsoft.framework.errors.corrections import closest_name  # noqa: PLC0415 - for mistakes only
 
     accepted = (*known, "message", "suggestions", "next_step", "retry_after_seconds", "effect", "details")
     meant = closest_name(name, accepted)
@@ -109,7 +109,7 @@ def _unknown_field(name: str, known: Sequence[str]) -> str:
 
 
 def _unknown_key(key: Any) -> str:
-    from failsoft.framework.did_you_mean import closest_name  # noqa: PLC0415 - for mistakes only
+    from failsoft.framework.errors.corrections import closest_name  # noqa: PLC0415 - for mistakes only
 
     meant = closest_name(str(key), _STEP_KEYS)
     hint = f"; did you mean '{meant}'?" if meant else "; it takes tool and arguments"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from typing import Any, Literal, TypeAlias
 
+from failsoft.framework.errors.corrections import HowFar
 from failsoft.framework.record import record
 from failsoft.framework.text import bounded, json_type, named, quoted
 
@@ -54,8 +55,9 @@ class Violation:
         received: The value as received, only if short and not secret.
         line: The line number, from 1, for faults in the content of a file.
         at: The positions of equal faults in a list, as ranges (`0-3,7`).
-        is_certain: Whether the suggestion is the only close match, so that a corrected call may use it.
-        is_left_out: Whether the argument should be omitted (null for an optional one).
+        how_far: How far the suggestion may go: into the corrected call (`use`), or as a question (`ask`). None for an
+            author's own, which is judged later.
+        omit: Whether the argument should be left out (null for an optional one).
         is_standard: Whether the message only repeats the other fields; it is then not sent.
     """
 
@@ -68,8 +70,8 @@ class Violation:
     received: Any = None
     line: int | None = None
     at: str = ""
-    is_certain: bool = field(default=True, compare=False)
-    is_left_out: bool = field(default=False, compare=False)
+    how_far: HowFar | None = field(default=None, compare=False)
+    omit: bool = field(default=False, compare=False)
     is_standard: bool = field(default=False, compare=False)
 
     def to_dict(self, said: str = "") -> dict[str, Any]:
@@ -86,7 +88,7 @@ class Violation:
         is_listed = self.allowed and self.reason in _NAMED and not self.expected.endswith(" more")
         if self.expected and not (is_listed and " or " not in self.expected):
             wire["expected"] = self.expected
-        if self.allowed and not (self.reason == "unexpected" and self.suggestion is not None and self.is_certain):
+        if self.allowed and not (self.reason == "unexpected" and self.suggestion is not None and self.how_far != "ask"):
             wire["allowed"] = list(self.allowed)
         if self.suggestion is not None:
             wire["suggestion"] = self.suggestion

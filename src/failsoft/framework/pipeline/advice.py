@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import Effect, NextStep, ToolError, UnknownTool
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.pipeline.next_step import Proposal, is_read
+from failsoft.framework.pipeline.next_step import Proposal
 from failsoft.framework.pipeline.verdict import DEFAULT_WAIT_S
 from failsoft.framework.text import named, quoted
 
@@ -89,22 +89,21 @@ def _after_fix(error: ToolError, call: Call, step: NextStep | None, error_id: st
     if error.violations and error.violations[0].line is not None:
         return f"Correct the file, then call `{call.operation}` again."
     if error.violations:
-        return f"{_changes(error.violations, error.message, is_read=is_read(call))} and call `{call.operation}` again."
+        return f"{_changes(error.violations, error.message)} and call `{call.operation}` again."
     return f"{error.remedy} call `{call.operation}` again." if error.remedy else ""
 
 
-def _changes(violations: Sequence[Violation], said: str, *, is_read: bool) -> str:
+def _changes(violations: Sequence[Violation], said: str) -> str:
     """Return how to fix the faults: `Add it`, `Correct them`; with names if the first part does not have them."""
     if len(violations) > 1:
         names = [named(item.path) for item in violations if item.path] if len(violations) <= _NAMED_AT_MOST else []
         unnamed = [name for name in dict.fromkeys(names) if name not in said]
         return f"Correct {', '.join(unnamed)}" if unnamed else "Correct them"
     (fault,) = violations
-    is_superfluous = is_read and fault.reason == "unexpected" and fault.suggestion is None
-    verb = "Add" if fault.reason == "missing" else "Leave out" if is_superfluous else "Correct"
+    verb = "Add" if fault.reason == "missing" else "Correct"
     if fault.path and (name := named(fault.path)) not in said:
         return f"{verb} {name}"
-    return "Leave it out" if is_superfluous else f"{verb} it"
+    return f"{verb} it"
 
 
 def _call(step: NextStep) -> str:

@@ -16,8 +16,8 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.diagnostics.reports import report_mistake
 from failsoft.framework.diagnostics.tracebacks import stack_of
-from failsoft.framework.did_you_mean import near_names
 from failsoft.framework.errors import ToolError
+from failsoft.framework.errors.corrections import near_names
 from failsoft.framework.errors.violations import Violation, collapsed
 from failsoft.framework.ids import new_id
 from failsoft.framework.normalize.outcomes import type_name

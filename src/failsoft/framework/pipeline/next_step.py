@@ -11,17 +11,16 @@ from failsoft.framework.answer.failure import RetryAdvice
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.rerun import could_do_twice
 from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.did_you_mean import certain_name
-from failsoft.framework.errors import Effect, InvalidParameter, NextStep, ResultTooLarge, ToolError, UnknownTool
-from failsoft.framework.errors.corrections import is_same_spelling, is_same_value
-from failsoft.framework.errors.violations import Violation
+from failsoft.framework.errors import Effect, NextStep, ResultTooLarge, ToolError, UnknownTool
+from failsoft.framework.errors.corrections import HowFar, What, correction, how_far
+from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.normalize import normalize
 from failsoft.framework.pipeline.check import run_checks
 from failsoft.framework.pipeline.verdict import caller_facts, retry_of
 from failsoft.framework.record import record
 from failsoft.framework.safe.json_safe import dumps, encode
 from failsoft.framework.safe.redaction import redact
-from failsoft.framework.validation.corrections import corrected, value_at, with_value
+from failsoft.framework.validation.corrections import corrected_call, value_at, with_value
 
 if TYPE_CHECKING:
     from failsoft.framework.tool.bound_operation import BoundOperation
@@ -36,14 +35,16 @@ _ARGUMENTS_OF_MANY_AT_MOST = 500
 _LIMITS = frozenset({"count", "limit", "max_items", "max_results", "page_size", "per_page", "top_k"})
 """Parameters that limit the size of a result."""
 _MARGIN = 0.8
-_ROUNDS_AT_MOST = 3
-"""Rounds of corrections: after a name is corrected, its value may need a correction too."""
 _CHECKED_WITHIN_S = 0.5
 """Time limit for the references and checks of the suggested tool, in seconds; after it the step is dropped."""
 _WRAPPERS = frozenset(
     {"arguments", "args", "body", "data", "input", "kwargs", "params", "parameters", "payload", "request"}
 )
 """Names of an object around all arguments that say nothing of their own; so does `order` of `place_order`."""
+_WHAT: Mapping[Reason, What] = {"unexpected": "parameter", "reference": "reference", "unknown_tool": "tool"}
+"""What a suggestion corrects, if it is no value that an author accepts."""
+_OF_SIZE = frozenset({"range", "length"})
+"""Reasons whose suggestion is a bound that the failure names."""
 _LOOKED_UP_IN_VAIN = frozenset({"not_found", "invalid_argument"})
 
 
@@ -175,19 +176,14 @@ def is_read(call: Call) -> bool:
 
 def _accepted(violations: tuple[Violation, ...], call: Call) -> dict[str, Any] | None:
     """Return the arguments with all faults corrected, including those found only afterwards; None if one cannot be."""
-    arguments = _unwrapped(call) or corrected(call.params, _usable(violations, call.params, call))
-    for _ in range(_ROUNDS_AT_MOST):
-        if arguments is None:
-            return None
-        try:
-            call.bound.arguments.validate(arguments)
-        except InvalidParameter as remaining:
-            arguments = corrected(arguments, _usable(remaining.violations, arguments, call))
-        except Exception:  # noqa: BLE001 - an author's own validator may raise anything
-            return None
-        else:
-            return arguments
-    return None
+    unwrapped = _unwrapped(call)
+    better = corrected_call(
+        call.params if unwrapped is None else unwrapped,
+        violations if unwrapped is None else (),
+        call.bound.arguments.validate,
+        judged=lambda found, arguments: _judged(found, arguments, call),
+    )
+    return None if better is None else better.arguments
 
 
 def _unwrapped(call: Call) -> dict[str, Any] | None:
@@ -205,42 +201,35 @@ def _unwrapped(call: Call) -> dict[str, Any] | None:
     return dict(inner) if is_whole else None
 
 
-def _held_to_kinds(violations: Sequence[Violation], bound: BoundOperation) -> Sequence[Violation]:
-    """Drop suggested identifiers and handles from the violations: similar ones mean something else."""
-    if "reference" not in [item.reason for item in violations]:
-        return violations
+def _judged(violations: Sequence[Violation], arguments: Any, call: Call) -> Sequence[Violation]:
+    """Return the violations with how far their suggestions may go; an author's own are judged here."""
+    changes = not is_read(call)
     return [
-        item
-        if item.reason != "reference" or bound.name_kinds.get(item.path.partition(".")[0]) == "spelled"
-        else Violation(path=item.path, reason=item.reason, message=item.message)
+        replace(
+            item,
+            how_far=item.how_far or _how_far(item, arguments, call, changes=changes),
+            omit=item.omit and not changes,
+        )
+        if item.suggestion is not None or item.omit
+        else item
         for item in violations
     ]
 
 
-def _usable(violations: Sequence[Violation], arguments: Any, call: Call) -> Sequence[Violation]:
-    """Return the violations with the suggestions that a next step may use."""
-    if is_read(call):
-        return _held_to_kinds(violations, call.bound)
-    return [
-        replace(item, suggestion=item.suggestion if _is_of_form(item, arguments) else None, is_left_out=False)
-        for item in violations
-    ]
-
-
-def _is_of_form(violation: Violation, arguments: Any) -> bool:
-    """Return whether a suggestion changes only how something was written: what a call that changes something allows."""
-    if violation.reason in {"reference", "unknown_tool"}:
-        return False
-    if violation.reason == "unexpected":
-        return is_same_spelling(violation.path.rpartition(".")[2], str(violation.suggestion))
-    return is_same_value(value_at(arguments, violation.path), violation.suggestion)
+def _how_far(item: Violation, arguments: Any, call: Call, *, changes: bool) -> HowFar:
+    if item.reason in _OF_SIZE and not changes:
+        return "use"
+    what = _WHAT.get(item.reason, "enum")
+    given = item.path.rpartition(".")[2] if what == "parameter" else value_at(arguments, item.path)
+    kind: Any = call.bound.name_kinds.get(item.path.partition(".")[0], "identifier")
+    return how_far(given, item.suggestion, what=what, changes=changes, kind=kind if what == "reference" else "spelled")
 
 
 def _respelled(error: ToolError, call: Call) -> dict[str, Any] | None:
     """Replace a `spelled` name that does not exist by its only close match."""
     path, value = _not_found(error, call) if is_read(call) else ("", "")  # a write never turns to another record
-    meant = certain_name(value, error.suggestions) if path else None
-    return None if meant is None else with_value(call.params, path, meant)
+    found = correction(value, error.suggestions, what="reference", changes=False) if path else None
+    return None if found is None else with_value(call.params, path, found.meant)
 
 
 def _not_found(error: ToolError, call: Call) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
@@ -12,6 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.text import bounded
 
 __all__ = ["PREFIX", "EnvironmentSettings", "unknown_variables"]
@@ -83,17 +83,17 @@ def unknown_variables(
     known_too = known | _OF_CLIENTS
     strange = sorted(name for name in environ if name.upper().startswith(PREFIX) and name.upper() not in known_too)
     tails = {variable.removeprefix(PREFIX): variable for variable in sorted(known)}
-    closest = {name: difflib.get_close_matches(name.upper().removeprefix(PREFIX), tails, 1) for name in strange}
-    return {name: tails[match[0]] if match else "" for name, match in closest.items()}
+    closest = {name: closest_name(name.upper().removeprefix(PREFIX), tails) for name in strange}
+    return {name: tails[match] if match else "" for name, match in closest.items()}
 
 
 def _misnamed(cls: type[EnvironmentSettings], given: Mapping[str, Any]) -> list[str]:
     """Return a sentence about each unknown name, which pydantic would ignore; names with `_` are pydantic's own."""
     known = {*cls.model_fields, *(variable for variables in cls.variables().values() for variable in variables)}
     strange = [name for name in given if name not in known and not name.startswith("_")]
-    closest = {name: difflib.get_close_matches(name, cls.model_fields, 1) for name in strange}
+    closest = {name: closest_name(name, cls.model_fields) for name in strange}
     return [
-        f"there is no setting '{bounded(name)}'" + (f", did you mean '{match[0]}'?" if match else "")
+        f"there is no setting '{bounded(name)}'" + (f", did you mean '{match}'?" if match else "")
         for name, match in closest.items()
     ]
 

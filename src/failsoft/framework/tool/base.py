@@ -321,7 +321,7 @@ class BaseTool(metaclass=_ToolType):
 
     async def _unknown(self, name: str, params: Mapping[str, Any] | None) -> ToolResponse[Any]:
         shown = bounded(str(name), _NAME_LENGTH)
-        closest = self._toolbox.closest(shown)
+        closest = self._toolbox.closest(shown, _mapping(params))
         violation = Violation(
             path="",
             reason="unknown_tool",

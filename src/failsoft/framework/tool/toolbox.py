@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from failsoft.framework.did_you_mean import certain_name, is_one_edit_away, same_name
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.errors.corrections import means_something_else
+from failsoft.framework.errors.corrections import how_far, is_same_spelling
 
 if TYPE_CHECKING:
     from failsoft.framework.tool.base import BaseTool
     from failsoft.framework.tool.bound_operation import BoundOperation
-
-_READING = re.compile(r"(?i)(get|list|read|find|search|show|look|fetch|describe|count|check|view|query)(?![a-z])")
-"""Prefixes of names of read-only tools."""
-_NEAR_ENOUGH = 80
-"""Minimum similarity of a suggested read-only tool; `read_file` is not `delete_file`."""
-_LENGTH_AT_MOST = 128
-_WORD = 3
-"""Minimum length of a shortened word."""
-_STEM = 8
-"""Minimum length of a common prefix for which the only matching read-only tool is suggested."""
 
 
 class Toolbox:
@@ -62,54 +50,39 @@ class Toolbox:
         """Return the operation of that MCP name, or None."""
         return self._operations.get(name)
 
-    def closest(self, name: str) -> str | None:
+    def closest(self, name: str, arguments: Mapping[str, Any] | None = None) -> str | None:
         """Return the MCP name that an unknown name means, or None if that is not certain; see `closest_tool`."""
-        return closest_tool(name, {own: bound.read_only for own, bound in self._operations.items()})
+
+        def takes_them(own: str) -> bool:
+            try:
+                self._operations[own].arguments.validate(arguments)
+            except Exception:  # noqa: BLE001 - an author's own validator may raise anything
+                return False
+            return True
+
+        tools = {own: bound.read_only for own, bound in self._operations.items()}
+        return closest_tool(name, tools, fits=takes_them if arguments is not None else None)
 
     def __iter__(self) -> Iterator[BoundOperation]:
         return iter(self._operations.values())
 
 
-def closest_tool(name: str, tools: Mapping[str, bool]) -> str | None:
-    """Return the tool that an unknown name means, or None if that is not certain.
+def closest_tool(name: str, tools: Mapping[str, bool], *, fits: Callable[[str], bool] | None = None) -> str | None:
+    """Return the tool that an unknown name is in another spelling, or None if that is not certain.
 
-    A tool with effects is returned only for a difference in case or separators, or of one edit, and never for a
-    name that begins with another verb of reading. Verbs of reading are equal: `search_rooms` is the only `find_rooms`.
+    A tool with effects is returned only for a difference in case or separators, or of one letter.
 
     Args:
         name: As called.
         tools: Whether each tool is read-only, by name.
+        fits: Whether a tool takes the arguments of the call, which decides between tools that are equally near.
     """
-    same = [own for own in tools if same_name(name, own)]
-    if same:
-        return same[0]
-    verb = _READING.match(name)
-    near = [own for own in tools if is_one_edit_away(name, own) and (tools[own] or _is_misspelt(name, own, verb))]
-    if len(near) == 1:
-        return near[0]
-    readable = [own for own, read_only in tools.items() if read_only]
-    abbreviated = [own for own in readable if _is_abbreviated(name, own)]
-    if len(abbreviated) == 1:
-        return abbreviated[0]
-    rest = name[verb.end() :] if verb is not None else ""
-    of_the_same = [own for own in readable if rest and same_name(rest, _READING.sub("", own, count=1))]
-    if len(of_the_same) == 1:
-        return of_the_same[0]
-    stems = [own for own in readable if min(len(name), len(own)) >= _STEM and len(name) <= _LENGTH_AT_MOST]
-    same_start = [own for own in stems if own.startswith(name) or name.startswith(own)]
-    return same_start[0] if len(same_start) == 1 else certain_name(name, readable, at_least=_NEAR_ENOUGH)
-
-
-def _is_misspelt(name: str, own: str, verb: re.Match[str] | None) -> bool:
-    """Return whether a name one edit away from that of a tool with effects is a misspelling of it."""
-    is_of_the_same_verb = verb is None or own.casefold().startswith(verb[0].casefold())
-    return is_of_the_same_verb and not means_something_else(name, own)
-
-
-def _is_abbreviated(name: str, own: str) -> bool:
-    """Return whether two names have the same words, some of them shortened: `list_document_types`, `list_doc_types`."""
-    pairs = [name[:_LENGTH_AT_MOST].casefold().split("_"), own.casefold().split("_")]
-    return len(pairs[0]) == len(pairs[1]) and all(
-        long.startswith(short) and (long == short or len(short) >= _WORD)
-        for short, long in (sorted(pair, key=len) for pair in zip(*pairs, strict=True))
-    )
+    near = [
+        own
+        for own, read_only in tools.items()
+        if how_far(name, own, what="tool", changes=not read_only) in {"use", "ask"}
+    ]
+    near = [own for own in near if is_same_spelling(name, own)] or near
+    if len(near) > 1 and fits is not None:
+        near = list(filter(fits, near))
+    return near[0] if len(near) == 1 else None

@@ -1,13 +1,66 @@
-"""Corrects arguments by applying the suggestion of every violation, if all are certain."""
+"""Corrects arguments by applying the suggestion of every violation, if the judge lets all of them pass."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from failsoft.framework.errors import InvalidArgument
 from failsoft.framework.errors.violations import Violation
+from failsoft.framework.text import json_type
 
-__all__ = ["corrected", "value_at", "with_value"]
+_ROUNDS_AT_MOST = 3
+"""Rounds of corrections: after a name is corrected, its value may need a correction too."""
+_JSON_AT_MOST = 100_000
+"""Characters of JSON in a text that are parsed."""
+_INTEGER = re.compile(r"[+-]?\d{1,18}")
+_NUMBER = re.compile(r"[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})([eE][+-]?\d{1,2})?")
+_MEASURED = re.compile(r"([+-]?\d{1,15}(?:\.\d{1,15})?)\s*(?:[^\W\d_]{1,20}|[%°])")
+_BOOLEANS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """Arguments that are accepted, and the faults that were corrected in them, in this order."""
+
+    arguments: dict[str, Any]
+    faults: tuple[Violation, ...]
+
+
+def corrected_call(
+    arguments: Any,
+    violations: Sequence[Violation],
+    validate: Callable[[dict[str, Any]], Any],
+    *,
+    judged: Callable[[Sequence[Violation], Any], Sequence[Violation]] = lambda violations, _: violations,
+) -> Corrected | None:
+    """Return the arguments with all faults corrected, including those found only afterwards; None if one cannot be.
+
+    Args:
+        arguments: The arguments as received.
+        violations: Their faults.
+        validate: Stage 1 of the tool.
+        judged: Returns violations of given arguments, with how far their suggestions may go.
+    """
+    faults: list[Violation] = []
+    for _ in range(_ROUNDS_AT_MOST):
+        violations = judged(violations, arguments)
+        better = corrected(arguments, violations)
+        if better is None:
+            return None
+        arguments, faults = better, [*faults, *violations]
+        try:
+            validate(better)
+        except InvalidArgument as remaining:
+            violations = remaining.violations
+        except Exception:  # noqa: BLE001 - an author's own validator may raise anything
+            return None
+        else:
+            return Corrected(better, tuple(faults))
+    return None
 
 
 def corrected(arguments: Any, violations: Sequence[Violation]) -> dict[str, Any] | None:
@@ -28,9 +81,9 @@ def corrected(arguments: Any, violations: Sequence[Violation]) -> dict[str, Any]
         for violation in violations:
             if violation.reason == "missing":
                 missing.append(violation.path)
-            elif violation.is_left_out:
+            elif violation.omit:
                 result = _left_out(result, violation.path)
-            elif violation.suggestion is None or not violation.is_certain:
+            elif violation.suggestion is None or violation.how_far not in {None, "use"}:
                 return None
             else:
                 result = _with_correction(result, violation.path, violation)
@@ -115,3 +168,62 @@ def value_at(arguments: Any, path: str) -> Any:
         return None
     item = arguments[int(step[:9])]
     return value_at(item, rest) if rest else item
+
+
+def in_another_form(value: Any, kinds: frozenset[str], items: frozenset[str] = frozenset()) -> Any:
+    """Return a value in one of the JSON types `kinds`, for the judge to decide on; None if there is none.
+
+    A number is never converted to text, because an id, a path or a name would be a guess.
+
+    Args:
+        value: As received.
+        kinds: The accepted JSON types.
+        items: The JSON types of a list's items, where a list is accepted; empty for any.
+
+    >>> in_another_form("5", frozenset({"integer"})), in_another_form("10 mM", frozenset({"number"}))
+    (5, 10.0)
+    >>> in_another_form("a", frozenset({"array"})), in_another_form("a", frozenset({"array"}), frozenset({"object"}))
+    (['a'], None)
+    """
+    same: Any = None
+    if isinstance(value, str):
+        same = _from_text(value.strip(), kinds)
+    elif isinstance(value, float) and "integer" in kinds and value.is_integer() and abs(value) < 2**53:
+        same = int(value)
+    if same is None and "array" in kinds and value is not None and not isinstance(value, (list, tuple)):
+        kind = json_type(value)
+        fits = not items or kind in items or (kind == "integer" and "number" in items)
+        same = [value] if fits and kind in {"string", "integer", "number", "boolean", "object"} else None
+    return same
+
+
+def _from_text(text: str, kinds: frozenset[str]) -> Any:
+    if "boolean" in kinds and text.casefold() in _BOOLEANS:
+        return _BOOLEANS[text.casefold()]
+    if text[:1] in {"[", "{"} and kinds & {"array", "object"} and len(text) <= _JSON_AT_MOST:
+        return _parsed(text, kinds)
+    return _number(text, kinds) if text[:1].isdecimal() or text.startswith(("+", "-", ".")) else None
+
+
+def _number(text: str, kinds: frozenset[str]) -> Any:
+    """Return the number that a text is, or that it has before a unit (`10 mM`)."""
+    if "integer" in kinds and _INTEGER.fullmatch(text):
+        return int(text)
+    if "number" in kinds and _NUMBER.fullmatch(text):
+        return float(text)
+    measured = _MEASURED.fullmatch(text) if kinds & {"integer", "number"} else None
+    number = None if measured is None else float(measured[1])
+    if number is None or "number" in kinds:
+        return number
+    return int(number) if number.is_integer() else None
+
+
+def _parsed(text: str, kinds: frozenset[str]) -> Any:
+    """Return a list or an object that was sent as JSON text; a single object becomes a list if one is expected."""
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if json_type(parsed) in kinds:
+        return parsed
+    return [parsed] if isinstance(parsed, dict) and "array" in kinds else None

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from failsoft.framework.did_you_mean import certain_name, closest_name, closest_value, coerced, same_name
-from failsoft.framework.errors.corrections import is_same_spelling, is_same_value, slip_of
+from failsoft.framework.errors.corrections import Correction, correction, how_far
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.safe.redaction import is_content, is_secret_name, redact_text, withhold_contents
 from failsoft.framework.text import QUOTED_AT_MOST, bounded, json_type, printable
 from failsoft.framework.validation.accepted import NOTHING_KNOWN, Accepted
+from failsoft.framework.validation.corrections import in_another_form
 from failsoft.framework.validation.schema_words import ALLOWED_AT_MOST, one_of
 
 __all__ = ["ABSENT", "Location", "dotted", "quotable", "violation"]
@@ -29,8 +28,6 @@ _SECRET_AT_LEAST = 8
 _STEP_AT_MOST = 100
 _JSON_AT_MOST = 1_500
 """Characters of a suggestion that is a list or an object."""
-_UNIT_IN_NAME = re.compile(r"_(s|ms|us|sec|seconds|minutes|hours|days|bytes|kb|mb|gb|ratio|percent)$")
-_UNIT_IN_TEXT = re.compile(r"^[+-]?[\d.]+\s*([A-Za-zµμ%]+)$")
 
 
 @dataclass(slots=True)
@@ -75,31 +72,19 @@ def violation(
         expected = " or ".join(filter(None, [one_of(allowed), expected]))
     private = _is_private(place)
     expected = bounded(expected)
-    suggestion = None if private else _suggestion(reason, place, allowed)
-    if suggestion is not None and place.accepted.changes and not _keeps_the_meaning(place, suggestion, allowed):
-        suggestion = None
+    found = None if private else _correction(reason, place, allowed)
     return Violation(
         path=dotted(place.path),
         reason=reason,
         message=bounded(said) if said else _clause(reason, place, expected),
         expected=expected,
         allowed=tuple(filter(_is_json_scalar, allowed[:ALLOWED_AT_MOST])) if allowed else (),
-        suggestion=suggestion,
+        suggestion=found and found.meant,
         received=None if private else _echo(place.value),
-        is_certain=suggestion is None or _is_certain(reason, place, suggestion, allowed),
-        is_left_out=reason == "type" and _is_null_for_absent(place),
+        how_far=found and found.how_far,
+        omit=reason == "type" and _is_null_for_absent(place),
         is_standard=not said,
     )
-
-
-def _is_certain(reason: Reason, place: Location, suggestion: Any, allowed: Sequence[Any]) -> bool:
-    """Return whether an accepted value is the only close one; a value of another type is the same value."""
-    value = place.value
-    if place.accepted.changes:
-        return is_same_value(value, suggestion)
-    if reason not in {"enum", "type"} or not isinstance(value, str) or suggestion not in allowed:
-        return True
-    return bool(certain_name(value, [option for option in allowed if isinstance(option, str)]) == suggestion)
 
 
 def _missing(place: Location, expected: str) -> Violation:
@@ -110,71 +95,20 @@ def _missing(place: Location, expected: str) -> Violation:
 
 def _unexpected(place: Location) -> Violation:
     name = str(place.path[-1]) if place.path else ""
-    names = place.around.names
+    around = place.around
     given = place.beside if isinstance(place.beside, (dict, Mapping)) else ()
-    free = [option for option in names if option not in given]
-    if place.around.changes:
-        return _misspelt(name, free, place)
-    certain = certain_name(name, free) or _only_one_left(name, place, given)
+    free = [option for option in around.names if option not in given]
+    found = correction(name, free, what="parameter", changes=around.changes)
     return Violation(
         path=dotted(place.path),
         reason="unexpected",
-        message=place.around.refusal_of_a_name,
-        expected=place.around.words_of_names,
-        allowed=names[:ALLOWED_AT_MOST],
-        suggestion=certain or closest_name(name, free),
-        is_certain=certain is not None,
-        is_standard=bool(names),
+        message=around.refusal_of_a_name,
+        expected=around.words_of_names,
+        allowed=around.names[:ALLOWED_AT_MOST],
+        suggestion=found and found.meant,
+        how_far=found and found.how_far,
+        is_standard=bool(around.names),
     )
-
-
-def _misspelt(name: str, free: Sequence[str], place: Location) -> Violation:
-    """Return the fault of a name in a call that changes something: only a spelling of it is suggested."""
-    names = place.around.names
-    meant = slip_of(name, free)
-    return Violation(
-        path=dotted(place.path),
-        reason="unexpected",
-        message=place.around.refusal_of_a_name,
-        expected=place.around.words_of_names,
-        allowed=names[:ALLOWED_AT_MOST],
-        suggestion=meant,
-        is_certain=meant is not None and is_same_spelling(name, meant),
-        is_standard=bool(names),
-    )
-
-
-def _keeps_the_meaning(place: Location, suggestion: Any, allowed: Sequence[Any]) -> bool:
-    """Return whether a value may be suggested in a call that changes something: a form or a spelling of what was sent.
-
-    A unit may be dropped where the schema names it.
-    """
-    value = place.value
-    if is_same_value(value, suggestion):
-        return True
-    if not isinstance(value, str):
-        return False
-    if isinstance(suggestion, str):
-        return slip_of(value, [option for option in allowed if isinstance(option, str)]) == suggestion
-    unit = _UNIT_IN_TEXT.search(value.strip())
-    name = place.path[-1] if place.path else ""
-    if unit is None or not isinstance(name, str) or isinstance(suggestion, (bool, list, dict)):
-        return False
-    said = f"{name} {place.around.described(name)} {place.accepted.description}"
-    return re.search(rf"(?<![^\W_]){re.escape(unit[1])}(?![^\W_])", said) is not None
-
-
-def _only_one_left(name: str, place: Location, given: Any) -> str | None:
-    """Return the only parameter there is, or the only required one that is missing, if this is the only unknown name.
-
-    An id is not taken for another kind of id.
-    """
-    names, required = place.around.names, place.around.required
-    if any(other != name and other not in names for other in given):
-        return None
-    missing = [option for option in (names if len(names) == 1 else required) if option not in given]
-    is_id = name.casefold().endswith("id") and not any(same_name(name, option) for option in missing)
-    return missing[0] if len(missing) == 1 and (len(names) == 1 or not is_id) else None
 
 
 def _clause(reason: Reason, place: Location, expected: str) -> str:
@@ -208,36 +142,35 @@ def _is_too_long(text: str) -> bool:
     return len(text) > (_JSON_AT_MOST if text.lstrip()[:1] in {"[", "{"} else _ECHO_AT_MOST)
 
 
-def _suggestion(reason: Reason, place: Location, allowed: Sequence[Any]) -> Any:
-    if place.value is ABSENT or (isinstance(place.value, str) and _is_too_long(place.value)):
+def _correction(reason: Reason, place: Location, allowed: Sequence[Any]) -> Correction | None:
+    """Return what was probably meant, if that may be sent: it may echo input."""
+    value = place.value
+    if reason not in {"enum", "type"} or value is ABSENT or (isinstance(value, str) and _is_too_long(value)):
         return None
-    if allowed and reason in {"enum", "type"}:
-        return _sendable(closest_value(place.value, allowed))
-    if reason != "type":
-        return None
-    kinds = place.accepted.kinds
-    same = coerced(place.value, kinds, place.accepted.below(0).kinds if "array" in kinds else frozenset())
-    return None if same is None or not _is_of_one_unit(place) else _sendable(same)
+    changes = place.accepted.changes
+    found = correction(value, allowed, what="enum", changes=changes) if allowed else None
+    if found is None and reason == "type":
+        kinds = place.accepted.kinds
+        meant = in_another_form(value, kinds, place.accepted.below(0).kinds if "array" in kinds else frozenset())
+        answer = how_far(value, meant, what="value", changes=changes, about=_about(place))
+        found = Correction(meant, answer) if meant is not None and answer in {"use", "ask"} else None
+    return found if found is not None and _is_sendable(found.meant) else None
 
 
-def _is_of_one_unit(place: Location) -> bool:
-    """Return whether a number with a unit (`10 ms`) may be read as the number; not if the name has another unit."""
-    measured = isinstance(place.value, str) and _UNIT_IN_TEXT.search(place.value.strip())
-    if not measured:
-        return True
-    unit = _UNIT_IN_NAME.search(str(place.path[-1]) if place.path else "")
-    if measured[1] == "%":  # of a fraction it would be a hundredth
-        return bool(unit and unit[1] == "percent")
-    return not unit or unit[1].rstrip("s") == measured[1].casefold().rstrip("s")
+def _about(place: Location) -> str:
+    """Return what the schema says of a value, its unit among it."""
+    name = place.path[-1] if place.path else ""
+    described = place.around.described(name) if isinstance(name, str) else ""
+    return f"{name} {described} {place.accepted.description}"
 
 
-def _sendable(value: Any) -> Any:
-    """Return a suggestion if it is plain JSON and short, otherwise None: it may echo input."""
+def _is_sendable(value: Any) -> bool:
+    """Return whether a suggestion is plain JSON and short: it may echo input."""
     if isinstance(value, (list, dict)):
         text = str(value)
         fits = len(text) <= _JSON_AT_MOST and redact_text(text) == text and withhold_contents(value) == value
-        return value if fits and all(map(_is_printable, _leaves_of(value))) else None
-    return value if value is not None and _is_json_scalar(value) else None
+        return fits and all(map(_is_printable, _leaves_of(value)))
+    return value is not None and _is_json_scalar(value)
 
 
 def _leaves_of(value: Any) -> Iterator[Any]:

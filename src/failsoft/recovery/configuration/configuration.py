@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from failsoft.framework.call.recovery_port import RecoveryEngine, strategy_name
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.combinations import check_shared
 from failsoft.recovery.configuration.configurable import CONFIGURABLE

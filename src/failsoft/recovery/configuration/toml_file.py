@@ -12,8 +12,8 @@ from typing import Annotated, Any, get_type_hints
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.services.regular_files import read_regular
 from failsoft.recovery.configuration.configurable import CONFIGURABLE, Configurable
 from failsoft.recovery.configuration.configuration import RecoveryConfiguration, Section

@@ -12,13 +12,14 @@ from mcp.shared.exceptions import MCPError
 
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.diagnostics.telling import logger
-from failsoft.framework.did_you_mean import closest_name, coerced
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.corrections import closest_name, is_same_form
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.text import bounded
 from failsoft.framework.tool.base import BaseTool
 from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.framework.tool.resources import Completion, Prompt, Resource
+from failsoft.framework.validation.corrections import in_another_form
 
 __all__ = ["OfferProtocol"]
 
@@ -236,8 +237,8 @@ def _typed(bound: BoundOperation, arguments: Mapping[str, str]) -> dict[str, Any
     for name, schema in bound.input_schema.get("properties", {}).items():
         kinds = {schema.get("type"), *(item.get("type") for item in schema.get("anyOf", ()))} - {None}
         if isinstance(typed.get(name), str) and kinds and "string" not in kinds:
-            value = coerced(typed[name], frozenset(map(str, kinds)))
-            typed[name] = typed[name] if value is None else value
+            value = in_another_form(typed[name], frozenset(map(str, kinds)))
+            typed[name] = value if is_same_form(typed[name], value) else typed[name]
     return typed
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from failsoft.framework.answer.receipt import RecoveryReceipt
@@ -11,29 +11,37 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import InvalidArgument
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.text import bounded
+from failsoft.framework.safe.redaction import is_secret_name
+from failsoft.framework.text import bounded, json_type, named
 from failsoft.framework.tool.bound_operation import BoundOperation
+from failsoft.framework.validation.corrections import corrected_call, value_at
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
-from failsoft.recovery.strategies.repair_arguments.repairs import Repair, repaired_arguments
 
-__all__ = ["RepairArguments"]
 
-_ROUNDS = 3
-"""Rounds of repair: the problems of a value appear once its name is corrected or its list unwrapped."""
+@dataclass(slots=True)
+class Repair:
+    """Repaired arguments and the changes made.
+
+    `changed` has the new values by their new names; the default, or None, for a name that was left out.
+    """
+
+    arguments: dict[str, Any]
+    changed: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
 
 class RepairArguments:
     """Repairs arguments that stage 1 rejects, if that makes them valid; `metadata.recovery.changed` lists the changes.
 
-    Repaired are `"5"` for an integer, `"true"` for a boolean, `5.0` for an integer, one item for a list of such, a list
-    or an object written as text, null for an optional parameter that does not accept it, and a name that is one typo
-    away from a single accepted one (`limitt`, `maxResults`). All problems are repaired or none.
+    What may be repaired is what a next step may correct: `"5"` for an integer, `"true"` for a boolean, `5.0` for an
+    integer, one item for a list of such, a list or an object written as text, and a name in another case or with other
+    separators. For a read-only operation it is also null for an optional parameter that does not accept it, and a name
+    or listed value with at most one wrong letter in five (`limitt`, `maxResult`). All problems are repaired or none.
 
     Not repaired are values out of range, synonyms of a value, a name with two candidates or of another meaning
-    (`line1` for `line2`, `payee` for `payer`), and text that may hold several items. For an operation that is not
-    read-only a name is corrected only in case and separators, null stays, no text is created (`5` does not become a
-    string) and no content (`content`, `new_string`, ...) is unpacked: a wrong guess would end up in a file.
+    (`line1` for `line2`, `payee` for `payer`), text that may hold several items, secrets, and contents (`content`,
+    `new_string`, ...) in another form. No text is created: `5` does not become a string.
 
     It is off by default: enable it for callers that keep making the same mistakes.
     """
@@ -61,7 +69,7 @@ def _repairing(bound: BoundOperation) -> Step:
             return await proceed(call)
         except InvalidArgument as refused:
             # The handler has not run yet, so the arguments were rejected, by validation or by a check.
-            repair = _valid_repair(call.params, bound) if call.attempt == 0 else None
+            repair = _valid_repair(call.params, refused.violations, bound) if call.attempt == 0 else None
             if repair is None:
                 raise
             note_recovery(call, RepairArguments.name, "recovered", refused)
@@ -84,28 +92,33 @@ async def _with(repair: Repair, call: Call, proceed: Proceed) -> Any:
     return value
 
 
-def _valid_repair(params: Any, bound: BoundOperation) -> Repair | None:
-    """Return the repair of arguments that stage 1 refuses, if it makes them valid."""
-    if not isinstance(params, Mapping):
+def _valid_repair(params: Any, violations: Sequence[Violation], bound: BoundOperation) -> Repair | None:
+    """Return the repair of arguments that stage 1 refused, if it makes them valid."""
+    better = corrected_call(params, violations, bound.arguments.validate)
+    if better is None or not all(map(_is_judged, better.faults)) or any(map(_is_secret, better.faults)):
         return None
-    repair = Repair(dict(params))
-    for _ in range(_ROUNDS):
-        violations = _refused(repair.arguments, bound)
-        if not violations:
-            break
-        repaired = repaired_arguments(repair.arguments, violations, bound.input_schema, read_only=bound.read_only)
-        if repaired is None:
-            return None
-        repair = Repair(repaired.arguments, {**repair.changed, **repaired.changed}, repair.notes + repaired.notes)
-    return repair if repair.changed and _refused(repair.arguments, bound) == () else None
+    repair = Repair(better.arguments)
+    for fault in better.faults:
+        if fault.reason == "unexpected":
+            path = ".".join([*fault.path.split(".")[:-1], str(fault.suggestion)])
+            repair.changed[path] = value_at(better.arguments, path)
+            repair.notes.append(f"{named(fault.path)} was taken as {named(path)}")
+        elif fault.omit:
+            known = bound.input_schema.get("properties", {}).get(fault.path, {})
+            repair.changed[fault.path] = known.get("default")
+            repair.notes.append(f"{named(fault.path)} was null and left out")
+        elif fault.reason != "missing":
+            repair.changed[fault.path] = fault.suggestion
+            repair.notes.append(f"{named(fault.path)} was read as {json_type(fault.suggestion)}")
+    return repair if repair.changed else None
 
 
-def _refused(arguments: Mapping[str, Any], bound: BoundOperation) -> tuple[Violation, ...] | None:
-    """Return the violations of stage 1; None if they are unknown."""
-    try:
-        bound.arguments.validate(arguments)
-    except InvalidArgument as refused:
-        return refused.violations or None
-    except Exception:  # noqa: BLE001 - an author's own validator may raise anything
-        return None
-    return ()
+def _is_judged(fault: Violation) -> bool:
+    """Return whether a suggestion is one of stage 1, and not of a check of the author's."""
+    return fault.suggestion is None or fault.how_far is not None
+
+
+def _is_secret(fault: Violation) -> bool:
+    """Return whether a name at the place is that of a secret, or would become one."""
+    names = [*fault.path.split("."), fault.suggestion if fault.reason == "unexpected" else ""]
+    return any(is_secret_name(str(name)) for name in names)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import DocumentNotFound, NextStep
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.text import file_name
 from failsoft.tools.docs.documents.documents import Document
 from failsoft.tools.docs.documents.library import load_document

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import InvalidParameter
-from failsoft.framework.errors.corrections import slip_of
+from failsoft.framework.errors.corrections import closest_name, slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, file_name, quoted
 from failsoft.tools.docs.errors import InvalidDocType

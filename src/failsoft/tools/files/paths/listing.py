@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from failsoft.framework.errors.corrections import near_names
 from failsoft.tools.files.faults import DiskFault, FileFault
 from failsoft.tools.files.paths.resolved_path import LIST_FLAGS
 from failsoft.tools.files.paths.roots import Roots
 
 __all__ = ["EntryKind", "FolderEntry", "listed", "similar_files"]
 
-_SIMILAR_AT_MOST = 3
 _COMPARED_AT_MOST = 500
-_SIMILARITY = 0.75
+_SIMILARITY = 75
 
 EntryKind: TypeAlias = Literal["file", "folder", "link", "other"]
 
@@ -78,9 +77,8 @@ def similar_files(roots: Roots, path: str, *, kind: EntryKind = "file") -> list[
         found, _ = listed(roots, folder or slash or ".", at_most=_COMPARED_AT_MOST)
     except FileFault:
         return []
-    by_plain = {one.name.casefold(): one.name for one in found if one.kind in {kind, "link"}}
-    plain = difflib.get_close_matches(name.casefold(), by_plain, _SIMILAR_AT_MOST, _SIMILARITY)
-    return [f"{folder}{slash}{by_plain[one]}" for one in plain]
+    names = [one.name for one in found if one.kind in {kind, "link"}]
+    return [f"{folder}{slash}{near}" for near in near_names(name, names, at_least=_SIMILARITY)]
 
 
 def _listed(folder: int, name: str) -> FolderEntry:

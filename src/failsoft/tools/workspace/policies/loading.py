@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from failsoft.framework.did_you_mean import closest_name
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.installed import installed_points
 from failsoft.framework.text import bounded
 from failsoft.tools.workspace.policies.generic import GenericPolicy

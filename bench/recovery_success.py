@@ -55,7 +55,7 @@ def ours() -> Contender:
     """Return the four links, around the same coroutine as the peers."""
     tool = Guarded(runtime=Runtime(recovery=RecoveryManager(), state=LocalState()))
     bound = tool.operations["fetch"]
-    links = [link for link in bound.links if link.name in LINKS]
+    links = [link for link in bound.chain.links if link.name in LINKS]
     if {link.name for link in links} != set(LINKS):
         msg = f"the chain is {bound.describe()}, and lacks one of {LINKS}"
         raise RuntimeError(msg)

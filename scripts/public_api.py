@@ -88,8 +88,18 @@ def _signature(value: Any) -> str:
     function = value.__init__ if made_by_init else value
     if not inspect.isfunction(function) or not function.__module__.startswith("failsoft"):
         return ""
-    parameters = list(inspect.signature(function).parameters.values())
+    parameters = [each for one in inspect.signature(function).parameters.values() for each in _unpacked(one, function)]
     return f"({', '.join(_listed(parameters[1:] if made_by_init else parameters))})"
+
+
+def _unpacked(parameter: inspect.Parameter, function: Any) -> Iterator[inspect.Parameter]:
+    """Yield a parameter, or instead of `**options: Unpack[Options]` the options."""
+    annotation = str(parameter.annotation)
+    if not annotation.startswith("Unpack["):
+        yield parameter
+        return
+    for name in function.__globals__[annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__:
+        yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=...)
 
 
 def _listed(parameters: list[inspect.Parameter]) -> Iterator[str]:

@@ -429,8 +429,8 @@ def test_a_strategy_with_a_place_is_linked_once_for_each_operation() -> None:
 
 def test_the_default_runtime_retries_within_a_budget_of_each_operation() -> None:
     first, second = (Failing(runtime=Runtime(metrics=Recording())) for _ in range(2))
-    assert first.operations["read"].budget is not first.operations["write"].budget
-    assert first.operations["read"].budget is not second.operations["read"].budget
+    assert first.operations["read"].chain.recovery.budget is not first.operations["write"].chain.recovery.budget
+    assert first.operations["read"].chain.recovery.budget is not second.operations["read"].chain.recovery.budget
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from failsoft.framework.call.chain import Chain
 from failsoft.framework.call.recovery_port import strategy_name
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.tool.bound_operation import BoundOperation
@@ -67,15 +68,15 @@ def shared_by_dependency(strategies: Iterable[Any]) -> Mapping[tuple[str, str], 
     return {(name, item.dependency): item for name, item in with_options if getattr(item, "dependency", None)}
 
 
-def check_shared(operations: Iterable[BoundOperation]) -> None:
+def check_shared(chains: Mapping[BoundOperation, Chain]) -> None:
     """Reject circuit breakers of one dependency with different options: they share one circuit.
 
     Raises:
         CONFIG_ERROR: With both operations and the options in which they differ.
     """
     first: dict[str, tuple[BoundOperation, Any]] = {}
-    for bound in operations:
-        for (name, dependency), options in shared_by_dependency(bound.in_force).items():
+    for bound, chain in chains.items():
+        for (name, dependency), options in shared_by_dependency(chain.recovery.strategies).items():
             if name != "circuit_breaker":
                 continue
             other, known = first.setdefault(dependency, (bound, options))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from failsoft.framework.errors.corrections import closest_name
 
 __all__ = ["StrategyFacts", "facts_of"]
 
@@ -30,6 +34,25 @@ class StrategyFacts:
     example: Mapping[str, Any] = field(default_factory=dict)
     single_for: Literal["operation", "dependency"] | None = None
     is_made: bool = True
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        """Let the constructor of the strategy name the closest option to one that is misspelt."""
+        construct = vars(owner).get("__init__")
+        if construct is None:
+            return
+
+        @functools.wraps(construct)
+        def named(self: Any, *arguments: Any, **options: Any) -> None:
+            try:
+                construct(self, *arguments, **options)
+            except TypeError as refused:
+                known = list(inspect.signature(construct).parameters)[1:]
+                for option in sorted(options.keys() - set(known)):
+                    if closest := closest_name(option, known):
+                        refused.add_note(f"{owner.__name__} has no option '{option}'; did you mean '{closest}'?")
+                raise
+
+        owner.__init__ = named
 
 
 def facts_of(strategy: Any) -> StrategyFacts | None:

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 
 from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.chain import Link
+from failsoft.framework.call.chain import Chain, Recovery
 from failsoft.framework.call.recovery_port import (
     PlacedStrategy,
     RecoveryResult,
@@ -31,7 +31,7 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.text import bounded
 from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.recovery.combinations import check_combination, check_retries
+from failsoft.recovery.combinations import check_combination, check_retries, check_shared
 from failsoft.recovery.reporting import note_recovery
 from failsoft.recovery.strategies.alternate_paths.strategy import AlternatePaths
 from failsoft.recovery.strategies.idempotency.strategy import Idempotency
@@ -149,8 +149,8 @@ class RecoveryManager:
             own.add(*(strategy for strategy in self._placed if isinstance(strategy, RetryBudget)))
         return own
 
-    def links(self, bound: BoundOperation) -> list[Link]:
-        """Return the links of the strategies that wrap the calls of one operation.
+    def protect(self, bound: BoundOperation) -> Recovery:
+        """Return what the strategies add to the chain of one operation.
 
         Idempotency keys are always supported, whether or not `Idempotency` is listed.
 
@@ -160,14 +160,22 @@ class RecoveryManager:
         check_combination(self._placed, bound)
         for error in self._table:
             check_retries(self.strategies_for(error), error.__name__, bound)
-        bound.derives_keys = False  # set by the link of `Idempotency`
+        keys = [strategy for strategy in self._placed if isinstance(strategy, Idempotency)] or [Idempotency()]
+        placed = [*keys, *(strategy for strategy in self._placed if strategy not in keys)]
+        ledgers = [strategy.ledger(bound) for strategy in self._placed if isinstance(strategy, RetryBudget)]
         attempts = [item.options.attempts for item in self.strategies if isinstance(item, Retry)]
-        bound.most_runs = max(attempts, default=None)
-        bound.budget = None  # set again by `RetryBudget.links`; a reload may have removed it
-        bound.in_force = self.strategies
-        has_keys = any(isinstance(strategy, Idempotency) for strategy in self._placed)
-        placed = self._placed if has_keys else [Idempotency(), *self._placed]
-        return [link for strategy in placed for link in strategy.links(bound)]
+        return Recovery(
+            links=[link for strategy in placed for link in strategy.links(bound)],
+            strategies=self.strategies,
+            described=self.describe(),
+            budget=ledgers[-1] if ledgers else None,
+            most_runs=max(attempts, default=None),
+            derives_keys=not bound.read_only and any(strategy.options.derive is not None for strategy in keys),
+        )
+
+    def check_shared(self, chains: Mapping[BoundOperation, Chain]) -> None:
+        """See `RecoveryEngine`."""
+        check_shared(chains)
 
     def strategies_for(self, error: type[ToolError]) -> tuple[RecoveryStrategy, ...]:
         """Return the strategies for an error class in the order in which they are tried, without duplicates."""

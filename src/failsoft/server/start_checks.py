@@ -52,8 +52,8 @@ def check_dependencies(tools: Sequence[BaseTool]) -> None:
             section `[dependencies.X]` of the recovery configuration.
     """
     operations = [bound for tool in tools for bound in tool.operations.values()]
-    check_shared(operations)
-    used = sorted({dependency for bound in operations for _, dependency in shared_by_dependency(bound.in_force)})
+    check_shared({bound: bound.chain for bound in operations})
+    used = sorted({dependency for bound in operations for _, dependency in shared_by_dependency(bound.strategies)})
     for tool in tools:
         if tool.runtime.configuration is not None:
             tool.runtime.configuration.check_dependencies(used)

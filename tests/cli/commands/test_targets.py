@@ -103,4 +103,4 @@ def test_the_name_and_version_of_the_project_are_the_servers(start, folder):
 def test_details_show_the_defaults_that_calls_run_under(run):
     limits = run("tools", "--json", "--app", "library:Library").json["tools"][0]["limits"]
     assert limits["deadline"] == {"timeout_s": 30.0}
-    assert limits["recover:retry"]["attempts"] == 3
+    assert limits["retry"]["attempts"] == 3

@@ -286,9 +286,7 @@ async def test_a_middleware_inside_recovery_is_passed_by_every_run() -> None:
     assert (len(passed), tool.runs) == (3, 1)
 
 
-def test_the_description_of_a_call_shows_the_defaults_that_it_runs_under() -> None:
-    """Time-out, budget, retries and breaker; a name equals its text all the same."""
-
+def test_the_description_of_a_call_names_its_steps_and_its_strategies() -> None:
     class Guarded(BaseTool):
         """Guarded."""
 
@@ -297,14 +295,6 @@ def test_the_description_of_a_call_shows_the_defaults_that_it_runs_under() -> No
             """Look."""
             return 1
 
-    (steps,) = Guarded(runtime=Runtime()).describe().values()
-    options = {step: step.options for step in steps}
-    assert list(options) == [
-        "observe", "validate", "deadline", "recover", "recover:retry", "circuit_breaker", "handler",
-    ]  # fmt: skip
-    assert options["deadline"] == {"timeout_s": 4.0}
-    assert options["recover"]["budget_floor"] == 10.0
-    assert options["recover:retry"]["attempts"] == 2
-    assert options["circuit_breaker"]["min_calls"] == 7
-    assert "deadline(timeout_s=4.0)" in repr(steps)
-    assert "'observe'" in repr(steps)
+    assert Guarded(runtime=Runtime()).describe() == {
+        "look": ["observe", "validate", "deadline", "recover", "recover:retry", "circuit_breaker", "handler"]
+    }

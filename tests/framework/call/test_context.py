@@ -96,7 +96,7 @@ async def test_a_failure_keeps_its_warnings(looking: Looking) -> None:
     bound = looking.operations["looking.look"]
     call = Call(bound, {}, CallScope(), fail)
     call.warn("before")
-    response = await bound.proceed(call)
+    response = await bound.chain.proceed(call)
     assert response.to_dict()["metadata"]["warnings"] == ["before"]
 
 

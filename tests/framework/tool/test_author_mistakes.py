@@ -143,66 +143,33 @@ def test_a_parameter_without_an_annotation_is_refused() -> None:
     assert "item" in text
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Two breakers of one dependency with different options are accepted in silence; one of them is ignored.",
-)
 def test_two_breakers_of_one_dependency_with_different_options_are_refused() -> None:
     assert "shop" in said(two_breakers_of_one_dependency)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A misspelt option of `@operation` is refused without the closest name.",
-)
 def test_a_misspelt_option_of_an_operation_is_refused_with_the_closest_name() -> None:
     assert re.search(r"\bread_only\b", refused(misnamed_option))
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="A misspelt option of a strategy is refused without the closest name."
-)
 def test_a_misspelt_option_of_a_strategy_is_refused_with_the_closest_name() -> None:
     assert re.search(r"\battempts\b", refused(misnamed_strategy_option))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A misspelt operation in `verify_with` is refused without the closest name.",
-)
 def test_a_misspelt_operation_is_refused_with_the_closest_name() -> None:
     assert re.search(r"\bget_order\b", refused(misspelt_operation))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`timeout='5s'` fails in a comparison of types; the message should name the option and what it accepts.",
-)
 def test_a_time_limit_with_a_unit_is_refused_with_what_is_accepted() -> None:
     text = refused(timeout_with_a_unit)
     assert "timeout" in text
     assert "seconds" in text
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A strategy that is a class and a wrong time limit are refused without the name of the operation.",
-)
 def test_a_refused_declaration_names_its_operation() -> None:
     mistakes = [misspelt_operation, class_of_a_strategy, timeout_with_a_unit, undefined_annotation]
     assert [mistake.__name__ for mistake in mistakes if "place_order" not in refused(mistake)] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A refused declaration does not name the file and line where it stands; it should.",
-)
 def test_a_refused_declaration_names_its_file_and_line() -> None:
     wrong = []
     for mistake in (misspelt_operation, class_of_a_strategy, timeout_with_a_unit, undefined_annotation):

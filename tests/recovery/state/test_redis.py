@@ -153,7 +153,8 @@ def test_replicas_spend_one_retry_budget(redis_server: RunningRedis) -> None:
     async def main() -> None:
         async with replicas(redis_server) as runtimes:
             budgets = [
-                protected(RetryBudget(0.2, 10), runtime=runtime).operations["fetch"].budget for runtime in runtimes
+                protected(RetryBudget(0.2, 10), runtime=runtime).operations["fetch"].chain.recovery.budget
+                for runtime in runtimes
             ]
             granted = [await budget.withdraw() for _ in range(10) for budget in budgets if budget is not None]
             assert granted == [True] * 10 + [False] * 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -262,7 +263,8 @@ class Purse:
 
 async def test_every_further_run_takes_a_token_and_none_is_asked_for_in_vain() -> None:
     tool, purse = Failing(Clock().retry(attempts=9), *[Unavailable() for _ in range(9)]), Purse(2)
-    tool.operations["read"].budget = purse
+    bound = tool.operations["read"]
+    bound.use(replace(bound.chain, recovery=replace(bound.chain.recovery, budget=purse)))
     response = await tool.read()
     assert response.error is not None
     assert (response.error.stop_reason, tool.attempts, purse.asked) == ("budget", [1, 2, 3], 3)

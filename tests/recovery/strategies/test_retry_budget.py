@@ -93,7 +93,7 @@ def test_toolsets_share_a_budget_by_the_name_of_their_dependency_and_by_nothing_
         runtime = fresh_runtime()
         one, other = (protected(RetryBudget(dependency="api"), runtime=runtime) for _ in range(2))
         alone, beside = (protected(RetryBudget(), runtime=runtime) for _ in range(2))
-        budgets = [tool.operations["fetch"].budget for tool in (one, other, alone, beside)]
+        budgets = [tool.operations["fetch"].chain.recovery.budget for tool in (one, other, alone, beside)]
         assert budgets[0] is budgets[1]
         assert len({id(budget) for budget in budgets}) == 3
 
@@ -102,7 +102,7 @@ def test_toolsets_share_a_budget_by_the_name_of_their_dependency_and_by_nothing_
 
 def test_the_default_manager_gives_every_toolset_a_budget_of_its_own() -> None:
     runtime = fresh_runtime(recovery=RecoveryManager.default())
-    one, other = (Protected(lambda: "", runtime).operations["fetch"].budget for _ in range(2))
+    one, other = (Protected(lambda: "", runtime).operations["fetch"].chain.recovery.budget for _ in range(2))
     assert one is not None
     assert other is not None
     assert one is not other
@@ -139,7 +139,7 @@ def test_an_operation_that_is_down_takes_nothing_from_its_neighbours() -> None:
 def test_what_this_server_turns_away_itself_costs_no_token() -> None:
     async def main() -> None:
         tool = protected(Retry(attempts=2), RetryBudget(ratio=0, floor=2), RateLimit("1/hour"))
-        ledger = tool.operations["fetch"].budget
+        ledger = tool.operations["fetch"].chain.recovery.budget
         assert [await tool.code() for _ in range(10)] == ["ok"] + ["RATE_LIMITED"] * 9
         assert ledger is not None
         assert [await ledger.withdraw() for _ in range(3)] == [True, True, False]

@@ -16,9 +16,8 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.ports import Arguments
 from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.tool.base import BaseTool
-from failsoft.framework.tool.binding import bind
 from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.framework.tool.declaration import Declaration, Interface
+from failsoft.framework.tool.operation import Interface, Operation
 from failsoft.framework.tool.runtime import Runtime
 from failsoft.framework.tool.toolbox import Toolbox
 
@@ -62,7 +61,7 @@ class ForeignTools(BaseTool):
 
         A schema that is not a valid JSON Schema is logged, and the arguments of the tool are not checked.
         """
-        bound = bind(_ForeignDeclaration(tool, self.name, self._read_result), self)
+        bound = BoundOperation(_ForeignDeclaration(tool, self.name, self._read_result), self)
         self._operations[tool.name] = bound
         return bound
 
@@ -124,7 +123,7 @@ async def _run(self: ForeignTools, /, _failsoft_call: Call, **arguments: Any) ->
     return await scope.run(arguments, _failsoft_call)
 
 
-class _ForeignDeclaration(Declaration):
+class _ForeignDeclaration(Operation):
     """A foreign tool, declared by what its server lists."""
 
     def __init__(self, tool: ForeignTool, server: str, read_result: ReadResult | None) -> None:
@@ -149,7 +148,7 @@ class _ForeignDeclaration(Declaration):
         """Return the arguments that the foreign server lists; its results are passed on unchanged."""
         _, context, _ = read_parameters(self.function, self.hints())
         arguments = _arguments(self._server, self._tool, changes=not self.read_only)
-        return Interface(arguments, _RawResult(self._read_result), context_parameter=context)
+        return arguments, _RawResult(self._read_result), (), context
 
 
 def _arguments(owner: str, tool: ForeignTool, *, changes: bool) -> Arguments:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from failsoft.cli.options import App, Root, Token, Toolsets, Url
 from failsoft.cli.screen.screen import Screen
 from failsoft.cli.screen.terminal import open_screen
+
+if TYPE_CHECKING:
+    from failsoft.framework.tool.bound_operation import BoundOperation
 
 __all__ = ["tools"]
 
@@ -72,9 +76,21 @@ def _local(
     target = CommandTarget(toolsets, app, root, "failsoft tools {}")
     with divert_output():
         box = Toolbox(target.tools() if target.is_named else installed_tools(root))
-    return [_listed(describe_tool(bound)) for bound in box], {
-        bound.name: {step: step.options for step in bound.describe()} for bound in box
-    }
+    return [_listed(describe_tool(bound)) for bound in box], {bound.name: _limits(bound) for bound in box}
+
+
+def _limits(bound: BoundOperation) -> Mapping[str, Mapping[str, Any]]:
+    """Return the options of the time limit and of the strategies of an operation, by name."""
+    from failsoft.framework.call.recovery_port import strategy_name  # noqa: PLC0415 - `failsoft --help` needs none of this
+
+    found: dict[str, Mapping[str, Any]] = {"deadline": {"timeout_s": bound.timeout_s}}
+    for strategy in bound.strategies:
+        options = getattr(strategy, "options", None)
+        values = {item.name: getattr(options, item.name) for item in fields(options)} if is_dataclass(options) else {}
+        found[strategy_name(strategy)] = {
+            name: value for name, value in values.items() if isinstance(value, (int, float, str))
+        }
+    return found
 
 
 def _listed(tool: Any) -> dict[str, Any]:

@@ -215,7 +215,7 @@ class Call(CallContext):
     def runs(self) -> RunsLeft:
         """The further runs of this call and of the calls below it."""
         if self._runs is None:
-            most = self.bound.most_runs
+            most = self.bound.chain.recovery.most_runs
             self._runs = RunsLeft(None if most is None else most - 1, self.runs_above)
         return self._runs
 

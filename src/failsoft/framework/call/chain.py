@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self, TypeAlias
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from failsoft.framework.call.call import Call
+from failsoft.framework.call.ports import RunBudget
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import ConfigurationError, ToolError, ToolSystemError
-
-__all__ = [
-    "PLACES",
-    "Chain",
-    "DescribedStep",
-    "Link",
-    "Middleware",
-    "Proceed",
-    "Step",
-    "assemble",
-    "connect",
-    "describe_links",
-]
 
 Proceed: TypeAlias = Callable[[Call], Awaitable[Any]]
 """The rest of the chain, which a middleware awaits: `await proceed(call)`."""
@@ -58,40 +46,51 @@ class Link:
     place: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """What a recovery engine adds to the chain of one operation.
+
+    Args:
+        links: The links of the strategies that wrap the call.
+        strategies: The strategies in force.
+        described: The names of those that react to an error, in the order in which they are tried.
+        budget: Limits further runs; shared with other operations.
+        most_runs: The maximum number of runs by the strategies; None if none of them repeats runs.
+        derives_keys: Whether calls without an idempotency key may get one.
+    """
+
+    links: Sequence[Link] = ()
+    strategies: tuple[Any, ...] = ()
+    described: Sequence[str] = ()
+    budget: RunBudget | None = None
+    most_runs: int | None = None
+    derives_keys: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Chain:
     """The assembled chain of one operation.
 
     Args:
         links: Outermost first.
-        strategies: The names of the strategies of `recover`, in the order in which they are tried.
         proceed: Runs a call through all of them and the handler.
         timeout_s: The limit of a call, in seconds.
-        options: The options of steps and strategies, by name.
+        recovery: What its strategies add.
     """
 
     links: tuple[Link, ...]
-    strategies: tuple[str, ...]
     proceed: Proceed
     timeout_s: float | None
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    recovery: Recovery
 
-
-class DescribedStep(str):
-    """The name of a step, which is its text, with its options in `options`; the `repr` shows both."""
-
-    __slots__ = ("options",)
-    options: Mapping[str, Any]
-
-    def __new__(cls, name: str, options: Mapping[str, Any]) -> Self:
-        """Return the name with its options."""
-        made = super().__new__(cls, name)
-        made.options = options
-        return made
-
-    def __repr__(self) -> str:
-        listed = ", ".join(f"{name}={value}" for name, value in self.options.items())
-        return repr(f"{self}({listed})" if listed else str(self))
+    def describe(self) -> list[str]:
+        """Return the names of the steps, outermost first; strategies follow `recover` in order."""
+        names = []
+        for link in self.links:
+            names.append(link.name)
+            if link.place == "recover":
+                names += [f"recover:{strategy}" for strategy in self.recovery.described]
+        return [*names, "handler"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,15 +179,3 @@ def _guarded(name: str, run: Step) -> Step:
             passed.clear()  # avoids a reference cycle: their tracebacks refer to this frame
 
     return guarded
-
-
-def describe_links(
-    links: Iterable[Link], strategies: Iterable[str], options: Mapping[str, Mapping[str, Any]]
-) -> list[DescribedStep]:
-    """Return the names of a chain as `DescribedStep`, outermost first; strategies follow `recover` in order."""
-    steps = []
-    for link in links:
-        steps.append(DescribedStep(link.name, options.get(link.name, {})))
-        if link.place == "recover":
-            steps += [DescribedStep(f"recover:{strategy}", options.get(strategy, {})) for strategy in strategies]
-    return [*steps, DescribedStep("handler", {})]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -11,7 +11,7 @@ from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.text import snake_case
 
 if TYPE_CHECKING:
-    from failsoft.framework.call.chain import Link
+    from failsoft.framework.call.chain import Chain, Link, Recovery
     from failsoft.framework.tool.bound_operation import BoundOperation
 
 __all__ = [
@@ -118,7 +118,7 @@ class RecoveryConfigurationPort(Protocol):
             CONFIG_ERROR: With the location and the closest name.
         """
 
-    def check_shared(self, operations: Iterable[BoundOperation]) -> None:
+    def check_shared(self, chains: Mapping[BoundOperation, Chain]) -> None:
         """Reject circuit breakers of one dependency with different options: they share one circuit.
 
         Raises:
@@ -149,8 +149,15 @@ class RecoveryEngine(Protocol):
     def with_strategies(self, strategies: Sequence[RecoveryStrategy | PlacedStrategy]) -> RecoveryEngine:
         """Return an engine with only these strategies, for every error."""
 
-    def links(self, bound: BoundOperation) -> Sequence[Link]:
-        """Return the links of the placed strategies for one operation."""
+    def protect(self, bound: BoundOperation) -> Recovery:
+        """Return what the strategies add to the chain of one operation.
+
+        Raises:
+            CONFIG_ERROR: The strategies conflict, or do not suit the operation; the message says why.
+        """
+
+    def check_shared(self, chains: Mapping[BoundOperation, Chain]) -> None:
+        """See `RecoveryConfigurationPort`; for the operations of one toolset."""
 
     def describe(self) -> list[str]:
         """Return the names of the strategies, in the order in which they are tried, for `tool.describe()`."""

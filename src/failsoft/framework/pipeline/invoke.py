@@ -55,8 +55,9 @@ async def invoke(call: Call) -> Any:
     finally:
         call.is_running = False
         current_call.reset(outer)
-    if bound.budget is not None:
-        bound.budget.count()
+    budget = bound.chain.recovery.budget
+    if budget is not None:
+        budget.count()
     _count(call, "ok", began)
     for review in bound.reviews:
         await _review(review, call, value)

@@ -84,7 +84,7 @@ class ErrorHandler:
         if found is not None and found.tool_name == context.tool:
             return found
         metrics = bound_late(self._anywhere.tool.runtime.metrics, context.tool, context.operation)
-        return self._anywhere.stand_in(metrics=metrics, tool_name=context.tool, name=context.operation)
+        return self._anywhere.under_name(metrics=metrics, tool_name=context.tool, name=context.operation)
 
 
 class _Anywhere(BaseTool):

@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.response import Failed, Success, ToolResponse
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.chain import DescribedStep, Middleware
+from failsoft.framework.call.chain import Middleware
 from failsoft.framework.call.guarded_metrics import bound_late
 from failsoft.framework.call.recovery_port import RecoveryEngine
 from failsoft.framework.call.scope import NO_SCOPE
 from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import InitializationError, ToolError, UnknownTool
+from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.pipeline.answer_failure import answer_failure
 from failsoft.framework.text import bounded, prose, quoted, snake_case
-from failsoft.framework.tool.binding import bind
 from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.framework.tool.declaration import Declaration
 from failsoft.framework.tool.operation import Operation
 from failsoft.framework.tool.resources import Offer
 from failsoft.framework.tool.runtime import Runtime, default_runtime
@@ -93,7 +92,7 @@ class BaseTool(metaclass=_ToolType):
     """The values of `Settings`, read once when the toolset is created, or passed to it."""
 
     _adds_operations: ClassVar[bool] = False
-    _declared: ClassVar[dict[str, Operation[..., Any]]] = {}
+    _declared: ClassVar[dict[str, Operation]] = {}
     _offered: ClassVar[dict[str, Offer]] = {}
     _runtime: Runtime | None = None
     _is_started: bool = False
@@ -105,7 +104,7 @@ class BaseTool(metaclass=_ToolType):
             cls.name = re.sub(r"_tools?$", "", snake_case(cls.__name__))
         if "Settings" in cls.__dict__:
             cls.Settings.bind(cls.name)
-        declared: dict[str, Operation[..., Any]] = {}
+        declared: dict[str, Operation] = {}
         for base in reversed(cls.__mro__):
             for attribute, value in vars(base).items():
                 if isinstance(value, Operation):
@@ -136,6 +135,11 @@ class BaseTool(metaclass=_ToolType):
         return self._runtime
 
     @property
+    def recovery_engine(self) -> RecoveryEngine | None:
+        """The recovery engine of this toolset's calls: its own, or the runtime's."""
+        return self.recovery if self.recovery is not None else self.runtime.recovery
+
+    @property
     def operations(self) -> Mapping[str, BoundOperation]:
         """The operations by MCP tool name, in the order of their declaration."""
         return self._operations
@@ -150,13 +154,13 @@ class BaseTool(metaclass=_ToolType):
         """A toolbox with this toolset only, for next steps when no server serves it with others."""
         return self._toolbox
 
-    def bound(self, declaration: Operation[..., Any]) -> BoundOperation:
+    def bound(self, declaration: Operation) -> BoundOperation:
         """Return the bound operation of a declaration, also of an overridden one, for `super()`."""
         bound = self._by_attribute.get(declaration.attribute)
         if bound is None or bound.declaration is not declaration:
             bound = self._overridden.get(declaration)
             if bound is None:
-                bound = self._overridden[declaration] = bind(declaration, self)
+                bound = self._overridden[declaration] = BoundOperation(declaration, self)
         return bound
 
     async def execute_with_error_handling(
@@ -245,11 +249,8 @@ class BaseTool(metaclass=_ToolType):
     ) -> None:
         await self.stop()
 
-    def describe(self) -> dict[str, list[DescribedStep]]:
-        """Return the steps of a call of each operation by name, outermost first.
-
-        A name equals its text; its `options` and its `repr` show the options of the step: `deadline(timeout_s=30.0)`.
-        """
+    def describe(self) -> dict[str, list[str]]:
+        """Return the names of the steps of a call of each operation by name, outermost first."""
         return {name: bound.describe() for name, bound in self._operations.items()}
 
     def failure_facts(self, error: ToolError, call: Call) -> Mapping[str, Any]:  # noqa: ARG002 - for those who override it
@@ -290,8 +291,8 @@ class BaseTool(metaclass=_ToolType):
 
     def bind_operations(self) -> None:
         """Bind every operation to this instance; the class does it once, after `__init__`."""
-        self._overridden: dict[Operation[..., Any], BoundOperation] = {}
-        self._by_attribute = {attribute: bind(item, self) for attribute, item in self._declared.items()}
+        self._overridden: dict[Operation, BoundOperation] = {}
+        self._by_attribute = {attribute: BoundOperation(item, self) for attribute, item in self._declared.items()}
         self._operations: dict[str, BoundOperation] = {}
         for bound in self._by_attribute.values():
             if bound.name in self._operations:
@@ -301,9 +302,11 @@ class BaseTool(metaclass=_ToolType):
         self._offers = tuple(self.bound(offer) for offer in self._offered.values())
         if self.runtime.configuration is not None:
             self.runtime.configuration.check_operations(self.name, self._operations)
+        if self.recovery_engine is not None:
+            self.recovery_engine.check_shared({bound: bound.chain for bound in self._operations.values()})
         self._toolbox = Toolbox([self])
 
-    def verifier_of(self, declaration: Declaration) -> str | None:
+    def verifier_of(self, declaration: Operation) -> str | None:
         """Return the MCP name of the operation that `verify_with` names, by its name or its method's.
 
         Raises:
@@ -315,7 +318,11 @@ class BaseTool(metaclass=_ToolType):
         by_name = {item.name: item for item in self._declared.values()}
         verifier = by_name.get(named) or self._declared.get(named)
         if verifier is None or not verifier.read_only:
-            msg = f"{type(self).__name__}.{declaration.name}: verify_with names no read-only operation: {named!r}"
+            closest = closest_name(named, [name for name, item in by_name.items() if item.read_only])
+            meant = f"; did you mean {closest!r}?" if closest else ""
+            msg = (
+                f"{type(self).__name__}.{declaration.name}: verify_with names no read-only operation: {named!r}{meant}"
+            )
             raise TypeError(msg)
         return verifier.name
 
@@ -332,7 +339,7 @@ class BaseTool(metaclass=_ToolType):
             is_standard=True,
         )
         metrics = bound_late(self.runtime.metrics, self.name, "__unknown__")
-        unknown = next(iter(self._operations.values())).stand_in(metrics=metrics, name=shown, read_only=True)
+        unknown = next(iter(self._operations.values())).under_name(metrics=metrics, name=shown, read_only=True)
         return await answer_failure(
             unknown, UnknownTool(name=shown, violations=[violation]), _mapping(params), NO_SCOPE
         )

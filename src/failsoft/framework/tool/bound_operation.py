@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Generic, overload
@@ -11,19 +12,26 @@ from typing_extensions import ParamSpec, TypeVar
 
 from failsoft.framework.call.budget import inherit, nested
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.chain import describe_links
+from failsoft.framework.call.chain import Chain, Link, Recovery, assemble, connect
 from failsoft.framework.call.guarded_metrics import guarded
 from failsoft.framework.call.scope import META_KEY, NO_SCOPE, CallScope
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.pipeline.check import check
+from failsoft.framework.pipeline.deadline import deadline, inherited_deadline
+from failsoft.framework.pipeline.invoke import invoke
+from failsoft.framework.pipeline.observe import observe
+from failsoft.framework.pipeline.recover import recover
+from failsoft.framework.pipeline.validate import validate, validate_with
 from failsoft.framework.tool.checks import checks_of, reviews_of
+from failsoft.framework.tool.operation import Operation, located
 from failsoft.framework.wire import find_format
 
 if TYPE_CHECKING:
     from failsoft.framework.answer.failure import Failure
     from failsoft.framework.answer.response import Failed, Success
-    from failsoft.framework.call.chain import Chain, DescribedStep, Link, Proceed
-    from failsoft.framework.call.ports import OperationMetrics, RunBudget
+    from failsoft.framework.call.ports import OperationMetrics
+    from failsoft.framework.call.recovery_port import RecoveryEngine
     from failsoft.framework.tool.base import BaseTool
-    from failsoft.framework.tool.declaration import Declaration, Interface
 
 P = ParamSpec("P", default=...)
 R_co = TypeVar("R_co", covariant=True, default=Any)
@@ -37,27 +45,24 @@ class BoundOperation(Generic[P, R_co]):
     Args:
         declaration: The author's declaration.
         tool: The toolset.
-        interface: The arguments and the result.
-        link: Returns the chain of the operation for the current configuration.
 
     Raises:
-        TypeError: A check or `verify_with` does not fit the operation.
+        TypeError: MCP cannot represent the signature or a schema, or a check or `verify_with` does not fit.
         CONFIG_ERROR: The runtime and the declaration are not compatible.
     """
 
-    links: tuple[Link, ...]
-    strategies: tuple[str, ...]
-    options: Mapping[str, Mapping[str, Any]]
-    proceed: Proceed
-    timeout_s: float | None
+    timeout_s: float | None = None
+    chain: Chain
 
-    def __init__(
-        self,
-        declaration: Declaration,
-        tool: BaseTool,
-        interface: Interface,
-        link: Callable[[BoundOperation], Chain],
-    ) -> None:
+    def __init__(self, declaration: Operation, tool: BaseTool) -> None:
+        with located(declaration.function):
+            self._declare(declaration, tool)
+            self._equip(tool)
+            self.use(self.make_chain())
+        tool.runtime.linked.add(self)
+
+    def _declare(self, declaration: Operation, tool: BaseTool) -> None:
+        """Take over what the author declares."""
         self.declaration = declaration
         self.tool = tool
         self.tool_name = tool.name
@@ -74,14 +79,18 @@ class BoundOperation(Generic[P, R_co]):
         self.function = declaration.function
         self.is_async = declaration.is_async
         self.governed = tool.governed
-        self.arguments = interface.arguments
-        self.result = interface.result
-        self.parameters = interface.parameters
-        self.context_parameter = interface.context_parameter
+        self.arguments, self.result, self.parameters, self.context_parameter = declaration.interface(
+            f"{type(tool).__name__}.{declaration.attribute}"
+        )
         self.name_kinds: Mapping[str, str] = {
             item.name: mark.kind for item in self.parameters for mark in (*item.references, *item.item_references)
         }
         self._spellings: dict[str, frozenset[str]] | None = None
+        self.checks = tuple(checks_of(declaration, tool, self.parameters, self.input_schema))
+        self.reviews = reviews_of(declaration, tool)
+
+    def _equip(self, tool: BaseTool) -> None:
+        """Take over the parts of the runtime that calls use."""
         runtime = tool.runtime
         self.settings = runtime.settings
         self.metrics = guarded(runtime.metrics.bind(tool.name, self.name))
@@ -92,15 +101,6 @@ class BoundOperation(Generic[P, R_co]):
             tool.wire_format if self.settings.wire_format == "auto" else self.settings.wire_format,
             docs_url=self.settings.error_docs_url or "",
         )
-        self.checks = tuple(checks_of(declaration, tool, self.parameters, self.input_schema))
-        self.reviews = reviews_of(declaration, tool)
-        # Set by the strategies whenever the chain is assembled.
-        self.budget: RunBudget | None = None
-        self.most_runs: int | None = None
-        self.in_force: tuple[Any, ...] = ()
-        self.derives_keys = False
-        self._link = link
-        self.use(self.make_chain())
 
     @overload
     def __call__(
@@ -128,8 +128,9 @@ class BoundOperation(Generic[P, R_co]):
         """Run the operation for a transport, with the arguments as received and the facts about the caller."""
         call = Call(self, {} if params is None else params, scope or NO_SCOPE, handler)
         outer = inherit(call)
-        calling = self.proceed(call)
-        if self.derives_keys or (not self.read_only and META_KEY in call.scope.meta):
+        chain = self.chain
+        calling = chain.proceed(call)
+        if chain.recovery.derives_keys or (not self.read_only and META_KEY in call.scope.meta):
             calling = self.tool.runtime.detached.run(call, calling)
         return calling if outer is None else nested(outer, call, calling)
 
@@ -168,9 +169,18 @@ class BoundOperation(Generic[P, R_co]):
             self._spellings = spellings(self.parameters)
         return with_changes(params, changed, self._spellings)
 
-    def describe(self) -> list[DescribedStep]:
-        """Return the names of the steps, outermost first, each with its options."""
-        return describe_links(self.links, self.strategies, self.options)
+    @property
+    def strategies(self) -> tuple[Any, ...]:
+        """The recovery strategies in force, from code and recovery file."""
+        return self.chain.recovery.strategies
+
+    def describe(self) -> list[str]:
+        """Return the names of the steps, outermost first."""
+        return self.chain.describe()
+
+    def use(self, chain: Chain) -> None:
+        """Use this chain for new calls; running ones finish with the old chain."""
+        self.chain, self.timeout_s = chain, chain.timeout_s
 
     def make_chain(self) -> Chain:
         """Return the chain for the current configuration.
@@ -178,14 +188,60 @@ class BoundOperation(Generic[P, R_co]):
         Raises:
             CONFIG_ERROR: Its strategies are not compatible with each other or with the operation.
         """
-        return self._link(self)
+        timeout_s, checks, tool = self._configured_timeout_s(), self.checks, self.tool
+        joins_stages = bool(checks) and self.wire.name == "error_response"
+        links = [
+            Link("observe", observe, "observe"),
+            Link("validate", validate_with(checks) if joins_stages else validate, "validate"),
+        ]
+        if timeout_s is not None and math.isfinite(timeout_s):
+            links.append(Link("deadline", deadline(timeout_s), "deadline"))
+        else:
+            links.append(Link("inherited_deadline", inherited_deadline, "deadline"))
+        engine, recovery = self._engine(), Recovery()
+        if engine is not None:
+            recovery = self._recovery_by(engine, timeout_s)
+            links += [Link("recover", recover(engine), "recover"), *recovery.links]
+        if checks:
+            links.append(Link("check", check(checks), "check"))
+        assembled = assemble(links, (*tool.runtime.middleware, *tool.middleware))
+        return Chain(assembled, connect(assembled, invoke), timeout_s, recovery)
 
-    def use(self, chain: Chain) -> None:
-        """Use this chain for new calls; running ones finish with the old chain."""
-        self.links, self.strategies, self.timeout_s = chain.links, chain.strategies, chain.timeout_s
-        self.proceed, self.options = chain.proceed, chain.options
+    def _configured_timeout_s(self) -> float | None:
+        configuration = self.tool.runtime.configuration
+        declared, general = self.declaration.timeout, self.settings.default_timeout_s
+        if configuration is None:
+            return declared or general or None
+        default = configuration.default_timeout_s()
+        return configuration.timeout_s(self.tool.name, self.name) or declared or default or general or None
 
-    def stand_in(self, *, metrics: OperationMetrics, **facts: Any) -> BoundOperation[P, R_co]:
+    def _engine(self) -> RecoveryEngine | None:
+        tool, own = self.tool, self.declaration.recovery
+        configuration = tool.runtime.configuration
+        engine = tool.recovery_engine
+        if engine is not None and own is not None:
+            engine = engine.with_strategies(own)
+        elif own:
+            raise ConfigurationError(issue=f"'{self.name}' has recovery strategies, and its runtime no RecoveryManager")
+        if configuration is None:
+            return engine
+        is_default = own is None and tool.recovery is None
+        return configuration.engine(engine, tool.name, self.name, is_default=is_default)
+
+    def _recovery_by(self, engine: RecoveryEngine, timeout_s: float | None) -> Recovery:
+        """Return what the strategies add; while they are linked, `timeout_s` is the limit that will be in force."""
+        configuration = self.tool.runtime.configuration
+        in_force, self.timeout_s = self.timeout_s, timeout_s
+        try:
+            return engine.protect(self)
+        except ConfigurationError as error:
+            if configuration is None:
+                raise
+            raise configuration.explain(error, self.tool.name, self.name) from error
+        finally:
+            self.timeout_s = in_force
+
+    def under_name(self, *, metrics: OperationMetrics, **facts: Any) -> BoundOperation[P, R_co]:
         """Return a copy with other metrics and these attributes changed, for a failure under another name."""
         vars(copied := copy.copy(self)).update(facts, metrics=metrics)
         return copied

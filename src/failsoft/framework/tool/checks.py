@@ -16,7 +16,7 @@ from failsoft.framework.call.scope import FailedReference
 from failsoft.framework.errors import InvalidParameter, ToolError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.pipeline.check import Check
-from failsoft.framework.tool.declaration import Declaration
+from failsoft.framework.tool.operation import Operation
 
 if TYPE_CHECKING:
     from failsoft.framework.tool.base import BaseTool
@@ -29,7 +29,7 @@ Found: TypeAlias = Iterator[tuple[str, Any]]
 
 
 def checks_of(
-    declaration: Declaration, tool: BaseTool, parameters: Sequence[Parameter], schema: dict[str, Any]
+    declaration: Operation, tool: BaseTool, parameters: Sequence[Parameter], schema: dict[str, Any]
 ) -> list[Check]:
     """Return the checks of stage 2 in their order: references first, then the `@op.check` methods.
 
@@ -47,7 +47,7 @@ def checks_of(
     ]
 
 
-def reviews_of(declaration: Declaration, tool: BaseTool) -> tuple[Callable[[Call, Any], Any], ...]:
+def reviews_of(declaration: Operation, tool: BaseTool) -> tuple[Callable[[Call, Any], Any], ...]:
     """Return the plausibility checks of stage 3 in their order."""
     return tuple(_review(method, tool) for method in _own(declaration.reviews, tool))
 

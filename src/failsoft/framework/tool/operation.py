@@ -3,33 +3,100 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Protocol, TypeAlias, cast, get_type_hints, overload
 
+from typing_extensions import ParamSpec, TypedDict, TypeVar, Unpack
+
+from failsoft.framework.answer.result import Result
+from failsoft.framework.arguments.json_schema import JsonSchemaArguments
+from failsoft.framework.arguments.signature import Parameter, SignatureArguments, read_parameters
 from failsoft.framework.call.call import Call
-from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.framework.tool.declaration import Declaration
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.corrections import closest_name
+from failsoft.framework.validation.schemas import check_tool_name
 
 if TYPE_CHECKING:
+    from failsoft.framework.call.ports import Arguments
     from failsoft.framework.call.recovery_port import PlacedStrategy, RecoveryStrategy
     from failsoft.framework.tool.base import BaseTool
+    from failsoft.framework.tool.bound_operation import BoundOperation
 
-__all__ = ["Operation", "operation"]
-
-P = ParamSpec("P")
-R_co = TypeVar("R_co", covariant=True)
+P = ParamSpec("P", default=...)
+R_co = TypeVar("R_co", covariant=True, default=Any)
 """The return value of the handler; for an async one, the coroutine."""
+Interface: TypeAlias = "tuple[Arguments, Result, tuple[Parameter, ...], str | None]"
+"""The arguments that callers give, the result, the handler's parameters that are arguments (none with a JSON Schema of
+the author's and `**arguments`), and the parameter that gets the `CallContext`."""
 
 
-class Operation(Declaration, Generic[P, R_co]):
+class Options(TypedDict, total=False):
+    """The options of `@operation`, which describes them."""
+
+    name: str | None
+    title: str | None
+    read_only: bool
+    destructive: bool | None
+    idempotent: bool
+    atomic: bool
+    effects: bool
+    open_world: bool | None
+    verify_with: str | None
+    timeout: float | None
+    recovery: Sequence[RecoveryStrategy | PlacedStrategy] | None
+
+
+class Operation(Generic[P, R_co]):
     """The declaration of one operation, made by `@operation` in the class body.
 
     On an instance the attribute is a `BoundOperation`: calling it runs the chain and answers with a `ToolResponse`.
     """
 
-    checks: list[Callable[..., Any]]
-    reviews: list[Callable[..., Any]]
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        input_schema: Mapping[str, Any] | None = None,
+        names: Mapping[str, Any] | None = None,
+        **options: Unpack[Options],
+    ) -> None:
+        _check_handler(function)
+        self.function = function
+        self.attribute = function.__name__
+        self.name = options.get("name") or function.__name__
+        self.title = options.get("title")
+        self.description = inspect.cleandoc(function.__doc__ or "")
+        self.read_only = options.get("read_only", False)
+        self.destructive = options.get("destructive")
+        self.idempotent = options.get("idempotent", False)
+        self.atomic = options.get("atomic", False)
+        self.effects = options.get("effects", False)
+        self.open_world = options.get("open_world")
+        self.verify_with = options.get("verify_with")
+        self.timeout = options.get("timeout")
+        self.recovery = options.get("recovery")
+        self.input_schema = input_schema
+        self.is_async = inspect.iscoroutinefunction(function)
+        self.checks: list[Callable[..., Any]] = []
+        self.reviews: list[Callable[..., Any]] = []
+        self._names = dict(names or {})
+        self._signature: tuple[SignatureArguments, Result, str | None] | None = None
+        check_tool_name(self.name)
+        self._check_options()
+        self._hints = self._try_hints()
+
+    def _check_options(self) -> None:
+        timeout: Any = self.timeout
+        is_number = isinstance(timeout, (int, float)) and not isinstance(timeout, bool)
+        if timeout is not None and not (is_number and timeout > 0):
+            msg = f"{self.function.__qualname__}: timeout is a number of seconds above 0, not {timeout!r}"
+            raise TypeError(msg)
+        if self.effects and self.read_only:
+            msg = f"{self.function.__qualname__} is read_only, so it has no effects to mark; remove effects=True"
+            raise TypeError(msg)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.attribute = name
@@ -66,6 +133,102 @@ class Operation(Declaration, Generic[P, R_co]):
         setattr(owner, self.attribute, copied)
         return copied
 
+    def interface(self, owner: str) -> Interface:
+        """Return the arguments and the result of the operation.
+
+        A signature is read once, which takes milliseconds; each toolset gets an input schema that it may complete.
+
+        Args:
+            owner: The class and the method, for messages.
+
+        Raises:
+            TypeError: MCP cannot represent the signature or a schema.
+        """
+        if self.input_schema is None:
+            if self._signature is None:
+                self._signature = self._read_signature(owner)
+            arguments, result, context = self._signature
+            return arguments.copied(changes=not self.read_only), result, tuple(arguments.parameters), context
+        hints = self.hints()
+        parameters, context, keywords = read_parameters(self.function, hints)
+        declared = JsonSchemaArguments(owner, self.input_schema, changes=not self.read_only)
+        self._check_names(owner, declared.schema.get("properties", {}), context, takes_any=keywords is not None)
+        return declared, Result(hints.get("return", Any)), tuple(parameters), context
+
+    def _read_signature(self, owner: str) -> tuple[SignatureArguments, Result, str | None]:
+        """Return the arguments, the result and the name of the context parameter.
+
+        Raises:
+            TypeError: MCP cannot represent the signature.
+        """
+        hints = self.hints()
+        parameters, context, keywords = read_parameters(self.function, hints)
+        if keywords is not None:
+            msg = f"{owner} takes **{keywords}: give it an input_schema, so that callers know what it accepts"
+            raise TypeError(msg)
+        return SignatureArguments.from_parameters(owner, parameters), Result(hints.get("return", Any)), context
+
+    def hints(self) -> dict[str, Any]:
+        """Return the handler's type hints.
+
+        Raises:
+            TypeError: A name in an annotation is not defined.
+        """
+        if self._hints is None:
+            try:
+                self._hints = get_type_hints(self.function, localns=self._names, include_extras=True)
+            except NameError as error:
+                msg = f"{self.function.__qualname__}: an annotation uses a name that is not defined: {error}"
+                raise TypeError(msg) from error
+            finally:
+                self._names = {}
+        return self._hints
+
+    def _try_hints(self) -> dict[str, Any] | None:
+        """Read the hints now, while local names are available; forward references wait until the tool is created."""
+        try:
+            hints = get_type_hints(self.function, localns=self._names, include_extras=True)
+        except NameError:
+            return None
+        self._names = {}
+        return hints
+
+    def _check_names(self, owner: str, names: Iterable[str], context: str | None, *, takes_any: bool) -> None:
+        """Reject a schema with a name that cannot be passed to the handler."""
+        signature = inspect.signature(self.function).parameters
+        itself = next(iter(signature.values()))
+        taken = {context} if itself.kind is itself.POSITIONAL_ONLY else {context, itself.name}
+        for name in names:
+            if name in taken or not (takes_any or name in signature):
+                msg = f"{owner} cannot be given '{name}', which its input schema lists; write `self, /`"
+                raise TypeError(msg)
+
+
+def _check_handler(function: Any) -> None:
+    """Reject functions that cannot run as a method with one return value.
+
+    Raises:
+        TypeError: A static or a class method, or one that yields.
+    """
+    if isinstance(function, (staticmethod, classmethod, property)) or not callable(function):
+        msg = f"@operation decorates a {type(function).__name__}: it needs a method that takes `self`"
+        raise TypeError(msg)
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        msg = f"{function.__qualname__} yields: an operation returns one value; use report_progress for the way there"
+        raise TypeError(msg)
+
+
+@contextmanager
+def located(function: Any) -> Iterator[None]:
+    """Note on an error about a declaration which method it is, and in which file and line."""
+    try:
+        yield
+    except (TypeError, ConfigurationError) as refused:
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        place = f": {code.co_filename}:{code.co_firstlineno}" if code is not None else ""
+        refused.add_note(f"declared by {getattr(function, '__qualname__', repr(function))}{place}")
+        raise
+
 
 class _Decorator(Protocol):
     """The type of `@operation(...)`: a context as the first parameter is dropped from the signature.
@@ -84,7 +247,7 @@ class _Decorator(Protocol):
 class _SchemaDecorator(Protocol):
     """The type of `@operation(input_schema=...)`: arguments and results are known at run time only."""
 
-    def __call__(self, function: Callable[..., Any], /) -> Operation[..., Any]: ...
+    def __call__(self, function: Callable[..., Any], /) -> Operation: ...
 
 
 @overload
@@ -94,96 +257,53 @@ def operation(function: Callable[Concatenate[Any, Call, P], R_co], /) -> Operati
 @overload
 def operation(function: Callable[Concatenate[Any, P], R_co], /) -> Operation[P, R_co]: ...
 @overload
-def operation(
-    *,
-    name: str | None = None,
-    title: str | None = None,
-    read_only: bool = False,
-    destructive: bool | None = None,
-    idempotent: bool = False,
-    atomic: bool = False,
-    effects: bool = False,
-    open_world: bool | None = None,
-    verify_with: str | None = None,
-    timeout: float | None = None,
-    recovery: Sequence[RecoveryStrategy | PlacedStrategy] | None = None,
-    input_schema: None = None,
-) -> _Decorator: ...
+def operation(*, input_schema: None = None, **options: Unpack[Options]) -> _Decorator: ...
 @overload
+def operation(*, input_schema: Mapping[str, Any], **options: Unpack[Options]) -> _SchemaDecorator: ...
 def operation(
-    *,
-    name: str | None = None,
-    title: str | None = None,
-    read_only: bool = False,
-    destructive: bool | None = None,
-    idempotent: bool = False,
-    atomic: bool = False,
-    effects: bool = False,
-    open_world: bool | None = None,
-    verify_with: str | None = None,
-    timeout: float | None = None,
-    recovery: Sequence[RecoveryStrategy | PlacedStrategy] | None = None,
-    input_schema: Mapping[str, Any],
-) -> _SchemaDecorator: ...
-def operation(  # noqa: PLR0913 - the same facts, for the author to state
     function: Callable[..., Any] | None = None,
     /,
     *,
-    name: str | None = None,
-    title: str | None = None,
-    read_only: bool = False,
-    destructive: bool | None = None,
-    idempotent: bool = False,
-    atomic: bool = False,
-    effects: bool = False,
-    open_world: bool | None = None,
-    verify_with: str | None = None,
-    timeout: float | None = None,
-    recovery: Sequence[RecoveryStrategy | PlacedStrategy] | None = None,
     input_schema: Mapping[str, Any] | None = None,
+    **options: Unpack[Options],
 ) -> Any:
     """Declare a method as an operation: an MCP tool that runs only through the chain.
 
     Args:
         function: The method, if used without arguments.
-        name: The MCP tool name, by default the method's.
-        title: A name for people.
-        read_only: It changes nothing, so it may be run again, and failures always have `effect: none`.
-        destructive: It may delete or overwrite; by default not declared.
-        idempotent: Running it twice has the effect of once, so it may be run again.
-        atomic: If the handler raises, nothing was changed, as in a transaction: the failure has `effect: none`, and its
-            idempotency key is released.
-        effects: The handler marks everything that it changes with `call.effect`: until the first mark nothing was
-            changed, and it may be run again. Without it, a handler that changes something is taken to have begun when
-            it starts.
-        open_world: It accesses systems that this server does not control.
-        verify_with: The read-only operation that shows whether the work was done, for arguments of the same names.
-        timeout: The time limit of the whole call in seconds, above 0; by default that of the settings.
-        recovery: The strategies of this operation, which replace the runtime's; an empty list disables recovery.
         input_schema: A JSON Schema for a handler that takes `**arguments`.
+        **options: All optional:
+
+            - `name`: The MCP tool name, by default the method's.
+            - `title`: A name for people.
+            - `read_only`: It changes nothing, so it may be run again, and failures always have `effect: none`.
+            - `destructive`: It may delete or overwrite; by default not declared.
+            - `idempotent`: Running it twice has the effect of once, so it may be run again.
+            - `atomic`: If the handler raises, nothing was changed, as in a transaction: the failure has
+              `effect: none`, and its idempotency key is released.
+            - `effects`: The handler marks everything that it changes with `call.effect`: until the first mark nothing
+              was changed, and it may be run again. Without it, a handler that changes something is taken to have begun
+              when it starts.
+            - `open_world`: It accesses systems that this server does not control.
+            - `verify_with`: The read-only operation that shows whether the work was done, for arguments of the same
+              names.
+            - `timeout`: The time limit of the whole call in seconds, above 0; by default that of the settings.
+            - `recovery`: The strategies of this operation, which replace the runtime's; an empty list disables
+              recovery.
 
     Raises:
-        TypeError: The name is not allowed in MCP, the time-out is not above 0, or `effects` contradicts `read_only`.
+        TypeError: There is no such option, the name is not allowed in MCP, the time-out is not above 0, or `effects`
+            contradicts `read_only`.
     """
+    for unknown in sorted(options.keys() - Options.__annotations__.keys()):
+        closest = closest_name(unknown, [*Options.__annotations__, "input_schema"])
+        msg = f"@operation has no option '{unknown}'" + (f"; did you mean '{closest}'?" if closest else "")
+        raise TypeError(msg)
     frame = sys._getframe(1)  # noqa: SLF001 - local names of the class body, for annotations written as strings
     names = {**(frame.f_back.f_locals if frame.f_back is not None else {}), **frame.f_locals}
 
-    def declare(function: Callable[..., Any]) -> Operation[..., Any]:
-        return Operation(
-            function,
-            name=name,
-            title=title,
-            read_only=read_only,
-            destructive=destructive,
-            idempotent=idempotent,
-            atomic=atomic,
-            effects=effects,
-            open_world=open_world,
-            verify_with=verify_with,
-            timeout=timeout,
-            recovery=recovery,
-            input_schema=input_schema,
-            names=names,
-        )
+    def declare(function: Callable[..., Any]) -> Operation:
+        with located(function):
+            return Operation(function, input_schema=input_schema, names=names, **options)
 
     return declare if function is None else declare(function)

@@ -56,7 +56,7 @@ class ResourcePage(TypedDict):
     next_cursor: NotRequired[str]
 
 
-class Offer(Operation[..., Any]):
+class Offer(Operation):
     """A read-only declaration that is not a tool."""
 
     def __init__(self, function: Callable[..., Any], **facts: Any) -> None:

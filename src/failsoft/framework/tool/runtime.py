@@ -219,16 +219,16 @@ class Runtime:
             if read is not None:
                 for bound in operations:
                     read.check_operations(bound.tool.name, bound.tool.operations)
-            chains = [bound.make_chain() for bound in operations]
+            chains = {bound: bound.make_chain() for bound in operations}
             if read is not None:
-                read.check_shared(operations)
+                read.check_shared(chains)
         except ConfigurationError as error:
             self.configuration = before
             for bound in operations:
                 bound.make_chain()  # restores the options that operations share by dependency
             logger.error("The recovery configuration was not reloaded: {}", error.message)
             return False
-        for bound, chain in zip(operations, chains, strict=True):
+        for bound, chain in chains.items():
             bound.use(chain)
         logger.info("The recovery configuration was reloaded, for {} operations", len(operations))
         return True

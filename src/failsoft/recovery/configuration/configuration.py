@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from failsoft.framework.call.chain import Chain
 from failsoft.framework.call.recovery_port import RecoveryEngine, strategy_name
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name
@@ -115,9 +116,9 @@ class RecoveryConfiguration:
                 path = ("dependencies", name)
                 raise self.source.refused(path, f"no operation uses the dependency '{name}'{_meant(name, known)}")
 
-    def check_shared(self, operations: Iterable[BoundOperation]) -> None:
+    def check_shared(self, chains: Mapping[BoundOperation, Chain]) -> None:
         """See `RecoveryConfigurationPort`."""
-        check_shared(operations)
+        check_shared(chains)
 
     def _refused(self, tool: str, operation: str, why: str) -> ConfigurationError:
         return ConfigurationError(

@@ -204,7 +204,7 @@ class _Race:
 
     async def _start_extra(self) -> bool:
         """Start one more run, if the call may run again beside its other runs, and the budget has a token for it."""
-        budget = self._call.bound.budget
+        budget = self._call.bound.chain.recovery.budget
         may_start = self._may_run_again() and (budget is None or await budget.withdraw()) and self._may_run_again()
         if may_start:
             self._start()

@@ -166,8 +166,8 @@ class _Series:
         reason = why_not_rerun(facts)
         has_run, self._runs = call.attempt > self._runs, call.attempt
         # A run that this server itself rejected put no load on the dependency, so its retry costs no token.
-        if reason is None and has_run and call.bound.budget is not None:
-            reason = why_not_rerun(facts._replace(has_token=await call.bound.budget.withdraw()))
+        if reason is None and has_run and call.bound.chain.recovery.budget is not None:
+            reason = why_not_rerun(facts._replace(has_token=await call.bound.chain.recovery.budget.withdraw()))
         self._left -= 1
         call.stop_reason = reason
         return reason

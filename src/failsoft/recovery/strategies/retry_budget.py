@@ -75,9 +75,8 @@ class RetryBudget:
     def __init__(self, ratio: float = 0.2, floor: float = 10.0, *, dependency: str | None = None) -> None:
         self.options = RetryBudgetOptions(ratio, floor, dependency)
 
-    def links(self, bound: BoundOperation) -> Sequence[Link]:
-        """Set the ledger of the operation (`bound.budget`); there is no link."""
-        bound.budget = self.ledger(bound)
+    def links(self, bound: BoundOperation) -> Sequence[Link]:  # noqa: ARG002 - the protocol's signature
+        """Return no link: `Retry` and `Hedge` take tokens from the ledger, and successful runs add to it."""
         return []
 
     def ledger(self, bound: BoundOperation) -> Ledger:

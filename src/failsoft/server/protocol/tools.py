@@ -134,7 +134,7 @@ class ToolProtocol:
                 telemetry.describe_cancelled_call()
                 raise
             # Counted already: the call was cancelled while its response was being recorded.
-            uncounted = bound.stand_in(metrics=NullMetrics(), audit=None)
+            uncounted = bound.under_name(metrics=NullMetrics(), audit=None)
             return encode(await answer_failure(uncounted, _ending(), arguments, scope, begun=True))
         finally:
             progress.over = True

@@ -125,7 +125,7 @@ class CircuitBreaker:
 
         None if it has none. A reload of the recovery file may replace it.
         """
-        return next((item for item in bound.in_force if isinstance(item, cls)), None)
+        return next((item for item in bound.strategies if isinstance(item, cls)), None)
 
     async def open(self) -> None:
         """Force the circuits of this breaker open until `reset`: for maintenance."""

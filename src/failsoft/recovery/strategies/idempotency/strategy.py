@@ -112,7 +112,6 @@ class Idempotency:
         """Return the link for one operation; one that changes nothing needs none."""
         if bound.read_only:
             return []
-        bound.derives_keys = self.options.derive is not None
         leases = Gauge.of("idempotency_leases", bound)
         calls = _KeyedCalls(self.options, bound.state.records(bound.tool), leases)
         return [Link(self.name, calls.step, "idempotency")]

@@ -61,14 +61,6 @@ async def in_time(tool: Protected) -> str:
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a toolset serves two event loops at once, where a cache waits forever and a free place is not handed "
-        "over; the second loop should be refused with CONFIG_ERROR"
-    ),
-)
 def test_a_call_from_a_second_loop_is_refused_while_the_first_is_in_use(name):
     tool = protected(*STRATEGIES[name]())
     with Elsewhere(tool) as first:

@@ -2,44 +2,82 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Sequence
 from typing import Any
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, Step
-from failsoft.framework.errors import InvalidParameter, ToolError
+from failsoft.framework.errors import ConfigurationError, InvalidParameter, ToolError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.pipeline.check import Check
 
-__all__ = ["validate", "validate_with"]
+
+class LoopUse:
+    """The event loop of a toolset's calls, and how many of them it runs."""
+
+    __slots__ = ("calls", "loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.calls = 0
 
 
-async def validate(call: Call, proceed: Proceed) -> Any:
-    """Validate the arguments before any other work.
+def validate(joined: Sequence[Check] = ()) -> Step:
+    """Return the link that validates the arguments, and counts the calls that the toolset's event loop runs.
 
-    Raises:
-        INVALID_PARAM: With every fault as a violation; or the error class declared for a faulty parameter.
-    """
-    call.arguments = call.bound.arguments.validate(call.params)
-    return await proceed(call)
-
-
-def validate_with(checks: Sequence[Check]) -> Step:
-    """Return the link that reports the faults of stage 2 together with those of stage 1 (seed 003).
-
-    If an argument has a fault, the checks of the other arguments still run.
+    Args:
+        joined: The checks of stage 2 if their faults are reported together with those of stage 1 (seed 003): if an
+            argument has a fault, the checks of the other arguments still run.
     """
 
     async def step(call: Call, proceed: Proceed) -> Any:
+        """Validate the arguments before any other work.
+
+        Raises:
+            INVALID_PARAM: With every fault as a violation; or the error class declared for a faulty parameter.
+            CONFIG_ERROR: The toolset has calls on another event loop.
+        """
+        loop = asyncio.get_running_loop()
+        use = call.bound.tool.loop_use
+        if use is None or use.loop is not loop:
+            use = _use_on(loop, call)
         try:
             call.arguments = call.bound.arguments.validate(call.params)
         except InvalidParameter as refused:
-            more = await _faults(call, refused, checks)
+            if not joined:
+                raise
+            more = await _faults(call, refused, joined)
             raise (InvalidParameter.from_violations([*refused.violations, *more]) if more else refused) from None
-        return await proceed(call)
+        use.calls += 1
+        try:
+            return await proceed(call)
+        finally:
+            use.calls -= 1
 
     return step
+
+
+def _use_on(loop: asyncio.AbstractEventLoop, call: Call) -> LoopUse:
+    """Move the toolset of a call to this event loop.
+
+    Locks, queues and caches of a toolset belong to the loop of its calls. A loop that was stopped or closed in the
+    middle of its calls does not count.
+
+    Raises:
+        CONFIG_ERROR: The toolset has calls on another event loop.
+    """
+    tool = call.bound.tool
+    use = tool.loop_use
+    if use is not None and use.calls and use.loop.is_running():
+        raise ConfigurationError(
+            issue=f"the toolset '{call.tool}' is in use on another event loop",
+            resolution="make a toolset for each event loop, or make its calls on one of them",
+            effect="none",
+        )
+    tool.loop_use = use = LoopUse(loop)
+    return use
 
 
 async def _faults(call: Call, refused: InvalidParameter, checks: Sequence[Check]) -> list[Violation]:

@@ -32,6 +32,7 @@ from failsoft.framework.tool.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from failsoft.framework.audit.trail import AuditLog
+    from failsoft.framework.pipeline.validate import LoopUse
     from failsoft.framework.services.toolset_settings import ToolsetSettings
 
 __all__ = ["BaseTool"]
@@ -85,6 +86,9 @@ class BaseTool(metaclass=_ToolType):
     """What identifies a foreign server beside its name, a hash; part of the scope of its records."""
     governed: bool = False
     """Whether calls that change something are audited if they succeed or are cancelled."""
+
+    loop_use: LoopUse | None = None
+    """The event loop of its calls; there is one at a time."""
 
     Settings: ClassVar[type[ToolsetSettings]]
     """The settings of this toolset (`FAILSOFT_<TOOLSET>_...`), a subclass of `ToolsetSettings`; by default none."""

@@ -21,7 +21,7 @@ from failsoft.framework.pipeline.deadline import deadline, inherited_deadline
 from failsoft.framework.pipeline.invoke import invoke
 from failsoft.framework.pipeline.observe import observe
 from failsoft.framework.pipeline.recover import recover
-from failsoft.framework.pipeline.validate import validate, validate_with
+from failsoft.framework.pipeline.validate import validate
 from failsoft.framework.tool.checks import checks_of, reviews_of
 from failsoft.framework.tool.operation import Operation, located
 from failsoft.framework.wire import find_format
@@ -189,10 +189,10 @@ class BoundOperation(Generic[P, R_co]):
             CONFIG_ERROR: Its strategies are not compatible with each other or with the operation.
         """
         timeout_s, checks, tool = self._configured_timeout_s(), self.checks, self.tool
-        joins_stages = bool(checks) and self.wire.name == "error_response"
+        joins_stages = self.wire.name == "error_response"
         links = [
             Link("observe", observe, "observe"),
-            Link("validate", validate_with(checks) if joins_stages else validate, "validate"),
+            Link("validate", validate(checks if joins_stages else ()), "validate"),
         ]
         if timeout_s is not None and math.isfinite(timeout_s):
             links.append(Link("deadline", deadline(timeout_s), "deadline"))

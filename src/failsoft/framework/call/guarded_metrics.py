@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from failsoft.framework.call.ports import (
-    AttemptResult,
-    NullMetrics,
-    OperationMetrics,
-    Outcome,
-    Recorder,
-    RecoveryOutcome,
-)
+from failsoft.framework.call.ports import NullMetrics, OperationMetrics, Recorder
 from failsoft.framework.diagnostics.telling import logger, tell
-
-__all__ = ["GuardedMetrics", "bound_late", "guarded"]
 
 
 def guarded(metrics: OperationMetrics) -> OperationMetrics:
@@ -32,43 +24,21 @@ def bound_late(recorder: Recorder, tool: str, operation: str) -> OperationMetric
     return guarded(made[0])
 
 
-class GuardedMetrics:
+class GuardedMetrics(NullMetrics):
     """Forwards every event; an exception of the recorder is logged the first time and otherwise ignored."""
 
-    __slots__ = ("_is_broken", "_metrics")
-
     def __init__(self, metrics: OperationMetrics) -> None:
-        self._metrics = metrics
-        self._is_broken = False
+        is_broken = False
 
-    def started(self) -> None:
-        """See `OperationMetrics`."""
-        self._forward("started")
+        def forward(name: str, *facts: Any) -> None:
+            nonlocal is_broken
+            error = tell(lambda: getattr(metrics, name)(*facts))
+            if error is not None and not is_broken:
+                is_broken = True
+                _report(error)
 
-    def finished(self, outcome: Outcome, duration_s: float) -> None:
-        """See `OperationMetrics`."""
-        self._forward("finished", outcome, duration_s)
-
-    def attempted(self, result: AttemptResult) -> None:
-        """See `OperationMetrics`."""
-        self._forward("attempted", result)
-
-    def failed(self, category: str, code: str) -> None:
-        """See `OperationMetrics`."""
-        self._forward("failed", category, code)
-
-    def recovery(self, strategy: str, result: RecoveryOutcome) -> None:
-        """See `OperationMetrics`."""
-        self._forward("recovery", strategy, result)
-
-    def _forward(self, name: str, *facts: Any) -> None:
-        error = tell(self._record, name, *facts)
-        if error is not None and not self._is_broken:
-            self._is_broken = True
-            _report(error)
-
-    def _record(self, name: str, *facts: Any) -> None:
-        getattr(self._metrics, name)(*facts)
+        for name in ("started", "finished", "attempted", "failed", "recovery"):
+            setattr(self, name, partial(forward, name))
 
 
 def _report(error: BaseException) -> None:

@@ -252,3 +252,28 @@ async def test_progress_goes_up_and_never_fails_a_call(sync: Sync, name: str, br
 @pytest.mark.parametrize("name", ["report", "report_from_the_loop"])
 async def test_unrequested_progress_is_dropped(sync: Sync, name: str) -> None:
     assert (await sync.operations[name].call({"steps": 2})).data == 2
+
+
+@pytest.mark.parametrize("how", ["async", "async object", "sync", "sync that returns a coroutine"])
+async def test_a_function_of_an_author_runs_on_the_loop_if_it_is_async_and_in_a_thread_if_not(how: str) -> None:
+    main = threading.current_thread()
+
+    async def on_loop() -> bool:
+        return threading.current_thread() is main
+
+    class Callable:
+        async def __call__(self) -> bool:
+            return await on_loop()
+
+    def in_thread() -> bool:
+        return threading.current_thread() is main
+
+    seen: list[bool] = []
+
+    def returns_a_coroutine() -> Any:
+        seen.append(in_thread())
+        return on_loop()
+
+    function = {"async": on_loop, "async object": Callable(), "sync": in_thread}.get(how, returns_a_coroutine)
+    assert await ThreadPool(limit=1).run_author(function) is (how != "sync")
+    assert seen == ([False] if how == "sync that returns a coroutine" else [])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -90,9 +89,7 @@ async def _faults(call: Call, refused: InvalidParameter, checks: Sequence[Check]
         work = item.of(call)
         try:
             if work is not None:
-                verdict = work() if item.is_async else await call.bound.threads.run(work)
-                if inspect.isawaitable(verdict):
-                    await verdict
+                await call.bound.threads.run_author(work, is_async=item.is_async)
         except ToolError as error:
             found += error.violations
         except Exception:  # noqa: BLE001, S112 - a check that misses an argument; the call is refused in any case

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import queue
 import threading
 import weakref
@@ -16,8 +17,6 @@ from typing import Any, TypeVar
 
 from failsoft.framework.diagnostics.telling import logger, tell_later
 from failsoft.framework.errors import Overloaded
-
-__all__ = ["ThreadPool", "is_given_up", "pools"]
 
 pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
 """All pools of the process: the clock of tests must not advance while their threads work."""
@@ -70,6 +69,20 @@ class ThreadPool:
             OVERLOADED: All threads are busy, or too many abandoned ones still run.
         """
         return await self.start(function)
+
+    async def run_author(self, function: Callable[[], Any], *, is_async: bool | None = None) -> Any:
+        """Run a function of an author and return its value: on the loop if it is async, else in a worker thread.
+
+        Args:
+            function: If it returns an awaitable, this is awaited on the loop.
+            is_async: Whether it is async, where the caller knows; by default `runs_on_loop` of it.
+
+        Raises:
+            OVERLOADED: As with `run`, and it was not called.
+        """
+        on_loop = runs_on_loop(function) if is_async is None else is_async
+        value = function() if on_loop else await self.run(function)
+        return await value if inspect.isawaitable(value) else value
 
     def start(self, function: Callable[[], T]) -> Awaitable[T]:
         """Start the function as `run` does, and return an awaitable for its result, to be awaited immediately.
@@ -165,6 +178,12 @@ class ThreadPool:
 
 
 _current = threading.local()
+
+
+def runs_on_loop(function: Callable[..., Any]) -> bool:
+    """Return whether a call only creates a coroutine; the function may be an object's `__call__`."""
+    called = getattr(type(function), "__call__", None)  # noqa: B004 - asked for itself, not to see whether there is one
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 
 
 def is_given_up() -> bool:

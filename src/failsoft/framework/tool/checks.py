@@ -16,12 +16,11 @@ from failsoft.framework.call.scope import FailedReference
 from failsoft.framework.errors import InvalidParameter, ToolError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.pipeline.check import Check
+from failsoft.framework.services.threads import runs_on_loop
 from failsoft.framework.tool.operation import Operation
 
 if TYPE_CHECKING:
     from failsoft.framework.tool.base import BaseTool
-
-__all__ = ["checks_of", "reviews_of"]
 
 _NEVER_POSITIONAL = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 Found: TypeAlias = Iterator[tuple[str, Any]]
@@ -47,7 +46,7 @@ def checks_of(
     ]
 
 
-def reviews_of(declaration: Operation, tool: BaseTool) -> tuple[Callable[[Call, Any], Any], ...]:
+def reviews_of(declaration: Operation, tool: BaseTool) -> tuple[Callable[[Call, Any], Awaitable[Any]], ...]:
     """Return the plausibility checks of stage 3 in their order."""
     return tuple(_review(method, tool) for method in _own(declaration.reviews, tool))
 
@@ -77,7 +76,7 @@ def _lookup(lookup: Callable[..., Any], tool: BaseTool) -> Callable[[Any], Any]:
 
 
 def _reference(find: Callable[[Call], Found], lookup: Callable[[Any], Any], kind: NameKind) -> Check:
-    is_async = _is_async(lookup)
+    is_async = runs_on_loop(lookup)
 
     def of(call: Call) -> Callable[[], Any] | None:
         found = list(find(call))
@@ -166,25 +165,17 @@ def _check(method: Callable[..., Any], tool: BaseTool, defaults: dict[str, Any],
             values[context] = call
         return functools.partial(method, tool, **values)
 
-    return Check(of, is_async=_is_async(method))
+    return Check(of, is_async=runs_on_loop(method))
 
 
 def _is_context(annotation: Any) -> bool:
     return annotation in (Call, CallContext, Call.__name__, CallContext.__name__)
 
 
-def _review(method: Callable[..., Any], tool: BaseTool) -> Callable[[Call, Any], Any]:
-    is_async = _is_async(method)
+def _review(method: Callable[..., Any], tool: BaseTool) -> Callable[[Call, Any], Awaitable[Any]]:
+    is_async = runs_on_loop(method)
 
-    async def review(call: Call, value: Any) -> Any:
-        work = functools.partial(method, tool, value)
-        warnings = work() if is_async else await call.bound.threads.run(work)
-        return await warnings if inspect.isawaitable(warnings) else warnings
+    def review(call: Call, value: Any) -> Awaitable[Any]:
+        return call.bound.threads.run_author(functools.partial(method, tool, value), is_async=is_async)
 
     return review
-
-
-def _is_async(function: Callable[..., Any]) -> bool:
-    """Return whether a call only creates a coroutine; the function may be an object's `__call__`."""
-    called = getattr(type(function), "__call__", None)  # noqa: B004 - asked for itself, not to see whether there is one
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)

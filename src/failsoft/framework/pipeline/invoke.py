@@ -19,8 +19,6 @@ from failsoft.framework.errors import Overloaded, ReportedFailure
 from failsoft.framework.observability import logs
 from failsoft.framework.services.events import AttemptEvent
 
-__all__ = ["invoke"]
-
 
 async def invoke(call: Call) -> Any:
     """Run the handler once and return its value.
@@ -64,25 +62,33 @@ async def invoke(call: Call) -> Any:
     return value
 
 
-def _count(call: Call, result: AttemptResult, began: float | None) -> None:
-    """Count a finished run, and publish an event if there are listeners (`began` is then its start)."""
-    call.bound.metrics.attempted(result)
-    if began is not None:
-        tell(_publish, call, result, began)
+async def _run_given(handler: Callable[..., Any], call: Call) -> Any:
+    """Run a handler that was passed with the call: without parameters, or with the call's arguments."""
+    takes_arguments = bool(inspect.signature(handler).parameters)
+    arguments = call.arguments if takes_arguments else {}
+    if inspect.iscoroutinefunction(handler):
+        return await handler(**arguments)
+    return await _run_in_thread(call, lambda: handler(**arguments))
 
 
-def _publish(call: Call, result: AttemptResult, began: float) -> None:
-    raised = call.raised if result != "ok" else None
-    event = AttemptEvent(
-        tool=call.tool,
-        operation=call.operation,
-        request_id=call.request_id,
-        attempt=call.attempt,
-        result=result,
-        code=call.typed(raised).code if raised is not None else None,
-        duration_s=time.perf_counter() - began,
-    )
-    call.bound.events.publish(event)
+async def _run_in_thread(call: Call, function: Callable[[], Any]) -> Any:
+    """Run a sync handler in a thread. If no thread is free, the handler has not run and no attempt is counted."""
+    over = call.thread_over = Future[None]()
+
+    def work() -> Any:
+        try:
+            return function()
+        finally:
+            over.set_result(None)
+
+    try:
+        job = call.bound.threads.start(work)
+    except Overloaded:
+        over.set_result(None)
+        call.attempt -= 1
+        raise
+    value = await job
+    return await value if inspect.isawaitable(value) else value
 
 
 def _accepted(call: Call, value: Any) -> Any:
@@ -109,41 +115,31 @@ def _result_of(call: Call, error: BaseException) -> AttemptResult:
     return "cancelled" if is_real_cancellation(error) else "error"
 
 
-async def _run_in_thread(call: Call, function: Callable[[], Any]) -> Any:
-    """Run a sync handler in a thread. If no thread is free, the handler has not run and no attempt is counted."""
-    over = call.thread_over = Future[None]()
-
-    def work() -> Any:
-        try:
-            return function()
-        finally:
-            over.set_result(None)
-
-    try:
-        job = call.bound.threads.start(work)
-    except Overloaded:
-        over.set_result(None)
-        call.attempt -= 1
-        raise
-    value = await job
-    return await value if inspect.isawaitable(value) else value
+def _count(call: Call, result: AttemptResult, began: float | None) -> None:
+    """Count a finished run, and publish an event if there are listeners (`began` is then its start)."""
+    call.bound.metrics.attempted(result)
+    if began is not None:
+        tell(_publish, call, result, began)
 
 
-async def _run_given(handler: Callable[..., Any], call: Call) -> Any:
-    """Run a handler that was passed with the call: without parameters, or with the call's arguments."""
-    takes_arguments = bool(inspect.signature(handler).parameters)
-    arguments = call.arguments if takes_arguments else {}
-    if inspect.iscoroutinefunction(handler):
-        return await handler(**arguments)
-    return await _run_in_thread(call, lambda: handler(**arguments))
+def _publish(call: Call, result: AttemptResult, began: float) -> None:
+    raised = call.raised if result != "ok" else None
+    event = AttemptEvent(
+        tool=call.tool,
+        operation=call.operation,
+        request_id=call.request_id,
+        attempt=call.attempt,
+        result=result,
+        code=call.typed(raised).code if raised is not None else None,
+        duration_s=time.perf_counter() - began,
+    )
+    call.bound.events.publish(event)
 
 
 async def _review(review: Callable[..., Any], call: Call, value: Any) -> None:
     """Stage 3: plausibility checks add warnings. They never fail a call, even if they raise."""
     try:
-        warnings = review(call, value)
-        if inspect.isawaitable(warnings):
-            warnings = await warnings
+        warnings = await review(call, value)
         for warning in [warnings] if isinstance(warnings, str) else warnings or ():
             call.warn(warning)
     except BaseException as error:

@@ -33,11 +33,17 @@ Interface: TypeAlias = "tuple[Arguments, Result, tuple[Parameter, ...], str | No
 the author's and `**arguments`), and the parameter that gets the `CallContext`."""
 
 
-class Options(TypedDict, total=False):
-    """The options of `@operation`, which describes them."""
+class OfferOptions(TypedDict, total=False):
+    """The options that operations, resources and prompts share."""
 
     name: str | None
     title: str | None
+    timeout: float | None
+
+
+class Options(OfferOptions, total=False):
+    """The options of `@operation`, which describes them."""
+
     read_only: bool
     destructive: bool | None
     idempotent: bool
@@ -45,7 +51,6 @@ class Options(TypedDict, total=False):
     effects: bool
     open_world: bool | None
     verify_with: str | None
-    timeout: float | None
     recovery: Sequence[RecoveryStrategy | PlacedStrategy] | None
 
 
@@ -218,6 +223,19 @@ def _check_handler(function: Any) -> None:
         raise TypeError(msg)
 
 
+def check_options(decorator: str, options: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Reject an option that a decorator does not have.
+
+    Raises:
+        TypeError: With the closest name.
+    """
+    for unknown in options:
+        if unknown not in known:
+            closest = closest_name(unknown, known)
+            msg = f"{decorator} has no option '{unknown}'" + (f"; did you mean '{closest}'?" if closest else "")
+            raise TypeError(msg)
+
+
 @contextmanager
 def located(function: Any) -> Iterator[None]:
     """Note on an error about a declaration which method it is, and in which file and line."""
@@ -295,10 +313,7 @@ def operation(
         TypeError: There is no such option, the name is not allowed in MCP, the time-out is not above 0, or `effects`
             contradicts `read_only`.
     """
-    for unknown in sorted(options.keys() - Options.__annotations__.keys()):
-        closest = closest_name(unknown, [*Options.__annotations__, "input_schema"])
-        msg = f"@operation has no option '{unknown}'" + (f"; did you mean '{closest}'?" if closest else "")
-        raise TypeError(msg)
+    check_options("@operation", options, [*Options.__optional_keys__, "input_schema"])
     frame = sys._getframe(1)  # noqa: SLF001 - local names of the class body, for annotations written as strings
     names = {**(frame.f_back.f_locals if frame.f_back is not None else {}), **frame.f_locals}
 

@@ -9,24 +9,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NotRequired
 
-from typing_extensions import TypedDict
+from typing_extensions import TypedDict, Unpack
 
 from failsoft.framework.arguments.uri_template import UriTemplate
-from failsoft.framework.tool.operation import Operation
-
-__all__ = [
-    "Completion",
-    "ListedResource",
-    "Offer",
-    "Prompt",
-    "Resource",
-    "ResourceContent",
-    "ResourceList",
-    "ResourcePage",
-    "completion",
-    "prompt",
-    "resource",
-]
+from failsoft.framework.tool.operation import OfferOptions, Operation, check_options
 
 
 class ResourceContent(TypedDict):
@@ -59,8 +45,8 @@ class ResourcePage(TypedDict):
 class Offer(Operation):
     """A read-only declaration that is not a tool."""
 
-    def __init__(self, function: Callable[..., Any], **facts: Any) -> None:
-        super().__init__(function, read_only=True, open_world=False, **facts)
+    def __init__(self, function: Callable[..., Any], names: Mapping[str, Any], **options: Unpack[OfferOptions]) -> None:
+        super().__init__(function, names=names, read_only=True, open_world=False, **options)
 
 
 class ResourceList(Offer):
@@ -70,9 +56,16 @@ class ResourceList(Offer):
 class Resource(Offer):
     """A resource or a template of resources, declared by `@resource`."""
 
-    def __init__(self, function: Callable[..., Any], uri: str, *, mime_type: str | None = None, **facts: Any) -> None:
-        super().__init__(function, **facts)
-        self.template = UriTemplate(uri)
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        names: Mapping[str, Any],
+        template: UriTemplate,
+        mime_type: str | None,
+        **options: Unpack[OfferOptions],
+    ) -> None:
+        super().__init__(function, names, **options)
+        self.template = template
         self.mime_type = mime_type
         self.lister: ResourceList | None = None
 
@@ -81,7 +74,7 @@ class Resource(Offer):
 
         It returns a `ResourcePage`, or a list of `ListedResource`.
         """
-        self.lister = ResourceList(method, names=_names())
+        self.lister = ResourceList(method, _names())
         return self.lister
 
 
@@ -92,19 +85,16 @@ class Prompt(Offer):
 class Completion(Offer):
     """The completion of an argument, declared by `@completion`."""
 
-    def __init__(self, function: Callable[..., Any], of: str, argument: str, **facts: Any) -> None:
-        super().__init__(function, **facts)
+    def __init__(
+        self, function: Callable[..., Any], names: Mapping[str, Any], of: str, argument: str, timeout: float | None
+    ) -> None:
+        super().__init__(function, names, timeout=timeout)
         self.of = of
         self.argument = argument
 
 
 def resource(
-    uri: str,
-    *,
-    name: str | None = None,
-    title: str | None = None,
-    mime_type: str | None = None,
-    timeout: float | None = None,
+    uri: str, *, mime_type: str | None = None, **options: Unpack[OfferOptions]
 ) -> Callable[[Callable[..., Any]], Resource]:
     """Declare a method as an MCP resource; with variables in the URI, as a template of resources.
 
@@ -113,28 +103,19 @@ def resource(
 
     Args:
         uri: `config://app`, or `docs://{project}/{+path}`: `{name}` is one segment, `{+name}` may hold slashes.
-        name: The resource's name, by default the method's.
-        title: A name for people.
         mime_type: The MIME type; by default `text/plain`, or `application/json` for serialized values.
-        timeout: The time limit for reading in seconds, above 0.
+        **options: `name`, by default the method's; `title`, a name for people; `timeout`, the time limit for reading in
+            seconds, above 0.
 
     Raises:
-        TypeError: The URI is not a valid template.
+        TypeError: The URI is not a valid template, or there is no such option.
     """
-    names = _names()
-    return lambda function: Resource(
-        function, uri, name=name, title=title, mime_type=mime_type, timeout=timeout, names=names
-    )
+    check_options("@resource", options, [*OfferOptions.__optional_keys__, "mime_type"])
+    template, names = UriTemplate(uri), _names()
+    return lambda function: Resource(function, names, template, mime_type, **options)
 
 
-def prompt(
-    function: Callable[..., Any] | None = None,
-    /,
-    *,
-    name: str | None = None,
-    title: str | None = None,
-    timeout: float | None = None,
-) -> Any:
+def prompt(function: Callable[..., Any] | None = None, /, **options: Unpack[OfferOptions]) -> Any:
     """Declare a method as an MCP prompt. Its parameters are the prompt's arguments.
 
     It returns text, which becomes a message of the user, or a list of `{"role": ..., "content": text}` whose roles are
@@ -142,14 +123,17 @@ def prompt(
 
     Args:
         function: The method, where nothing else is given.
-        name: The prompt's name, by default the method's.
-        title: A name for people.
-        timeout: The limit in seconds, above 0.
+        **options: `name`, by default the method's; `title`, a name for people; `timeout`, the limit in seconds, above
+            0.
+
+    Raises:
+        TypeError: There is no such option.
     """
+    check_options("@prompt", options, list(OfferOptions.__optional_keys__))
     names = _names()
 
     def declare(function: Callable[..., Any]) -> Prompt:
-        return Prompt(function, name=name, title=title, timeout=timeout, names=names)
+        return Prompt(function, names, **options)
 
     return declare if function is None else declare(function)
 
@@ -169,7 +153,7 @@ def completion(
     """
     reference = of if isinstance(of, str) else of.template.text if isinstance(of, Resource) else of.name
     names = _names()
-    return lambda function: Completion(function, reference, argument, timeout=timeout, names=names)
+    return lambda function: Completion(function, names, reference, argument, timeout)
 
 
 def _names() -> Mapping[str, Any]:

@@ -11,7 +11,6 @@ from failsoft.framework.answer.stop_reason import StopReason
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.errors.base import Effect, NextStep, RetryWhen, ToolError
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.record import record
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.safe.redaction import redact
 
@@ -34,7 +33,7 @@ class RetryAdvice:
         return {"when": self.when, "after_seconds": self.after_seconds}
 
 
-@record
+@dataclass(kw_only=True, unsafe_hash=True)  # never changed; `frozen` would cost a call for every field
 class Failure:
     """One failed call, ready to be sent: redacted, bounded, and reduced to the configured level of detail.
 

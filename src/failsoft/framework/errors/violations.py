@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from failsoft.framework.errors.corrections import HowFar
-from failsoft.framework.record import record
 from failsoft.framework.text import bounded, json_type, named, quoted
 
 __all__ = ["Reason", "Violation", "advice", "clause", "collapsed", "summarize"]
@@ -41,7 +40,7 @@ _NAMED = frozenset({"enum", "unexpected"})
 """Reasons for which `allowed` contains everything that `expected` says."""
 
 
-@record
+@dataclass(kw_only=True, unsafe_hash=True)  # never changed; `frozen` would cost a call for every field
 class Violation:
     """One fault of one argument.
 

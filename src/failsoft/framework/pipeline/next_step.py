@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.failure import RetryAdvice
@@ -17,7 +17,6 @@ from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.normalize import normalize
 from failsoft.framework.pipeline.check import run_checks
 from failsoft.framework.pipeline.verdict import caller_facts, retry_of
-from failsoft.framework.record import record
 from failsoft.framework.safe.json_safe import dumps, encode
 from failsoft.framework.safe.redaction import redact
 from failsoft.framework.validation.corrections import corrected_call, value_at, with_value
@@ -48,7 +47,7 @@ _OF_SIZE = frozenset({"range", "length"})
 _LOOKED_UP_IN_VAIN = frozenset({"not_found", "invalid_argument"})
 
 
-@record
+@dataclass(kw_only=True)
 class Proposal:
     """The effect and the retry advice of a failure, the next step, and why the author's own one was dropped.
 

@@ -38,7 +38,7 @@ HOMES = {
     "failsoft.framework.audit.locations": "default_head, default_key_file, key_from, made_key, read_key",
     "failsoft.framework.audit.locking": "NotWritten",
     "failsoft.framework.audit.log_file": "LogFile",
-    "failsoft.framework.audit.reading": "entries as audit_entries, find, newest, tail",
+    "failsoft.framework.audit.reading": "entries as audit_entries, find, newest",
     "failsoft.framework.audit.sealing": "BEGINNING, BadLine, Head, Seal, canonical, follow",
     "failsoft.framework.audit.segments": "segments",
     "failsoft.framework.audit.verify": "verify",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -47,15 +46,6 @@ def test_the_first_broken_line_is_named_and_ends_with_1(inside, log, harm):
     assert ran.out.startswith(f"broken: {log.name}")
 
 
-def test_an_end_known_from_elsewhere_takes_the_place_of_the_head_file(inside, log):
-    end = f"{on_disk(log)[-1]['seq']}:{on_disk(log)[-1]['hash']}"
-    default_head(log).unlink()
-    assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.FAILED
-    assert inside("audit", "verify", "audit-log.jsonl", "--head", end.upper()).code == ExitCode.OK
-    log.write_bytes(log.read_bytes().partition(b"\n")[0] + b"\n")
-    assert inside("audit", "verify", "audit-log.jsonl", "--head", end).code == ExitCode.FAILED
-
-
 def test_archive_closes_the_files_so_that_they_may_be_taken_away(inside, folder):
     log = folder / "long.jsonl"
     file = log_file(log, max_bytes=1_000)
@@ -91,15 +81,20 @@ def test_archive_refuses_a_broken_log_unless_its_loss_is_accepted(inside, log):
     assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.OK
 
 
+def test_a_log_whose_head_is_gone_goes_on_once_its_loss_is_accepted(inside, log):
+    default_head(log).unlink()
+    before = log.read_bytes()
+    assert inside("audit", "archive", "audit-log.jsonl").code == ExitCode.FAILED
+    assert log.read_bytes() == before
+    assert inside("audit", "archive", "audit-log.jsonl", "--accept-loss").code == ExitCode.OK
+    write(log, 4)
+    assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.OK
+
+
 def test_a_fifo_in_place_of_the_head_is_no_reason_to_wait(inside, log):
     default_head(log).unlink()
     os.mkfifo(default_head(log))
     assert inside("audit", "verify", "audit-log.jsonl").code == ExitCode.FAILED
-
-
-@pytest.mark.parametrize("head", ["", "3", "x:y", "3:abc", f"-1:{'0' * 64}"])
-def test_an_end_that_is_none_is_a_misuse(inside, log, head):
-    assert inside("audit", "verify", "audit-log.jsonl", f"--head={head}").code == ExitCode.USAGE
 
 
 def test_a_sealed_log_needs_its_key_and_its_head(inside, folder):
@@ -122,28 +117,16 @@ def test_files_put_aside_belong_to_the_log(inside, folder):
         file.append([fact(number)], seconds())
     verdict = inside("audit", "verify", "long.jsonl", "--json").json
     assert (verdict["entries"], len(verdict["files"]) > 2) == (20, True)
-    assert len(inside("audit", "tail", "long.jsonl", "--json", "-n", "15").out.splitlines()) == 15
     assert inside("audit", "find", "id-0", "long.jsonl").json["seq"] == 1
-
-
-def test_the_last_entries_are_shown_oldest_first(inside, log):
-    ran = inside("audit", "tail", "audit-log.jsonl", "-n", "2")
-    assert (ran.code, ran.err) == (ExitCode.OK, "")
-    head, *rows = ran.out.splitlines()
-    assert head.split() == ["seq", "timestamp", "event", "tool", "operation", "code", "effect", "error_id"]
-    assert [row.split()[0] for row in rows] == ["2", "3"]
-    lines = inside("audit", "tail", "audit-log.jsonl", "--json").out.splitlines()
-    assert [json.loads(line)["seq"] for line in lines] == [1, 2, 3]
 
 
 def test_nothing_in_an_entry_reaches_the_terminal_as_a_command(inside, folder):
     log = folder / "hostile.jsonl"
     file = log_file(log)
     file.append([fact(1, operation="\x1b[31mred\n\u202e")], seconds())
-    for command in (["tail", "hostile.jsonl"], ["tail", "hostile.jsonl", "--json"], ["find", "id-1", "hostile.jsonl"]):
-        ran = inside("audit", *command)
-        assert ran.code == ExitCode.OK
-        assert "\x1b" not in ran.out
+    ran = inside("audit", "find", "id-1", "hostile.jsonl")
+    assert ran.code == ExitCode.OK
+    assert "\x1b" not in ran.out
 
 
 def test_an_entry_is_found_by_the_error_id_of_the_answer(run, folder):

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from failsoft.cli.exits import ExitCode
-from failsoft.cli.faults import usage
 from failsoft.cli.screen.terminal import open_screen
 from failsoft.framework.errors import ConfigurationError, NotFound
-from failsoft.framework.text import bounded, printable
+from failsoft.framework.text import bounded
 
 if TYPE_CHECKING:
-    from failsoft.framework.audit.sealing import Head
     from failsoft.framework.audit.trail import AuditLog
     from failsoft.framework.audit.verify import Verification
     from failsoft.framework.services.settings import Settings
 
-__all__ = ["archive", "find", "tail", "verify"]
-
-_SHOWN = ("seq", "timestamp", "event", "tool", "operation", "code", "effect", "error_id")
+__all__ = ["archive", "find", "verify"]
 
 Log = Annotated[Path | None, typer.Argument(metavar="PATH", help="The log; by default FAILSOFT_AUDIT_PATH.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
@@ -31,9 +27,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print it as JSON.")]
 def verify(
     path: Log = None,
     *,
-    head: Annotated[
-        str | None, typer.Option(metavar="SEQ:HASH", help="A head that you recorded earlier, to compare with.")
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify that an audit log is whole: from its first entry, or from a signed checkpoint, to its head.
@@ -43,7 +36,7 @@ def verify(
     FAILSOFT_AUDIT_HEAD_PATH, by default in the same folder.
     """
     settings = _settings()
-    verdict = _verdict(_log(path, settings), settings, None if head is None else _head(head))
+    verdict = _verdict(_log(path, settings), settings)
     screen = open_screen()
     if as_json:
         screen.json(verdict.to_dict())
@@ -76,7 +69,7 @@ def archive(
 
     settings = _settings()
     log = _log(path, settings)
-    verdict = _verdict(log, settings, None)
+    verdict = _verdict(log, settings)
     lost = None
     if verdict.broken is not None:
         if not accept_loss or verdict.broken.line is not None:
@@ -92,24 +85,6 @@ def archive(
     open_screen().text(f"closed: {_count(len(closed), 'file', 'files')}")
 
 
-def tail(
-    path: Log = None,
-    *,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, max=100_000, help="How many entries.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print each as one line of JSON.")] = False,
-) -> None:
-    """Show the last entries of an audit log, oldest first."""
-    from failsoft.framework.audit.reading import tail as last_of  # noqa: PLC0415 - with this command only
-
-    found = last_of(_log(path, _settings()), count)
-    screen = open_screen()
-    if as_json:
-        for entry in found:
-            screen.json(entry, compact=True)
-        return
-    screen.rows(_SHOWN, [[_cell(entry.get(name)) for name in _SHOWN] for entry in found])
-
-
 def find(
     error_id: Annotated[str, typer.Argument(metavar="ERROR_ID", help="The id, as an answer or a log line has it.")],
     path: Log = None,
@@ -120,10 +95,7 @@ def find(
     log = _log(path, _settings())
     found = all_with(log, error_id.strip())
     if not found:
-        raise NotFound(
-            message=f"The audit log has no entry with the error id '{bounded(error_id)}'.",
-            operator_hint=f"failsoft audit tail {log}",
-        )
+        raise NotFound(message=f"The audit log has no entry with the error id '{bounded(error_id)}'.")
     for entry in found:
         open_screen().json(entry)
 
@@ -134,7 +106,7 @@ def _settings() -> Settings:
     return Settings.load()
 
 
-def _verdict(log: Path, settings: Settings, head: Head | None) -> Verification:
+def _verdict(log: Path, settings: Settings) -> Verification:
     """Verify a log with the key and the head that the settings name."""
     from functools import partial  # noqa: PLC0415 - with these commands only
 
@@ -146,7 +118,6 @@ def _verdict(log: Path, settings: Settings, head: Head | None) -> Verification:
     return look_through(
         log,
         key=given.get_secret_value().encode() if given else partial(key_from, settings.audit_key_file, make=False),
-        head=head,
         head_path=None if kept is None or str(kept) == STATE else kept,
     )
 
@@ -189,20 +160,5 @@ def _log(path: Path | None, settings: Settings) -> Path:
     return log
 
 
-def _head(text: str) -> Head:
-    from failsoft.framework.audit.sealing import Head  # noqa: PLC0415 - with `verify` only
-
-    seq, _, digest = text.partition(":")
-    if not seq.isdecimal() or len(digest) != 64:  # noqa: PLR2004 - hexadecimal digits of a SHA-256
-        raise usage(
-            message="--head is the number of an entry and its hash, as in 12:0f...", hint="failsoft audit tail --json"
-        )
-    return Head(int(seq), digest.lower())
-
-
 def _count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
-
-
-def _cell(value: Any) -> str:
-    return "-" if value is None else printable(str(value))

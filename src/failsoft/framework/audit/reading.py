@@ -1,10 +1,10 @@
-"""Reading a log: line-by-line checks, entries, tail and look-up by error id."""
+"""Reading a log: line-by-line checks, entries and look-up by error id."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,18 +95,6 @@ def entries(path: Path) -> Iterator[dict[str, Any]]:
             yield from (entry for line in stream if (entry := _parsed(line)) is not None)
 
 
-def tail(path: Path, limit: int) -> list[dict[str, Any]]:
-    """Return the last entries of a log, oldest first; reads only as much as needed."""
-    found: list[dict[str, Any]] = []
-    for line in _backwards(path):
-        if len(found) >= limit:
-            break
-        entry = _parsed(line)
-        if entry is not None and _precedes(entry, found):
-            found.append(entry)
-    return found[::-1]
-
-
 def newest(path: Path, field: str, value: str, *, limit: int, bytes_at_most: int) -> tuple[list[dict[str, Any]], bool]:
     """Return the last entries that have a value in a field, oldest first, and whether there may be more before them.
 
@@ -127,7 +115,9 @@ def newest(path: Path, field: str, value: str, *, limit: int, bytes_at_most: int
         if needle not in line:
             continue
         entry = _parsed(line)
-        if entry is not None and entry.get(field) == value and _precedes(entry, found):
+        # A file that is rotated while it is read is seen again under its new name.
+        is_known = bool(found) and entry is not None and entry.get("seq", 0) >= found[-1].get("seq", 0)
+        if entry is not None and entry.get(field) == value and not is_known:
             found.append(entry)
     return found[::-1], False
 
@@ -135,11 +125,6 @@ def newest(path: Path, field: str, value: str, *, limit: int, bytes_at_most: int
 def find(path: Path, error_id: str) -> list[dict[str, Any]]:
     """Return the entries with that error id, in order."""
     return [entry for entry in entries(path) if entry.get("error_id") == error_id]
-
-
-def _precedes(entry: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether an entry is not known yet: a file that is rotated meanwhile is seen again under its new name."""
-    return not found or entry.get("seq", 0) < found[-1].get("seq", 0)
 
 
 def _backwards(path: Path) -> Iterator[bytes]:

@@ -22,7 +22,7 @@ from failsoft.framework.audit.head_file import HeadFile
 from failsoft.framework.audit.locations import STATE, default_head, default_key_file, key_from
 from failsoft.framework.audit.locking import NotWritten
 from failsoft.framework.audit.log_file import LogFile
-from failsoft.framework.audit.reading import newest, tail
+from failsoft.framework.audit.reading import newest
 from failsoft.framework.audit.sealing import Head, Seal
 from failsoft.framework.audit.segments import segments
 from failsoft.framework.audit.verify import Verification, verify
@@ -184,14 +184,6 @@ class AuditLog:
             raise _typed(refused) from refused.__cause__
         finally:
             file.close()
-
-    def tail(self, limit: int = 20) -> list[dict[str, Any]]:
-        """Return the last entries, oldest first. Reads files: not for the event loop.
-
-        Raises:
-            OSError: A file is there and cannot be read.
-        """
-        return tail(self.path, limit)
 
     def newest(self, field: str, value: str, *, limit: int, bytes_at_most: int) -> tuple[list[dict[str, Any]], bool]:
         """Return the last entries with a value in a field, oldest first, and whether there may be more before them.

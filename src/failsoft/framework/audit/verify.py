@@ -78,7 +78,6 @@ def verify(
     path: Path,
     *,
     key: bytes | Callable[[], bytes] | None = None,
-    head: Head | None = None,
     head_path: Path | None = None,
 ) -> Verification:
     """Verify a log and return the result, with the first fault if there is one.
@@ -89,7 +88,6 @@ def verify(
     Args:
         path: The log; its rotated files are read first.
         key: The key of the log; by default the one in the user's state folder.
-        head: An end of the chain known from elsewhere; by default that of the head file.
         head_path: The head file; by default in the user's state folder.
 
     Raises:
@@ -97,7 +95,7 @@ def verify(
     """
     verdict = Verification()
     try:
-        return _verify(path, verdict, key, head, head_path)
+        return _verify(path, verdict, key, head_path)
     except KeyUnusable as error:
         verdict.broken = Broken(path.name, None, str(error))
         return verdict
@@ -107,12 +105,11 @@ def _verify(
     path: Path,
     verdict: Verification,
     key: bytes | Callable[[], bytes] | None,
-    head: Head | None,
     head_path: Path | None,
 ) -> Verification:
     seal = Seal(key if key is not None else partial(key_from, None, make=False))
     kept = HeadFile(head_path or default_head(path), seal)
-    witness, bad_head = (head, None) if head is not None else _read_head(kept)
+    witness, bad_head = _read_head(kept)
     scan = Scan(seal, witness=witness)
     with _snapshot(path) as (fd, size):
         for file in segments(path):

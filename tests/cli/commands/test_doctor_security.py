@@ -77,12 +77,6 @@ def test_the_command_lists_them_and_ends_with_1(inside: Any, folder: Path) -> No
     assert "FAILSOFT_AUTH_TOKENS" in inside("doctor", "--security").out
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`failsoft doctor --security` looks at the files of the audit log only; a state store that other users may "
-    "read or write should be named, as what is in it is in clear.",
-)
 @pytest.mark.parametrize("mode", [0o644, 0o660], ids=oct)
 def test_a_state_store_that_others_may_read_is_named(closed: dict[str, Any], tmp_path: Path, mode: int) -> None:
     file = tmp_path / "state.sqlite"

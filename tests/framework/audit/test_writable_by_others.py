@@ -86,12 +86,6 @@ def test_a_key_or_head_that_others_may_write_is_refused(place: dict[str, Path], 
     assert found(**place) in REFUSED
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A state store that group or others may write is used, so that they decide what counts as done; "
-    "it should be refused, with what to do.",
-)
 @MODES
 def test_a_store_that_others_may_write_is_refused(tmp_path: Path, mode: int) -> None:
     file = tmp_path / "state.sqlite"

@@ -134,6 +134,7 @@ def _of_modes(settings: Settings, logs: Sequence[Path]) -> Iterator[SecurityFind
     private = [state_folder() / "audit", state_folder() / "files", default_key_file(), *logs]
     private += [default_head(log) for log in logs]
     private += [file for file in (settings.audit_key_file, settings.audit_head_path) if file is not None]
+    private += _store_files(settings)
     for file in private:
         mode = _mode(file)
         if mode & (_OTHERS_READ | _OTHERS_WRITE):
@@ -143,6 +144,11 @@ def _of_modes(settings: Settings, logs: Sequence[Path]) -> Iterator[SecurityFind
         mode = _mode(file)
         if mode & _OTHERS_WRITE and not mode & stat.S_ISVTX:
             yield SecurityFinding(str(file), f"other users may change it (mode {mode:o})", f"chmod go-w {file}")
+
+
+def _store_files(settings: Settings) -> list[Path]:
+    kind, _, path = (settings.state_url.get_secret_value() if settings.state_url else "").partition(":")
+    return [Path(path)] if kind in {"sqlite", "memory+sqlite"} and path else []
 
 
 def _of_roots(settings: Settings, roots: Sequence[Path], logs: Sequence[Path]) -> Iterator[SecurityFinding]:

@@ -21,9 +21,16 @@ def opened_regular(file: Path, flags: int = os.O_RDONLY) -> int:
     return descriptor
 
 
-def others_may_write(descriptor: int) -> bool:
-    """Return whether the group of an open file or other users may write it, so that its content proves nothing."""
-    return bool(os.fstat(descriptor).st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+def others_may_write(file: int | Path) -> bool:
+    """Return whether the group of a file or other users may write it, so that its content proves nothing.
+
+    Args:
+        file: The path, or the descriptor of the open file.
+
+    Raises:
+        OSError: There is no such file, or it cannot be examined.
+    """
+    return bool(os.stat(file).st_mode & (stat.S_IWGRP | stat.S_IWOTH))  # noqa: PTH116 - of a descriptor, too
 
 
 def read_regular(file: Path, bytes_at_most: int) -> bytes:

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.services.protected_files import protected_files
 from failsoft.framework.services.records import StoreLost, UnreadableValue
+from failsoft.framework.services.regular_files import others_may_write
 
 __all__ = ["SqliteFile", "what_is_wrong"]
 
@@ -192,6 +193,9 @@ class SqliteFile:
         # Created here because sqlite3 would make it world-readable; SQLite gives its other files the same mode.
         with suppress(FileExistsError):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        if others_may_write(self.path):
+            msg = "its group or other users may write it, so that they decide what counts as done: `chmod go-w` it"
+            raise StoreLost(msg, is_lasting=True)
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1_000)
         try:
             self._prepare(connection)

@@ -173,7 +173,6 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("tools/flux/database/lookup.py", "Database._warm_up"): _START,
     },
     "swallowed": {
-        ("framework/audit/log_file.py", "LogFile._read_old_head"): "a head that cannot be read is no head to check by",
         ("proxy/process.py", "_end"): "the process has ended already, which is what is wanted",
         ("proxy/upstream.py", "Upstream.stop"): "the connection is given up; a new one is made for the next call",
         ("metrics/children.py", "Children.attempted"): _METRIC,

@@ -12,7 +12,8 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -157,13 +158,8 @@ class AuditLog:
             AUDIT_LOG_FAILED: It is damaged, or cannot be written.
             AUDIT_LOCK_FAILED: Another process held it for too long.
         """
-        file = self._new_file()
-        try:
-            file.append((), time.monotonic() + self._wait_s)
-        except NotWritten as refused:
-            raise _typed(refused) from refused.__cause__
-        finally:
-            file.close()
+        with self._file_of_its_own() as (file, until):
+            file.append((), until)
 
     def archive(self, *, lost: Head | None = None) -> list[Path]:
         """Close the files written so far with a signed checkpoint, and return them; they may be moved away.
@@ -177,13 +173,8 @@ class AuditLog:
             AUDIT_LOG_FAILED: It is damaged, or cannot be written.
             AUDIT_LOCK_FAILED: Another process held it for too long.
         """
-        file = self._new_file()
-        try:
-            return file.archive(time.monotonic() + self._wait_s, lost=lost)
-        except NotWritten as refused:
-            raise _typed(refused) from refused.__cause__
-        finally:
-            file.close()
+        with self._file_of_its_own() as (file, until):
+            return file.archive(until, lost=lost)
 
     def newest(self, field: str, value: str, *, limit: int, bytes_at_most: int) -> tuple[list[dict[str, Any]], bool]:
         """Return the last entries with a value in a field, oldest first, and whether there may be more before them.
@@ -197,7 +188,7 @@ class AuditLog:
             bytes_at_most: Bytes to search, from the end of the log.
 
         Raises:
-            OSError: A file is there and cannot be read.
+            OSError: A file cannot be read.
         """
         return newest(self.path, field, value, limit=limit, bytes_at_most=bytes_at_most)
 
@@ -255,6 +246,17 @@ class AuditLog:
 
     def _new_writer(self) -> _WriterThread:
         return _WriterThread(self._new_file())
+
+    @contextmanager
+    def _file_of_its_own(self) -> Iterator[tuple[LogFile, float]]:
+        """Yield the log for the caller's thread, and until when it may wait."""
+        file = self._new_file()
+        try:
+            yield file, time.monotonic() + self._wait_s
+        except NotWritten as refused:
+            raise _typed(refused) from refused.__cause__
+        finally:
+            file.close()
 
     def _new_file(self) -> LogFile:
         head = HeadFile(self._head_path, self._seal)

@@ -29,7 +29,7 @@ class Optional(BaseModel):
 
 
 def lost(data: Any) -> list[str]:
-    return encode({"data": data}).warnings
+    return list(encode({"data": data}).warnings)
 
 
 def cyclic() -> dict[str, Any]:

@@ -137,7 +137,7 @@ class ToolResponse(Generic[T]):
                 raise TypeError(msg)
             tree = self.wire.failure(self.error, self.metadata) if self.error else self.wire.success(self)
             json = json_safe.encode(tree)
-            if self.error is None and json.lost:
+            if self.error is None and json.warnings:
                 self.metadata.warnings = [*self.metadata.warnings, *json.warnings]
                 json = json_safe.encode(self.wire.success(self))
             meta = None if self.error is None else _meta_of(self.error)

@@ -25,7 +25,6 @@ _NAMES = frozenset({str})
 _DIGITS_AT_MOST = 4_300
 """Of an integer; other parsers of JSON have a limit, too. A shorter text has no longer integer."""
 _NOT_FINITE = re.compile(rb"(?:\A|[\[,:])-?(?:NaN|Infinity)(?:[\],}]|\Z)")
-_REPORTED_AT_MOST = 5
 
 
 class Encoded:
@@ -35,24 +34,18 @@ class Encoded:
         text: Compact JSON.
         is_faithful: Whether no value was replaced by a name in angle brackets.
         tree: The same data as a tree; None if it was not needed yet.
-        lost: The path of each number that is not finite and of each cycle, with what became of it; six at most.
+        warnings: A sentence for each of the first five numbers that are not finite and cycles, with its path.
     """
 
-    __slots__ = ("_tree", "is_faithful", "lost", "text")
+    __slots__ = ("_tree", "is_faithful", "text", "warnings")
 
     def __init__(
-        self, text: str, *, is_faithful: bool = True, tree: Any = None, lost: Collection[tuple[str, str]] = ()
+        self, text: str, *, is_faithful: bool = True, tree: Any = None, warnings: Collection[str] = ()
     ) -> None:
         self.text = text
         self.is_faithful = is_faithful
         self._tree = tree
-        self.lost = lost
-
-    @property
-    def warnings(self) -> list[str]:
-        """A sentence for each of the first five places whose value JSON cannot represent."""
-        found = [f"{path or 'data'} {what}." for path, what in self.lost]
-        return [*found[:_REPORTED_AT_MOST], "There are more such values."] if len(found) > _REPORTED_AT_MOST else found
+        self.warnings = warnings
 
     @property
     def tree(self) -> Any:
@@ -99,7 +92,7 @@ def encode(value: Any, *, max_items: int = MAX_ITEMS) -> Encoded:
         pass
     rebuild = Rebuild(max_depth=MAX_DEPTH, max_items=max_items)
     tree = rebuild.run(value)
-    return Encoded(to_json(tree).decode(), is_faithful=rebuild.is_faithful, tree=tree, lost=rebuild.lost)
+    return Encoded(to_json(tree).decode(), is_faithful=rebuild.is_faithful, tree=tree, warnings=rebuild.warnings)
 
 
 def leaves(tree: Any, depth: int = MAX_DEPTH) -> Iterator[Any]:

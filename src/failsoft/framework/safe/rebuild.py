@@ -26,7 +26,7 @@ _TOO_DEEP = "<too deep>"
 _INTEGER_BITS = 14_280
 """Just below 4,300 digits, where Python's own `json` refuses to write or read an integer."""
 _NAME_AT_MOST = 80
-_PLACES_AT_MOST = 6
+_WARNINGS_AT_MOST = 5
 _PATH_AT_MOST = 200
 _NOT_FINITE = "is null: the number is not finite"
 _CONTAINS_ITSELF = f'is "{_CYCLE}": the value contains itself'
@@ -43,8 +43,8 @@ class Rebuild:
     def __init__(self, *, max_depth: int, max_items: int) -> None:
         self.is_faithful = True
         """Whether no value was replaced by a name in angle brackets."""
-        self.lost: list[tuple[str, str]] = []
-        """The paths of the first numbers that are not finite and cycles, each with what became of it."""
+        self.warnings: list[str] = []
+        """Sentences about the first numbers that are not finite and cycles."""
         self._path: list[str] = []
         self._max_depth = max_depth
         self._left = max_items
@@ -83,8 +83,10 @@ class Rebuild:
             self._inside.discard(id(value))
 
     def _lose(self, what: str) -> None:
-        if len(self.lost) < _PLACES_AT_MOST:
-            self.lost.append((".".join(self._path)[:_PATH_AT_MOST], what))
+        if len(self.warnings) < _WARNINGS_AT_MOST:
+            self.warnings.append(f"{'.'.join(self._path)[:_PATH_AT_MOST] or 'data'} {what}.")
+        elif len(self.warnings) == _WARNINGS_AT_MOST:
+            self.warnings.append("There are more such values.")
 
     def _instead(self, name: str) -> str:
         self.is_faithful = False

@@ -226,11 +226,11 @@ class Runtime:
             self.configuration = before
             for bound in operations:
                 bound.make_chain()  # restores the options that operations share by dependency
-            logger.error("The recovery configuration was not reloaded: {}", error.message)
+            logger.bind(event="reload_failed").error("The recovery configuration was not reloaded: {}", error.message)
             return False
         for bound, chain in chains.items():
             bound.use(chain)
-        logger.info("The recovery configuration was reloaded, for {} operations", len(operations))
+        logger.info("The recovery configuration was reloaded; operations: {}", len(operations))
         return True
 
     def _metrics(self, given: Recorder | None) -> Recorder:

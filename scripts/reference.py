@@ -1,7 +1,8 @@
 """Writes what the reference pages say about settings, metrics, commands and formats, from the code itself.
 
 The prose of a page is written by hand; the part between `<!-- begin NAME -->` and `<!-- end NAME -->` comes from
-here. So do the examples on all pages, the schemas in docs/schemas, and the record of the public API.
+here. So do the pages of the errors, the examples on all pages, the schemas in docs/schemas, and the record of the
+public API.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import strategy_pages
 import typescript_types
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+ERRORS = DOCS / "reference" / "errors"
 
 
 def settings() -> Iterator[str]:
@@ -81,6 +83,17 @@ def not_on_a_page() -> list[str]:
             if not is_error and id(value) not in shown:
                 missing.append(f"{module}.{name}")
     return missing
+
+
+def error_pages() -> dict[str, str]:
+    """Return the pages of all errors by file name, those of the toolsets that ship with failsoft included."""
+    from importlib.metadata import distribution
+
+    from failsoft.framework.errors.catalogue import pages
+
+    for point in distribution("failsoft").entry_points.select(group="failsoft.toolsets"):
+        point.load()
+    return pages()
 
 
 def exit_codes() -> Iterator[str]:
@@ -200,6 +213,7 @@ def written() -> dict[Path, str]:
     files |= {DOCS / "schemas" / name: text for name, text in schemas.items()}
     files[DOCS / "schemas" / "docs-project.json"] = json.dumps(CONFIG_SCHEMA, indent=2, ensure_ascii=False) + "\n"
     files[typescript_types.TARGET] = typescript_types.types(schemas)
+    files |= {ERRORS / name: text for name, text in error_pages().items()}
     files |= {DOCS / "reference" / "strategies" / name: text for name, text in strategy_pages.pages().items()}
     for page in sorted([*(DOCS / "reference").glob("*.md"), *(DOCS / "explanation" / "adr").glob("0001-*.md")]):
         files[page] = _PART.sub(
@@ -220,10 +234,13 @@ def main() -> int:
         print(f"no page for authors shows {name}: add `::: {name}` to one of docs/reference/api")
     files = written()
     stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
+    surplus = [path for path in ERRORS.glob("*.md") if path not in files]
     if only_check:
-        for path in stale:
+        for path in (*stale, *surplus):
             print(f"{path.relative_to(DOCS.parent)} is out of date: run scripts/reference.py")
-        return 1 if stale or missing else 0
+        return 1 if stale or surplus or missing else 0
+    for path in surplus:
+        path.unlink()
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(files[path])

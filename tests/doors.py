@@ -103,7 +103,6 @@ HOMES = {
     "failsoft.framework.validation.pydantic_reasons": "REASONS",
     "failsoft.framework.validation.trimming": "trimmed",
     "failsoft.framework.wire": "find_format, format_names, schema_files",
-    "failsoft.framework.wire.__main__": "main",
     "failsoft.framework.wire.lean": "lean_text",
     "failsoft.framework.wire.system_error": "REQUIRED",
     "failsoft.metrics.children": "Children, make_families",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from failsoft import BaseTool, NotFound, Public, RecoveryResult, ToolError, ToolsetSettings, Unavailable, operation
 from failsoft.framework.wire.tool_response import ToolResponseFormat
@@ -14,13 +14,12 @@ class ShelfNotFound(NotFound):
 
     Raised when: the number is above that of the last shelf.
     Caller: choose a number that exists.
-    Operator: nothing to do.
     """
 
     shelf: Public[int]
-    code: ClassVar[str] = "ACME_SHELF_NOT_FOUND"
-    message: str = "There is no shelf {shelf}."
-    since: ClassVar[str] = "1.0.0"
+    code = "ACME_SHELF_NOT_FOUND"
+    message = "There is no shelf {shelf}."
+    since = "1.0.0"
 
 
 # --8<-- [end:error]

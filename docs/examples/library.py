@@ -1,6 +1,6 @@
 # --8<-- [start:imports]
 import difflib
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
@@ -29,16 +29,12 @@ class BookNotFound(NotFound):
 
     Raised when: the title differs from every title on the shelf, capital letters included.
     Caller: use one of the suggested titles, or list the books.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(BookNotFound(title="Duna"))
-        'BOOK_NOT_FOUND'
     """
 
     title: Public[str]
-    code: ClassVar[str] = "BOOK_NOT_FOUND"
-    message: str = "The shelf has no book '{title}'."
-    since: ClassVar[str] = "1.0"
+    code = "BOOK_NOT_FOUND"
+    message = "The shelf has no book '{title}'."
+    since = "1.0"
 
 
 # --8<-- [end:error]

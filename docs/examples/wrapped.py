@@ -1,5 +1,4 @@
 import asyncio
-from typing import ClassVar
 
 from failsoft import BaseTool, Public, Unavailable, operation
 
@@ -23,15 +22,12 @@ class PrinterJammed(Unavailable):
     Raised when: the driver reports a jam.
     Caller: call again once the wait is over; if it persists, inform the user.
     Operator: clear the tray that the answer names.
-    Example:
-        >>> code_of(PrinterJammed(tray=2))
-        'PRINTER_JAMMED'
     """
 
     tray: Public[int]
-    code: ClassVar[str] = "PRINTER_JAMMED"
-    message: str = "Paper is stuck in tray {tray} of the printer."
-    since: ClassVar[str] = "1.0"
+    code = "PRINTER_JAMMED"
+    message = "Paper is stuck in tray {tray} of the printer."
+    since = "1.0"
 
 
 # --8<-- [end:error]

@@ -8,17 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import (
     TYPE_CHECKING,
-    Annotated,
     Any,
     ClassVar,
     Generic,
     Self,
-    TypeAlias,
     TypeGuard,
     TypeVar,
     dataclass_transform,
     get_args,
-    get_origin,
 )
 
 from failsoft.framework.errors.copying import deep, picklable, rebuild
@@ -27,11 +24,16 @@ from failsoft.framework.errors.raising import (
     Effect,
     ErrorType,
     NextStep,
+    Public,
     RaisedWrongly,
     RetryWhen,
+    Words,
     as_effect,
     as_next_step,
     field_faults,
+    is_class_variable,
+    is_public,
+    is_words,
     report_mistakes,
 )
 from failsoft.framework.errors.template import MessageTemplate
@@ -51,17 +53,10 @@ __all__ = [
     "registry",
 ]
 
-T = TypeVar("T")
 Input = TypeVar("Input")
 Kept = TypeVar("Kept")
-PUBLIC = "failsoft: public field"
-Public = Annotated[T, PUBLIC]
-"""Marks a field of an error that every caller may see in every environment: `path: Public[str]`."""
-WORDS = "failsoft: the author's own words"
-Words: TypeAlias = Annotated[str, WORDS]
-"""Marks a field that holds a clause of the author's own (`reason: Public[Words]`): it is not quoted in a message."""
-
-_CODE, _CODE_LENGTH = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*"), 64
+_CODE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
+_CODE_LENGTH = 64
 _NOTHING: tuple[Any, ...] = (None, "", (), [])
 
 registry: dict[str, type[ToolError]] = {}
@@ -89,7 +84,8 @@ class ToolError(_Declared):
     """A failure with a stable code, a message, and advice for the caller.
 
     Subclass one of the categories, never this class: set `code`, annotate the fields, give `message` as a template
-    over them and `hints`, and write the docstring. The message may be positional; all other arguments are keywords.
+    over them and `hints`, and write the docstring. What a class leaves out is its category's. The message may be
+    positional; all other arguments are keywords.
 
     Args:
         message: The complete message, instead of the class's template. It is the only argument that is ever required.
@@ -128,12 +124,12 @@ class ToolError(_Declared):
     """What the caller can do, a sentence each; templates over the fields, as `message` is."""
     remedy: ClassVar[str] = ""
     """What to do before the same call is made again, as a clause that ends in `and`: `Send a new key and`."""
-    since: ClassVar[str] = ""
-    """The version that introduced the code."""
+    since: ClassVar[str] = "0.1.0"
+    """The version that introduced the code; by default the first release."""
     http_status: ClassVar[int] = 500
-    """The status in formats that follow HTTP, and of resources over HTTP; by default the category's."""
+    """The status in formats that follow HTTP, and of resources over HTTP; the class keyword `http` sets it."""
     error_type: ClassVar[str] = "server_error"
-    """The kind of failure in the format `coded_error`; by default the category's."""
+    """The kind of failure in the format `coded_error`; the class keyword `coded` sets it, with its number."""
     numeric_code: ClassVar[int] = -32603
     """The numeric code in the format `coded_error`; by default the category's."""
     retry: ClassVar[RetryWhen] = "never"
@@ -159,11 +155,23 @@ class ToolError(_Declared):
     _sentence: ClassVar[MessageTemplate] = MessageTemplate.parse(template)
     _hints: ClassVar[tuple[MessageTemplate, ...]] = ()
 
-    def __init_subclass__(cls, *, category: str | None = None, **kwargs: Any) -> None:
+    def __init_subclass__(
+        cls,
+        *,
+        category: str | None = None,
+        http: int | None = None,
+        coded: tuple[ErrorType, int] | None = None,
+        retry: RetryWhen | None = None,
+        actor: Actor | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init_subclass__(**kwargs)
         _check_place(cls, category)
-        if category is not None:
-            cls.category = category
+        error_type, numeric_code = coded or (None, None)
+        facts = {"category": category, "http_status": http, "retry": retry, "actor": actor}
+        for fact, value in {**facts, "error_type": error_type, "numeric_code": numeric_code}.items():
+            if value is not None:
+                setattr(cls, fact, value)
         cls._builtin = _builtin_base(cls)
         if cls._builtin is not Exception:
             cls.__new__ = _bare  # type: ignore[method-assign]  # `OSError.__new__` takes no keywords
@@ -326,40 +334,16 @@ def _collect_fields(cls: type[ToolError]) -> None:
     own = {
         name: annotation
         for name, annotation in inspect.get_annotations(cls).items()
-        if not _is_class_variable(annotation) and not name.startswith("_") and name not in ToolError.__annotations__
+        if not is_class_variable(annotation) and not name.startswith("_") and name not in ToolError.__annotations__
     }
     cls.fields = tuple(dict.fromkeys((*cls.fields, *own)))
     cls._known = frozenset(cls.fields)
-    cls.public_fields = cls.public_fields | {name for name, annotation in own.items() if _is_public(annotation)}
-    cls.word_fields = cls.word_fields | {name for name, annotation in own.items() if _is_words(annotation)}
+    cls.public_fields = cls.public_fields | {name for name, annotation in own.items() if is_public(annotation)}
+    cls.word_fields = cls.word_fields | {name for name, annotation in own.items() if is_words(annotation)}
     cls.field_defaults = {**cls.field_defaults, **{name: cls.__dict__[name] for name in own if name in cls.__dict__}}
     cls.template = cls.message
     cls._sentence = MessageTemplate.parse(cls.template)
     cls._hints = tuple(MessageTemplate.parse(hint) for hint in cls.hints)
-
-
-def _is_class_variable(annotation: Any) -> bool:
-    if isinstance(annotation, str):
-        return "ClassVar" in annotation
-    return annotation is ClassVar or get_origin(annotation) is ClassVar
-
-
-def _is_public(annotation: Any) -> bool:
-    if isinstance(annotation, str):
-        return re.match(r"(\w+\.)*Public\[", annotation) is not None
-    return get_origin(annotation) is Annotated and PUBLIC in get_args(annotation)
-
-
-def _is_words(annotation: Any) -> bool:
-    if isinstance(annotation, str):
-        return re.search(r"\bWords\b", annotation) is not None
-    return WORDS in _marks(annotation)
-
-
-def _marks(annotation: Any) -> list[Any]:
-    """Return the marks of an annotation, including those of an optional value."""
-    own = list(getattr(annotation, "__metadata__", ()))
-    return own + [mark for member in get_args(annotation) for mark in _marks(member)]
 
 
 def is_code(name: object) -> TypeGuard[str]:

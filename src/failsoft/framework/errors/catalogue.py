@@ -1,19 +1,14 @@
-"""The catalogue of errors: from code to class, and the pages that are rendered from the classes alone.
-
-`python -m failsoft.framework.errors.catalogue --write docs/reference/errors` writes the pages, `--check` compares them.
-"""
+"""The catalogue of errors: from code to class, and the pages that are rendered from the classes alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.base import is_code, registry
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.errors.pages import index_of, page_of, pages_of
 from failsoft.framework.text import bounded
-
-__all__ = ["closest", "entries", "faults", "lookup", "pages", "render_page"]
 
 
 def entries() -> tuple[type[ToolError], ...]:
@@ -72,23 +67,3 @@ def pages() -> dict[str, str]:
     """Return every page of failsoft's own documentation of errors, one for each category, by file name."""
     own = [entry for entry in entries() if entry.__module__.startswith("failsoft.")]
     return {"index.md": index_of(own), **pages_of(own)}
-
-
-def _shipped_pages() -> dict[str, str]:
-    """Import the toolsets that ship with failsoft, and return all pages; third-party errors are left out."""
-    from importlib.metadata import distribution  # noqa: PLC0415 - only the writing of pages needs it
-
-    for point in distribution("failsoft").entry_points.select(group="failsoft.toolsets"):
-        point.load()
-    return pages()
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write or check the pages of the errors; the exit code is 1 if `--check` found a difference."""
-    from failsoft.framework.generated_files import write_or_check  # noqa: PLC0415 - only the writing of pages needs it
-
-    return write_or_check("failsoft.framework.errors.catalogue", "*.md", _shipped_pages, arguments)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from failsoft.framework.errors.base import Actor, Public, RetryWhen, ToolError, Words
+from failsoft.framework.errors.base import Public, ToolError, Words
 from failsoft.framework.errors.categories import (
     ConfigurationError,
     Infeasible,
@@ -42,19 +42,15 @@ class DocumentNotFound(NotFound, FileNotFoundError):
     Raised when: the path names no document, and no other path certainly leads to the same one.
     Caller: use one of the suggested paths, or search for the document.
     Operator: nothing to do, unless the document should be there.
-    Example:
-        >>> code_of(DocumentNotFound(path="guide/gone.md"))
-        'DOC_NOT_FOUND'
     """
 
     path: Public[str]
-    code: ClassVar[str] = "DOC_NOT_FOUND"
-    message: str = "Document not found: {path}."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "DOC_NOT_FOUND"
+    message = "Document not found: {path}."
+    hints = (
         "Check if the path is correct",
         "Use the search function to find the document",
     )
-    since: ClassVar[str] = "0.1.0"
     aliases: ClassVar[dict[str, str]] = {"error_response": "DOCUMENT_NOT_FOUND"}
 
     def own_suggestions(self) -> tuple[str, ...]:
@@ -83,18 +79,13 @@ class InvalidParameter(InvalidArgument):
 
     Raised when: an argument is missing, unexpected, or of another type, form or value than the schema says.
     Caller: correct every parameter that `violations` lists, then call again.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(InvalidParameter(param="limit", expected="integer"))
-        'INVALID_PARAM'
     """
 
     param: Public[str] = ""
     expected: Public[Words] = ""
-    code: ClassVar[str] = "INVALID_PARAM"
-    message: str = "Invalid parameter `{param}`: expected {expected}."
-    hints: ClassVar[tuple[str, ...]] = ("Provide a valid {expected}",)
-    since: ClassVar[str] = "0.1.0"
+    code = "INVALID_PARAM"
+    message = "Invalid parameter `{param}`: expected {expected}."
+    hints = ("Provide a valid {expected}",)
     aliases: ClassVar[dict[str, str]] = {"error_response": "VALIDATION_ERROR", "edit_envelope": "VALIDATION_FAILED"}
     aliases_by_reason: ClassVar[dict[str, dict[str, str]]] = {"system_error": _BY_REASON}
 
@@ -121,16 +112,11 @@ class ValidationFailed(InvalidArgument):
 
     Raised when: a tool checks its input itself and aggregates what it finds.
     Caller: correct every field that `violations` lists, then call again.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(ValidationFailed.from_field_errors({"title": ["is missing"]}))
-        'VALIDATION_ERROR'
     """
 
-    code: ClassVar[str] = "VALIDATION_ERROR"
-    message: str = "Validation failed."
-    hints: ClassVar[tuple[str, ...]] = ("Correct every field that is listed",)
-    since: ClassVar[str] = "0.1.0"
+    code = "VALIDATION_ERROR"
+    message = "Validation failed."
+    hints = ("Correct every field that is listed",)
     aliases_by_reason: ClassVar[dict[str, dict[str, str]]] = {"system_error": _BY_REASON}
 
     @classmethod
@@ -152,17 +138,13 @@ class DocumentLoadError(StorageError):
     Raised when: its bytes are not UTF-8, the disk fails, or it is larger than the limit.
     Caller: use another document; repeating the call does not help.
     Operator: repair the file that the log names.
-    Example:
-        >>> code_of(DocumentLoadError(path="guide/a.md", reason="it is not UTF-8 text"))
-        'DOC_LOAD_ERROR'
     """
 
     path: Public[str] = ""
     reason: Public[Words] = "unknown"
-    code: ClassVar[str] = "DOC_LOAD_ERROR"
-    message: str = "Failed to load document {path}: {reason}."
-    since: ClassVar[str] = "0.1.0"
-    http_status: ClassVar[int] = 500
+    code = "DOC_LOAD_ERROR"
+    message = "Failed to load document {path}: {reason}."
+    http_status = 500
     aliases: ClassVar[dict[str, str]] = {"error_response": "FILE_SYSTEM_ERROR"}
 
 
@@ -171,19 +153,14 @@ class SearchError(InvalidArgument):
 
     Raised when: the query breaks the search syntax and cannot be searched as plain words either.
     Caller: search again with simpler words.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(SearchError(query='"open', reason="a quotation mark is not closed"))
-        'SEARCH_ERROR'
     """
 
     query: Public[str] = ""
     reason: Public[Words] = "unknown"
-    code: ClassVar[str] = "SEARCH_ERROR"
-    message: str = "Search failed: {reason}."
-    hints: ClassVar[tuple[str, ...]] = ("Try a simpler search query", "Check if the search syntax is correct")
-    since: ClassVar[str] = "0.1.0"
-    http_status: ClassVar[int] = 500
+    code = "SEARCH_ERROR"
+    message = "Search failed: {reason}."
+    hints = ("Try a simpler search query", "Check if the search syntax is correct")
+    http_status = 500
 
 
 class UnknownTool(InvalidArgument):
@@ -191,34 +168,23 @@ class UnknownTool(InvalidArgument):
 
     Raised when: the operation that was called is not registered.
     Caller: use one of the tools that the server lists.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(UnknownTool(name="get_documnt"))
-        'UNKNOWN_TOOL'
     """
 
     name: Public[str]
-    code: ClassVar[str] = "UNKNOWN_TOOL"
-    message: str = "There is no tool named '{name}'."
-    since: ClassVar[str] = "0.1.0"
-    retry: ClassVar[RetryWhen] = "never"
+    code = "UNKNOWN_TOOL"
+    message = "There is no tool named '{name}'."
+    retry = "never"
 
 
 class NotImplementedTool(Unsupported):
     """The tool is announced and does not work yet.
 
     Raised when: an author ships the declaration before the work.
-    Caller: use another tool.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(NotImplementedTool(name="rename_symbol"))
-        'NOT_IMPLEMENTED'
     """
 
     name: Public[str]
-    code: ClassVar[str] = "NOT_IMPLEMENTED"
-    message: str = "The tool '{name}' does not work yet."
-    since: ClassVar[str] = "0.1.0"
+    code = "NOT_IMPLEMENTED"
+    message = "The tool '{name}' does not work yet."
 
 
 class ResultTooLarge(Infeasible):
@@ -227,19 +193,15 @@ class ResultTooLarge(Infeasible):
     Raised when: text and structured content together exceed the limit on responses.
     Caller: ask for less: a narrower query, a smaller limit or the next page.
     Operator: raise the limit on responses if the clients can take it.
-    Example:
-        >>> code_of(ResultTooLarge(size_bytes=2_000_000, limit_bytes=1_000_000))
-        'RESULT_TOO_LARGE'
     """
 
     size_bytes: Public[int]
     limit_bytes: Public[int]
-    code: ClassVar[str] = "RESULT_TOO_LARGE"
-    message: str = "The result has {size_bytes} bytes, and at most {limit_bytes} can be sent."
-    hints: ClassVar[tuple[str, ...]] = ("Ask for less at once: narrow the request or lower its limit",)
-    since: ClassVar[str] = "0.1.0"
-    error_type: ClassVar[str] = "server_error"
-    numeric_code: ClassVar[int] = -32603
+    code = "RESULT_TOO_LARGE"
+    message = "The result has {size_bytes} bytes, and at most {limit_bytes} can be sent."
+    hints = ("Ask for less at once: narrow the request or lower its limit",)
+    error_type = "server_error"
+    numeric_code = -32603
 
 
 class ReportedFailure(UpstreamError):
@@ -248,52 +210,38 @@ class ReportedFailure(UpstreamError):
     Raised when: a result is `{"success": false}`, has a non-empty `error`, or is an `isError` result of another server.
     Caller: read the quoted report; change what it complains of, then call again.
     Operator: let the tool raise an error of the catalogue instead.
-    Example:
-        >>> code_of(lambda: {"success": False, "error": "no such customer"})
-        'REPORTED_FAILURE'
     """
 
     report: Public[str] = ""
-    code: ClassVar[str] = "REPORTED_FAILURE"
-    message: str = 'The tool reported a failure: "{report}".'
-    since: ClassVar[str] = "0.1.0"
-    retry: ClassVar[RetryWhen] = "after_fix"
-    actor: ClassVar[Actor] = "caller"
+    code = "REPORTED_FAILURE"
+    message = 'The tool reported a failure: "{report}".'
+    retry = "after_fix"
+    actor = "caller"
 
 
 class InitializationError(ConfigurationError):
     """The server or a toolset could not start.
 
     Raised when: `startup` of a toolset fails, or something it needs is missing.
-    Caller: do not repeat the call; report the error id to the user.
     Operator: find the error id in the log, fix the cause and restart the server.
-    Example:
-        >>> code_of(InitializationError(component="docs"))
-        'INIT_ERROR'
     """
 
     component: Public[Words] = "server"
-    code: ClassVar[str] = "INIT_ERROR"
-    message: str = "The {component} could not be started."
-    since: ClassVar[str] = "0.1.0"
+    code = "INIT_ERROR"
+    message = "The {component} could not be started."
 
 
 class ToolSystemError(InternalError):
     """The framework itself failed: a middleware, a recovery strategy or a recorder broke.
 
     Raised when: a part around the handler raises something that is not its business to raise.
-    Caller: do not repeat the call; report the error id to the user.
     Operator: find the error id in the log; the part that failed is named there.
-    Example:
-        >>> code_of(ToolSystemError(component="the middleware 'tenant'"))
-        'SYSTEM_ERROR'
     """
 
     component: Words = "framework"
-    code: ClassVar[str] = "SYSTEM_ERROR"
-    message: str = "A part of the server around this tool failed."
-    since: ClassVar[str] = "0.1.0"
-    critical: ClassVar[bool] = True
+    code = "SYSTEM_ERROR"
+    message = "A part of the server around this tool failed."
+    critical = True
     aliases: ClassVar[dict[str, str]] = {"system_error": "INTERNAL_ERROR"}
 
 
@@ -301,17 +249,12 @@ class UnknownError(InternalError):
     """An exception that no rule knows.
 
     Raised when: the handler raises an unexpected exception. Only the name of its type is disclosed.
-    Caller: do not repeat the call; report the error id to the user.
     Operator: find the error id in the log; the text and the stack are there.
-    Example:
-        >>> code_of(lambda: 1 / 0)
-        'UNKNOWN_ERROR'
     """
 
     type_name: Public[Words] = "Exception"
-    code: ClassVar[str] = "UNKNOWN_ERROR"
-    message: str = "The tool failed unexpectedly ({type_name})."
-    since: ClassVar[str] = "0.1.0"
+    code = "UNKNOWN_ERROR"
+    message = "The tool failed unexpectedly ({type_name})."
     aliases: ClassVar[dict[str, str]] = {"error_response": "INTERNAL_ERROR", "system_error": "UNKNOWN_TOOL_FAILURE"}
 
 
@@ -321,15 +264,11 @@ class MultipleErrors(InternalError):
     Raised when: an exception group holds more than one error. The category is the one that all of them share.
     Caller: handle each of the errors in `errors`.
     Operator: find the error id in the log.
-    Example:
-        >>> code_of(ExceptionGroup("", [TimeoutError(), ValueError()]))
-        'MULTIPLE_ERRORS'
     """
 
     errors: Public[tuple[Any, ...]] = ()
-    code: ClassVar[str] = "MULTIPLE_ERRORS"
-    message: str = "Several errors occurred at once."
-    since: ClassVar[str] = "0.1.0"
+    code = "MULTIPLE_ERRORS"
+    message = "Several errors occurred at once."
 
     @classmethod
     def from_members(cls, members: Sequence[ToolError]) -> Self:

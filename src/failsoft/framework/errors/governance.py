@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from failsoft.framework.errors.base import Public, Words
 from failsoft.framework.errors.categories import ConfigurationError, InternalError, StorageError, Unavailable
 
@@ -18,18 +16,14 @@ class AuditLogFailed(StorageError):
     Caller: do not repeat the call; report the error id to the user.
     Operator: fix what the reason names; `failsoft audit verify PATH` checks the log. After a failed sync the server has
     to be restarted.
-    Example:
-        >>> code_of(AuditLogFailed(reason="the disk is full", original_code="DOC_NOT_FOUND", original_effect="none"))
-        'AUDIT_LOG_FAILED'
     """
 
     reason: Public[Words] = "unknown"
     original_code: Public[str | None] = None
     original_effect: Public[str | None] = None
-    code: ClassVar[str] = "AUDIT_LOG_FAILED"
-    message: str = "The audit log could not be written: {reason}."
-    since: ClassVar[str] = "0.1.0"
-    critical: ClassVar[bool] = True
+    code = "AUDIT_LOG_FAILED"
+    message = "The audit log could not be written: {reason}."
+    critical = True
 
 
 class AuditLockFailed(Unavailable):
@@ -37,37 +31,27 @@ class AuditLockFailed(Unavailable):
 
     Raised when: the lock on the log was not free within the time that a call waits. `original_code` and
     `original_effect` are those of the call itself; without a code it had succeeded.
-    Caller: call again after the wait that the answer gives, if it says so.
     Operator: find out which process holds the log open; writers hold it for microseconds.
-    Example:
-        >>> code_of(AuditLockFailed(original_code="DOC_NOT_FOUND", original_effect="none"))
-        'AUDIT_LOCK_FAILED'
     """
 
     reason: Public[Words] = "another process holds it"
     original_code: Public[str | None] = None
     original_effect: Public[str | None] = None
-    code: ClassVar[str] = "AUDIT_LOCK_FAILED"
-    message: str = "The audit log could not be locked: {reason}."
-    since: ClassVar[str] = "0.1.0"
+    code = "AUDIT_LOCK_FAILED"
+    message = "The audit log could not be locked: {reason}."
 
 
 class InvariantViolation(InternalError):
     """Something that has to hold at all times did not hold.
 
     Raised when: a check of a named invariant fails.
-    Caller: do not repeat the call; report the error id to the user.
     Operator: find the error id in the audit log; the invariant is named there.
-    Example:
-        >>> code_of(InvariantViolation(invariant_id="MANDATORY_DIAGNOSTICS"))
-        'INVARIANT_VIOLATION'
     """
 
     invariant_id: Public[Words]
-    code: ClassVar[str] = "INVARIANT_VIOLATION"
-    message: str = "The invariant {invariant_id} does not hold."
-    since: ClassVar[str] = "0.1.0"
-    critical: ClassVar[bool] = True
+    code = "INVARIANT_VIOLATION"
+    message = "The invariant {invariant_id} does not hold."
+    critical = True
 
 
 class BootstrapFailure(ConfigurationError):
@@ -77,15 +61,11 @@ class BootstrapFailure(ConfigurationError):
     wrong. The server does not start.
     Caller: nothing to do: no call is answered before it starts.
     Operator: correct what the reason names, and start the server again; `failsoft doctor` shows the same.
-    Example:
-        >>> code_of(BootstrapFailure(reason="there is no policy 'rsut'"))
-        'BOOTSTRAP_FAILURE'
     """
 
     reason: Public[Words]
-    code: ClassVar[str] = "BOOTSTRAP_FAILURE"
-    message: str = "The server could not be set up: {reason}."
-    since: ClassVar[str] = "0.1.0"
+    code = "BOOTSTRAP_FAILURE"
+    message = "The server could not be set up: {reason}."
 
 
 class SelfAuditFailure(ConfigurationError):
@@ -95,12 +75,8 @@ class SelfAuditFailure(ConfigurationError):
     be opened, or a program of the preflight is not found. The server does not start.
     Caller: nothing to do: no call is answered before it starts.
     Operator: correct everything that is named, and start the server again; `failsoft doctor` shows the same.
-    Example:
-        >>> code_of(SelfAuditFailure(faults="the audit log cannot be written"))
-        'SELF_AUDIT_FAILURE'
     """
 
     faults: Public[Words]
-    code: ClassVar[str] = "SELF_AUDIT_FAILURE"
-    message: str = "The server does not pass its own audit: {faults}."
-    since: ClassVar[str] = "0.1.0"
+    code = "SELF_AUDIT_FAILURE"
+    message = "The server does not pass its own audit: {faults}."

@@ -9,11 +9,9 @@ from typing import Annotated, Any, get_args, get_origin
 
 from failsoft.framework.errors import Actor, RetryWhen, ToolError
 
-__all__ = ["index_of", "page_of", "pages_of", "sections", "summary"]
-
 _FRAMEWORK = "failsoft"
 
-_SECTION = re.compile(r"^(Raised when|Caller|Operator|Example|Source):[ \n]", re.MULTILINE)
+_SECTION = re.compile(r"^(Raised when|Caller|Operator|Source):[ \n]", re.MULTILINE)
 _PUBLIC = re.compile(r"(?:\w+\.)*Public\[(.*)\]")
 _TYPES = {"str": "string", "Words": "string", "int": "integer", "float": "number", "bool": "boolean"}
 
@@ -23,8 +21,7 @@ _INTRODUCTION = (
 )
 _SHARED = ("Repeat", "Who acts", "HTTP status", "In `coded_error`", "Since")
 """The facts that a page shows once if an error has them from its category."""
-_SHARING = "All errors of this category share these facts, unless their section says otherwise. In the examples, "
-_EXAMPLE = "`code_of` returns the code that a caller gets if a handler raises the exception, or is the function."
+_SHARING = "All errors of this category share these facts, unless their section says otherwise."
 
 _RETRY: dict[RetryWhen, str] = {
     "after_fix": "after the call was corrected",
@@ -46,9 +43,12 @@ def summary(entry: type[ToolError]) -> str:
 
 
 def sections(entry: type[ToolError]) -> dict[str, str]:
-    """Return the parts of the class's documentation by their headings (`Raised when`, `Caller`, `Operator`, ...)."""
-    _, *parts = _SECTION.split(inspect.cleandoc(entry.__doc__ or ""))
-    return {name: inspect.cleandoc(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
+    """Return the parts of the class's documentation by their headings; what it leaves out is its category's."""
+    found: dict[str, str] = {}
+    for cls in (_category_of(entry), entry):
+        _, *parts = _SECTION.split(inspect.cleandoc(cls.__doc__ or ""))
+        found |= {name: inspect.cleandoc(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
+    return found
 
 
 def _category_of(entry: type[ToolError]) -> type[ToolError]:
@@ -59,14 +59,7 @@ def _category_of(entry: type[ToolError]) -> type[ToolError]:
 def page_of(entry: type[ToolError]) -> str:
     """Return the documentation of one error on its own: its section, and what it has in common with its category."""
     parts = sections(entry)
-    example = _example(parts.get("Example", ""))
-    blocks = [
-        f"# {entry.code}",
-        summary(entry),
-        _table(_facts(entry)),
-        *_section(entry, parts),
-        *([_EXAMPLE, example] if example else []),
-    ]
+    blocks = [f"# {entry.code}", summary(entry), _table(_facts(entry)), *_section(entry, parts)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -80,14 +73,12 @@ def pages_of(entries: Sequence[type[ToolError]]) -> dict[str, str]:
 
 def _category(category: type[ToolError], members: Sequence[type[ToolError]]) -> str:
     shared = {name: value for name, value in _facts(category).items() if name in _SHARED}
-    blocks = [f"# Category `{category.category}`", _table(shared), _SHARING + _EXAMPLE]
+    blocks = [f"# Category `{category.category}`", _table(shared), _SHARING]
     for entry in sorted(members, key=lambda entry: (entry is not category, entry.code)):
         parts = sections(entry)
         own = {name: value for name, value in _facts(entry).items() if shared.get(name) != value}
         del own["Category"]
-        example = _example(parts.get("Example", ""))
         blocks += [f"## {entry.code}", summary(entry), _table(own), *_section(entry, parts)]
-        blocks += [example] if example else []
     return "\n\n".join(blocks) + "\n"
 
 
@@ -197,7 +188,3 @@ def _type(annotation: str) -> str:
     inner = found[1] if found else annotation
     alternatives = [_TYPES.get(part.strip(), "array" if "[" in part else part.strip()) for part in inner.split("|")]
     return " or ".join("null" if part == "None" else part for part in alternatives)
-
-
-def _example(text: str) -> str:
-    return f"```python\n{text}\n```" if text else ""

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_origin
 
 from failsoft.framework.picklable import PicklableError
 from failsoft.framework.text import bounded
+
+T = TypeVar("T")
+PUBLIC = "failsoft: public field"
+Public = Annotated[T, PUBLIC]
+"""Marks a field of an error that every caller may see in every environment: `path: Public[str]`."""
+WORDS = "failsoft: the author's own words"
+Words: TypeAlias = Annotated[str, WORDS]
+"""Marks a field that holds a clause of the author's own (`reason: Public[Words]`): it is not quoted in a message."""
 
 Effect: TypeAlias = Literal["none", "unknown", "applied"]
 """Whether a failed call changed anything."""
@@ -118,3 +127,30 @@ def _unknown_key(key: Any) -> str:
 
 def _described(step: Any) -> str:
     return "without a tool" if isinstance(step, Mapping) else f"of type {type(step).__name__}"
+
+
+def is_class_variable(annotation: Any) -> bool:
+    """Return whether an annotation is that of a class variable, as text or evaluated."""
+    if isinstance(annotation, str):
+        return "ClassVar" in annotation
+    return annotation is ClassVar or get_origin(annotation) is ClassVar
+
+
+def is_public(annotation: Any) -> bool:
+    """Return whether an annotation marks a field as public."""
+    if isinstance(annotation, str):
+        return re.match(r"(\w+\.)*Public\[", annotation) is not None
+    return get_origin(annotation) is Annotated and PUBLIC in get_args(annotation)
+
+
+def is_words(annotation: Any) -> bool:
+    """Return whether an annotation marks a field as the author's own words."""
+    if isinstance(annotation, str):
+        return re.search(r"\bWords\b", annotation) is not None
+    return WORDS in _marks(annotation)
+
+
+def _marks(annotation: Any) -> list[Any]:
+    """Return the marks of an annotation, including those of an optional value."""
+    own = list(getattr(annotation, "__metadata__", ()))
+    return own + [mark for member in get_args(annotation) for mark in _marks(member)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from failsoft.framework.errors.categories import StorageError, Unavailable
 
 __all__ = ["StateUnavailable", "StateUnusable"]
@@ -17,14 +15,11 @@ class StateUnavailable(Unavailable):
     records.
     Caller: make the same call again after the wait.
     Operator: see why the store does not answer or refuses; the log names the fault. No record is damaged by it.
-    Example:
-        >>> code_of(StateUnavailable(effect="none"))
-        'STATE_UNAVAILABLE'
     """
 
-    code: ClassVar[str] = "STATE_UNAVAILABLE"
-    message: str = "The state store does not answer, and this call depends on it."
-    since: ClassVar[str] = "0.2.0"
+    code = "STATE_UNAVAILABLE"
+    message = "The state store does not answer, and this call depends on it."
+    since = "0.2.0"
 
 
 class StateUnusable(StorageError):
@@ -35,12 +30,9 @@ class StateUnusable(StorageError):
     Caller: do not repeat the call; give the error id to the operator of the server.
     Operator: the log names the file and the fault. Make it writable, free the disk, run the newer version, or move the
     file away: a new one is made, and the records in the old one are then not known.
-    Example:
-        >>> code_of(StateUnusable(effect="none"))
-        'STATE_UNUSABLE'
     """
 
-    code: ClassVar[str] = "STATE_UNUSABLE"
-    message: str = "The state store of this server cannot be used, and this call depends on it."
-    since: ClassVar[str] = "0.2.0"
-    critical: ClassVar[bool] = True
+    code = "STATE_UNUSABLE"
+    message = "The state store of this server cannot be used, and this call depends on it."
+    since = "0.2.0"
+    critical = True

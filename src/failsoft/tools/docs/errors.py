@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Self
 
 from failsoft.framework.errors import (
     InvalidArgument,
@@ -12,7 +12,6 @@ from failsoft.framework.errors import (
     Unavailable,
     Unsupported,
 )
-from failsoft.framework.errors.base import RetryWhen
 from failsoft.framework.errors.violations import Violation, clause
 
 __all__ = [
@@ -39,14 +38,10 @@ class ProjectNotActivated(PreconditionFailed):
     Raised when: `project` is left out on a server without a root, or names a project that was not activated.
     Caller: call activate_project with the path of the project's config.json, and pass the `project` that it returns.
     Operator: serve a folder with --root to give callers a project from the start.
-    Example:
-        >>> code_of(ProjectNotActivated())
-        'PROJECT_NOT_ACTIVATED'
     """
 
-    code: ClassVar[str] = "PROJECT_NOT_ACTIVATED"
-    message: str = "No project is active; call `activate_project` with the path of your project's config.json."
-    since: ClassVar[str] = "0.1.0"
+    code = "PROJECT_NOT_ACTIVATED"
+    message = "No project is active; call `activate_project` with the path of your project's config.json."
 
 
 class ExternalDocsNotConfigured(PreconditionFailed):
@@ -55,15 +50,11 @@ class ExternalDocsNotConfigured(PreconditionFailed):
     Raised when: external documentation is searched, and the project's config.json has no `external_docs`.
     Caller: search the project's own documents instead.
     Operator: add `external_docs` with the path of a documentation folder to the project's config.json.
-    Example:
-        >>> code_of(ExternalDocsNotConfigured())
-        'EXTERNAL_DOCS_NOT_CONFIGURED'
     """
 
-    code: ClassVar[str] = "EXTERNAL_DOCS_NOT_CONFIGURED"
-    message: str = "The project has no external documentation: its config.json has no `external_docs`."
-    hints: ClassVar[tuple[str, ...]] = ("Search the project's own documents instead",)
-    since: ClassVar[str] = "0.1.0"
+    code = "EXTERNAL_DOCS_NOT_CONFIGURED"
+    message = "The project has no external documentation: its config.json has no `external_docs`."
+    hints = ("Search the project's own documents instead",)
 
 
 class ExternalDocsNotPromotable(Unsupported):
@@ -71,16 +62,11 @@ class ExternalDocsNotPromotable(Unsupported):
 
     Raised when: a promotion names a document in one of the project's external folders.
     Caller: promote a document of the project; `list_documents` has their paths.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(ExternalDocsNotPromotable(path="external:vendor/api.md"))
-        'EXTERNAL_DOCS_NOT_PROMOTABLE'
     """
 
     path: Public[str] = ""
-    code: ClassVar[str] = "EXTERNAL_DOCS_NOT_PROMOTABLE"
-    message: str = "{path} is external documentation, which cannot be promoted; only the project's documents can."
-    since: ClassVar[str] = "0.1.0"
+    code = "EXTERNAL_DOCS_NOT_PROMOTABLE"
+    message = "{path} is external documentation, which cannot be promoted; only the project's documents can."
 
 
 class InvalidDocType(InvalidArgument):
@@ -89,16 +75,12 @@ class InvalidDocType(InvalidArgument):
     Raised when: an argument, or the front matter of a document that is validated, names an unknown type.
     Caller: use one of the types that the answer lists.
     Operator: add the type to `doc_types` of the project's config.json if it is missing there.
-    Example:
-        >>> code_of(InvalidDocType(doc_type="guides", valid_doc_types=("guide",)))
-        'INVALID_DOC_TYPE'
     """
 
     doc_type: Public[str] = ""
     valid_doc_types: Public[tuple[str, ...]] = ()
-    code: ClassVar[str] = "INVALID_DOC_TYPE"
-    message: str = 'No document type "{doc_type}".'
-    since: ClassVar[str] = "0.1.0"
+    code = "INVALID_DOC_TYPE"
+    message = 'No document type "{doc_type}".'
 
 
 class SchemaValidationFailed(InvalidArgument):
@@ -106,17 +88,12 @@ class SchemaValidationFailed(InvalidArgument):
 
     Raised when: a document is validated, or its level is to be written into front matter that cannot be read.
     Caller: correct every field that `violations` lists, at the line given there.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(SchemaValidationFailed(path="guide/a.md", errors=("title is missing",)))
-        'SCHEMA_VALIDATION_FAILED'
     """
 
     path: Public[str] = ""
     errors: Public[tuple[str, ...]] = ()
-    code: ClassVar[str] = "SCHEMA_VALIDATION_FAILED"
-    message: str = "The front matter of {path} is not valid."
-    since: ClassVar[str] = "0.1.0"
+    code = "SCHEMA_VALIDATION_FAILED"
+    message = "The front matter of {path} is not valid."
 
     @classmethod
     def from_faults(cls, path: str, faults: Sequence[Violation]) -> Self:
@@ -134,13 +111,9 @@ class EmbeddingServiceError(Unavailable):
     Raised when: the configured embedding service does not answer, or answers with something else than vectors.
     Caller: nothing to do; the search is answered by lexical search until the service is back.
     Operator: check that the service at the configured URL runs and has the model.
-    Example:
-        >>> code_of(EmbeddingServiceError(reason="the connection was refused"))
-        'EMBEDDING_SERVICE_ERROR'
     """
 
     reason: Public[str] = "unknown"
-    code: ClassVar[str] = "EMBEDDING_SERVICE_ERROR"
-    message: str = "The embedding service failed: {reason}."
-    since: ClassVar[str] = "0.1.0"
-    retry: ClassVar[RetryWhen] = "after_delay"
+    code = "EMBEDDING_SERVICE_ERROR"
+    message = "The embedding service failed: {reason}."
+    retry = "after_delay"

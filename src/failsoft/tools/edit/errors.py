@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from failsoft.framework.errors import Actor, Conflict, InvalidArgument, Public, RetryWhen, StorageError, Words
+from failsoft.framework.errors import Conflict, InvalidArgument, Public, StorageError, Words
 from failsoft.tools.files.errors import RE_READ
 
 __all__ = [
@@ -24,25 +24,20 @@ class MatchNotFound(Conflict):
 
     Raised when: `old_string` is not in the file as the edits before it leave it.
     Caller: copy `old_string` from the excerpt in `context`, or read the file again.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(MatchNotFound())
-        'MATCH_NOT_FOUND'
     """
 
     file_path: Public[str | None] = None
     file_index: Public[int | None] = None
     edit_index: Public[int | None] = None
     context: Public[Mapping[str, Any] | None] = None
-    content_fields: ClassVar[frozenset[str]] = frozenset({"context"})
+    content_fields = frozenset({"context"})
     edit_status: Public[Sequence[Mapping[str, Any]] | None] = None
-    code: ClassVar[str] = "MATCH_NOT_FOUND"
-    message: str = "Nothing was changed: an old_string is not in the file."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "MATCH_NOT_FOUND"
+    message = "Nothing was changed: an old_string is not in the file."
+    hints = (
         "Check for whitespace differences between old_string and the file content",
         RE_READ,
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class AmbiguousMatch(InvalidArgument):
@@ -50,10 +45,6 @@ class AmbiguousMatch(InvalidArgument):
 
     Raised when: `old_string` matches more than once and `replace_all` is not set; overlapping matches count separately.
     Caller: include more of the surrounding text in `old_string`, or set `replace_all` to change every match.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(AmbiguousMatch(matches=2))
-        'AMBIGUOUS_MATCH'
     """
 
     matches: int
@@ -61,16 +52,15 @@ class AmbiguousMatch(InvalidArgument):
     file_index: Public[int | None] = None
     edit_index: Public[int | None] = None
     context: Public[Mapping[str, Any] | None] = None
-    content_fields: ClassVar[frozenset[str]] = frozenset({"context"})
+    content_fields = frozenset({"context"})
     edit_status: Public[Sequence[Mapping[str, Any]] | None] = None
-    code: ClassVar[str] = "AMBIGUOUS_MATCH"
-    message: str = "Nothing was changed: an old_string matches {matches} places in the file."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "AMBIGUOUS_MATCH"
+    message = "Nothing was changed: an old_string matches {matches} places in the file."
+    hints = (
         "Include more surrounding text in old_string so that it matches one place only",
         "Use replace_all if every match is meant",
         RE_READ,
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class SymlinkLoop(InvalidArgument):
@@ -79,56 +69,42 @@ class SymlinkLoop(InvalidArgument):
     Raised when: resolving the path takes more symbolic links than the system allows.
     Caller: use another path, or report it to the user.
     Operator: repair the links.
-    Example:
-        >>> code_of(SymlinkLoop())
-        'SYMLINK_LOOP'
     """
 
     file_path: Public[str | None] = None
-    code: ClassVar[str] = "SYMLINK_LOOP"
-    message: str = "The symbolic links of the path form a loop."
-    hints: ClassVar[tuple[str, ...]] = ("Report to the user that the links have to be repaired",)
-    since: ClassVar[str] = "0.1.0"
-    retry: ClassVar[RetryWhen] = "never"
-    actor: ClassVar[Actor] = "operator"
+    code = "SYMLINK_LOOP"
+    message = "The symbolic links of the path form a loop."
+    hints = ("Report to the user that the links have to be repaired",)
+    retry = "never"
+    actor = "operator"
 
 
 class DiskFull(StorageError):
     """The disk is full.
 
     Raised when: the file system, or the quota on it, is full.
-    Caller: do not repeat the call; report it to the user.
     Operator: free space; old and new content exist side by side during a write.
-    Example:
-        >>> code_of(DiskFull())
-        'DISK_FULL'
     """
 
     file_path: Public[str | None] = None
     backup_path: Public[str | None] = None
-    code: ClassVar[str] = "DISK_FULL"
-    message: str = "The disk is full."
-    hints: ClassVar[tuple[str, ...]] = ("Report to the user that the disk is full",)
-    since: ClassVar[str] = "0.1.0"
+    code = "DISK_FULL"
+    message = "The disk is full."
+    hints = ("Report to the user that the disk is full",)
 
 
 class ReadOnlyFs(StorageError):
     """The disk is mounted read-only.
 
     Raised when: the operating system refuses every change on the file system.
-    Caller: do not repeat the call; report it to the user.
     Operator: mount it writable if files on it should be edited.
-    Example:
-        >>> code_of(ReadOnlyFs())
-        'READ_ONLY_FS'
     """
 
     file_path: Public[str | None] = None
     backup_path: Public[str | None] = None
-    code: ClassVar[str] = "READ_ONLY_FS"
-    message: str = "The file is on a read-only disk."
-    hints: ClassVar[tuple[str, ...]] = ("Report to the user that the disk is read-only",)
-    since: ClassVar[str] = "0.1.0"
+    code = "READ_ONLY_FS"
+    message = "The file is on a read-only disk."
+    hints = ("Report to the user that the disk is read-only",)
 
 
 class BackupFailed(StorageError):
@@ -137,18 +113,14 @@ class BackupFailed(StorageError):
     Raised when: `backup` is set and the copy beside the file cannot be written.
     Caller: call again without `backup` only if the user agrees.
     Operator: look up the error id in the log, which has the system's reason.
-    Example:
-        >>> code_of(BackupFailed(reason="the name is too long"))
-        'BACKUP_FAILED'
     """
 
     file_path: Public[str | None] = None
     backup_path: Public[str | None] = None
     reason: Public[Words] = "the operating system refused it"
-    code: ClassVar[str] = "BACKUP_FAILED"
-    message: str = "Nothing was changed: the backup could not be made ({reason})."
-    hints: ClassVar[tuple[str, ...]] = ("Report to the user that no backup can be made",)
-    since: ClassVar[str] = "0.1.0"
+    code = "BACKUP_FAILED"
+    message = "Nothing was changed: the backup could not be made ({reason})."
+    hints = ("Report to the user that no backup can be made",)
 
 
 class WriteFailed(StorageError):
@@ -157,15 +129,11 @@ class WriteFailed(StorageError):
     Raised when: the operating system refuses a step of the change for a reason without a code of its own.
     Caller: do not repeat the call; report the error id to the user.
     Operator: look up the error id in the log, which has the system's reason.
-    Example:
-        >>> code_of(WriteFailed(reason="input/output error"))
-        'WRITE_FAILED'
     """
 
     file_path: Public[str | None] = None
     backup_path: Public[str | None] = None
     reason: Public[Words] = "the operating system refused it"
-    code: ClassVar[str] = "WRITE_FAILED"
-    message: str = "The change could not be written: {reason}."
-    hints: ClassVar[tuple[str, ...]] = ("Report to the user that the file could not be written",)
-    since: ClassVar[str] = "0.1.0"
+    code = "WRITE_FAILED"
+    message = "The change could not be written: {reason}."
+    hints = ("Report to the user that the file could not be written",)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Self
 
-from failsoft.framework.errors import Actor, Conflict, NotFound, Public, RetryWhen, Unsupported
+from failsoft.framework.errors import Conflict, NotFound, Public, Unsupported
 from failsoft.framework.text import enumerated, quoted
 
 __all__ = ["RE_READ", "FileNotFound", "FileTooLarge", "HashMismatch", "InvalidEncoding", "LockTimeout"]
@@ -21,16 +21,12 @@ class FileNotFound(NotFound, FileNotFoundError):
     Raised when: the path leads to nothing, or through something that is not a folder.
     Caller: correct the path.
     Operator: nothing to do, unless the file should be there.
-    Example:
-        >>> code_of(FileNotFound.named(["menu.txt"]))
-        'FILE_NOT_FOUND'
     """
 
     file_path: Public[str | None] = None
-    code: ClassVar[str] = "FILE_NOT_FOUND"
-    message: str = "There is no file at this path."
-    hints: ClassVar[tuple[str, ...]] = ("Check the path", "List the folder to see which files there are")
-    since: ClassVar[str] = "0.1.0"
+    code = "FILE_NOT_FOUND"
+    message = "There is no file at this path."
+    hints = ("Check the path", "List the folder to see which files there are")
 
     @classmethod
     def named(cls, paths: Sequence[str], *, closest: Sequence[str] = (), advice: str = "") -> Self:
@@ -56,23 +52,18 @@ class HashMismatch(Conflict):
 
     Raised when: `expected_hash` is not the SHA-256 of the file, or the file changed while the call worked on it.
     Caller: read the file again, redo the change for its current content, and send its current hash.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(HashMismatch())
-        'HASH_MISMATCH'
     """
 
     file_path: Public[str | None] = None
     file_index: Public[int | None] = None
     expected_hash: Public[str | None] = None
     actual_hash: Public[str | None] = None
-    code: ClassVar[str] = "HASH_MISMATCH"
-    message: str = "Nothing was changed: the file is not the one that was read."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "HASH_MISMATCH"
+    message = "Nothing was changed: the file is not the one that was read."
+    hints = (
         RE_READ,
         "If the same change was sent before, check whether it is in the file already",
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class InvalidEncoding(Unsupported):
@@ -81,17 +72,13 @@ class InvalidEncoding(Unsupported):
     Raised when: its bytes cannot be decoded as UTF-8, with or without a byte order mark.
     Caller: use another server for this file.
     Operator: convert the file to UTF-8 if it should be used here.
-    Example:
-        >>> code_of(InvalidEncoding(position=3))
-        'INVALID_ENCODING'
     """
 
     file_path: Public[str | None] = None
     position: Public[int | None] = None
-    code: ClassVar[str] = "INVALID_ENCODING"
-    message: str = "The file is not UTF-8 text (byte {position} cannot be decoded)."
-    hints: ClassVar[tuple[str, ...]] = ("This server handles UTF-8 text only",)
-    since: ClassVar[str] = "0.1.0"
+    code = "INVALID_ENCODING"
+    message = "The file is not UTF-8 text (byte {position} cannot be decoded)."
+    hints = ("This server handles UTF-8 text only",)
 
 
 class FileTooLarge(Unsupported):
@@ -100,19 +87,15 @@ class FileTooLarge(Unsupported):
     Raised when: its size, before or after the change, exceeds the limit.
     Caller: use another server for this file.
     Operator: raise the toolset's limit: `FAILSOFT_EDIT_MAX_FILE_BYTES` or `FAILSOFT_WORKSPACE_MAX_FILE_BYTES`.
-    Example:
-        >>> code_of(FileTooLarge(size_bytes=11, limit_bytes=10))
-        'FILE_TOO_LARGE'
     """
 
     file_path: Public[str | None] = None
     size_bytes: Public[int]
     limit_bytes: Public[int]
-    code: ClassVar[str] = "FILE_TOO_LARGE"
-    message: str = "The file has {size_bytes} bytes; this server accepts files of at most {limit_bytes} bytes."
-    hints: ClassVar[tuple[str, ...]] = ("This server does not handle files above its size limit",)
-    since: ClassVar[str] = "0.1.0"
-    actor: ClassVar[Actor] = "operator"
+    code = "FILE_TOO_LARGE"
+    message = "The file has {size_bytes} bytes; this server accepts files of at most {limit_bytes} bytes."
+    hints = ("This server does not handle files above its size limit",)
+    actor = "operator"
 
 
 class LockTimeout(Conflict):
@@ -121,16 +104,12 @@ class LockTimeout(Conflict):
     Raised when: the file's lock is not free within the limit.
     Caller: call again after the wait that the answer gives.
     Operator: look for calls that hang, or raise `FAILSOFT_EDIT_LOCK_TIMEOUT_S` (edit).
-    Example:
-        >>> code_of(LockTimeout(waited_s=10.0))
-        'LOCK_TIMEOUT'
     """
 
     file_path: Public[str | None] = None
     waited_s: Public[float] = 0.0
-    code: ClassVar[str] = "LOCK_TIMEOUT"
-    message: str = "Another call kept the file locked for more than {waited_s:g} seconds."
-    hints: ClassVar[tuple[str, ...]] = ("The file may have changed by then: re-read it if the change depends on that",)
-    since: ClassVar[str] = "0.1.0"
-    retry: ClassVar[RetryWhen] = "after_delay"
-    actor: ClassVar[Actor] = "framework"
+    code = "LOCK_TIMEOUT"
+    message = "Another call kept the file locked for more than {waited_s:g} seconds."
+    hints = ("The file may have changed by then: re-read it if the change depends on that",)
+    retry = "after_delay"
+    actor = "framework"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from failsoft.framework.errors import InvalidArgument, Public, RetryWhen, Unavailable, UpstreamError, Words
-from failsoft.framework.errors.base import Actor
+from failsoft.framework.errors import InvalidArgument, Public, Unavailable, UpstreamError, Words
 
 __all__ = [
     "AMINO_ACIDS",
@@ -25,19 +22,14 @@ class EmptyProteinSequences(InvalidArgument):
 
     Raised when: `protein_sequences` has no entry.
     Caller: give at least one protein, as id and sequence; for a ready-made model use `load_model`.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(EmptyProteinSequences())
-        'EMPTY_PROTEIN_SEQUENCES'
     """
 
-    code: ClassVar[str] = "EMPTY_PROTEIN_SEQUENCES"
-    message: str = "No protein sequences are given."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "EMPTY_PROTEIN_SEQUENCES"
+    message = "No protein sequences are given."
+    hints = (
         "Give at least one protein: its id and its sequence",
         "Use load_model if a ready-made model will do",
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class InvalidProteinSequences(InvalidArgument):
@@ -46,10 +38,6 @@ class InvalidProteinSequences(InvalidArgument):
     Raised when: a sequence is empty or has a character that is not an amino acid (`X`, a digit, a stop `*` before the
     end), or an id is empty, too long or has a space in it. Positions count from 1.
     Caller: correct or leave out the sequences that `invalid_sequences` lists, then call again.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(InvalidProteinSequences(total_sequences=1, total_invalid=1))
-        'INVALID_PROTEIN_SEQUENCES'
     """
 
     invalid_sequences: Public[dict[str, str] | None] = None
@@ -57,15 +45,14 @@ class InvalidProteinSequences(InvalidArgument):
     total_sequences: Public[int]
     total_invalid: Public[int]
     allowed_characters: Public[str] = AMINO_ACIDS
-    code: ClassVar[str] = "INVALID_PROTEIN_SEQUENCES"
-    message: str = "{total_invalid} of {total_sequences} protein sequences cannot be used."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "INVALID_PROTEIN_SEQUENCES"
+    message = "{total_invalid} of {total_sequences} protein sequences cannot be used."
+    hints = (
         "Use the standard amino acid alphabet: {allowed_characters}",
         "Remove sequences with ambiguous residues (X, B, Z)",
         "Verify that the sequences are proteins, not DNA or RNA",
         "Check for empty sequences",
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class InvalidTemplateName(InvalidArgument):
@@ -73,19 +60,14 @@ class InvalidTemplateName(InvalidArgument):
 
     Raised when: `template` is not the name of a known template, loaded or not.
     Caller: use one of `allowed_templates`.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(InvalidTemplateName(requested_template="GramNegativ"))
-        'INVALID_TEMPLATE_NAME'
     """
 
     requested_template: Public[str]
     allowed_templates: Public[tuple[str, ...]] = ()
     closest: Public[str | None] = None
-    code: ClassVar[str] = "INVALID_TEMPLATE_NAME"
-    message: str = 'No template "{requested_template}".'
-    hints: ClassVar[tuple[str, ...]] = ("Did you mean {closest}?", "Use one of these templates: {allowed_templates}")
-    since: ClassVar[str] = "0.1.0"
+    code = "INVALID_TEMPLATE_NAME"
+    message = 'No template "{requested_template}".'
+    hints = ("Did you mean {closest}?", "Use one of these templates: {allowed_templates}")
 
 
 class ModelSeedPyError(UpstreamError):
@@ -95,9 +77,6 @@ class ModelSeedPyError(UpstreamError):
     Caller: try another template; if that fails too, report the error id to the user.
     Operator: the log has the exception. ModelSEEDpy ships no templates: set FAILSOFT_FLUX_MODELSEEDPY_TEMPLATES, or
     choose another builder with FAILSOFT_FLUX_BUILDER.
-    Example:
-        >>> code_of(ModelSeedPyError(operation="MSBuilder", exception_type="ValueError"))
-        'MODELSEEDPY_ERROR'
     """
 
     library: Public[str] = "ModelSEEDpy"
@@ -105,15 +84,14 @@ class ModelSeedPyError(UpstreamError):
     exception_type: Public[Words]
     exception_message: Public[str] = ""
     template_requested: Public[str | None] = None
-    code: ClassVar[str] = "MODELSEEDPY_ERROR"
-    message: str = "ModelSEEDpy failed at {operation} ({exception_type})."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "MODELSEEDPY_ERROR"
+    message = "ModelSEEDpy failed at {operation} ({exception_type})."
+    hints = (
         "Verify that the template suits the organism, and try another one: GramNegative, GramPositive, Core",
         "If every template fails, the person who runs this server has to look at its log",
     )
-    since: ClassVar[str] = "0.1.0"
-    retry: ClassVar[RetryWhen] = "after_fix"
-    actor: ClassVar[Actor] = "operator"
+    retry = "after_fix"
+    actor = "operator"
 
 
 class RastUnavailable(Unavailable):
@@ -122,18 +100,14 @@ class RastUnavailable(Unavailable):
     Raised when: no endpoint is configured, or a real request to it fails, times out or is answered with an error.
     Caller: call again with `annotate_with_rast` false; with known functions, give them as `functions`.
     Operator: set FAILSOFT_FLUX_RAST_URL, or look whether the service behind it runs.
-    Example:
-        >>> code_of(RastUnavailable(reason="no endpoint is configured"))
-        'RAST_UNAVAILABLE'
     """
 
     reason: Public[Words]
-    code: ClassVar[str] = "RAST_UNAVAILABLE"
-    message: str = "RAST annotation is not available: {reason}."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "RAST_UNAVAILABLE"
+    message = "RAST annotation is not available: {reason}."
+    hints = (
         "Call build_model again with annotate_with_rast false",
         "If you know the functions of the proteins, give them as functions",
     )
-    since: ClassVar[str] = "0.1.0"
-    retry: ClassVar[RetryWhen] = "after_fix"
-    actor: ClassVar[Actor] = "caller"
+    retry = "after_fix"
+    actor = "caller"

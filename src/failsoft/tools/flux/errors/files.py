@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from failsoft.framework.errors import InvalidArgument, NotFound, Public, Words
 from failsoft.framework.text import bounded, quoted
@@ -19,17 +19,14 @@ class InputFileNotFound(NotFound):
     Raised when: the path of a model, FASTA or table file does not name a readable file below the root of the server.
     Caller: give the path of a file below the root, relative to it.
     Operator: start the server with `--root` at the folder that holds the files.
-    Example:
-        >>> code_of(InputFileNotFound(path="model.xml", reason="no such file"))
-        'INPUT_FILE_NOT_FOUND'
     """
 
     path: Public[str]
     reason: Public[Words]
-    code: ClassVar[str] = "INPUT_FILE_NOT_FOUND"
-    message: str = 'Cannot read "{path}": {reason}. Give a path below the root of this server.'
-    hints: ClassVar[tuple[str, ...]] = ("Give the path of an existing file, relative to the root of the server",)
-    since: ClassVar[str] = "0.2.0"
+    code = "INPUT_FILE_NOT_FOUND"
+    message = 'Cannot read "{path}": {reason}. Give a path below the root of this server.'
+    hints = ("Give the path of an existing file, relative to the root of the server",)
+    since = "0.2.0"
 
 
 class InvalidInputFile(InvalidArgument):
@@ -38,19 +35,15 @@ class InvalidInputFile(InvalidArgument):
     Raised when: a model file is not SBML, cobra JSON, MAT or YAML, or refers to undefined ids; a FASTA file
     has no sequences; a table of a medium has an invalid row. `faults` name line, element and id where known.
     Caller: correct the file at these places, or give another one.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(InvalidInputFile(path="model.xml", format="sbml", faults=[]))
-        'INVALID_INPUT_FILE'
     """
 
     path: Public[str]
     format: Public[str]
     faults: Public[list[dict[str, Any]]]
-    code: ClassVar[str] = "INVALID_INPUT_FILE"
-    message: str = '"{path}" is not valid {format}.'
-    hints: ClassVar[tuple[str, ...]] = ("Correct the file where the faults are, then call again",)
-    since: ClassVar[str] = "0.2.0"
+    code = "INVALID_INPUT_FILE"
+    message = '"{path}" is not valid {format}.'
+    hints = ("Correct the file where the faults are, then call again",)
+    since = "0.2.0"
 
     @classmethod
     def found(cls, path: str, format: str, said: str, faults: list[dict[str, Any]]) -> Self:  # noqa: A002 - the field

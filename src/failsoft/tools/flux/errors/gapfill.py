@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from failsoft.framework.errors import Infeasible, InvalidArgument, Public, RetryWhen, Unsupported, Words
+from failsoft.framework.errors import Infeasible, InvalidArgument, Public, Unsupported, Words
 
 __all__ = ["GapfillInfeasible", "InvalidTargetGrowth", "MaxComplexityExceeded", "TemplateNotLoaded"]
 
@@ -16,9 +16,6 @@ class GapfillInfeasible(Infeasible):
     something, because some precursors of biomass cannot be made at all, or because the target is above the maximum.
     Caller: add what `missing_nutrients` names to the medium, or lower `target_growth` to `growth_at_most`.
     Operator: nothing to do, unless the universe should hold the missing reactions.
-    Example:
-        >>> code_of(GapfillInfeasible(model_id="model_1", media_id="media_1", target_growth=0.01))
-        'GAPFILL_INFEASIBLE'
     """
 
     model_id: Public[str]
@@ -30,15 +27,14 @@ class GapfillInfeasible(Infeasible):
     template_reactions_available: Public[int | None] = None
     blocked_precursors: Public[tuple[dict[str, Any], ...] | None] = None
     missing_nutrients: Public[tuple[dict[str, Any], ...] | None] = None
-    code: ClassVar[str] = "GAPFILL_INFEASIBLE"
-    message: str = "No reactions of the universe let '{model_id}' grow at {target_growth} on '{media_id}'."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "GAPFILL_INFEASIBLE"
+    message = "No reactions of the universe let '{model_id}' grow at {target_growth} on '{media_id}'."
+    hints = (
         "Verify that the medium has a source of carbon (glucose, acetate, ...), nitrogen, phosphorus and sulfur",
         "Check the compounds of the medium with get_compound_name",
         "Try a richer medium (LB, M9 with amino acids) instead of a minimal one",
         "Verify with export_model_json that the model has a biomass reaction",
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class InvalidTargetGrowth(InvalidArgument):
@@ -46,20 +42,13 @@ class InvalidTargetGrowth(InvalidArgument):
 
     Raised when: `target_growth` is zero, negative, or above what any known organism reaches.
     Caller: give a rate per hour above 0; 0.01 asks for any growth at all.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(InvalidTargetGrowth(target_growth=-1.0, limit=10.0))
-        'INVALID_TARGET_GROWTH'
     """
 
     target_growth: Public[float | None] = None
     limit: Public[float | None] = None
-    code: ClassVar[str] = "INVALID_TARGET_GROWTH"
-    message: str = (
-        "A target growth of {target_growth} per hour is not possible: it has to be above 0 and at most {limit}."
-    )
-    hints: ClassVar[tuple[str, ...]] = ("Use 0.01 to ask for any growth at all; 0.1 to 2 per hour are typical",)
-    since: ClassVar[str] = "0.1.0"
+    code = "INVALID_TARGET_GROWTH"
+    message = "A target growth of {target_growth} per hour is not possible: it has to be above 0 and at most {limit}."
+    hints = ("Use 0.01 to ask for any growth at all; 0.1 to 2 per hour are typical",)
 
 
 class TemplateNotLoaded(Unsupported):
@@ -68,23 +57,19 @@ class TemplateNotLoaded(Unsupported):
     Raised when: a template is known by name, and its tables, or the program that searches them, are not installed.
     Caller: use one of `loaded_templates`; without any, use `load_model`, or report it to the user.
     Operator: install the data that the log names, or set FAILSOFT_FLUX_TEMPLATES to a folder, wheel or sdist.
-    Example:
-        >>> code_of(TemplateNotLoaded(requested_template="GramNegative", missing=("the data of carveme",)))
-        'TEMPLATE_NOT_LOADED'
     """
 
     requested_template: Public[str]
     missing: Public[tuple[Words, ...]] = ()
     loaded_templates: Public[tuple[str, ...]] = ()
-    retry: ClassVar[RetryWhen] = "after_fix"
-    code: ClassVar[str] = "TEMPLATE_NOT_LOADED"
-    message: str = "The template '{requested_template}' is not loaded; this server lacks {missing}."
-    hints: ClassVar[tuple[str, ...]] = (
+    retry = "after_fix"
+    code = "TEMPLATE_NOT_LOADED"
+    message = "The template '{requested_template}' is not loaded; this server lacks {missing}."
+    hints = (
         "Use a template that is loaded: {loaded_templates}",
         "Use load_model for a model that needs no template",
         "The person who runs this server has to install what is missing",
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class MaxComplexityExceeded(Infeasible):
@@ -92,19 +77,14 @@ class MaxComplexityExceeded(Infeasible):
 
     Raised when: gapfilling finds a solution, and the fewest reactions that were found are above `max_complexity`.
     Caller: call again with the `max_complexity` that `reactions_needed` says, or with a richer medium.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(MaxComplexityExceeded(reactions_needed=7, max_complexity=3))
-        'MAX_COMPLEXITY_EXCEEDED'
     """
 
     reactions_needed: Public[int]
     max_complexity: Public[int]
     reactions: Public[tuple[str, ...] | None] = None
-    code: ClassVar[str] = "MAX_COMPLEXITY_EXCEEDED"
-    message: str = "Growth needs {reactions_needed} new reactions, and max_complexity allows {max_complexity}."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "MAX_COMPLEXITY_EXCEEDED"
+    message = "Growth needs {reactions_needed} new reactions, and max_complexity allows {max_complexity}."
+    hints = (
         "Call gapfill_model again with max_complexity {reactions_needed}",
         "Try a richer medium: it needs fewer reactions",
     )
-    since: ClassVar[str] = "0.1.0"

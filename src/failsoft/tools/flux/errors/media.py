@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from failsoft.framework.errors import InvalidArgument, Public
 
 __all__ = [
@@ -21,19 +19,14 @@ class EmptyCompoundsList(InvalidArgument):
 
     Raised when: `compounds` is an empty list.
     Caller: give the ids of the compounds that the medium has.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(EmptyCompoundsList())
-        'EMPTY_COMPOUNDS_LIST'
     """
 
-    code: ClassVar[str] = "EMPTY_COMPOUNDS_LIST"
-    message: str = "The list of compounds is empty."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "EMPTY_COMPOUNDS_LIST"
+    message = "The list of compounds is empty."
+    hints = (
         "Give at least one compound id, such as cpd00027 (glucose)",
         "Use search_compounds to find the ids of the compounds",
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class InvalidCompoundIds(InvalidArgument):
@@ -42,9 +35,6 @@ class InvalidCompoundIds(InvalidArgument):
     Raised when: an id is not `cpd` and five digits, or no compound of the ModelSEED database has it.
     Caller: replace the ids that `invalid_ids` lists; `valid_ids` are as they should be.
     Operator: without the tables of ModelSEED only the compounds of COBRApy's models are known: install them.
-    Example:
-        >>> code_of(InvalidCompoundIds(invalid_ids=("cpd99999",), total_provided=5, total_invalid=1))
-        'INVALID_COMPOUND_IDS'
     """
 
     invalid_ids: Public[tuple[str, ...]] = ()
@@ -52,14 +42,13 @@ class InvalidCompoundIds(InvalidArgument):
     total_provided: Public[int | None] = None
     total_invalid: Public[int | None] = None
     total_valid: Public[int | None] = None
-    code: ClassVar[str] = "INVALID_COMPOUND_IDS"
-    message: str = "{total_invalid} of {total_provided} ids are not in the server's tables of compounds: {invalid_ids}."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "INVALID_COMPOUND_IDS"
+    message = "{total_invalid} of {total_provided} ids are not in the server's tables of compounds: {invalid_ids}."
+    hints = (
         "Use search_compounds with the name of a compound to find its id",
         "Common compounds: cpd00027 (glucose), cpd00007 (O2), cpd00001 (H2O)",
         "Check for typos in the compound ids",
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class NegativeUptake(InvalidArgument):
@@ -68,20 +57,15 @@ class NegativeUptake(InvalidArgument):
     Raised when: `default_uptake` is zero or negative. It is a rate, so it has no sign; to block one compound give it
     the bounds [0, 0].
     Caller: give a positive number, in mmol per gram of dry weight and hour.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(NegativeUptake(default_uptake=-10.0))
-        'NEGATIVE_UPTAKE'
     """
 
     default_uptake: Public[float | None] = None
-    code: ClassVar[str] = "NEGATIVE_UPTAKE"
-    message: str = "default_uptake is {default_uptake}, and has to be above 0."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "NEGATIVE_UPTAKE"
+    message = "default_uptake is {default_uptake}, and has to be above 0."
+    hints = (
         "Give the rate as a positive number: uptake is written as a negative bound only in custom_bounds",
         "To block one compound, give it the bounds [0, 0] in custom_bounds",
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class InvalidBoundsFormat(InvalidArgument):
@@ -89,20 +73,15 @@ class InvalidBoundsFormat(InvalidArgument):
 
     Raised when: `custom_bounds` is not an object, or a value in it is not a pair of numbers; null means infinite.
     Caller: write the bounds as `{"cpd00027": [-10, 100]}`.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(InvalidBoundsFormat(compound_id="cpd00027"))
-        'INVALID_BOUNDS_FORMAT'
     """
 
     compound_id: Public[str | None] = None
-    code: ClassVar[str] = "INVALID_BOUNDS_FORMAT"
-    message: str = "The bounds of '{compound_id}' are not of the form [lower, upper]."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "INVALID_BOUNDS_FORMAT"
+    message = "The bounds of '{compound_id}' are not of the form [lower, upper]."
+    hints = (
         "Write the bounds as [lower, upper], two numbers; null is infinite",
         "Uptake is a negative lower bound, secretion a positive upper one: [-10, 100]",
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class CompoundNotInList(InvalidArgument):
@@ -110,17 +89,12 @@ class CompoundNotInList(InvalidArgument):
 
     Raised when: a key of `custom_bounds` is not among `compounds`.
     Caller: add the compound to `compounds`, or leave its bounds out.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(CompoundNotInList(compound_id="cpd00007"))
-        'COMPOUND_NOT_IN_LIST'
     """
 
     compound_id: Public[str] = ""
-    code: ClassVar[str] = "COMPOUND_NOT_IN_LIST"
-    message: str = "There are bounds for '{compound_id}', which is not in the list of compounds."
-    hints: ClassVar[tuple[str, ...]] = ("Add {compound_id} to compounds, or leave it out of custom_bounds",)
-    since: ClassVar[str] = "0.1.0"
+    code = "COMPOUND_NOT_IN_LIST"
+    message = "There are bounds for '{compound_id}', which is not in the list of compounds."
+    hints = ("Add {compound_id} to compounds, or leave it out of custom_bounds",)
 
 
 class BoundsOutOfOrder(InvalidArgument):
@@ -128,19 +102,14 @@ class BoundsOutOfOrder(InvalidArgument):
 
     Raised when: lower is above upper, or equal to it; only [0, 0], a blocked compound, may be equal.
     Caller: swap the bounds, or write [0, 0] to block the compound.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(BoundsOutOfOrder(compound_id="cpd00027", lower=10.0, upper=-10.0))
-        'BOUNDS_OUT_OF_ORDER'
     """
 
     compound_id: Public[str] = ""
     lower: Public[float | None] = None
     upper: Public[float | None] = None
-    code: ClassVar[str] = "BOUNDS_OUT_OF_ORDER"
-    message: str = "The bounds of '{compound_id}' are out of order: {lower} is not below {upper}."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "BOUNDS_OUT_OF_ORDER"
+    message = "The bounds of '{compound_id}' are out of order: {lower} is not below {upper}."
+    hints = (
         "Give the lower bound first: [-10, 100]",
         "To block a compound, write [0, 0]",
     )
-    since: ClassVar[str] = "0.1.0"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from failsoft.framework.errors import Infeasible, InvalidArgument, NotFound, Public, UpstreamError, Words
-from failsoft.framework.errors.base import RetryWhen
 
 __all__ = ["CobrapySolverError", "FbaInfeasible", "FbaUnbounded", "InvalidFluxThreshold", "ObjectiveNotFound"]
 
@@ -16,22 +15,17 @@ class ObjectiveNotFound(NotFound):
     Raised when: `objective` names no reaction of the model; or it is left out and the model has no objective of its
     own, so that a solver would call any flux optimal, at 0.
     Caller: name one of `similar_ids`, or another reaction of the model.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(ObjectiveNotFound(model_id="model_1", objective="bio1"))
-        'OBJECTIVE_NOT_FOUND'
     """
 
     model_id: Public[str]
     objective: Public[str]
     similar_ids: Public[list[str] | None] = None
-    code: ClassVar[str] = "OBJECTIVE_NOT_FOUND"
-    message: str = "The model '{model_id}' has no reaction '{objective}' to optimize."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "OBJECTIVE_NOT_FOUND"
+    message = "The model '{model_id}' has no reaction '{objective}' to optimize."
+    hints = (
         "Name a reaction of the model as objective",
         "Look for the biomass reaction with export_model_json",
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class InvalidFluxThreshold(InvalidArgument):
@@ -39,17 +33,12 @@ class InvalidFluxThreshold(InvalidArgument):
 
     Raised when: `flux_threshold` is below 0, where it would hide nothing and means nothing.
     Caller: give 0 for every flux, or a small number such as 1e-6.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(InvalidFluxThreshold(flux_threshold=-1.0))
-        'INVALID_FLUX_THRESHOLD'
     """
 
     flux_threshold: Public[float | None] = None
-    code: ClassVar[str] = "INVALID_FLUX_THRESHOLD"
-    message: str = "The flux threshold is negative."
-    hints: ClassVar[tuple[str, ...]] = ("Give a flux_threshold of 0 or more, such as 1e-6",)
-    since: ClassVar[str] = "0.1.0"
+    code = "INVALID_FLUX_THRESHOLD"
+    message = "The flux threshold is negative."
+    hints = ("Give a flux_threshold of 0 or more, such as 1e-6",)
 
 
 class FbaInfeasible(Infeasible):
@@ -60,10 +49,6 @@ class FbaInfeasible(Infeasible):
     never reported as a result.
     Caller: do what the causes ask for: add `missing_uptakes` to the medium, relax `contradictions`, take another
     objective, or fill the gaps of the model.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(FbaInfeasible(model_id="model_1", objective="bio1", solver_status="infeasible"))
-        'FBA_INFEASIBLE'
     """
 
     model_id: Public[str]
@@ -77,15 +62,14 @@ class FbaInfeasible(Infeasible):
     contradictions: Public[list[dict[str, Any]] | None] = None
     blocked_precursors: Public[list[dict[str, Any]] | None] = None
     unusable_compounds: Public[list[str] | None] = None
-    code: ClassVar[str] = "FBA_INFEASIBLE"
-    message: str = "No fluxes through '{objective}' are possible in the model '{model_id}' under these conditions."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "FBA_INFEASIBLE"
+    message = "No fluxes through '{objective}' are possible in the model '{model_id}' under these conditions."
+    hints = (
         "Verify that the medium has sources of carbon, nitrogen, phosphorus and sulfur",
         "Check that bounds of exchange reactions are not too tight",
         "Fill the gaps of the model with gapfill_model if that was not done",
         "Look with export_model_json at the exchange reactions and at what the biomass reaction consumes",
     )
-    since: ClassVar[str] = "0.1.0"
 
 
 class FbaUnbounded(Infeasible):
@@ -94,20 +78,15 @@ class FbaUnbounded(Infeasible):
     Raised when: nothing bounds the flux through the objective: a loop of reactions, or an exchange, with an infinite
     bound.
     Caller: give the reactions in `unlimited_reactions` finite bounds with modify_model, or take another objective.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(FbaUnbounded(model_id="model_1", objective="ATPM"))
-        'FBA_UNBOUNDED'
     """
 
     model_id: Public[str]
     objective: Public[str]
     media_id: Public[str | None] = None
     unlimited_reactions: Public[list[str] | None] = None
-    code: ClassVar[str] = "FBA_UNBOUNDED"
-    message: str = "The flux through '{objective}' in the model '{model_id}' has no limit."
-    hints: ClassVar[tuple[str, ...]] = ("Give reactions with infinite bounds finite ones, with modify_model",)
-    since: ClassVar[str] = "0.1.0"
+    code = "FBA_UNBOUNDED"
+    message = "The flux through '{objective}' in the model '{model_id}' has no limit."
+    hints = ("Give reactions with infinite bounds finite ones, with modify_model",)
 
 
 class CobrapySolverError(UpstreamError):
@@ -118,9 +97,6 @@ class CobrapySolverError(UpstreamError):
     Caller: make the problem easier: fewer extreme bounds or coefficients, a smaller model; if the time was up, the same
     call may do better when the server is less busy.
     Operator: look for workers that the system killed for their memory, and at the model's coefficients.
-    Example:
-        >>> code_of(CobrapySolverError(operation="model.optimize", exception_type="TimeLimit", exception_message=""))
-        'COBRAPY_SOLVER_ERROR'
     """
 
     operation: Public[Words]
@@ -128,11 +104,10 @@ class CobrapySolverError(UpstreamError):
     exception_message: Public[str]
     library: Public[str] = "COBRApy"
     solver: Public[str] = "glpk"
-    code: ClassVar[str] = "COBRAPY_SOLVER_ERROR"
-    message: str = "The solver gave no result ({exception_type})."
-    hints: ClassVar[tuple[str, ...]] = (
+    code = "COBRAPY_SOLVER_ERROR"
+    message = "The solver gave no result ({exception_type})."
+    hints = (
         "Check the model for very large or very small bounds and coefficients",
         "Verify with export_model_json that the model is well formed",
     )
-    since: ClassVar[str] = "0.1.0"
-    retry: ClassVar[RetryWhen] = "after_fix"
+    retry = "after_fix"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from failsoft.framework.errors import AlreadyExists, Public, StorageError, Words
 
 __all__ = ["FileAlreadyExists", "FileReadFailed", "FileWriteFailed"]
@@ -14,17 +12,12 @@ class FileAlreadyExists(AlreadyExists):
 
     Raised when: `write_file` is called without `expected_hash`, and the path exists.
     Caller: read the file, and pass its `sha256` as `expected_hash` to replace it; or choose another path.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(FileAlreadyExists(path="a.md"))
-        'FILE_ALREADY_EXISTS'
     """
 
     path: Public[str]
-    code: ClassVar[str] = "FILE_ALREADY_EXISTS"
-    message: str = "The file {path} exists."
-    hints: ClassVar[tuple[str, ...]] = ("To replace it, pass the sha256 that read_file returns as expected_hash",)
-    since: ClassVar[str] = "0.1.0"
+    code = "FILE_ALREADY_EXISTS"
+    message = "The file {path} exists."
+    hints = ("To replace it, pass the sha256 that read_file returns as expected_hash",)
 
 
 class FileReadFailed(StorageError):
@@ -33,15 +26,11 @@ class FileReadFailed(StorageError):
     Raised when: permissions, links or the disk do not allow it.
     Caller: do not repeat the call; report the error id to the user.
     Operator: correct what the reason names.
-    Example:
-        >>> code_of(FileReadFailed(reason="permission denied"))
-        'FILE_READ_FAILED'
     """
 
     reason: Public[Words]
-    code: ClassVar[str] = "FILE_READ_FAILED"
-    message: str = "The file could not be read: {reason}."
-    since: ClassVar[str] = "0.1.0"
+    code = "FILE_READ_FAILED"
+    message = "The file could not be read: {reason}."
 
 
 class FileWriteFailed(StorageError):
@@ -51,12 +40,8 @@ class FileWriteFailed(StorageError):
     the file.
     Caller: do not repeat the call; report the error id to the user.
     Operator: correct what the reason names: permissions, free space, or the state folder of failsoft.
-    Example:
-        >>> code_of(FileWriteFailed(reason="no space left on device"))
-        'FILE_WRITE_FAILED'
     """
 
     reason: Public[Words]
-    code: ClassVar[str] = "FILE_WRITE_FAILED"
-    message: str = "The file could not be written: {reason}."
-    since: ClassVar[str] = "0.1.0"
+    code = "FILE_WRITE_FAILED"
+    message = "The file could not be written: {reason}."

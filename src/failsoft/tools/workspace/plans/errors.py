@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from failsoft.framework.errors import ApprovalRequired, InvalidArgument, NotFound, PermissionDenied, Public
 
 __all__ = ["PlanEnforcementFailed", "PlanNotApproved", "PlanNotFound", "PlanScopeViolation"]
@@ -16,15 +14,11 @@ class PlanNotFound(NotFound):
     this workspace, or that has expired or was withdrawn.
     Caller: use a `plan_hash` that `list_plans` returns.
     Operator: raise `FAILSOFT_WORKSPACE_PLAN_S` if plans expire too soon.
-    Example:
-        >>> code_of(PlanNotFound())
-        'PLAN_NOT_FOUND'
     """
 
-    code: ClassVar[str] = "PLAN_NOT_FOUND"
-    message: str = "There is no such plan in this workspace; `list_plans` gives full hashes."
-    hints: ClassVar[tuple[str, ...]] = ("Use a plan_hash that list_plans returns",)
-    since: ClassVar[str] = "0.1.0"
+    code = "PLAN_NOT_FOUND"
+    message = "There is no such plan in this workspace; `list_plans` gives full hashes."
+    hints = ("Use a plan_hash that list_plans returns",)
 
 
 class PlanNotApproved(ApprovalRequired):
@@ -33,15 +27,11 @@ class PlanNotApproved(ApprovalRequired):
     Raised when: the plan that a write names is not approved; or the write names none, and no plan of the workspace is.
     Caller: have another author approve the plan, in a role that may approve; then call again.
     Operator: nothing to do, unless no role has the power `approve` in `FAILSOFT_WORKSPACE_ROLES`.
-    Example:
-        >>> code_of(PlanNotApproved())
-        'PLAN_NOT_APPROVED'
     """
 
-    code: ClassVar[str] = "PLAN_NOT_APPROVED"
-    message: str = "Nothing was written: no approved plan covers it. One session submits a plan, another approves it."
-    hints: ClassVar[tuple[str, ...]] = ("A plan is approved by another author, in a role that may approve",)
-    since: ClassVar[str] = "0.1.0"
+    code = "PLAN_NOT_APPROVED"
+    message = "Nothing was written: no approved plan covers it. One session submits a plan, another approves it."
+    hints = ("A plan is approved by another author, in a role that may approve",)
 
 
 class PlanEnforcementFailed(InvalidArgument):
@@ -50,16 +40,11 @@ class PlanEnforcementFailed(InvalidArgument):
     Raised when: a plan names no files, or too many, or one that is absolute, contains `..`, names a folder, or uses
     `**` within a name; or it waives a rule that no policy of this server has.
     Caller: correct every entry that `violations` lists, and submit the plan again.
-    Operator: nothing to do.
-    Example:
-        >>> code_of(PlanEnforcementFailed())
-        'PLAN_ENFORCEMENT_FAILED'
     """
 
-    code: ClassVar[str] = "PLAN_ENFORCEMENT_FAILED"
-    message: str = "The plan cannot be enforced."
-    hints: ClassVar[tuple[str, ...]] = ("Name files relative to the workspace, such as src/app.py or docs/**",)
-    since: ClassVar[str] = "0.1.0"
+    code = "PLAN_ENFORCEMENT_FAILED"
+    message = "The plan cannot be enforced."
+    hints = ("Name files relative to the workspace, such as src/app.py or docs/**",)
 
 
 class PlanScopeViolation(PermissionDenied):
@@ -69,13 +54,9 @@ class PlanScopeViolation(PermissionDenied):
     the path, or covers where the path leads through links; or the call names a phase that the plan does not have.
     Caller: write only what the plan covers, or have another plan approved.
     Operator: nothing to do.
-    Example:
-        >>> code_of(PlanScopeViolation(path="src/app.py"))
-        'PLAN_SCOPE_VIOLATION'
     """
 
     path: Public[str]
-    code: ClassVar[str] = "PLAN_SCOPE_VIOLATION"
-    message: str = "{path} was not written: no approved plan covers it."
-    hints: ClassVar[tuple[str, ...]] = ("Names that begin with a dot are covered only where the plan names them so",)
-    since: ClassVar[str] = "0.1.0"
+    code = "PLAN_SCOPE_VIOLATION"
+    message = "{path} was not written: no approved plan covers it."
+    hints = ("Names that begin with a dot are covered only where the plan names them so",)

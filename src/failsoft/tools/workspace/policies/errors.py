@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from failsoft.framework.errors import Actor, InvalidArgument, PreconditionFailed, Public, Words
+from failsoft.framework.errors import InvalidArgument, PreconditionFailed, Public, Words
 
 __all__ = ["PolicyViolation", "PreflightFailed", "RustPolicyViolation"]
 
@@ -18,17 +18,13 @@ class PolicyViolation(InvalidArgument):
     Caller: correct the places that `details.findings` lists, and write again; or have a plan approved that waives the
     rule.
     Operator: the policies are those of `FAILSOFT_WORKSPACE_POLICIES`.
-    Example:
-        >>> code_of(PolicyViolation(policies="generic", found="line 3, column 1: merge-marker, resolve the conflict"))
-        'POLICY_VIOLATION'
     """
 
     policies: Public[Words]
     found: Public[Words]
     findings: Public[Sequence[Mapping[str, Any]]] = ()
-    code: ClassVar[str] = "POLICY_VIOLATION"
-    message: str = "Nothing was written: the new content breaks the policy {policies}: {found}."
-    since: ClassVar[str] = "0.1.0"
+    code = "POLICY_VIOLATION"
+    message = "Nothing was written: the new content breaks the policy {policies}: {found}."
 
 
 class RustPolicyViolation(InvalidArgument):
@@ -39,17 +35,13 @@ class RustPolicyViolation(InvalidArgument):
     Caller: correct the places that `details.findings` lists, and write again; or have a plan approved that waives the
     rule.
     Operator: the policies are those of `FAILSOFT_WORKSPACE_POLICIES`.
-    Example:
-        >>> code_of(RustPolicyViolation(policies="rust", found="line 3, column 5: unsafe, write it in safe Rust"))
-        'RUST_POLICY_VIOLATION'
     """
 
     policies: Public[Words]
     found: Public[Words]
     findings: Public[Sequence[Mapping[str, Any]]] = ()
-    code: ClassVar[str] = "RUST_POLICY_VIOLATION"
-    message: str = "Nothing was written: the new content breaks the policy {policies}: {found}."
-    since: ClassVar[str] = "0.1.0"
+    code = "RUST_POLICY_VIOLATION"
+    message = "Nothing was written: the new content breaks the policy {policies}: {found}."
 
 
 class PreflightFailed(PreconditionFailed):
@@ -60,9 +52,6 @@ class PreflightFailed(PreconditionFailed):
     Caller: correct what the end of the output shows, and call `run_preflight` again; if the command could not be
     started, report it to the user.
     Operator: the commands are those of `FAILSOFT_WORKSPACE_PREFLIGHT`, their time `FAILSOFT_WORKSPACE_PREFLIGHT_S`.
-    Example:
-        >>> code_of(PreflightFailed(command="cargo test", outcome="exited with status 101"))
-        'PREFLIGHT_FAILED'
     """
 
     command: Public[str]
@@ -70,9 +59,8 @@ class PreflightFailed(PreconditionFailed):
     exit_code: Public[int | None] = None
     duration_s: Public[float | None] = None
     output_snippet: Public[str] = ""
-    code: ClassVar[str] = "PREFLIGHT_FAILED"
-    message: str = "The preflight command {command} {outcome}."
-    hints: ClassVar[tuple[str, ...]] = ("Correct what the end of its output shows",)
-    remedy: ClassVar[str] = "Fix what the end of the output shows and"
-    since: ClassVar[str] = "0.1.0"
-    actor: ClassVar[Actor] = "caller"
+    code = "PREFLIGHT_FAILED"
+    message = "The preflight command {command} {outcome}."
+    hints = ("Correct what the end of its output shows",)
+    remedy = "Fix what the end of the output shows and"
+    actor = "caller"

@@ -156,7 +156,6 @@ def test_explain_prints_the_page_of_a_code(folder: Path) -> None:
     assert [line for line in f"# {section}".split("\n") if line not in rest] == []  # in the order of the page
     assert [line for line in printed if line not in known | set(head.split("\n"))] == [
         "| Category | [`not_found`](not_found.md) |",
-        "`code_of` returns the code that a caller gets if a handler raises the exception, or is the function.",
     ]
     ran = failsoft(folder, "explain", "DOC_NOT_FUND")
     assert ran.code == 1

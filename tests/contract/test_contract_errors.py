@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import errno
-import inspect
 import pickle
 from typing import Any
 
@@ -26,6 +25,7 @@ from failsoft import (
     UnknownTool,
 )
 from failsoft.errors import CatalogueError
+from tests.doors import sections
 from tests.each import each
 
 TABLE = {
@@ -246,10 +246,7 @@ def test_errors_pass_through_a_context_manager() -> None:
 def test_every_class_says_when_it_is_raised_and_what_to_do() -> None:
     for name in {*TABLE, *FIXED}:
         entry = getattr(failsoft, name)
-        documentation = inspect.getdoc(entry) or ""
-        assert "Raised when:" in documentation, name
-        assert "Caller:" in documentation, name
-        assert "Operator:" in documentation, name
+        assert sections(entry).keys() == {"Raised when", "Caller", "Operator"}, name
         assert entry.since
 
 

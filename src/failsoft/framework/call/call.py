@@ -380,7 +380,7 @@ class Call(CallContext):
             receipt = replace(receipt, message=message, changed={**self.receipt.changed, **receipt.changed})
         self.receipt = receipt
 
-    def resume_at(self, inner: Callable[[Call], Awaitable[Any]], error: ToolError) -> None:
+    def set_retry_point(self, inner: Callable[[Call], Awaitable[Any]], error: ToolError) -> None:
         """Set the error, and the part of the chain that `retry` runs again."""
         self._inner = inner
         self.error = error

@@ -9,8 +9,6 @@ from failsoft.framework.call.chain import Proceed, Step
 from failsoft.framework.call.recovery_port import RecoveryEngine
 from failsoft.framework.cancellation import is_real_cancellation
 
-__all__ = ["recover"]
-
 
 def recover(engine: RecoveryEngine) -> Step:
     """Return the link that passes every error, typed, to the engine, which can run the handler again."""
@@ -21,7 +19,7 @@ def recover(engine: RecoveryEngine) -> Step:
         except BaseException as raised:
             if call.expired or is_real_cancellation(raised):
                 raise
-            call.resume_at(proceed, call.typed(raised))
+            call.set_retry_point(proceed, call.typed(raised))
         # No local name for the error: its traceback refers to this frame, so the two would form a reference cycle.
         return await engine.recover(call.error, call)  # type: ignore[arg-type]  # set one line above
 

@@ -80,8 +80,13 @@ _ROLE = re.compile(r"(.{3,}?)(?:[eo]r|(ee))(.*)")
 """Who does something, and to whom it is done: `payer`, `payee`."""
 
 
-def means_something_else(given: str, meant: str) -> bool:
+def means_something_else(given: str, meant: str, *, begins_alike: bool = False) -> bool:
     """Return whether words of two similar names differ in more than their spelling.
+
+    Args:
+        given: A name.
+        meant: The other one.
+        begins_alike: Whether every word has to begin as the other does; else a later one may lack its first letter.
 
     >>> means_something_else("from_acount", "from_account"), means_something_else("max_price", "min_price")
     (False, True)
@@ -102,7 +107,7 @@ def means_something_else(given: str, meant: str) -> bool:
     if len(one) != len(other):  # words written apart or as one: only the whole can be compared
         one, other = ["".join(one)], ["".join(other)]
     return any(
-        before != after and _is_another_word(before, after, is_first=is_first and place == 0)
+        before != after and _is_another_word(before, after, is_first=begins_alike or (is_first and place == 0))
         for place, (before, after) in enumerate(zip(one, other, strict=True))
     )
 

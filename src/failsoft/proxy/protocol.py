@@ -89,12 +89,12 @@ class ProxyProtocol(ToolProtocol):
         bound = self._live.find(name)
         return None if bound is None else bound.input_schema
 
-    def _unknown(self, name: str) -> MCPError:
+    def _unknown(self, name: str, arguments: Mapping[str, Any]) -> MCPError:
         """Return UNAVAILABLE for what may be a tool of an upstream that was never reached: hosts keep lists."""
         for tool in self._upstreams:
             if name.startswith(tool.prefix) and not tool.listed and not tool.upstream.is_connected:
                 return refusal(tool.upstream.unavailable())
-        return super()._unknown(name)
+        return super()._unknown(name, arguments)
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None

@@ -48,11 +48,6 @@ async def test_closest_is_not_said_of_a_list_that_the_author_gave() -> None:
     assert "closest" not in failure.message.casefold()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Ids that are not near to the one that was sent are offered as candidates; they should not be.",
-)
 async def test_an_unrelated_identifier_is_not_even_a_candidate() -> None:
     failure = await failed("get_order", order_id="zzzzzz")
     offered = [*failure.suggestions, *(item.suggestion for item in failure.violations if item.suggestion)]

@@ -22,11 +22,6 @@ class Nowhere(BaseTool):
         raise NotFound("Nothing.", next_step={"tool": "search_nowhere", "arguments": {}})
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A dropped next step is a WARNING with every failed call; it should be one per operation and code.",
-)
 async def test_a_dropped_step_is_a_warning_once_per_operation_and_code() -> None:
     lines: list[Any] = []
     logger.enable("failsoft")

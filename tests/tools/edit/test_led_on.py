@@ -43,11 +43,6 @@ def test_nothing_is_claimed_of_text_that_resembles_nothing(desk: Desk) -> None:
     assert "copy it from the excerpt" not in answer["message"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="one object or a JSON text in place of the list of edits is refused without the corrected call",
-)
 @pytest.mark.parametrize(
     "sent",
     [change("one", "1"), json.dumps([change("one", "1")]), json.dumps(change("one", "1"))],
@@ -62,11 +57,6 @@ def test_edits_in_another_form_are_corrected_in_the_next_step(desk: Desk, sent: 
     assert answer.get("next_step") == {"tool": "multi_edit", "arguments": arguments}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="one object in place of the list of files is refused without the corrected call",
-)
 def test_one_file_in_place_of_the_list_is_corrected_in_the_next_step(desk: Desk) -> None:
     sent = {"file_path": str(desk.file()), "edits": [change("one", "1")]}
     answer = desk.call("multi_edit_files", {"files": sent})

@@ -68,21 +68,25 @@ def watch_reports(watcher: Watcher) -> Iterator[None]:
         _watchers.remove(watcher)
 
 
-def report_mistake(message: str, *, error: BaseException | None = None, operation: str = "") -> None:
+def report_mistake(
+    message: str, *, error: BaseException | None = None, operation: str = "", is_known: bool = False
+) -> None:
     """Report a mistake of a tool's author at WARNING, with its file and line. Never raises.
 
     Args:
         message: What is wrong, and what is right.
         error: The exception that was raised with the mistake; by default the place is the author's running code.
         operation: The MCP tool, where it is known.
+        is_known: Whether it was logged before, so that only what watches is told again.
     """
-    tell(_report_mistake, message, error, operation)
+    tell(_report_mistake, message, error, operation, is_known)
 
 
-def _report_mistake(message: str, error: BaseException | None, operation: str) -> None:
+def _report_mistake(message: str, error: BaseException | None, operation: str, is_known: bool) -> None:  # noqa: FBT001 - `tell` passes what it is given by position
     place = calling_line() if error is None else author_line(error)
     report = Report("mistake", message, place, operation=operation)
-    logger.bind(event="author_mistake", place=place, operation=operation).warning(str(report))
+    if not is_known:
+        logger.bind(event="author_mistake", place=place, operation=operation).warning(str(report))
     _publish(report)
 
 

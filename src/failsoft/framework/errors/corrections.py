@@ -93,7 +93,7 @@ def _how_far_of_a_name(given: str, meant: str, what: What, *, changes: bool, is_
         return "use"
     if is_alias or is_same_spelling(given, meant):
         return "use" if not changes or what in {"parameter", "enum"} else "ask"
-    if not _is_slip(given, meant, 1 if changes and what == "tool" else _LENGTH_AT_MOST):
+    if not _is_slip(given, meant, what, changes=changes):
         return "list"
     return "ask" if changes else "use"
 
@@ -190,13 +190,16 @@ def _plain(name: str) -> str:
     )
 
 
-def _is_slip(given: str, meant: str, most: int) -> bool:
+def _is_slip(given: str, meant: str, what: What, *, changes: bool) -> bool:
     """Return whether a name is another one with at most one wrong letter in five, and does not mean something else."""
     if max(len(given), len(meant)) > _LENGTH_AT_MOST:
         return False
     plain, other = _plain(given), _plain(meant)
-    most = min(most, max(len(plain), len(other)) // _LETTERS_PER_EDIT)
-    return edits_between(plain, other, most) <= most and not means_something_else(given, meant)
+    is_tool = what == "tool"
+    most = min(max(len(plain), len(other)) // _LETTERS_PER_EDIT, 1 if changes and is_tool else _LENGTH_AT_MOST)
+    if plain == other or edits_between(plain, other, most) > most:  # of the same letters: `periods`, `period_s`
+        return False
+    return not means_something_else(given, meant, begins_alike=is_tool)
 
 
 def _how_far_of_a_value(given: Any, meant: Any, what: What, about: str, *, changes: bool) -> HowFar:

@@ -56,6 +56,7 @@ class Violation:
         at: The positions of equal faults in a list, as ranges (`0-3,7`).
         how_far: How far the suggestion may go: into the corrected call (`use`), or as a question (`ask`). None for an
             author's own, which is judged later.
+        unsaid: The same where it is not echoed: it holds contents, or is long.
         omit: Whether the argument should be left out (null for an optional one).
         is_standard: Whether the message only repeats the other fields; it is then not sent.
     """
@@ -70,6 +71,7 @@ class Violation:
     line: int | None = None
     at: str = ""
     how_far: HowFar | None = field(default=None, compare=False)
+    unsaid: Any = field(default=None, compare=False, repr=False)
     omit: bool = field(default=False, compare=False)
     is_standard: bool = field(default=False, compare=False)
 

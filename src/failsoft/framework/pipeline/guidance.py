@@ -17,7 +17,7 @@ from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.diagnostics.reports import report_mistake
 from failsoft.framework.diagnostics.tracebacks import stack_of
 from failsoft.framework.errors import ToolError
-from failsoft.framework.errors.corrections import near_names
+from failsoft.framework.errors.corrections import how_far, near_names
 from failsoft.framework.errors.violations import Violation, collapsed
 from failsoft.framework.ids import new_id
 from failsoft.framework.normalize.outcomes import type_name
@@ -59,12 +59,13 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, propos
     if proposal.dropped and error.next_step is not None:
         tool = bounded(error.next_step.tool, _CANDIDATE_AT_MOST)
         text = f"the next step `{tool}` of {type(error).__name__} was dropped: {proposal.dropped}"
-        report_mistake(text, error=error, operation=bound.name)
+        report_mistake(text, error=error, operation=bound.name, is_known=error.code in bound.dropped_steps)
+        bound.dropped_steps.add(error.code)
     error_id = error_id or new_id()
     detail = settings.detail_level
     faults = error.violations[:_VIOLATIONS_AT_MOST]
     violations, guesses = _without_guesses(faults, call) if faults else (faults, [])
-    own = [*error.own_suggestions(), *guesses]
+    own = [text for text in (*error.own_suggestions(), *guesses) if not _is_unrelated(text, error, call)]
     hints = error.rendered_hints()
     shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
     headline = _sentence(error.message)
@@ -133,6 +134,15 @@ def _is_spelled(item: Violation, call: Call) -> bool:
     return call.bound.name_kinds.get(item.path.partition(".")[0]) == "spelled"
 
 
+def _is_unrelated(text: str, error: ToolError, call: Call) -> bool:
+    """Return whether a suggestion is an id or handle that has nothing in common with the one that was looked up."""
+    failed = call.failed_reference
+    if failed is None or failed.error is not error or any(map(str.isspace, text)):
+        return False
+    kind: Any = failed.kind
+    return kind != "spelled" and how_far(failed.value, text, what="reference", changes=False, kind=kind) == "drop"
+
+
 def _candidates(error: ToolError, guesses: list[str], call: Call) -> list[str]:
     """Return the suggestions that are names and not sentences."""
     if error.category not in {"not_found", "invalid_argument"} or not (error.suggestions or guesses):
@@ -141,6 +151,7 @@ def _candidates(error: ToolError, guesses: list[str], call: Call) -> list[str]:
     is_spelled = failed is not None and failed.error is error and failed.kind == "spelled"
     texts = [str(item) for item in error.suggestions]
     named = [text for text in texts if is_spelled or not any(map(str.isspace, text))]
+    named = [text for text in named if not _is_unrelated(text, error, call)]
     if failed is not None and failed.error is error and isinstance(failed.value, str):
         named = near_names(failed.value, named) or named  # the closest first; dissimilar ones are dropped
     return [text for text in (*named, *guesses) if 0 < len(text) <= _CANDIDATE_AT_MOST and text[-1] not in ".?!:"]

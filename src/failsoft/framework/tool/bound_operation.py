@@ -85,6 +85,7 @@ class BoundOperation(Generic[P, R_co]):
         self.name_kinds: Mapping[str, str] = {
             item.name: mark.kind for item in self.parameters for mark in (*item.references, *item.item_references)
         }
+        self.dropped_steps: set[str] = set()
         self._spellings: dict[str, frozenset[str]] | None = None
         self.checks = tuple(checks_of(declaration, tool, self.parameters, self.input_schema))
         self.reviews = reviews_of(declaration, tool)

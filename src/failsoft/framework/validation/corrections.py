@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from failsoft.framework.errors import InvalidArgument
@@ -78,7 +78,7 @@ def corrected(arguments: Any, violations: Sequence[Violation]) -> dict[str, Any]
     result: Any = dict(arguments)
     missing = []
     try:
-        for violation in violations:
+        for violation in map(_told, violations):
             if violation.reason == "missing":
                 missing.append(violation.path)
             elif violation.omit:
@@ -91,6 +91,11 @@ def corrected(arguments: Any, violations: Sequence[Violation]) -> dict[str, Any]
     except (LookupError, TypeError, ValueError):  # a path that was shortened, or removed by another correction
         return None
     return result if found else None
+
+
+def _told(violation: Violation) -> Violation:
+    """Return a violation with its suggestion, though that is not echoed."""
+    return violation if violation.unsaid is None else replace(violation, suggestion=violation.unsaid)
 
 
 def _with_correction(tree: Any, path: str, violation: Violation) -> Any:

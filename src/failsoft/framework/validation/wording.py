@@ -72,16 +72,18 @@ def violation(
         expected = " or ".join(filter(None, [one_of(allowed), expected]))
     private = _is_private(place)
     expected = bounded(expected)
-    found = None if private else _correction(reason, place, allowed)
+    found = None if private and not _is_content_alone(place) else _correction(reason, place, allowed)
+    is_said = found is not None and not private and _is_sendable(found.meant)
     return Violation(
         path=dotted(place.path),
         reason=reason,
         message=bounded(said) if said else _clause(reason, place, expected),
         expected=expected,
         allowed=tuple(filter(_is_json_scalar, allowed[:ALLOWED_AT_MOST])) if allowed else (),
-        suggestion=found and found.meant,
+        suggestion=found.meant if found is not None and is_said else None,
         received=None if private else _echo(place.value),
         how_far=found and found.how_far,
+        unsaid=found.meant if found is not None and not is_said else None,
         omit=reason == "type" and _is_null_for_absent(place),
         is_standard=not said,
     )
@@ -143,7 +145,7 @@ def _is_too_long(text: str) -> bool:
 
 
 def _correction(reason: Reason, place: Location, allowed: Sequence[Any]) -> Correction | None:
-    """Return what was probably meant, if that may be sent: it may echo input."""
+    """Return what was probably meant; it may echo input."""
     value = place.value
     if reason not in {"enum", "type"} or value is ABSENT or (isinstance(value, str) and _is_too_long(value)):
         return None
@@ -154,7 +156,7 @@ def _correction(reason: Reason, place: Location, allowed: Sequence[Any]) -> Corr
         meant = in_another_form(value, kinds, place.accepted.below(0).kinds if "array" in kinds else frozenset())
         answer = how_far(value, meant, what="value", changes=changes, about=_about(place))
         found = Correction(meant, answer) if meant is not None and answer in {"use", "ask"} else None
-    return found if found is not None and _is_sendable(found.meant) else None
+    return found
 
 
 def _about(place: Location) -> str:
@@ -214,6 +216,14 @@ def _is_private(place: Location) -> bool:
     if isinstance(value, (list, tuple, dict)):
         return len(value) > _ECHO_AT_MOST or bool(withhold_contents(value) != value)
     return False
+
+
+def _is_content_alone(place: Location) -> bool:
+    """Return whether a private value is a list or an object, or their JSON, and not named as a secret."""
+    is_secret = any(isinstance(step, str) and is_secret_name(step) for step in place.path)
+    value = place.value
+    is_json = isinstance(value, (list, dict)) or (isinstance(value, str) and value.lstrip()[:1] in {"[", "{"})
+    return is_json and not is_secret
 
 
 def quotable(text: str, place: Location) -> str:

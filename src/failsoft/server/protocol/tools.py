@@ -98,7 +98,7 @@ class ToolProtocol:
         """
         bound = self._toolbox.find(params.name)
         if bound is None:
-            raise self._unknown(params.name)
+            raise self._unknown(params.name, params.arguments or {})
         return await self.respond(ctx, bound, params.arguments or {}, self._encoded, params)
 
     async def respond(
@@ -166,8 +166,8 @@ class ToolProtocol:
             cancels=lambda: ctx.request is None and self._lifecycle.is_ready,
         )
 
-    def _unknown(self, name: str) -> MCPError:
-        closest = self._toolbox.closest(name)
+    def _unknown(self, name: str, arguments: Mapping[str, Any]) -> MCPError:
+        closest = self._toolbox.closest(name, arguments)
         shown = bounded(name, _NAME_AT_MOST)
         hint = f"; did you mean '{closest}'?" if closest else ""
         logger.bind(code="UNKNOWN_TOOL", operation=shown).warning("A tool that does not exist was called")

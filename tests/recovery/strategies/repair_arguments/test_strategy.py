@@ -182,6 +182,8 @@ def test_what_may_mean_something_else_is_refused_as_it_came(given: dict[str, Any
         ({"mode": "420"}, {"mode": 420}),
         ({"paths": "a.md"}, {"paths": ["a.md"]}),
         ({"edits": [{"old_string": "a", "new_string": "b", "count": "2"}]}, {"edits.0.count": 2}),
+        ({"edits": {"old_string": "a", "new_string": "b"}}, {"edits": [{"old_string": "a", "new_string": "b"}]}),
+        ({"edits": '[{"old_string": "a", "new_string": "b"}]'}, {"edits": [{"old_string": "a", "new_string": "b"}]}),
     ],
     ids=str,
 )
@@ -213,8 +215,6 @@ def test_a_write_is_not_changed_into_another_one(given: dict[str, Any]) -> None:
         {"content": 5},
         {"path": 5},
         {"content": ["x"]},
-        {"edits": '[{"old_string": "a", "new_string": "b"}]'},
-        {"edits": {"old_string": "a", "new_string": "b"}},
         {"edits": [{"old_string": 1, "new_string": "b"}]},
         {"paths": "my notes.md"},
     ],

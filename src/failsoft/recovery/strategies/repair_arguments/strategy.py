@@ -40,8 +40,8 @@ class RepairArguments:
     or listed value with at most one wrong letter in five (`limitt`, `maxResult`). All problems are repaired or none.
 
     Not repaired are values out of range, synonyms of a value, a name with two candidates or of another meaning
-    (`line1` for `line2`, `payee` for `payer`), text that may hold several items, secrets, and contents (`content`,
-    `new_string`, ...) in another form. No text is created: `5` does not become a string.
+    (`line1` for `line2`, `payee` for `payer`), text that may hold several items, and secrets. No text is created: `5`
+    does not become a string.
 
     It is off by default: enable it for callers that keep making the same mistakes.
     """
@@ -108,8 +108,9 @@ def _valid_repair(params: Any, violations: Sequence[Violation], bound: BoundOper
             repair.changed[fault.path] = known.get("default")
             repair.notes.append(f"{named(fault.path)} was null and left out")
         elif fault.reason != "missing":
-            repair.changed[fault.path] = fault.suggestion
-            repair.notes.append(f"{named(fault.path)} was read as {json_type(fault.suggestion)}")
+            value = fault.suggestion if fault.unsaid is None else fault.unsaid
+            repair.changed[fault.path] = value
+            repair.notes.append(f"{named(fault.path)} was read as {json_type(value)}")
     return repair if repair.changed else None
 
 

@@ -20,7 +20,7 @@ from failsoft.composition import install as _install
 _FACE = {
     "write": {
         "failsoft.framework.answer.response": "Failed Success ToolResponse",
-        "failsoft.framework.arguments.signature": "Fault Reference",
+        "failsoft.framework.arguments.signature": "Alias Fault Reference",
         "failsoft.framework.call.context": "CallContext",
         "failsoft.framework.call.effects": "NOT_DONE",
         "failsoft.framework.errors": "NextStep Public",
@@ -64,7 +64,7 @@ _FACE = {
         "failsoft.framework.answer.governance": "Governance",
         "failsoft.framework.audit.trail": "AuditLog",
         "failsoft.framework.services.events": (
-            "AttemptEvent BudgetEvent CircuitEvent IdempotencyEvent RecoveryEvent StateStoreEvent"
+            "AttemptEvent CircuitEvent IdempotencyEvent RecoveryEvent StateStoreEvent"
         ),
     },
 }

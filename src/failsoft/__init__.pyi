@@ -13,6 +13,7 @@ from failsoft.framework.answer.response import (
     ToolResponse as ToolResponse,
 )
 from failsoft.framework.arguments.signature import (
+    Alias as Alias,
     Fault as Fault,
     Reference as Reference,
 )
@@ -87,7 +88,6 @@ from failsoft.framework.observability.logs import (
 )
 from failsoft.framework.services.events import (
     AttemptEvent as AttemptEvent,
-    BudgetEvent as BudgetEvent,
     CircuitEvent as CircuitEvent,
     IdempotencyEvent as IdempotencyEvent,
     RecoveryEvent as RecoveryEvent,

@@ -14,7 +14,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.openmetrics import exposition
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
-from failsoft import BudgetEvent, CircuitEvent, ConfigurationError, StateStoreEvent
+from failsoft import CircuitEvent, ConfigurationError, StateStoreEvent
+from failsoft.events import BudgetEvent
 from failsoft.metrics import PrometheusRecorder, render
 from tests.doors import (
     ATTEMPTS,

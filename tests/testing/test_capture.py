@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from failsoft import BudgetEvent, StateStoreEvent
-from failsoft.events import Events
+from failsoft import StateStoreEvent
+from failsoft.events import BudgetEvent, Events
 from failsoft.testing import CapturedEvents, fresh_runtime
 
 TOKENS = BudgetEvent(dependency="billing", tokens=9.0)

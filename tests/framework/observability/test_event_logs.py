@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from failsoft import BudgetEvent, CircuitEvent, IdempotencyEvent, StateStoreEvent
-from failsoft.events import Event, Events
+from failsoft import CircuitEvent, IdempotencyEvent, StateStoreEvent
+from failsoft.events import BudgetEvent, Event, Events
 from tests.doors import log_events
 
 

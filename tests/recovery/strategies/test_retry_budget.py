@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, BudgetEvent, RateLimit, RecoveryManager, Retry, Unavailable, operation
+from failsoft import BaseTool, RateLimit, RecoveryManager, Retry, Unavailable, operation
+from failsoft.events import BudgetEvent
 from failsoft.recovery import RetryBudget, RetryBudgetOptions
 from failsoft.testing import CapturedEvents, fresh_runtime
 from tests.doors import REFILL_S

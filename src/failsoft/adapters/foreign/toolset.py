@@ -110,6 +110,8 @@ class _RawResult(Result):
 class _AnyArguments:
     """Arguments of a tool whose schema cannot be used: any object."""
 
+    aliases: Mapping[str, str] = {}
+
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self.schema = dict(schema)
 

@@ -41,6 +41,8 @@ class JsonSchemaArguments:
         TypeError: The schema is invalid, not an object schema, or has a reference to another document or to itself.
     """
 
+    aliases: Mapping[str, str] = {}
+
     def __init__(self, owner: str, schema: Mapping[str, Any], *, changes: bool = False) -> None:
         from jsonschema import SchemaError  # noqa: PLC0415 - 30 ms that only such tools pay for
         from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - the same

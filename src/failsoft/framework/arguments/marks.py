@@ -1,4 +1,4 @@
-"""Markers for parameter annotations: the error class of a violation, and references to look up."""
+"""Markers for parameter annotations: other accepted names, the error class of a violation, references to look up."""
 
 from __future__ import annotations
 
@@ -10,11 +10,32 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args,
 from failsoft.framework.errors import InvalidArgument
 from failsoft.framework.errors.violations import Reason, Violation
 
-__all__ = ["Fault", "Marks", "NameKind", "Reference", "read_marks"]
-
 M = TypeVar("M")
 NameKind: TypeAlias = Literal["identifier", "spelled", "handle"]
 """The kind of name that a parameter takes: an accession number or id, a name typed by people, or an opaque handle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Other accepted names of a parameter: `to: Annotated[str, Alias("recipient", "addressee")]`.
+
+    A call with one of them is accepted as if the parameter's own name had been sent; with two names of one parameter it
+    is refused. Case and separators are corrected as for the own name. The published schema has the own name alone.
+
+    Args:
+        names: The names.
+
+    Raises:
+        TypeError: There is none, or one is empty. At import also if another parameter has the name.
+    """
+
+    names: tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        if not names or not all(map(str.strip, names)):
+            msg = f"an Alias has one name or more, not {names!r}"
+            raise TypeError(msg)
+        object.__setattr__(self, "names", names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +95,14 @@ class Marks:
     faults: tuple[Fault, ...]
     references: tuple[Reference, ...]
     item_references: tuple[Reference, ...]
+    aliases: tuple[str, ...]
 
 
 def read_marks(owner: str, annotation: Any) -> Marks:
     """Return the marks in an annotation, including those of an optional value and of list items.
 
     Raises:
-        TypeError: A reference is nested too deep to be checked.
+        TypeError: A reference is nested too deep to be checked, or an alias is on a part of a value.
     """
     every = _deep(annotation)
     own = _shallow(annotation)
@@ -89,7 +111,12 @@ def read_marks(owner: str, annotation: Any) -> Marks:
     if len(_only(Reference, every)) != len(references) + len(item_references):
         msg = f"{owner} has a Reference too deep to be looked up: put it on the value itself or on the items of a list"
         raise TypeError(msg)
-    return Marks(_only(Fault, every), references, item_references)
+    aliases = _only(Alias, own)
+    if len(_only(Alias, every)) != len(aliases):
+        msg = f"{owner} has an Alias on a part of its value: put it on the parameter"
+        raise TypeError(msg)
+    names = tuple(name for alias in aliases for name in alias.names)
+    return Marks(_only(Fault, every), references, item_references, names)
 
 
 def _only(kind: type[M], marks: list[Any]) -> tuple[M, ...]:

@@ -14,7 +14,8 @@ from pydantic import ConfigDict, PydanticUserError, TypeAdapter
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
-from failsoft.framework.arguments.marks import Fault, Reference, read_marks
+from failsoft.framework.arguments.marks import Alias, Fault, Reference, read_marks
+from failsoft.framework.arguments.spellings import aliases_of, under_own_names
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.context import CallContext
 from failsoft.framework.errors import InvalidArgument, InvalidParameter
@@ -24,7 +25,7 @@ from failsoft.framework.validation.pydantic_faults import violations_from_pydant
 from failsoft.framework.validation.schemas import check_input_schema, drop_generated_titles, objects_of
 from failsoft.framework.validation.trimming import TRIMMED_FROM_BYTES, trimmed
 
-__all__ = ["Fault", "Parameter", "Reference", "SignatureArguments", "read_parameters"]
+__all__ = ["Alias", "Fault", "Parameter", "Reference", "SignatureArguments", "read_parameters"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Parameter:
     references: tuple[Reference, ...] = ()
     item_references: tuple[Reference, ...] = ()
     """The references of each item of a list."""
+    aliases: tuple[str, ...] = ()
+    """Its other accepted names."""
 
 
 def read_parameters(
@@ -73,7 +76,7 @@ def _parameter(owner: str, name: str, annotation: Any, default: Any) -> Paramete
         annotation = Annotated[annotation, default]
         default = inspect.Parameter.empty if default.is_required() else default.get_default(call_default_factory=True)
     marks = read_marks(f"{owner}: parameter '{name}'", annotation)
-    return Parameter(name, annotation, default, marks.faults, marks.references, marks.item_references)
+    return Parameter(name, annotation, default, marks.faults, marks.references, marks.item_references, marks.aliases)
 
 
 @dataclass(slots=True)
@@ -97,13 +100,16 @@ class SignatureArguments:
     """The schema in words, for error messages."""
     with_faults: Sequence[tuple[str, Parameter]]
     """The parameters that declare error classes, by their names in the schema."""
+    aliases: Mapping[str, str]
+    """Other accepted names, and the names in the schema that they stand for."""
 
     @classmethod
     def from_parameters(cls, owner: str, parameters: list[Parameter]) -> SignatureArguments:
         """Return the arguments for these parameters.
 
         Raises:
-            TypeError: A parameter's type has no JSON Schema, or its schema would break MCP clients.
+            TypeError: A parameter's type has no JSON Schema, or its schema would break MCP clients; two parameters have
+                one name.
         """
         required = inspect.Parameter.empty
         fields = {
@@ -132,7 +138,9 @@ class SignatureArguments:
         with_faults = [(name, parameter) for name, parameter in named if parameter.faults]
         is_flat = all(own.get("type") in _SCALAR_TYPES for own in schema["properties"].values())
         validator: Any = adapter.validator
-        return cls(parameters, schema, validator, needs_json, is_flat, extra, Accepted.by(schema), with_faults)
+        aliases = aliases_of(owner, dict(zip(schema["properties"], parameters, strict=True)))
+        accepted = Accepted.by(schema, aliases=aliases)
+        return cls(parameters, schema, validator, needs_json, is_flat, extra, accepted, with_faults, aliases)
 
     def copied(self, *, changes: bool) -> SignatureArguments:
         """Return the same arguments with a schema of their own.
@@ -141,11 +149,13 @@ class SignatureArguments:
             changes: Whether the operation may change something.
         """
         schema = copy.deepcopy(self.schema)
-        return replace(self, schema=schema, accepted=Accepted.by(schema, changes=changes))
+        return replace(self, schema=schema, accepted=Accepted.by(schema, changes=changes, aliases=self.aliases))
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the arguments as the handler gets them; see `ports.Arguments`."""
         given = {} if params is None else params
+        if self.aliases:
+            given = under_own_names(given, self.aliases)
         if not self.needs_json and (self.is_flat or not _is_large(given)):
             try:
                 return self.validator.validate_python(given)  # type: ignore[no-any-return]  # the validator's type is its schema's

@@ -83,6 +83,10 @@ class Arguments(Protocol):
     def schema(self) -> dict[str, Any]:
         """Their JSON Schema, an object."""
 
+    @property
+    def aliases(self) -> Mapping[str, str]:
+        """Other accepted names, and the names in the schema that they stand for."""
+
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the arguments as the handler gets them.
 

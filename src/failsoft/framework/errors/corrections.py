@@ -118,9 +118,8 @@ def correction(
     if aliases:
         names += [(alias, name) for alias, name in aliases.items() if name in listed]
     if isinstance(given, str):
-        same = {name for written, name in names if isinstance(written, str) and is_same_spelling(given, written)}
-        if same:
-            names = [(name, name) for name in same]
+        same = [pair for pair in names if isinstance(pair[0], str) and is_same_spelling(given, pair[0])]
+        names = same or names
     near: dict[Any, HowFar] = {}
     for written, name in names:
         answer = how_far(given, written, what=what, changes=changes)

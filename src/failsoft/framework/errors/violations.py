@@ -176,7 +176,7 @@ def clause(violation: Violation) -> str:
         name += f" ({bounded(violation.at, _RECEIVED_AT_MOST)})"
     if violation.reason == "missing":
         return f"{name} {violation.message}".strip()
-    if violation.reason == "unexpected" and name:
+    if violation.reason == "unexpected" and name and (violation.is_standard or not violation.expected):
         return f"no parameter {name}{_hint(violation) or _accepted(violation)}"
     got = _got(violation) if violation.received is not None and violation.is_standard else ""
     said = bounded(f"{name}: {violation.message}{got}" if name else f"{violation.message}{got}", _CLAUSE_AT_MOST)

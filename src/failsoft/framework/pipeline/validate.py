@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from failsoft.framework.arguments.spellings import under_own_names
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, Step
 from failsoft.framework.errors import ConfigurationError, InvalidParameter, ToolError
@@ -42,6 +43,9 @@ def validate(joined: Sequence[Check] = ()) -> Step:
         use = call.bound.tool.loop_use
         if use is None or use.loop is not loop:
             use = _use_on(loop, call)
+        aliases = call.bound.arguments.aliases
+        if aliases:  # sent by an alias, an argument gets its own name, so that the rest of the call knows that alone
+            call.params = under_own_names(call.params, aliases)
         try:
             call.arguments = call.bound.arguments.validate(call.params)
         except InvalidParameter as refused:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -43,15 +43,18 @@ class Accepted:
         changes: bool = False,
     ) -> None:
         self.changes = changes
+        self.aliases: Mapping[str, str] = {}
         self._schemas = schemas
         self._root = root
         self._places = places
         self._below: dict[Any, Accepted] = {}
 
     @classmethod
-    def by(cls, schema: Schema, *, changes: bool = False) -> Accepted:
-        """Return what a whole schema accepts."""
-        return cls([], schema, {}, changes=changes).held_to([schema])
+    def by(cls, schema: Schema, *, changes: bool = False, aliases: Mapping[str, str] | None = None) -> Accepted:
+        """Return what a whole schema accepts; its names may have aliases."""
+        whole = cls([], schema, {}, changes=changes).held_to([schema])
+        whole.aliases = aliases or {}
+        return whole
 
     def held_to(self, schemas: Iterable[Any]) -> Accepted:
         """Return the location with these subschemas."""

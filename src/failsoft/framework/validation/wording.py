@@ -11,7 +11,7 @@ from typing import Any
 from failsoft.framework.errors.corrections import Correction, correction, how_far
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.safe.redaction import is_content, is_secret_name, redact_text, withhold_contents
-from failsoft.framework.text import QUOTED_AT_MOST, bounded, json_type, printable
+from failsoft.framework.text import QUOTED_AT_MOST, bounded, json_type, named, printable
 from failsoft.framework.validation.accepted import NOTHING_KNOWN, Accepted
 from failsoft.framework.validation.corrections import in_another_form
 from failsoft.framework.validation.schema_words import ALLOWED_AT_MOST, one_of
@@ -100,7 +100,11 @@ def _unexpected(place: Location) -> Violation:
     around = place.around
     given = place.beside if isinstance(place.beside, (dict, Mapping)) else ()
     free = [option for option in around.names if option not in given]
-    found = correction(name, free, what="parameter", changes=around.changes)
+    found = correction(name, free, what="parameter", changes=around.changes, aliases=around.aliases)
+    own = around.aliases.get(name)
+    if own is not None and own in given:
+        message = f"is another name of {named(str(own))}, which was sent too"
+        return Violation(path=dotted(place.path), reason="unexpected", message=message, expected="one of the two names")
     return Violation(
         path=dotted(place.path),
         reason="unexpected",

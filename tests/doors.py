@@ -47,10 +47,8 @@ HOMES = {
     "failsoft.framework.call.ports": ("AlertSink, Arguments, NullMetrics, OperationMetrics, Recorder"),
     "failsoft.framework.call.principals": "LOCAL_PRINCIPAL, oauth_principal, token_principal",
     "failsoft.framework.call.recovery_port": "RecoveryEngine",
+    "failsoft.framework.call.rerun": ("Facts, RunFacts, caller_retry, effect_of_run, why_not_rerun, worst"),
     "failsoft.framework.call.scope": "CallScope, META_KEY, NO_SCOPE",
-    "failsoft.framework.call.rerun": (
-        "Facts, RunFacts, caller_retry, effect_of_run, stop_reason, why_not_rerun, worst"
-    ),
     "failsoft.framework.cancellation": "is_real_cancellation",
     "failsoft.framework.diagnostics": "reports as reports_module",
     "failsoft.framework.diagnostics.reports": "report_mistake",

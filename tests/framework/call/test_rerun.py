@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.doors import STOP_REASONS, Facts, RunFacts, caller_retry, effect_of_run, stop_reason, why_not_rerun, worst
+from tests.doors import STOP_REASONS, Facts, RunFacts, caller_retry, effect_of_run, why_not_rerun, worst
 
 EFFECTS = ("none", "unknown", "applied")
 RETRIES = ("after_fix", "after_delay", "never")
@@ -47,13 +47,7 @@ def test_the_first_reason_against_another_run_for_every_combination_of_facts() -
         }
         reasons = [reason for reason, holds in against.items() if holds]
         assert why_not_rerun(facts) == (reasons[0] if reasons else None), facts
-
-
-def test_every_failure_has_a_reason_of_the_contract_and_a_refused_call_was_rejected() -> None:
-    for facts in table():
-        assert stop_reason(facts, has_run=True) == (why_not_rerun(facts) or "no_strategy")
-        assert stop_reason(facts, has_run=False) == ("circuit_open" if facts.is_circuit_open else "rejected")
-        assert stop_reason(facts, has_run=True) in STOP_REASONS
+        assert {*against} <= {*STOP_REASONS}
 
 
 def test_a_caller_never_repeats_what_may_have_been_done_and_else_does_as_the_error_says() -> None:

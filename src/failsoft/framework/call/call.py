@@ -278,17 +278,12 @@ class Call(CallContext):
             return effect_in_thread(self, name, run, probe)
         return effect_on_loop(self, name, run, probe)
 
-    def facts(self, error: ToolError | None = None, *, runs_left: int | None = None, **asked: Any) -> Facts:
-        """Return what decides whether the handler may run once more; `asked` adds facts, `runs_left` a lower bound."""
-        above = None if self.runs_above is None else self.runs_above.left
-        return Facts(
-            effect=self.effect_of(error),
-            is_repeatable=self.read_only or self.idempotent,
-            runs_left=above if runs_left is None else runs_left if above is None else min(runs_left, above),
-            is_over=self.expired > 0,
-            remaining_s=self.remaining_s(),
-            **asked,
-        )
+    def facts(self, error: ToolError | None = None, *, was_retried_below: bool = False) -> Facts:
+        """Return what decides whether the handler may run once more with other arguments, or without a wait."""
+        runs_left = None if self.runs_above is None else self.runs_above.left
+        is_repeatable = self.read_only or self.idempotent
+        effect = self.effect_of(error)
+        return Facts(effect, is_repeatable, None, False, runs_left, was_retried_below, self.expired > 0)  # noqa: FBT003 - as a tuple is quicker
 
     async def retry(self, **changed: Any) -> Any:
         """Run the handler again with changed arguments, validated again, and return its value.

@@ -10,8 +10,6 @@ from typing import NamedTuple
 from failsoft.framework.answer.stop_reason import StopReason
 from failsoft.framework.errors import Effect, RetryWhen
 
-EFFECTS_BY_HARM: tuple[Effect, ...] = ("none", "unknown", "applied")
-
 
 def worst(*effects: Effect | None) -> Effect:
     """Return the combined effect of several runs or statements; None says nothing.
@@ -19,7 +17,9 @@ def worst(*effects: Effect | None) -> Effect:
     >>> worst("none", None, "unknown")
     'unknown'
     """
-    return max((effect for effect in effects if effect in EFFECTS_BY_HARM), key=EFFECTS_BY_HARM.index, default="none")
+    if "applied" in effects:
+        return "applied"
+    return "unknown" if "unknown" in effects else "none"
 
 
 class RunFacts(NamedTuple):
@@ -120,13 +120,6 @@ def why_not_rerun(facts: Facts) -> StopReason | None:  # noqa: PLR0911 - one ret
     return None if facts.has_token else "budget"
 
 
-def stop_reason(facts: Facts, *, has_run: bool) -> StopReason:
-    """Return why a call has not been run again if no strategy has said why."""
-    if not has_run and not facts.is_circuit_open:
-        return "rejected"
-    return why_not_rerun(facts) or "no_strategy"
-
-
 def caller_retry(facts: Facts) -> RetryWhen:
     """Return when the caller may send the call again: as the error says, but never if that could do the work twice."""
     return "never" if could_do_twice(facts) else facts.retry or "never"
@@ -152,10 +145,15 @@ class RunsLeft:
     def left(self) -> int | None:
         """How many further runs may be made now; None without a bound."""
         own = None if self._most is None else max(0, self._most - self.taken)
-        above = None if self._above is None else self._above.left
+        above = self.left_above
         if own is None or above is None:
             return above if own is None else own
         return min(own, above)
+
+    @property
+    def left_above(self) -> int | None:
+        """How many the calls above allow."""
+        return None if self._above is None else self._above.left
 
     def take(self) -> None:
         """Count a further run."""

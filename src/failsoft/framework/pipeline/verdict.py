@@ -7,7 +7,7 @@ from typing import Any
 from failsoft.framework.answer.failure import RetryAdvice
 from failsoft.framework.answer.stop_reason import StopReason
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.rerun import Facts, caller_retry, stop_reason
+from failsoft.framework.call.rerun import Facts, caller_retry, why_not_rerun
 from failsoft.framework.errors import CircuitOpen, RetryWhen, ToolError
 
 DEFAULT_WAIT_S = 2.0
@@ -40,6 +40,8 @@ def stop_reason_of(error: ToolError, call: Call) -> StopReason:
     """Return why no further attempt was made."""
     if call.stop_reason is not None:
         return call.stop_reason
-    is_repeatable, is_circuit_open = call.read_only or call.idempotent, error.category == CircuitOpen.category
-    facts = Facts(call.effect_of(error), is_repeatable, error.retry, is_circuit_open)
-    return stop_reason(facts, has_run=call.attempt > 0)
+    is_circuit_open = error.category == CircuitOpen.category
+    if call.attempt == 0 and not is_circuit_open:
+        return "rejected"
+    facts = Facts(call.effect_of(error), call.read_only or call.idempotent, error.retry, is_circuit_open)
+    return why_not_rerun(facts) or "no_strategy"

@@ -154,14 +154,15 @@ class _Series:
         """Return why the call must not run again after this error, and note it on the call; None if it may."""
         call = self._call
         self.wait_s = self._wait(error)
-        facts = call.facts(
-            error,
+        # Hedges and nested calls count too, and those of the outer call.
+        bounds = (self._left, self._options.attempts - 1 - call.runs.taken, call.runs.left_above)
+        facts = call.facts(error, was_retried_below=call.is_retried_below)._replace(
             retry=error.retry,
             is_circuit_open=error.category == CircuitOpen.category,
-            runs_left=min(self._left, self._options.attempts - 1 - call.runs.taken),  # hedges and nested calls count
-            was_retried_below=call.is_retried_below,
+            runs_left=min(bound for bound in bounds if bound is not None),
             wait_s=self.wait_s,
             patience_s=max(self._options.cap_s, self._options.patience_s),
+            remaining_s=call.remaining_s(),
         )
         reason = why_not_rerun(facts)
         has_run, self._runs = call.attempt > self._runs, call.attempt

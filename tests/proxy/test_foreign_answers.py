@@ -113,13 +113,6 @@ async def test_lines_of_an_explanation_stay_apart(tmp_path):
     assert all(line in shown for line in ("line one", "line two", "- detail"))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a failure that an upstream reports, with effect unknown, is to be repeated `after_fix`; it should be `never`"
-    ),
-)
 async def test_a_failure_that_may_have_changed_something_is_never_to_be_repeated(tmp_path):
     error = (await answer(tmp_path, failed("The tea is cold"))).structured_content["error"]
     assert error["effect"] == "unknown"

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
+from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed
 from failsoft.framework.call.rerun import RunsLeft
@@ -68,15 +69,11 @@ def _number(value: Any, divisor: int = 1) -> float | None:
     return max(0.0, number / divisor) if math.isfinite(number) else None
 
 
-async def nested(outer: Call, call: Call, calling: Awaitable[Any]) -> Any:
+async def nested(outer: Call, call: Call, calling: Awaitable[ToolResponse[Any]]) -> Any:
     """Run a call made by a handler, and record its failure on the outer call."""
-    response: Any = None
-    try:
-        response = await calling
-    finally:
-        failure = getattr(response, "error", None)
-        if failure is not None:
-            outer.failed_below(failure.exception, was_retried=call.runs.taken > 0)
+    response = await calling
+    if response.error is not None:
+        outer.failed_below(response.error.exception, was_retried=call.runs.taken > 0)
     return response
 
 
@@ -118,15 +115,40 @@ class TimeLimit:
         if not self.has_run_out:
             return False
         self._call.expired -= 1
-        is_cancelled_besides = self._task.uncancel() > self._before
-        if raised is None:
-            return False
-        return not (is_cancelled_besides and issubclass(type(raised), asyncio.CancelledError))
+        return is_due_to_limit(self._task, self._before, raised)
 
     def _run_out(self) -> None:
         self.has_run_out = True
         self._call.expired += 1
         self._task.cancel()
+
+
+def is_due_to_limit(task: asyncio.Task[Any], cancelled_before: int, raised: BaseException | None) -> bool:
+    """Take back the cancellation by a limit that has expired, and return whether it caused the exception.
+
+    The one rule for every limit: what was cancelled from outside as well stays cancelled, and a part that has returned
+    keeps its value.
+    """
+    is_cancelled_besides = task.uncancel() > cancelled_before
+    return raised is not None and not (is_cancelled_besides and issubclass(type(raised), asyncio.CancelledError))
+
+
+async def run_until(call: Call, proceed: Proceed, until: float, limit_s: float) -> Any:
+    """Run the rest of the chain until a time on the event loop's clock, and return its value.
+
+    Raises:
+        DEADLINE_EXCEEDED: That time has passed; the message says `limit_s`, in seconds.
+    """
+    limit = TimeLimit(call, until)
+    try:
+        value = await proceed(call)
+    except BaseException as raised:
+        if not limit.close(raised):
+            raise
+        call.stop_reason = "deadline"
+        raise DeadlineExceeded(limit_s=limit_s) from raised
+    limit.close()
+    return value
 
 
 async def run_with_reserve(call: Call, proceed: Proceed, reserve_s: float) -> Any:
@@ -142,16 +164,7 @@ async def run_with_reserve(call: Call, proceed: Proceed, reserve_s: float) -> An
     if end is None or reserve_s <= 0:
         return await proceed(call)
     call.deadline = end - reserve_s
-    limit = TimeLimit(call, call.deadline)
     try:
-        value = await proceed(call)
-    except BaseException as raised:
-        if not limit.close(raised):
-            raise
-        call.stop_reason = "deadline"
-        raise DeadlineExceeded(limit_s=round((call.bound.timeout_s or 0.0) - reserve_s, 6)) from raised
-    else:
-        limit.close()
-        return value
+        return await run_until(call, proceed, call.deadline, round((call.bound.timeout_s or 0.0) - reserve_s, 6))
     finally:
         call.deadline = end

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from failsoft.framework.call.budget import TimeLimit
+from failsoft.framework.call.budget import is_due_to_limit, run_until
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, Step
 from failsoft.framework.errors import DeadlineExceeded
@@ -45,7 +45,7 @@ def deadline(limit_s: float) -> Step:
         except BaseException as error:
             if not call.expired:
                 raise
-            if task.uncancel() > cancelled_before and issubclass(type(error), asyncio.CancelledError):
+            if not is_due_to_limit(task, cancelled_before, error):
                 raise
             call.stop_reason = "deadline"
             raise DeadlineExceeded(limit_s=limit_s) from error
@@ -80,16 +80,7 @@ async def _within_budget(call: Call, proceed: Proceed, loop: asyncio.AbstractEve
     if remaining_s <= 0:  # nothing is begun that cannot be waited for
         call.stop_reason = "deadline"
         raise DeadlineExceeded(limit_s=0.0, effect="none")
-    limit = TimeLimit(call, call.set_deadline(loop, remaining_s))
-    try:
-        value = await proceed(call)
-    except BaseException as raised:
-        if not limit.close(raised):
-            raise
-        call.stop_reason = "deadline"
-        raise DeadlineExceeded(limit_s=round(remaining_s, 3)) from raised
-    limit.close()
-    return value
+    return await run_until(call, proceed, call.set_deadline(loop, remaining_s), round(remaining_s, 3))
 
 
 class _DeadlineTimer:

@@ -12,7 +12,7 @@ from failsoft.client import Client
 from failsoft.recovery import AlternatePaths, Retry
 from failsoft.testing import watch_reports
 from tests.catalogue import ERRORS
-from tests.doors import lint_toolbox
+from tests.doors import lint_toolbox, normalize
 from tests.each import each
 from tests.framework.recording import quiet_runtime
 
@@ -108,6 +108,22 @@ class Writes(BaseTool):
             return str(await client.call("save"))
 
     @operation
+    async def rethrow(self) -> str:
+        """Change something, and raise what the framework makes of a library's exception."""
+        self.runs += 1
+        try:
+            raise ConnectionRefusedError(111, "refused")
+        except OSError as error:
+            raise normalize(error) from error
+
+    @operation
+    async def send_late(self) -> str:
+        """Change something, then call another server when there is no time left for it."""
+        self.runs += 1
+        async with Client(self.below) as client:
+            return str(await client.call("look", timeout_s=0))
+
+    @operation
     async def forward_then_look(self) -> str:
         """Change something, call a tool that changes nothing, and look before its failure is passed on."""
         self.runs += 1
@@ -161,7 +177,7 @@ async def test_without_a_declaration_a_started_handler_is_run_once(raised: BaseE
         assert (tool.runs, response.error.effect) == (1, "unknown"), name
 
 
-@pytest.mark.parametrize("name", ["forward", "forward_then_look", "send"])
+@pytest.mark.parametrize("name", ["forward", "forward_then_look", "rethrow", "send", "send_late"])
 async def test_a_failure_below_without_an_effect_says_nothing_of_the_handler_above(name: str) -> None:
     tool = Writes()
     response = await tool.execute_with_error_handling(name, {})

@@ -41,14 +41,21 @@ def advice(error: ToolError, call: Call, proposal: Proposal, error_id: str) -> s
     effect, retry, step = proposal.effect, proposal.retry, proposal.step
     left = "" if effect == "none" else EFFECTS[effect]
     if proposal.forbids_repeat:
-        look = f"Call {_call(step)} to see the state." if step else f"A person has to look (error id {error_id})."
-        return f"{left}, so do not repeat the call. {look}"
+        return f"{left}, so do not repeat the call. {_look(step, call, error_id)}"
     if retry.when == "after_delay":
         key = " with the same idempotency key" if left and call.idempotency_key is not None else ""
         again = f"call `{call.operation}` again{key} in {_duration(retry.after_seconds)}."
         return f"{left}; {again}" if left else f"To go on, {again}"
     what = _after_fix(error, call, step, error_id) if retry.when == "after_fix" else _never(error, call, step, error_id)
     return f"{left}. {what}".rstrip() if left else what
+
+
+def _look(step: NextStep | None, call: Call, error_id: str) -> str:
+    """Return how to find out what a call has done that must not be repeated."""
+    if step is None:
+        return f"A person has to look (error id {error_id})."
+    bound = call.toolbox.find(step.tool)
+    return f"Call {_call(step)} to see the state." if bound and bound.read_only else f"Call {_call(step)}."
 
 
 def closest(candidates: Sequence[str], said: str) -> str:

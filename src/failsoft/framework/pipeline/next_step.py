@@ -69,10 +69,13 @@ class Proposal:
 def propose(error: ToolError, call: Call) -> Proposal:
     """Return a step whose tool exists and whose arguments have valid types; `settle` runs the other checks."""
     facts = caller_facts(error, call)
-    effect, retry = facts.effect, retry_of(error, facts)
+    effect, retry, dropped = facts.effect, retry_of(error, facts), ""
     if could_do_twice(facts):
-        return Proposal(effect=effect, retry=retry, step=_look_at_the_state(call), forbids_repeat=True)
-    dropped = ""
+        step = _look_at_the_state(call)
+        own = error.next_step if error.retry == "never" else None
+        if step is None and own is not None and own.tool != call.operation:  # such as a report about a crash
+            step, dropped = _given(error, own, call, retry)
+        return Proposal(effect=effect, retry=retry, step=step, dropped=dropped, forbids_repeat=True)
     if error.next_step is not None:
         step, dropped = _given(error, error.next_step, call, retry)
         if step is not None:

@@ -31,7 +31,8 @@ HOMES = {
     "failsoft.framework.answer.response": "Metadata",
     "failsoft.framework.answer.result": "Result",
     "failsoft.framework.answer.stop_reason": "STOP_REASONS",
-    "failsoft.framework.arguments.json_schema": "JsonSchemaArguments",
+    "failsoft.framework.arguments.json_schema": "JsonSchema, JsonSchemaArguments",
+    "failsoft.framework.arguments.signature": "Parameter, SignatureArguments",
     "failsoft.framework.arguments.uri_template": "UriTemplate",
     "failsoft.framework.audit": "log_file as log_file_module, reading as reading_module, trail as trail_module",
     "failsoft.framework.audit.head_file": "HeadFile",
@@ -95,11 +96,8 @@ HOMES = {
     "failsoft.framework.tool.toolbox": "Toolbox",
     "failsoft.framework.validation.accepted": "Accepted",
     "failsoft.framework.validation.corrections": "corrected, in_another_form",
-    "failsoft.framework.validation.pydantic_faults": (
-        "VIOLATIONS_AT_MOST, violations_from_jsonschema, violations_from_pydantic"
-    ),
-    "failsoft.framework.validation.pydantic_reasons": "REASONS",
-    "failsoft.framework.validation.trimming": "trimmed",
+    "failsoft.framework.validation.faults": "VIOLATIONS_AT_MOST",
+    "failsoft.framework.validation.pydantic_faults": "reason_of, violations_from_pydantic",
     "failsoft.framework.wire": "find_format, format_names, schema_files",
     "failsoft.framework.wire.lean": "lean_text",
     "failsoft.framework.wire.system_error": "REQUIRED",

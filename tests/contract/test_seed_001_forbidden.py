@@ -161,6 +161,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
     },
     "logged_and_forgotten": {
         ("proxy/clients.py", "Front.notify"): "a notification is a courtesy; the client asks again when it needs to",
+        ("proxy/toolset.py", "ProxyTools._take"): "the tool is left out, and the others are offered",
         ("server/lifecycle/audit_start.py", "open_audit_logs"): _START,
         ("server/http/gate.py", "AdmissionMiddleware._counted"): "the client has disconnected",
         (

@@ -15,7 +15,6 @@ from failsoft import BaseTool
 from failsoft.tools.docs import Docs
 from failsoft.tools.edit import Edit
 from failsoft.tools.workspace import Workspace
-from tests.doors import trimmed
 
 BOUND = 40_000
 """More than the bound of any list or object: above it nothing but parsing may grow."""
@@ -87,30 +86,3 @@ async def test_a_hostile_list_or_object_costs_no_more_than_a_few_times_its_parsi
     toolset: type[BaseTool], tmp_path: Path
 ) -> None:
     await hold(toolset(tmp_path))
-
-
-def test_trimming_keeps_what_fits_and_what_shows_that_a_bound_is_exceeded() -> None:
-    schema = {
-        "type": "object",
-        "properties": {
-            "names": {"type": "array", "maxItems": 3, "items": {"type": "string", "maxLength": 5}},
-            "free": {"type": "array", "items": {"type": "string"}},
-            "items": {"type": "array", "maxItems": 2, "items": {"$ref": "#/$defs/Item"}},
-        },
-        "additionalProperties": False,
-        "$defs": {"Item": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}},
-    }
-    fitting = {"names": ["a", "b"], "free": ["x"] * 1_000, "items": [{"a": "b"}]}
-    assert trimmed(fitting, schema) is fitting
-    found = trimmed(
-        {
-            "names": ["x" * 1_000] * 1_000,
-            "free": ["x"] * 1_000,
-            "items": [{f"k{number}": 1 for number in range(1_000)}],
-            "strange": 1,
-        },
-        schema,
-    )
-    assert (len(found["names"]), len(found["names"][0]), len(found["free"])) == (13, 15, 1_000)
-    assert len(found["items"][0]) == 30
-    assert found["strange"] == 1

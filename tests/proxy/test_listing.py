@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
@@ -74,19 +73,6 @@ async def test_the_tools_beside_a_bad_one_are_offered_and_work():
         names = {tool.name for tool in (await client.list_tools()).tools}
         assert {"echo", "nulls"} <= names
         assert (await client.call_tool("echo", {"text": "on"})).content[0].text == "on"
-
-
-async def test_arguments_are_passed_on_unchecked_where_the_schema_cannot_be_evaluated():
-    entries = {
-        "echo_loop": {"type": "object", "$ref": "#"},
-        "echo_deep": nested(94),
-        "echo_dangling": {"$ref": "#/$defs/none"},
-    }
-    tools = json.dumps([{"name": name, "inputSchema": schema} for name, schema in entries.items()])
-    async with client_of(hostile(tools=tools)) as client:
-        assert entries.keys() < {tool.name for tool in (await client.list_tools()).tools}
-        for name in ("echo", *entries):
-            assert (await client.call_tool(name, {"text": "on"})).content[0].text == "on", name
 
 
 async def test_a_flood_of_changes_is_one_list_and_calls_go_on(tmp_path):

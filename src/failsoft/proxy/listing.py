@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jsonschema import Draft202012Validator
 from mcp_types.methods import validate_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
+from failsoft.framework.arguments.json_schema import JsonSchema
 from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.text import bounded
 from failsoft.proxy.overrides import ToolOverride
-
-__all__ = ["ListedTool", "listed_tool", "usable"]
 
 _SCHEMAS = ("inputSchema", "outputSchema")
 
@@ -27,12 +25,12 @@ class ListedTool:
     Args:
         upstream_name: Its name at the upstream.
         tree: Its entry in `tools/list`, raw.
-        fits: Whether structured content is what the tool's output schema says; None without such a schema.
+        output: The schema of its structured content; None if it has none.
     """
 
     upstream_name: str
     tree: Mapping[str, Any]
-    fits: Callable[[Any], bool] | None
+    output: JsonSchema | None
 
 
 def usable(entries: Any, *, upstream: str) -> list[dict[str, Any]]:
@@ -76,25 +74,16 @@ def _completed(entry: Any) -> Any:
 
 
 def listed_tool(tree: Mapping[str, Any], name: str, override: ToolOverride) -> ListedTool:
-    """Return a tool as it is shown under a name, with the operator's changes."""
+    """Return a tool as it is shown under a name, with the operator's changes.
+
+    Raises:
+        TypeError: Its output schema cannot be used.
+    """
     shown = {**tree, "name": name}
     if override.description is not None:
         shown["description"] = override.description
     if override.annotations():
         shown["annotations"] = {**tree.get("annotations", {}), **override.annotations()}
-    return ListedTool(tree["name"], shown, _checker(shown))
-
-
-def _checker(tree: Mapping[str, Any]) -> Callable[[Any], bool] | None:
-    schema = tree.get("outputSchema")
-    if not isinstance(schema, dict):
-        return None
-    validator = Draft202012Validator(schema)
-
-    def fits(content: Any) -> bool:
-        try:
-            return bool(validator.is_valid(content))
-        except Exception:  # noqa: BLE001 - a schema that cannot be evaluated accepts everything
-            return True
-
-    return fits
+    output = tree.get("outputSchema")
+    checked = None if output is None else JsonSchema(f"{name}, output", output, slow_patterns="skip")
+    return ListedTool(tree["name"], shown, checked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from failsoft.adapters.foreign.toolset import ForeignTools
 from failsoft.client.faults import from_upstream
 from failsoft.client.reported import envelope_in, error_from_result
 from failsoft.framework.answer.content import reported_failure
+from failsoft.framework.arguments.json_schema import SLOW_FROM_BYTES
 from failsoft.framework.call.budget import BUDGET_KEY, current_budget
 from failsoft.framework.call.call import Call
 from failsoft.framework.diagnostics.telling import logger
@@ -113,7 +115,12 @@ class ProxyTools(ForeignTools):
             name = override.name or default_name
             if name in seen:
                 logger.bind(tool=self.name, operation=name).warning("An upstream lists a tool twice")
-            seen[name] = self._put(listed_tool(tree, name, override), override)
+            try:
+                seen[name] = self._put(listed_tool(tree, name, override), override)
+            except TypeError as error:
+                logger.bind(upstream=self.name, operation=name).warning(
+                    "A tool of an upstream is left out, since its schema cannot be used: {}", str(error)
+                )
             await asyncio.sleep(0)  # calls go on while a long list is taken over
         self.listed = seen
         self._warn_of_unused([f"{self.prefix}{tree['name']}" for tree in tools])
@@ -149,6 +156,7 @@ class ProxyTools(ForeignTools):
             timeout_s=override.timeout_s or defaults.timeout_s,
             refuse_unknown=refuse,
             recovery=self._strategies(override, read_only=tree.get("annotations", {}).get("readOnlyHint") is True),
+            needs_schema=True,
         )
 
     def _strategies(self, override: ToolOverride, *, read_only: bool) -> Sequence[Any] | None:
@@ -183,14 +191,14 @@ class ProxyTools(ForeignTools):
                 )
         except Exception as error:
             raise from_upstream(error, server=self.name) from error
-        self._check(listed, raw, request)
+        await self._check(listed, raw, request)
         if _is_error(raw) or _says_it_failed(listed, raw):
             if self.front.refused > refused:
                 raise Unsupported(message=f"`{name}` asks its user something, which this client cannot be asked.")
             raise error_from_result(_result(raw))
         return raw
 
-    def _check(self, listed: ListedTool, raw: Mapping[str, Any], request: ProxyRequest) -> None:
+    async def _check(self, listed: ListedTool, raw: Mapping[str, Any], request: ProxyRequest) -> None:
         """Refuse a result that no client could use."""
         if raw.get("resultType", "complete") != "complete":
             if not request.is_modern:
@@ -199,7 +207,11 @@ class ProxyTools(ForeignTools):
         size = len(pydantic_core.to_json(raw))
         if size > self._limit_bytes:
             raise ResultTooLarge(size_bytes=size, limit_bytes=self._limit_bytes)
-        if listed.fits is not None and not _is_error(raw) and not listed.fits(raw.get("structuredContent")):
+        if listed.output is None or _is_error(raw):
+            return
+        fits = partial(listed.output.is_valid, raw.get("structuredContent"))
+        is_slow = listed.output.size + size > SLOW_FROM_BYTES
+        if not (await self.runtime.threads.run(fits) if is_slow else fits()):
             raise BadOutput(message=f"The server '{self.name}' sent a result that breaks the tool's output schema.")
 
 

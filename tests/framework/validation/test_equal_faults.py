@@ -45,11 +45,6 @@ async def failed(tool: type[BaseTool], arguments: dict[str, Any]) -> Failure | N
     return (await tool(runtime=quiet_runtime()).execute_with_error_handling("search", arguments)).error
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A number in place of a word, or below its bound, is another violation by schema than by signature.",
-)
 async def test_a_fault_is_the_same_violation_by_signature_and_by_schema() -> None:
     wrong = []
     for arguments in ({"query": "x", "mode": 5}, {"query": "x", "weight": -1}):
@@ -65,11 +60,6 @@ async def test_a_fault_is_the_same_violation_by_signature_and_by_schema() -> Non
     assert wrong == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Null for an optional argument gets a next step by signature, and none by a JSON Schema.",
-)
 async def test_null_for_an_optional_argument_is_corrected_by_schema_too() -> None:
     failure = await failed(BySchema, {"query": "x", "limit": None})
     if failure is None:
@@ -78,11 +68,6 @@ async def test_null_for_an_optional_argument_is_corrected_by_schema_too() -> Non
     assert failure.next_step.to_dict() == {"tool": "search", "arguments": {"query": "x"}}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Text that is not Unicode (a lone surrogate) is refused by signature, and reaches a handler with a schema.",
-)
 async def test_text_that_is_not_unicode_is_refused_by_schema_too() -> None:
     failure = await failed(BySchema, {"query": "\ud800x"})
     assert failure is not None

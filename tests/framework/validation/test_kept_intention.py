@@ -218,11 +218,6 @@ async def test_a_number_as_text_is_corrected_where_a_few_integers_are_accepted()
     assert step.to_dict() == {"tool": "get_size", "arguments": {"size": 2}}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="20.0 is refused where a signature wants an integer; JSON Schema calls it an integer.",
-)
 async def test_a_whole_number_with_a_fraction_of_zero_is_an_integer() -> None:
     response = await answered("take", {"limit": 20.0})
     assert (response.success, response.data) == (True, 20)

@@ -89,7 +89,6 @@ CURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("search", {"query": "x", "minScore": "0.5"}, {"query": "x", "min_score": 0.5}),
     ("search", {"query": "x", "min-score": "0.5", "limit": None}, {"query": "x", "min_score": 0.5}),
     ("search", {"qurey": "x"}, {"query": "x"}),
-    ("search", {"query": "x", "limit": 5.0}, {"query": "x", "limit": 5}),
     ("switch", {"is_on": "True"}, {"is_on": True}),
     ("wait", {"pause": "10 ms"}, {"pause": 10.0}),
     ("search", {"query": "x", "mode": "Hybrid"}, {"query": "x", "mode": "hybrid"}),

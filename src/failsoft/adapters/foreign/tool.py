@@ -25,6 +25,7 @@ class ForeignTool:
         timeout_s: The limit of a call in seconds; None for the one of the settings, infinity for no limit.
         refuse_unknown: Whether arguments that the schema does not list are refused where the schema leaves it open.
         recovery: Its own recovery strategies; None for those of the toolset.
+        needs_schema: Whether the tool is refused if its schema cannot be used; otherwise its arguments go unchecked.
     """
 
     name: str
@@ -35,6 +36,7 @@ class ForeignTool:
     timeout_s: float | None = None
     refuse_unknown: bool = True
     recovery: Sequence[Any] | None = None
+    needs_schema: bool = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -59,7 +59,10 @@ class ForeignTools(BaseTool):
     def put(self, tool: ForeignTool) -> BoundOperation:
         """Add a tool, or replace the one of its name, and return it as an operation.
 
-        A schema that is not a valid JSON Schema is logged, and the arguments of the tool are not checked.
+        A schema that cannot be used is logged, and the arguments of the tool are not checked.
+
+        Raises:
+            TypeError: The schema cannot be used, and the tool needs one.
         """
         bound = BoundOperation(_ForeignDeclaration(tool, self.name, self._read_result), self)
         self._operations[tool.name] = bound
@@ -110,7 +113,8 @@ class _RawResult(Result):
 class _AnyArguments:
     """Arguments of a tool whose schema cannot be used: any object."""
 
-    aliases: Mapping[str, str] = {}
+    aliases: ClassVar[Mapping[str, str]] = {}
+    is_slow: ClassVar[None] = None
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self.schema = dict(schema)
@@ -158,11 +162,13 @@ def _arguments(owner: str, tool: ForeignTool, *, changes: bool) -> Arguments:
     schema.setdefault("type", "object")
     if not tool.refuse_unknown:
         schema.setdefault("additionalProperties", True)
-    elif _COMBINING & schema.keys() and "additionalProperties" not in schema:
+    elif _COMBINING & schema.keys() and not schema.keys() & {"additionalProperties", "patternProperties"}:
         schema.setdefault("unevaluatedProperties", False)
     try:
-        return JsonSchemaArguments(f"{owner}.{tool.name}", schema, changes=changes)
-    except (TypeError, RecursionError) as error:  # the latter: nested too deeply
+        return JsonSchemaArguments(f"{owner}.{tool.name}", schema, changes=changes, slow_patterns="skip")
+    except TypeError as error:
+        if tool.needs_schema:
+            raise
         logger.bind(tool=owner, operation=tool.name).warning(
             "An input schema cannot be used, so arguments are passed on unchecked: {}", str(error)
         )

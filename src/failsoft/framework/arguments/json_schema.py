@@ -1,33 +1,122 @@
-"""Arguments validated by a JSON Schema, for handlers with `**arguments` (proxies, generated tools)."""
+"""A JSON Schema: checked before it is used, and values validated by it within bounds, whoever wrote it.
+
+THE reader of schemas that are not ours: nothing is fetched, and depth, size, expansion and patterns are bounded.
+"""
 
 from __future__ import annotations
 
 import copy
-import functools
-import math
+import re
 from collections.abc import Mapping
-from graphlib import CycleError, TopologicalSorter
-from typing import Any
-from uuid import UUID
+from functools import cache, partial
+from typing import Any, Literal, TypeAlias
+
+import pydantic_core
 
 from failsoft.framework.arguments.signature import NOT_JSON
 from failsoft.framework.errors import InvalidParameter
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.text import bounded
 from failsoft.framework.validation.accepted import Accepted
-from failsoft.framework.validation.linear_patterns import with_linear_patterns
-from failsoft.framework.validation.plain_fit import plain_fit
-from failsoft.framework.validation.pydantic_faults import violations_from_jsonschema
-from failsoft.framework.validation.schemas import check_input_schema, references
+from failsoft.framework.validation.faults import explained, fault_of
+from failsoft.framework.validation.linear_patterns import TooCostlyError, bounded_kind, first_error, is_linear, trust
+from failsoft.framework.validation.schemas import (
+    REFERENCES,
+    check_input_schema,
+    check_references,
+    resolved,
+    subschemas,
+)
+from failsoft.framework.validation.values import is_of_format
 
-__all__ = ["JsonSchemaArguments"]
-
-_REFERENCES = frozenset({"$ref", "$dynamicRef"})
-_ONE = frozenset({"not", "if", "then", "else"})
-_SEVERAL = frozenset({"allOf", "anyOf", "oneOf", "dependentSchemas"})
+_BYTES_AT_MOST = 256_000
+_DEPTH_AT_MOST = 128
+"""Levels of objects and lists; 64 schemas in one another."""
+_EXPANDED_AT_MOST = 10_000
+"""Schemas that apply to one value, references followed."""
+SLOW_FROM_BYTES = 20_000
+"""Size of schema and value beyond which a validation belongs in a worker thread: some milliseconds."""
+_ONE = ("not", "if", "then", "else")
+_SEVERAL = ("allOf", "anyOf", "oneOf", "dependentSchemas")
 """Keywords whose subschemas apply to the same value as the schema that has them; so do references."""
+SlowPatterns: TypeAlias = Literal["refuse", "skip", "trust"]
+_CHECKED_FORMATS = ("date", "date-time", "duration", "time", "uuid")
+_TOO_COSTLY = Violation(
+    path="", reason="value", message="they take too long to be checked against the schema", expected="smaller arguments"
+)
 
 
-class JsonSchemaArguments:
-    """Arguments validated by a JSON Schema (draft 2020-12 unless it names another one).
+class JsonSchema:
+    """A schema by which values are validated (draft 2020-12 unless it names another one).
+
+    Args:
+        owner: What has the schema, for messages.
+        schema: The schema. It is not changed.
+        changes: Whether the values are arguments of a tool that may change something.
+        slow_patterns: What is done with patterns that have no linear time (look-around, back-references): `refuse` the
+            schema, `skip` them, where somebody else checks them, too, or `trust` an author with them.
+
+    Raises:
+        TypeError: It is invalid, too large, too deep or too branched, or has a reference to another document, to
+            nothing or to itself, or a pattern that has no linear time.
+    """
+
+    def __init__(
+        self, owner: str, schema: Any, *, changes: bool = False, slow_patterns: SlowPatterns = "refuse"
+    ) -> None:
+        from jsonschema import FormatChecker, SchemaError  # noqa: PLC0415 - 30 ms that only such tools pay for
+        from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - the same
+        from referencing import Registry  # noqa: PLC0415 - comes with jsonschema
+
+        self.size = _measured(owner, schema)
+        self.schema: dict[str, Any] = schema
+        kind: Any = validator_for(schema, default=Draft202012Validator)
+        try:
+            kind.check_schema(schema, format_checker=FormatChecker(formats=()))
+        except SchemaError as error:
+            msg = f"{owner}: not a valid JSON Schema: {bounded(error.message)}"
+            raise TypeError(msg) from error
+        except RecursionError as error:
+            msg = f"{owner}: the schema is nested too deeply"
+            raise TypeError(msg) from error
+        check_references(owner, schema)
+        _check_expansion(owner, schema)
+        _check_patterns(owner, schema, slow_patterns=slow_patterns)
+        registry: Registry[Any] = Registry()  # without it jsonschema would fetch a remote reference from the network
+        self.accepted = Accepted.by(schema, changes=changes)
+        self._validator = bounded_kind(kind)(schema, registry=registry, format_checker=_formats())
+
+    def is_slow(self, value: Any) -> bool:
+        """Return whether the validation of a value takes long enough to be done in a worker thread."""
+        try:
+            return self.size + len(pydantic_core.to_json(value)) > SLOW_FROM_BYTES
+        except (ValueError, RecursionError):
+            return False
+
+    def is_valid(self, value: Any) -> bool:
+        """Return whether a value fits the schema; one that takes too long to be checked does."""
+        try:
+            return first_error(self._validator, value) is None
+        except Exception:  # noqa: BLE001 - what cannot be evaluated is accepted
+            return True
+
+    def violations(self, value: Any) -> list[Violation]:
+        """Return every fault of a value."""
+        try:
+            try:
+                pydantic_core.to_json(value)
+            except (ValueError, RecursionError):  # a cycle, or text that is not Unicode
+                return explained(self.accepted, value) or [NOT_JSON]
+            error = first_error(self._validator, value)
+            return [] if error is None else explained(self.accepted, value) or [fault_of(error)]
+        except TooCostlyError:
+            return [_TOO_COSTLY]
+        except (ValueError, RecursionError, TypeError):
+            return [NOT_JSON]
+
+
+class JsonSchemaArguments(JsonSchema):
+    """Arguments validated by a JSON Schema, for handlers with `**arguments` (proxies, generated tools).
 
     Unlisted names are rejected unless the schema declares `additionalProperties` or `patternProperties`, so that a
     misspelt optional argument does not go unnoticed.
@@ -36,111 +125,152 @@ class JsonSchemaArguments:
         owner: The tool, for messages.
         schema: Its input schema.
         changes: Whether the tool may change something.
+        slow_patterns: See `JsonSchema`.
 
     Raises:
-        TypeError: The schema is invalid, not an object schema, or has a reference to another document or to itself.
+        TypeError: See `JsonSchema`; or it is not the schema of an object.
     """
 
     aliases: Mapping[str, str] = {}
 
-    def __init__(self, owner: str, schema: Mapping[str, Any], *, changes: bool = False) -> None:
-        from jsonschema import SchemaError  # noqa: PLC0415 - 30 ms that only such tools pay for
-        from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - the same
-
-        self.schema = copy.deepcopy(dict(schema))
-        check_input_schema(owner, self.schema)
-        kind = validator_for(self.schema, default=Draft202012Validator)
-        try:
-            kind.check_schema(self.schema)
-        except SchemaError as error:
-            msg = f"{owner}: the input schema is not valid JSON Schema: {error.message}"
-            raise TypeError(msg) from error
-        _check_references(owner, self.schema)
-        if not self.schema.keys() & {"additionalProperties", "patternProperties", "unevaluatedProperties"}:
-            self.schema["additionalProperties"] = False
-        self._fits = plain_fit(self.schema)
-        self._accepted = Accepted.by(self.schema, changes=changes)
-        self._validator = _strict(kind)(self.schema, format_checker=_formats(kind))
+    def __init__(
+        self, owner: str, schema: Mapping[str, Any], *, changes: bool = False, slow_patterns: SlowPatterns = "trust"
+    ) -> None:
+        _measured(owner, schema)
+        closed = copy.deepcopy(dict(schema))
+        check_input_schema(owner, closed)
+        if not closed.keys() & {"additionalProperties", "patternProperties", "unevaluatedProperties"}:
+            closed["additionalProperties"] = False
+        super().__init__(owner, closed, changes=changes, slow_patterns=slow_patterns)
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the arguments, unchanged; see `ports.Arguments`."""
         given: Any = {} if params is None else params
-        if self._fits is not None and self._fits(given):
-            return dict(given)
-        try:
-            violations = violations_from_jsonschema(self._validator, given, self._accepted)
-        except (ValueError, RecursionError, TypeError):
-            violations = [NOT_JSON]
+        violations = self.violations(given)
         if violations:
             raise InvalidParameter.from_violations(violations)
         return dict(given)
 
 
-@functools.cache  # making a class takes a millisecond; a draft has one
-def _strict(kind: Any) -> Any:
-    """Return the draft's validator class for numbers that JSON has, with patterns matched in linear time."""
-    from jsonschema.validators import extend  # noqa: PLC0415 - as above
-
-    return extend(with_linear_patterns(kind), type_checker=kind.TYPE_CHECKER.redefine("number", _is_number))  # type: ignore[no-untyped-call]  # jsonschema has no types here
-
-
-@functools.cache
-def _formats(kind: Any) -> Any:
-    """Return the draft's format checker, relaxed where tools accept more than the standard.
-
-    Tools accept times without an offset and UUIDs without hyphens. Whether jsonschema checks a time depends on which
-    packages are installed.
-    """
-    checker = copy.copy(kind.FORMAT_CHECKER)
-    checker.checkers = {name: check for name, check in checker.checkers.items() if name not in {"date-time", "time"}}
-    checker.checkers["uuid"] = (lambda value: not isinstance(value, str) or bool(UUID(value)), ValueError)
-    return checker
-
-
-def _is_number(_checker: Any, value: Any) -> bool:
-    """Return whether JSON can represent this number: it is not NaN or infinite."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _check_references(owner: str, schema: dict[str, Any]) -> None:
-    """Reject references on which every call would fail: dangling ones, and those that lead back to themselves.
+def _measured(owner: str, schema: Any) -> int:
+    """Return the size of a schema in bytes.
 
     Raises:
-        TypeError: A reference does not resolve within the schema, or resolves to itself for the same value.
+        TypeError: It is no JSON object, is too large, or is nested too deeply.
     """
-    from referencing import Registry, exceptions  # noqa: PLC0415 - comes with jsonschema
-    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415 - the same
-
-    registry: Registry[Any] = Registry()
-    resolver = registry.resolver_with_root(DRAFT202012.create_resource(schema))
-    targets: dict[str, Any] = {}
-    for reference in references(schema):
-        try:
-            targets[reference] = resolver.lookup(reference).contents
-        except exceptions.Unresolvable as error:
-            msg = f"{owner}: the schema refers to {reference!r}, which it does not have"
-            raise TypeError(msg) from error
+    if not isinstance(schema, Mapping):
+        msg = f"{owner}: the schema is no JSON object"
+        raise TypeError(msg)
+    level: list[Any] = [schema]
+    for _ in range(_DEPTH_AT_MOST):
+        level = [
+            below
+            for item in level
+            for below in (item.values() if isinstance(item, Mapping) else item)
+            if isinstance(below, (Mapping, list, tuple))
+        ][:_BYTES_AT_MOST]
+        if not level:
+            break
+    else:
+        msg = f"{owner}: the schema is nested in more than {_DEPTH_AT_MOST} levels"
+        raise TypeError(msg)
     try:
-        TopologicalSorter(_in_place(targets)).prepare()
-    except CycleError as error:
-        msg = f"{owner}: a reference of the schema leads back to itself, so that no value can be validated"
+        size = len(pydantic_core.to_json(schema))
+    except ValueError as error:
+        msg = f"{owner}: the schema is no JSON: {bounded(str(error))}"
+        raise TypeError(msg) from error
+    if size > _BYTES_AT_MOST:
+        msg = f"{owner}: the schema has {size:,} bytes; {_BYTES_AT_MOST:,} are allowed"
+        raise TypeError(msg)
+    return size
+
+
+def _check_expansion(owner: str, schema: dict[str, Any]) -> None:
+    """Reject references on which calls would fail or take too long: to nothing, to themselves, ever more of them.
+
+    Raises:
+        TypeError: There is one.
+    """
+    counts: dict[int, int] = {}
+
+    def expanded(part: Any, above: frozenset[int]) -> int:
+        if not isinstance(part, dict):
+            return 1
+        if id(part) in above:
+            msg = f"{owner}: a reference of the schema leads back to itself, so that no value can be validated"
+            raise TypeError(msg)
+        if id(part) not in counts:
+            below = [part[keyword] for keyword in _ONE if keyword in part]
+            for keyword in _SEVERAL:
+                parts = part.get(keyword) or ()
+                below += parts.values() if isinstance(parts, dict) else parts
+            below += [_target(owner, part[keyword], schema) for keyword in REFERENCES if keyword in part]
+            counts[id(part)] = 1 + sum(expanded(each, above | {id(part)}) for each in below)
+            if counts[id(part)] > _EXPANDED_AT_MOST:
+                msg = f"{owner}: the references of the schema multiply: one value has more than {_EXPANDED_AT_MOST:,}"
+                raise TypeError(msg)
+        return counts[id(part)]
+
+    try:
+        for part in subschemas(schema):
+            expanded(part, frozenset())
+    except RecursionError as error:
+        msg = f"{owner}: the schema refers from one part to the next too often"
         raise TypeError(msg) from error
 
 
-def _in_place(targets: Mapping[str, Any]) -> dict[int, list[int]]:
-    """Return which subschemas each schema that is referred to applies to the same value, by their ids."""
-    graph: dict[int, list[int]] = {}
-    waiting = list(targets.values())
-    while waiting:
-        schema = waiting.pop()
-        if not isinstance(schema, dict) or id(schema) in graph:
-            continue
-        below = [schema[keyword] for keyword in _ONE & schema.keys()]
-        for keyword in _SEVERAL & schema.keys():
-            below += schema[keyword].values() if isinstance(schema[keyword], dict) else schema[keyword]
-        below += [targets.get(schema[keyword]) for keyword in _REFERENCES & schema.keys()]
-        graph[id(schema)] = [id(item) for item in below]
-        waiting += below
-    return graph
+def _target(owner: str, reference: Any, schema: dict[str, Any]) -> Any:
+    target = resolved(reference, schema) if str(reference).startswith(("#/", "#")) else None
+    if "/" not in str(reference) and reference != "#":  # an anchor
+        anchors = ("$anchor", "$dynamicAnchor")
+        target = next((p for p in subschemas(schema) if str(reference)[1:] in map(p.get, anchors)), None)
+    if not isinstance(target, (dict, bool)):
+        msg = f"{owner}: the schema refers to {bounded(str(reference))!r}, which it does not have"
+        raise TypeError(msg)
+    return target
+
+
+def _check_patterns(owner: str, schema: dict[str, Any], *, slow_patterns: SlowPatterns) -> None:
+    """Reject patterns that are invalid, and those that may take very long for some texts.
+
+    Raises:
+        TypeError: There is one.
+    """
+    has_unevaluated = any("unevaluatedProperties" in part for part in subschemas(schema))
+    for part in subschemas(schema):
+        names = part.get("patternProperties")
+        own = [part["pattern"]] if isinstance(part.get("pattern"), str) else []
+        for pattern in [*own, *(names if isinstance(names, dict) else ())]:
+            if is_linear(pattern):
+                continue
+            is_usable = slow_patterns != "refuse" and _is_valid(pattern)
+            if is_usable and slow_patterns == "trust":
+                trust(pattern)
+            elif not is_usable or pattern not in own:
+                said = "which is invalid or too long, or has look-around or back-references"
+                msg = f"{owner}: the schema has the pattern {bounded(pattern)!r}, {said}"
+                raise TypeError(msg)
+        if names and has_unevaluated:
+            msg = f"{owner}: the schema has `patternProperties` and `unevaluatedProperties`, which cannot be combined"
+            raise TypeError(msg)
+
+
+def _is_valid(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True
+
+
+@cache
+def _formats() -> Any:
+    """Return the checker of the formats that signatures check, as they check them; others depend on what is installed.
+
+    Tools accept times without an offset and UUIDs without hyphens.
+    """
+    from jsonschema import FormatChecker  # noqa: PLC0415 - as above
+
+    checker = FormatChecker(formats=())
+    checker.checkers = {form: (partial(is_of_format, form), ()) for form in _CHECKED_FORMATS}
+    return checker

@@ -98,6 +98,21 @@ class Marks:
     aliases: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a handler, the context excepted. `default` is `inspect.Parameter.empty` if it is required."""
+
+    name: str
+    annotation: Any
+    default: Any
+    faults: tuple[Fault, ...] = ()
+    references: tuple[Reference, ...] = ()
+    item_references: tuple[Reference, ...] = ()
+    """The references of each item of a list."""
+    aliases: tuple[str, ...] = ()
+    """Its other accepted names."""
+
+
 def read_marks(owner: str, annotation: Any) -> Marks:
     """Return the marks in an annotation, including those of an optional value and of list items.
 

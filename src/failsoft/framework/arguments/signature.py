@@ -5,42 +5,26 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NotRequired, Required, get_args
+from typing import Annotated, Any, ClassVar, Literal, NotRequired, Required, get_args
 
 import pydantic_core
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
-from failsoft.framework.arguments.marks import Alias, Fault, Reference, read_marks
-from failsoft.framework.arguments.spellings import aliases_of, under_own_names
+from failsoft.framework.arguments.marks import Alias, Fault, Parameter, Reference, read_marks
+from failsoft.framework.arguments.spellings import aliases_of, spellings, under_own_names
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.context import CallContext
 from failsoft.framework.errors import InvalidArgument, InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.validation.accepted import Accepted
+from failsoft.framework.validation.faults import found_at_once
 from failsoft.framework.validation.pydantic_faults import violations_from_pydantic
-from failsoft.framework.validation.schemas import check_input_schema, drop_generated_titles, objects_of
-from failsoft.framework.validation.trimming import TRIMMED_FROM_BYTES, trimmed
+from failsoft.framework.validation.schemas import check_input_schema, drop_generated_titles, objects_of, subschemas
 
 __all__ = ["Alias", "Fault", "Parameter", "Reference", "SignatureArguments", "read_parameters"]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter of a handler, the context excepted. `default` is `inspect.Parameter.empty` if it is required."""
-
-    name: str
-    annotation: Any
-    default: Any
-    faults: tuple[Fault, ...] = ()
-    references: tuple[Reference, ...] = ()
-    item_references: tuple[Reference, ...] = ()
-    """The references of each item of a list."""
-    aliases: tuple[str, ...] = ()
-    """Its other accepted names."""
 
 
 def read_parameters(
@@ -88,6 +72,9 @@ class SignatureArguments:
     Defaults are left to the signature: an argument that is not given is not passed.
     """
 
+    is_slow: ClassVar[None] = None
+    """Pydantic is fast, and keeps the interpreter's lock."""
+
     parameters: list[Parameter]
     schema: dict[str, Any]
     validator: pydantic_core.SchemaValidator
@@ -102,6 +89,8 @@ class SignatureArguments:
     """The parameters that declare error classes, by their names in the schema."""
     aliases: Mapping[str, str]
     """Other accepted names, and the names in the schema that they stand for."""
+    others: Mapping[str, str]
+    """Names that pydantic accepts beside those in the schema, and the names in the schema that they stand for."""
 
     @classmethod
     def from_parameters(cls, owner: str, parameters: list[Parameter]) -> SignatureArguments:
@@ -139,8 +128,11 @@ class SignatureArguments:
         is_flat = all(own.get("type") in _SCALAR_TYPES for own in schema["properties"].values())
         validator: Any = adapter.validator
         aliases = aliases_of(owner, dict(zip(schema["properties"], parameters, strict=True)))
+        known = spellings(parameters)
+        others = {name: own for own in schema["properties"] for name in known.get(own, ()) if name != own}
+        others = {name: own for name, own in others.items() if name not in aliases}
         accepted = Accepted.by(schema, aliases=aliases)
-        return cls(parameters, schema, validator, needs_json, is_flat, extra, accepted, with_faults, aliases)
+        return cls(parameters, schema, validator, needs_json, is_flat, extra, accepted, with_faults, aliases, others)
 
     def copied(self, *, changes: bool) -> SignatureArguments:
         """Return the same arguments with a schema of their own.
@@ -161,33 +153,56 @@ class SignatureArguments:
                 return self.validator.validate_python(given)  # type: ignore[no-any-return]  # the validator's type is its schema's
             except pydantic_core.ValidationError as error:
                 if _is_flat(given):  # JSON mode decides, and would give the same result for such values
-                    raise self._refusal(violations_from_pydantic(error, self.accepted, given)) from None
+                    whole = _with_integers(given, self.accepted)
+                    violations = self._explained(error, given) if whole is given else []
+                else:
+                    return self._validate_json(given)
+            if violations:
+                raise self._refusal(violations)
+            given = whole
+        return self._validate_json(given)
+
+    def _validate_json(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments as pydantic's JSON mode accepts them.
+
+        Raises:
+            INVALID_PARAM: With all violations; or the error class declared for a faulty parameter.
+        """
         try:
-            text = pydantic_core.to_json(given)
-        except (ValueError, RecursionError):
-            return self._validate_objects(given)
-        if len(text) > TRIMMED_FROM_BYTES:
-            with suppress(RecursionError):  # nested deeply: a schema that admits that has its own bounds
-                given = trimmed(given, self.schema)
-                text = pydantic_core.to_json(given)
-        try:
-            return self.validator.validate_json(text, strict=True, extra=self.extra)  # type: ignore[no-any-return]  # the validator's type is its schema's
+            return self._accepted_as_json(given)
         except pydantic_core.ValidationError as error:
-            violations = violations_from_pydantic(error, self.accepted, given)
+            # 20.0 is an integer to JSON Schema, and is none to pydantic in strict mode
+            whole = _with_integers(given, self.accepted) if error.error_count() <= _FEW else given
+            violations = self._explained(error, given) if whole is given else []
+        except (ValueError, RecursionError):
+            whole, violations = given, [NOT_JSON]
+        if whole is not given:
+            return self._validate_json(whole)
         raise self._refusal(violations)
 
-    def _validate_objects(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Validate values that cannot be serialized: from a caller in this process, or with lone surrogates."""
+    def _accepted_as_json(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments as pydantic's JSON mode accepts them.
+
+        Raises:
+            ValidationError: Pydantic's.
+            INVALID_PARAM: They are large, and have faults that are found without pydantic, which would list all.
+            ValueError, RecursionError: They cannot be written as JSON.
+        """
         try:
-            return self.validator.validate_python(given, extra=self.extra)  # type: ignore[no-any-return]  # the validator's type is its schema's
-        except pydantic_core.ValidationError as error:
-            try:
-                violations = violations_from_pydantic(error, self.accepted, given)
-            except (ValueError, RecursionError):
-                violations = [NOT_JSON]
+            text = pydantic_core.to_json(given)
+        except (ValueError, RecursionError):  # from a caller in this process, or with lone surrogates
+            return self.validator.validate_python(given, extra=self.extra)  # type: ignore[no-any-return]  # the same
+        if len(text) > _EXPLAINED_FIRST_FROM_BYTES:
+            violations = found_at_once(self.accepted, given, self.others)
+            if violations:
+                raise self._refusal(violations)
+        return self.validator.validate_json(text, strict=True, extra=self.extra)  # type: ignore[no-any-return]  # the same
+
+    def _explained(self, error: pydantic_core.ValidationError, given: Mapping[str, Any]) -> list[Violation]:
+        try:
+            return violations_from_pydantic(error, self.accepted, given, self.others)
         except (ValueError, RecursionError):
-            violations = [NOT_JSON]
-        raise self._refusal(violations)
+            return [NOT_JSON]
 
     def _refusal(self, violations: list[Violation]) -> InvalidArgument:
         """Return the error: of the class declared for the first faulty parameter, otherwise INVALID_PARAM."""
@@ -228,17 +243,13 @@ def _complete(schema: dict[str, Any], parameters: list[Parameter]) -> None:
 
 def _admit_duplicates(schema: Any) -> None:
     """Drop `uniqueItems`: a set accepts duplicate values, so the schema must not forbid them."""
-    if isinstance(schema, dict):
-        if schema.get("uniqueItems") is True and schema.get("type") == "array":
-            del schema["uniqueItems"]
-        for keyword, below in schema.items():
-            if keyword not in {"default", "examples", "enum", "const"}:
-                _admit_duplicates(below)
-    elif isinstance(schema, list):
-        for item in schema:
-            _admit_duplicates(item)
+    for part in subschemas(schema):
+        if part.get("uniqueItems") is True and part.get("type") == "array":
+            del part["uniqueItems"]
 
 
+_EXPLAINED_FIRST_FROM_BYTES = 50_000
+"""Size of arguments whose faults are looked for first: pydantic lists a million of them, on the event loop."""
 _SIZED = frozenset({str, list, dict})
 _LARGE = 5_000
 _SCALAR_TYPES = frozenset({"string", "integer", "number", "boolean"})
@@ -260,10 +271,35 @@ def _is_flat(given: Any) -> bool:
     return type(given) is dict and _SCALARS.issuperset(map(type, given.values()))
 
 
+_ONLY_IN_JSON = frozenset({"$ref", "$defs", "format", "uniqueItems", "prefixItems", "contentEncoding"})
+
+
 def _needs_json(schema: Any) -> bool:
     """Return whether a value may be written differently in JSON than in Python (`$ref`, `format`, sets, tuples)."""
-    if isinstance(schema, dict):
-        if schema.keys() & {"$ref", "$defs", "format", "uniqueItems", "prefixItems", "contentEncoding"}:
-            return True
-        return any(_needs_json(value) for key, value in schema.items() if key not in {"default", "examples", "enum"})
-    return isinstance(schema, list) and any(_needs_json(item) for item in schema)
+    return any(not _ONLY_IN_JSON.isdisjoint(part) for part in subschemas(schema))
+
+
+_FEW = 200
+"""Faults up to which whole numbers are looked for, in all of the arguments."""
+
+
+def _with_integers(value: Any, accepted: Accepted, depth: int = 100) -> Any:
+    """Return a value with integers where it has such as 20.0 and an integer is accepted; itself if there are none."""
+    if type(value) is float:
+        listed = any(type(option) is int and option == value for option in accepted.values)
+        is_integer = listed or ("integer" in accepted.kinds and "number" not in accepted.kinds)
+        return int(value) if is_integer and value.is_integer() else value
+    if depth == 0 or (type(value) is not dict and type(value) is not list):
+        return value
+    changed = {}
+    for step, item in value.items() if type(value) is dict else enumerate(value):
+        if type(item) in _MAY_HOLD_FLOATS:
+            other = _with_integers(item, accepted.below(step), depth - 1)
+            if other is not item:
+                changed[step] = other
+    if not changed:
+        return value
+    return {**value, **changed} if type(value) is dict else [changed.get(n, item) for n, item in enumerate(value)]
+
+
+_MAY_HOLD_FLOATS = frozenset({float, dict, list})

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from failsoft.framework.errors.corrections import is_same_spelling
 
 if TYPE_CHECKING:
-    from failsoft.framework.arguments.signature import Parameter
+    from failsoft.framework.arguments.marks import Parameter
 
 
 def aliases_of(owner: str, parameters: Mapping[str, Parameter]) -> dict[str, str]:

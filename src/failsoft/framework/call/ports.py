@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from failsoft.framework.answer.failure import Failure
@@ -93,6 +93,10 @@ class Arguments(Protocol):
         Raises:
             INVALID_PARAM: With all violations.
         """
+
+    @property
+    def is_slow(self) -> Callable[[Any], bool] | None:
+        """Whether arguments are better validated in a worker thread; None if none are."""
 
 
 class RunBudget(Protocol):

@@ -174,7 +174,7 @@ def _pydantic(exc: Any) -> ToolError:
 
 
 def _jsonschema(exc: Any) -> ToolError:
-    from failsoft.framework.validation.json_schema_faults import violations_from_error  # noqa: PLC0415 - not before it is needed
+    from failsoft.framework.validation.faults import violations_from_error  # noqa: PLC0415 - not before it is needed
 
     error = _failed_check(violations_from_error(exc))
     error.operator_hint = type_name(exc, full=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from failsoft.framework.arguments.spellings import under_own_names
@@ -43,11 +44,15 @@ def validate(joined: Sequence[Check] = ()) -> Step:
         use = call.bound.tool.loop_use
         if use is None or use.loop is not loop:
             use = _use_on(loop, call)
-        aliases = call.bound.arguments.aliases
+        arguments = call.bound.arguments
+        aliases = arguments.aliases
         if aliases:  # sent by an alias, an argument gets its own name, so that the rest of the call knows that alone
             call.params = under_own_names(call.params, aliases)
         try:
-            call.arguments = call.bound.arguments.validate(call.params)
+            if arguments.is_slow is not None and arguments.is_slow(call.params):
+                call.arguments = await _validated_in_thread(call)
+            else:
+                call.arguments = arguments.validate(call.params)
         except InvalidParameter as refused:
             if not joined:
                 raise
@@ -60,6 +65,10 @@ def validate(joined: Sequence[Check] = ()) -> Step:
             use.calls -= 1
 
     return step
+
+
+async def _validated_in_thread(call: Call) -> dict[str, Any]:
+    return await call.bound.threads.run(partial(call.bound.arguments.validate, call.params))
 
 
 def _use_on(loop: asyncio.AbstractEventLoop, call: Call) -> LoopUse:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from failsoft.framework.text import bounded
+from failsoft.framework.text import bounded, json_type
 from failsoft.framework.validation.schema_words import (
     Schema,
     accepted_names,
@@ -17,8 +17,7 @@ from failsoft.framework.validation.schema_words import (
     kinds_of,
     one_of,
 )
-
-__all__ = ["NOTHING_KNOWN", "Accepted"]
+from failsoft.framework.validation.schemas import resolved
 
 
 class Accepted:
@@ -48,6 +47,15 @@ class Accepted:
         self._root = root
         self._places = places
         self._below: dict[Any, Accepted] = {}
+
+    @property
+    def schema(self) -> Schema:
+        """The whole schema."""
+        return self._root
+
+    def resolved(self, reference: Any) -> Any:
+        """Return what a reference leads to; None if it leads out of the schema, or nowhere."""
+        return resolved(reference, self._root)
 
     @classmethod
     def by(cls, schema: Schema, *, changes: bool = False, aliases: Mapping[str, str] | None = None) -> Accepted:
@@ -100,6 +108,11 @@ class Accepted:
     def values(self) -> tuple[Any, ...]:
         """The values that are listed one by one."""
         return tuple(enumerated(self._schemas))
+
+    @cached_property
+    def kinds_of_values(self) -> frozenset[str]:
+        """The JSON types of the values that are listed."""
+        return frozenset(map(json_type, self.values))
 
     @cached_property
     def kinds(self) -> frozenset[str]:

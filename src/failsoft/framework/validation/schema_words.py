@@ -8,20 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from failsoft.framework.text import bounded, json_type, quoted
-
-__all__ = [
-    "ALLOWED_AT_MOST",
-    "FORMATS",
-    "Schema",
-    "accepted_names",
-    "alternatives",
-    "below",
-    "describe",
-    "enumerated",
-    "kinds_of",
-    "matching",
-    "one_of",
-]
+from failsoft.framework.validation.schemas import resolved
+from failsoft.framework.validation.values import unique_key
 
 Schema: TypeAlias = Mapping[str, Any]
 
@@ -30,6 +18,8 @@ ALLOWED_AT_MOST = 20
 
 _SHOWN_AT_MOST = 8
 """Accepted values that a sentence names; the list holds more."""
+_VALUES_AT_MOST = 2_000
+"""Listed values of one schema that are compared and counted."""
 _DEPTH_AT_MOST = 12
 """Maximum depth of references and unions; a schema may refer to itself."""
 
@@ -107,7 +97,7 @@ def _spread(schema: Any, root: Schema, found: list[Schema], depth: int) -> None:
         return
     parts = [part for key in ("anyOf", "oneOf", "allOf") for part in _listed(schema, key)]
     if "$ref" in schema:
-        parts.append(_referred(schema["$ref"], root))
+        parts.append(resolved(schema["$ref"], root))
     if schema.keys() & {"type", "properties", "enum", "const", "items"}:
         found.append(schema)
     for part in parts:
@@ -117,17 +107,6 @@ def _spread(schema: Any, root: Schema, found: list[Schema], depth: int) -> None:
 def _listed(schema: Schema, key: str) -> Sequence[Any]:
     value = schema.get(key)
     return value if isinstance(value, list) else ()
-
-
-def _referred(reference: Any, root: Schema) -> Any:
-    """Return what a local reference (`#/$defs/Edit`) points to, or None."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return None
-    place: Any = root
-    for step in reference[1:].split("/")[1:]:
-        key = step.replace("~1", "/").replace("~0", "~")
-        place = place.get(key) if isinstance(place, Mapping) else None
-    return place
 
 
 def below(schemas: Sequence[Schema], step: str | int, root: Schema) -> list[Schema]:
@@ -153,18 +132,13 @@ def accepted_names(schemas: Iterable[Schema]) -> list[str]:
 
 
 def enumerated(schemas: Iterable[Schema]) -> list[Any]:
-    """Return the values that the alternatives list one by one, without repeats."""
-    values: list[Any] = []
+    """Return the first values that the alternatives list one by one, without repeats."""
+    values: dict[Any, Any] = {}
     for schema in schemas:
         listed = [schema["const"]] if "const" in schema else schema.get("enum")
-        for value in listed if isinstance(listed, list) else ():
-            if not any(_same(value, known) for known in values):
-                values.append(value)
-    return values
-
-
-def _same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
+        for value in listed[:_VALUES_AT_MOST] if isinstance(listed, list) else ():
+            values.setdefault((type(value), unique_key(value)), value)
+    return list(values.values())
 
 
 def kinds_of(schemas: Iterable[Schema]) -> frozenset[str]:

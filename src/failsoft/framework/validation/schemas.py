@@ -1,14 +1,21 @@
-"""Checks JSON Schemas before they are published, so that one invalid schema cannot break every client."""
+"""JSON Schemas as trees: walked, references resolved, values compared; and what `tools/list` may publish."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-__all__ = ["check_input_schema", "check_tool_name", "drop_generated_titles", "inline_root", "objects_of", "references"]
+from urllib.parse import unquote
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_ONE = (
+    *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not"),
+    *("propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
+)
+_LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+_BY_NAME = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
+"""Keywords that hold one schema, a list of schemas, or schemas by name."""
+REFERENCES = ("$ref", "$dynamicRef")
 
 
 def check_tool_name(name: str) -> None:
@@ -31,20 +38,56 @@ def check_input_schema(owner: str, schema: Any) -> None:
     if not isinstance(schema, dict) or schema.get("type") != "object":
         msg = f'{owner}: the input schema must have "type": "object" at its root'
         raise TypeError(msg)
-    for reference in references(schema):
-        if not reference.startswith("#"):
-            msg = f"{owner}: the schema refers to {reference!r}; only references within the schema (#/...) work"
-            raise TypeError(msg)
+    check_references(owner, schema)
 
 
-def references(schema: Any) -> list[str]:
-    """Return every reference in a schema, as it is written."""
-    if isinstance(schema, dict):
-        own = [value for key, value in schema.items() if key in {"$ref", "$dynamicRef"} and isinstance(value, str)]
-        return own + [found for value in schema.values() for found in references(value)]
-    if isinstance(schema, list):
-        return [found for item in schema for found in references(item)]
-    return []
+def check_references(owner: str, schema: Any) -> None:
+    """Reject references to other documents: nothing is ever fetched.
+
+    Raises:
+        TypeError: There is one.
+    """
+    for part in subschemas(schema):
+        for reference in filter(None, map(part.get, REFERENCES)):
+            if not str(reference).startswith("#"):
+                msg = f"{owner}: the schema refers to {reference!r}; only references within the schema (#/...) work"
+                raise TypeError(msg)
+
+
+def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield a schema and every schema in it, each once, those that only a reference leads to among them."""
+    seen: set[int] = set()
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if not isinstance(part, dict) or id(part) in seen:
+            continue
+        seen.add(id(part))
+        yield part
+        below = [part[keyword] for keyword in _ONE if keyword in part]
+        for keyword in _LISTS:
+            below += items if isinstance(items := part.get(keyword), list) else ()
+        for keyword in _BY_NAME:
+            below += named.values() if isinstance(named := part.get(keyword), dict) else ()
+        below += [resolved(part[keyword], schema) for keyword in REFERENCES if keyword in part]
+        waiting += reversed(below)
+
+
+def resolved(reference: Any, root: Any) -> Any:
+    """Return the part of a schema that a local reference (`#/$defs/Edit`) leads to; None if there is none.
+
+    References by anchor or `$id` are left to the validator.
+    """
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return None
+    place = root
+    for step in reference[1:].split("/")[1:]:
+        key = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(place, list) and key.isdecimal() and int(key[:9]) < len(place):
+            place = place[int(key)]
+        else:
+            place = place.get(key) if isinstance(place, Mapping) else None
+    return place
 
 
 def inline_root(schema: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -66,16 +109,4 @@ def drop_generated_titles(schema: dict[str, Any]) -> None:
 
 def objects_of(schema: Any) -> Iterator[dict[str, Any]]:
     """Yield every schema of an object with named properties, at any depth."""
-    if not isinstance(schema, dict):
-        return
-    if "properties" in schema:
-        yield schema
-    for keyword, below in schema.items():
-        if keyword in {"$defs", "properties", "patternProperties"}:
-            nested = list(below.values())
-        elif keyword in {"anyOf", "oneOf", "allOf", "prefixItems"}:
-            nested = below
-        else:
-            nested = [below] if keyword in {"items", "additionalProperties", "contains", "not"} else []
-        for item in nested:
-            yield from objects_of(item)
+    return (part for part in subschemas(schema) if isinstance(part.get("properties"), dict))

@@ -86,7 +86,6 @@ def answer(name: str, params: Any, metrics: Recording | None = None) -> Any:
     ("given", "changed"),
     [
         ({"limit": "5"}, {"limit": 5}),
-        ({"limit": 5.0}, {"limit": 5}),
         ({"limitt": 5}, {"limit": 5}),
         ({"limitt": "5"}, {"limit": 5}),
         ({"lmit": 5}, {"limit": 5}),

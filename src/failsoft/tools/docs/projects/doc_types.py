@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from failsoft.framework.arguments.json_schema import JsonSchema
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
-from failsoft.framework.validation.json_schema_faults import violations_from_jsonschema
-from failsoft.framework.validation.linear_patterns import is_linear, with_linear_patterns
 from failsoft.tools.docs.projects.config import DocTypeConfig
-
-__all__ = ["DEFAULT_TYPE", "DocType", "DocTypes", "glob_pattern"]
 
 DEFAULT_TYPE = "document"
 _GLOB_PARTS = re.compile(r"(?:\*\*/)+|/\*\*$|\*\*+|\*[^*?/]+(?=[^/]*\*)|\*|\?|[^*?/]+|/")
@@ -29,17 +26,15 @@ class DocType(NamedTuple):
         name: As front matter and filters name it.
         paths: The globs of its pages.
         schema: The JSON Schema of its front matter, or None.
-        validator: A validator of `jsonschema` for it, or None.
     """
 
     name: str
     paths: tuple[str, ...] = ()
-    schema: dict[str, Any] | None = None
-    validator: Any = None
+    schema: JsonSchema | None = None
 
     def faults(self, front_matter: Mapping[str, Any]) -> list[Violation]:
         """Return every fault of the front matter against the schema."""
-        return [] if self.validator is None else violations_from_jsonschema(self.validator, front_matter)
+        return [] if self.schema is None else self.schema.violations(front_matter)
 
 
 class DocTypes:
@@ -103,33 +98,7 @@ def _glob_word(part: str) -> str:
 def _doc_type(item: DocTypeConfig, schema: Any) -> DocType:
     if schema is None:
         return DocType(item.name, item.paths)
-    from jsonschema import SchemaError  # noqa: PLC0415 - 30 ms that only projects with schemas pay for
-    from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - the same
-    from referencing import Registry  # noqa: PLC0415 - comes with jsonschema
-
-    if not isinstance(schema, dict):
-        raise ConfigurationError(issue=f'the schema of the document type "{item.name}" is no JSON object')
-    kind = validator_for(schema, default=Draft202012Validator)
     try:
-        kind.check_schema(schema)
-    except SchemaError as error:
-        issue = f'the schema of the document type "{item.name}" is not valid JSON Schema: {error.message}'
-        raise ConfigurationError(issue=issue) from error
-    slow = next((text for text in _patterns(schema) if not is_linear(text)), None)
-    if slow is not None:
-        said = f"the pattern {bounded(slow)!r}, which is invalid or has look-around or back-references"
-        raise ConfigurationError(issue=f'the schema of the document type "{item.name}" has {said}')
-    kind = with_linear_patterns(kind)
-    registry: Registry[Any] = Registry()  # without it jsonschema would fetch a remote reference from the network
-    return DocType(item.name, item.paths, schema, kind(schema, registry=registry, format_checker=kind.FORMAT_CHECKER))
-
-
-def _patterns(schema: Any) -> Iterator[str]:
-    """Yield every pattern of a schema: the values of `pattern`, the names in `patternProperties`."""
-    if isinstance(schema, Mapping):
-        own = schema.get("pattern")
-        named = schema.get("patternProperties")
-        yield from [own] if isinstance(own, str) else ()
-        yield from named if isinstance(named, Mapping) else ()
-    for item in schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, list) else ():
-        yield from _patterns(item)
+        return DocType(item.name, item.paths, JsonSchema(f'the document type "{item.name}"', schema))
+    except TypeError as error:
+        raise ConfigurationError(issue=str(error)) from error

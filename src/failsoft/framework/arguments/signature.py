@@ -33,7 +33,8 @@ def read_parameters(
     """Return the parameters of a method, the name of its context parameter, and that of its `**` parameter.
 
     Raises:
-        TypeError: A positional-only parameter or `*args` (MCP arguments have names), or a `Reference` that is too deep.
+        TypeError: A positional-only parameter or `*args` (MCP arguments have names), a parameter without an annotation,
+            or a `Reference` that is too deep.
     """
     parameters: list[Parameter] = []
     context = keywords = None
@@ -49,6 +50,9 @@ def read_parameters(
             keywords = name
         elif parameter.kind in {parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY}:
             msg = f"{function.__qualname__}: parameter '{name}' has no name to a caller; make it a keyword parameter"
+            raise TypeError(msg)
+        elif name not in hints:
+            msg = f"{function.__qualname__}: parameter '{name}' has no annotation; give it its type, or Any"
             raise TypeError(msg)
         else:
             parameters.append(_parameter(function.__qualname__, name, annotation, parameter.default))

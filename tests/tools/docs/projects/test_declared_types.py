@@ -121,11 +121,6 @@ def test_references_that_multiply_are_bounded_in_time(tmp_path: Path) -> None:
     assert cost_s(12) < 20 * cost_s(3)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a schema file that config.json names and that is missing is reported as a document that cannot be loaded",
-)
 def test_a_missing_schema_file_is_a_fault_of_the_configuration(tmp_path: Path) -> None:
     with reading(tmp_path, {}) as reader:
         project(tmp_path, PAGES, doc_types=[{"name": "guide", "schema": "none.json"}])

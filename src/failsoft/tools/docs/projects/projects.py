@@ -214,7 +214,10 @@ class Projects:
         return project
 
     def _schema(self, path: str) -> Any:
-        _, data = self._read(path, "")
+        try:
+            _, data = self._read(path, "")
+        except ToolError as error:
+            raise ConfigurationError(issue=f"the schema file {quoted(path)} cannot be read") from error
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as error:

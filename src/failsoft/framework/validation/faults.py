@@ -25,6 +25,8 @@ VIOLATIONS_AT_MOST = 200
 """Maximum number of violations, so that a million wrong items do not make a million violations."""
 _UNKNOWN_AT_MOST = 20
 """Unknown names of one object that are listed: each is compared with all names that there are."""
+_COMPARED_AT_MOST = 10_000
+"""Pairs of an unknown name and a known one that are compared."""
 _STEPS_AT_MOST = 20_000
 """Values and schemas that are looked at for one refusal, some 30 ms."""
 
@@ -163,7 +165,7 @@ class Explanation:
             return
         if schema.get("unevaluatedProperties") is False and others is True:
             others, known = False, {*known, *self._named_below(schema)}
-        unknown = 0
+        unknown, most = 0, min(_UNKNOWN_AT_MOST, 1 + _COMPARED_AT_MOST // (len(known) + 1))
         for key, item in place.value.items():
             name = key if isinstance(key, str) else str(key)
             at = Place(place, name, item)
@@ -172,12 +174,12 @@ class Explanation:
                 yield from self._of(below, at)
             if not by_pattern and name not in known and others is not True:
                 unknown += others is False
-                if unknown <= _UNKNOWN_AT_MOST:
+                if unknown <= (most if others is False else math.inf):
                     yield from [Fault("unexpected", at)] if others is False else self._of(others, at)
             elif names is not True and not self._fits(names, Place(place, name, name)):
                 yield Fault("unexpected", at)
             self._steps -= 1
-            if self._steps < 0 or (unknown > _UNKNOWN_AT_MOST and not patterns and names is True):
+            if self._steps < 0 or (unknown > most and not patterns and names is True):
                 return
 
     def _named_below(self, schema: Any, depth: int = 8) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import cache, lru_cache
@@ -15,11 +16,14 @@ from failsoft.framework.validation.values import same_json, unique_key
 
 _PATTERNS_AT_MOST = 512
 _PATTERN_LENGTH_AT_MOST = 2_000
-_STEPS_AT_MOST = 500_000
-"""Keywords that one validation may evaluate, about a second."""
+_SECONDS_AT_MOST = 2.0
+"""Processor time of one validation; beyond small values it is spent in a worker thread."""
+_STEPS = 500
+"""Keywords that are evaluated between two looks at the clock."""
 _trusted: dict[str, re.Pattern[str]] = {}
 """Patterns with look-around or back-references that the authors of tools have written."""
-_left: ContextVar[list[int]] = ContextVar("failsoft_validation_steps")
+_left: ContextVar[list[float]] = ContextVar("failsoft_validation_left")
+"""Steps up to the next look at the clock, and the thread's time at which the validation ends."""
 
 
 class TooCostlyError(ValueError):
@@ -66,7 +70,7 @@ def first_error(validator: Any, value: Any) -> Any:
     Raises:
         TooCostlyError: It takes too long to tell.
     """
-    token = _left.set([_STEPS_AT_MOST])
+    token = _left.set([_STEPS, time.thread_time() + _SECONDS_AT_MOST])
     try:
         return next(validator.iter_errors(value), None)
     finally:
@@ -131,7 +135,9 @@ def _counted(check: Callable[..., Any]) -> Callable[..., Any]:
         left = _left.get()
         left[0] -= 1
         if left[0] < 0:
-            raise TooCostlyError
+            left[0] = _STEPS
+            if time.thread_time() > left[1]:
+                raise TooCostlyError
         return check(validator, wanted, value, schema)
 
     return keyword

@@ -174,6 +174,8 @@ class SignatureArguments:
         """
         try:
             return self._accepted_as_json(given)
+        except InvalidArgument:  # which is a ValueError
+            raise
         except pydantic_core.ValidationError as error:
             # 20.0 is an integer to JSON Schema, and is none to pydantic in strict mode
             whole = _with_integers(given, self.accepted) if error.error_count() <= _FEW else given

@@ -198,15 +198,16 @@ class Explanation:
         value = place.value
         size = list(faults_of_size(schema, place, len(value), "Items"))
         yield from size
+        if size and len(value) > schema.get("maxItems", math.inf):  # what is in it does not matter then, as to pydantic
+            return
         prefix = schema.get("prefixItems") or ()
         items: Any = schema.get("items", True)
         if isinstance(items, list):  # before draft 2020-12
             prefix, items = items, schema.get("additionalItems", True)
         if items is False and len(value) > len(prefix):
             yield fault_of_bound("maxItems", len(prefix), place)
-        most = schema.get("maxItems")
         told = 0
-        for index, item in enumerate(value[: int(most)] if size and isinstance(most, (int, float)) else value):
+        for index, item in enumerate(value):
             below = prefix[index] if index < len(prefix) else items
             if below is True or below is False:
                 continue

@@ -15,7 +15,7 @@ from measure import Contender, Figure, benchmark, figure, interleave, ms, us
 from sample_tool import ARGUMENTS, Documents
 
 from failsoft import Runtime, Settings
-from failsoft.framework.wire import format_names
+from failsoft.framework.wire import FORMATS
 
 FAILURES = ("typed error", "wrong type", "misspelt name", "three faults")
 TOOLS = 1_000
@@ -31,7 +31,7 @@ _HEADERS = {
 async def failures() -> dict[str, Contender]:
     """Return the encoding of each failure in each format."""
     found: dict[str, Contender] = {}
-    for wire in format_names():
+    for wire in FORMATS:
         tool = Documents(runtime=Runtime(settings=Settings(wire_format=wire)))
         for name in FAILURES:
             response = await tool.execute_with_error_handling("get_document", ARGUMENTS[name])

@@ -160,13 +160,12 @@ def metrics() -> Iterator[str]:
 
 def formats() -> Iterator[str]:
     """Yield a section for each wire format: what it is, and its keys on a failure."""
-    from failsoft.framework.wire import find_format, format_names
+    from failsoft.framework.wire import FORMATS
 
-    for name in format_names():
-        wire = find_format(name)
-        schema = wire.failure_schema()
-        keys = list(_keys(schema))
-        text = (type(wire).__doc__ or "").strip().split("\n\n")[0]
+    for name, kind in FORMATS.items():
+        schema = json.loads((DOCS / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
+        keys = list(_keys(schema["oneOf"][1]))
+        text = (kind.__doc__ or "").strip().split("\n\n")[0]
         yield from (f"## `{name}`", "", " ".join(text.split()), "", "Keys of a failure, the required ones in bold:", "")
         yield from (f"{', '.join(keys)}.", "")
 
@@ -205,12 +204,10 @@ _PART = re.compile(r"(<!-- begin (?P<name>[a-z ]+) -->\n).*?(<!-- end (?P=name) 
 
 def written() -> dict[Path, str]:
     """Return what every generated or partly generated file should hold."""
-    from failsoft.framework.wire import schema_files
     from failsoft.tools.docs.projects.config import CONFIG_SCHEMA
 
     files = {public_api.RECORD: public_api.describe(), public_api.STUB: public_api.stub()}
-    schemas = schema_files()
-    files |= {DOCS / "schemas" / name: text for name, text in schemas.items()}
+    schemas = {path.name: path.read_text(encoding="utf-8") for path in DOCS.glob("schemas/*.schema.json")}
     files[DOCS / "schemas" / "docs-project.json"] = json.dumps(CONFIG_SCHEMA, indent=2, ensure_ascii=False) + "\n"
     files[typescript_types.TARGET] = typescript_types.types(schemas)
     files |= {ERRORS / name: text for name, text in error_pages().items()}

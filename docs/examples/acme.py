@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from failsoft import BaseTool, NotFound, Public, RecoveryResult, ToolError, ToolsetSettings, Unavailable, operation
-from failsoft.framework.wire.tool_response import ToolResponseFormat
 
 
 # --8<-- [start:error]
@@ -37,19 +36,6 @@ class Nearest:
 
 
 # --8<-- [end:strategy]
-
-
-# --8<-- [start:format]
-class ShoutingFormat(ToolResponseFormat):
-    """A wire format: the default one under another name, in capitals."""
-
-    name = "shouting"
-
-    def failure(self, failure: Any, metadata: Any) -> dict[str, Any]:
-        return {**super().failure(failure, metadata), "shout": failure.message.upper()}
-
-
-# --8<-- [end:format]
 
 
 # --8<-- [start:normaliser]

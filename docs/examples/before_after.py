@@ -1,7 +1,6 @@
 """One mistaken call, `get_book(titel="Dune")`, answered by three servers."""
 
 import asyncio
-import json
 import logging
 from typing import Any
 
@@ -36,4 +35,4 @@ async def answers() -> dict[str, Any]:
 
 for name, text in asyncio.run(answers()).items():
     print(f"# {name}")
-    print(json.dumps(json.loads(text), indent=2) if name == "failsoft" else text)
+    print(text)

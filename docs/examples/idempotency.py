@@ -38,7 +38,7 @@ async def main() -> None:
             if result.is_error:
                 print(answer["error"]["code"])
             else:
-                print(answer["data"], answer["metadata"].get("cache_hit"))
+                print(answer["data"], answer.get("metadata", {}).get("cache_hit"))
 
 
 asyncio.run(main())

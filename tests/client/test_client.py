@@ -208,19 +208,7 @@ async def test_a_redirect_is_followed():
             assert await client.call("works") == "fine"
 
 
-async def test_the_protocols_draft_record_is_sent_by_setting_and_read_from_any_server():
-    shop = Shop(runtime=Runtime(settings=Settings(tool_failure_draft=True)))
-    response = await shop.execute_with_error_handling("busy", {})
-    assert response.error is not None
-    meta = response.encode().meta
-    assert meta is not None
-    record = meta["io.modelcontextprotocol/toolFailure"]
-    assert (record["class"], record["code"], record["retryable"]) == ("rate_limited", "RATE_LIMITED", True)
-    assert record["correlationId"] == response.error.error_id
-    assert record["retryNotBefore"] > response.error.timestamp
-    plain = await Shop().execute_with_error_handling("price", {"item": "x"})
-    assert (plain.encode().meta or {}).keys() == {"dev.failsoft/error"}
-
+def test_the_protocols_draft_record_is_read_from_any_server():
     foreign = CallToolResult(
         content=[TextContent(type="text", text="slow down")],
         is_error=True,

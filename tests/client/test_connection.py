@@ -101,14 +101,6 @@ async def test_a_failure_is_not_replaced_by_that_of_the_list_that_shows_whether_
 
 
 @pytest.mark.parametrize("tree", [{"success": False, "message": "no tea"}, {"error": "no tea"}, {"error": True}])
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "the client returns the result of a foreign server that says it failed as data; it should raise "
-        "REPORTED_FAILURE"
-    ),
-)
 async def test_a_result_of_a_foreign_server_that_says_it_failed_is_raised(tmp_path, tree):
     answer = {"content": [{"type": "text", "text": json.dumps(tree)}], "structuredContent": tree}
     raised: Any = None

@@ -128,7 +128,6 @@ async def test_the_receipt_says_everything_that_was_done() -> None:
         "message": "Changed the arguments.",
         "attempts": 2,
         "changed": {"number": 3},
-        "degraded": False,
     }
 
 

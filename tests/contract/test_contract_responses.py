@@ -108,9 +108,7 @@ async def test_a_success_has_the_shape_of_the_contract() -> None:
     assert set(wire) == {"success", "data", "metadata"}
     assert wire["success"] is True
     assert wire["data"]["name"] == "box"
-    assert wire["metadata"]["execution_time_ms"] >= 0
-    assert wire["metadata"]["cache_hit"] is False
-    assert wire["metadata"]["documents_processed"] == 1
+    assert wire["metadata"] == {"cache_hit": False, "documents_processed": 1}
 
 
 async def test_a_recovered_success_names_what_was_changed() -> None:
@@ -121,12 +119,11 @@ async def test_a_recovered_success_names_what_was_changed() -> None:
         "message": "Looked at the shelf 'full'.",
         "attempts": 2,
         "changed": {"shelf": "full"},
-        "degraded": False,
     }
 
 
 async def test_a_failure_has_the_shape_of_the_contract() -> None:
-    wire = await wire_of("north")
+    wire = await wire_of("north", answer="full")
     assert set(wire) == {"success", "error", "metadata"}
     assert wire["success"] is False
     assert set(wire["error"]) <= ERROR_KEYS
@@ -148,7 +145,7 @@ async def test_what_is_absent_is_omitted_and_never_null(shelf: Any, environment:
 
 
 async def test_the_attributes_in_python_are_those_on_the_wire() -> None:
-    response = await Shelves().take(shelf="north")
+    response = await Shelves(answer="full").take(shelf="north")
     assert response.success is False
     assert response.data is None
     failure = response.error

@@ -15,6 +15,8 @@ from failsoft import (
     NotFound,
     PermissionDenied,
     Reference,
+    Runtime,
+    Settings,
     operation,
 )
 from tests.contract.surroundings import runtime
@@ -201,7 +203,8 @@ async def test_a_value_is_echoed_only_if_it_is_short_and_no_secret() -> None:
 
 
 async def test_the_wire_form_of_a_violation_has_the_keys_of_the_contract() -> None:
-    response = await Desk().execute_with_error_handling("find", {"path": "a", "mode": "lexica"})
+    desk = Desk(runtime=Runtime(settings=Settings(answer="full")))
+    response = await desk.execute_with_error_handling("find", {"path": "a", "mode": "lexica"})
     (violation,) = response.to_dict()["error"]["violations"]
     modes = ["lexical", "semantic"]
     assert violation == {

@@ -148,7 +148,7 @@ def test_debug_stack_has_its_own_variable(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_success_has_data() -> None:
     response = asyncio.run(workshop().write_file(path="b.md"))
-    assert response.to_dict() == {"success": True, "data": "b.md", "metadata": response.metadata.to_dict()}
+    assert response.to_dict() == {"success": True, "data": "b.md"}
 
 
 # Section 2: the codes that every toolset can have.

@@ -155,10 +155,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("tools/flux/workers/fork_server.py", "ForkServer._fork"): _GONE,
         ("tools/flux/workers/pool.py", "_exactly"): _GONE,
     },
-    "returned_failures": {
-        ("framework/wire/error_response.py", "ErrorResponseFormat.success"): "`error: false` is how it says success",
-        ("framework/wire/tool_response.py", "ToolResponseFormat.failure"): "this is the envelope itself",
-    },
+    "returned_failures": {},
     "logged_and_forgotten": {
         ("proxy/clients.py", "Front.notify"): "a notification is a courtesy; the client asks again when it needs to",
         ("proxy/toolset.py", "ProxyTools._take"): "the tool is left out, and the others are offered",

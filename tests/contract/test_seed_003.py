@@ -219,8 +219,7 @@ def test_a_crash_reveals_nothing_of_itself() -> None:
 
 def test_a_success_says_that_there_is_no_error() -> None:
     wire = wire_of(beans=1, roast="dark")
-    assert wire == {"error": False, "data": "dark arabica", "metadata": wire["metadata"]}
-    assert wire["metadata"]["execution_time_ms"] >= 0
+    assert wire == {"error": False, "data": "dark arabica"}
 
 
 @pytest.mark.parametrize(

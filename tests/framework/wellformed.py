@@ -12,9 +12,8 @@ from jsonschema import Draft202012Validator
 from failsoft import ToolResponse
 from tests.doors import BoundOperation
 
-__all__ = ["check_wellformed"]
-
-
+REPORTED = {"code", "category", "retry", "effect", "error_id", "tool", "operation", "timestamp", "execution_time_ms"}
+"""What `_meta` says of every failure."""
 SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
 
 
@@ -36,7 +35,8 @@ _output_validators: dict[int, tuple[Any, Draft202012Validator]] = {}
 def _output_validator(bound: BoundOperation) -> Draft202012Validator:
     known = _output_validators.get(id(bound))
     if known is None or known[0] is not bound:
-        known = _output_validators[id(bound)] = (bound, _validator(json.dumps(bound.output_schema(), sort_keys=True)))
+        schema = bound.wire.answer_schema(bound.result.schema)
+        known = _output_validators[id(bound)] = (bound, _validator(json.dumps(schema, sort_keys=True)))
     return known[1]
 
 
@@ -45,16 +45,19 @@ def check_wellformed(response: ToolResponse[Any], bound: BoundOperation) -> dict
     encoded = response.encode()
     text = json.dumps(encoded.structured, allow_nan=False)
     text.encode()
-    assert json.loads(text) == encoded.structured == json.loads(encoded.text)
+    assert json.loads(text) == encoded.structured
+    if response.success or response.wire is None or response.wire.text(response.error) is None:
+        assert json.loads(encoded.text) == encoded.structured
     assert encoded.is_error is not response.success
     assert (response.error is None) is response.success
     assert response.metadata.execution_time_ms >= 0
     _output_validator(bound).validate(encoded.structured)
+    assert type(encoded.structured.get(bound.wire.flag[0], False)) is bool
     assert response.wire is not None
     _published_validator(response.wire.name).validate(encoded.structured)
     if response.error is not None:
         assert encoded.meta is not None
         reported = encoded.meta["dev.failsoft/error"]
         assert reported["code"] == response.error.code
-        assert set(reported) == {"code", "category", "retry", "effect", "error_id"}
+        assert set(reported) - {"stop_reason"} == REPORTED
     return encoded.structured

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from jsonschema import Draft202012Validator
 
 from failsoft import BaseTool, Failure, NextStep, ToolError, ToolResponse, Violation, operation
 from tests.catalogue import ERRORS
-from tests.doors import CallScope, format_names
+from tests.doors import FORMATS as KINDS, CallScope
 from tests.framework.recording import quiet_runtime
-from tests.framework.wellformed import check_wellformed
+from tests.framework.wellformed import SCHEMAS, check_wellformed
 from tests.laws.hostile import json_trees, odd_trees
 
-FORMATS = format_names()
+FORMATS = tuple(KINDS)
 FLAT = {"edit_envelope", "coded_error"}
 """Formats that put the fields of the data beside `success`, and the code under `error_code`."""
+STYLES = ("lean", "json", "full")
 REASONS = ["missing", "unexpected", "type", "enum", "range", "length", "pattern", "format", "value", "reference"]
 
 
@@ -37,9 +40,10 @@ class Answering(BaseTool):
 
 
 TOOLS = {
-    (name, level): Answering(runtime=quiet_runtime(wire_format=name, detail=level))
+    (name, level, style): Answering(runtime=quiet_runtime(wire_format=name, detail=level, answer=style))
     for name in FORMATS
     for level in ("minimal", "full")
+    for style in STYLES
 }
 
 
@@ -62,7 +66,7 @@ def answer(runner: asyncio.Runner, tool: Answering, *, value: Any = None, raised
 def test_data_of_any_kind_is_the_same_in_every_format(runner: asyncio.Runner, value: Any) -> None:
     reported = []
     for name in FORMATS:
-        tool = TOOLS[name, "minimal"]
+        tool = TOOLS[name, "minimal", "lean"]
         response = answer(runner, tool, value=value)
         wire = check_wellformed(response, tool.operations["take"])
         reported.append(data_in(name, wire) if response.success else response.error.code)  # type: ignore[union-attr]
@@ -94,6 +98,7 @@ violations = st.lists(
 @given(
     kind=st.sampled_from(ERRORS),
     level=st.sampled_from(["minimal", "full"]),
+    style=st.sampled_from(STYLES),
     facts=st.fixed_dictionaries(
         {"message": st.text(max_size=400)},
         optional={
@@ -108,10 +113,10 @@ violations = st.lists(
     ),
 )
 def test_an_error_of_any_kind_says_the_same_in_every_format(
-    runner: asyncio.Runner, kind: type[ToolError], level: str, facts: dict[str, Any]
+    runner: asyncio.Runner, kind: type[ToolError], level: str, style: str, facts: dict[str, Any]
 ) -> None:
     for name in FORMATS:
-        tool = TOOLS[name, level]
+        tool = TOOLS[name, level, style]
         response = answer(runner, tool, raised=kind(**facts))
         wire = check_wellformed(response, tool.operations["take"])
         assert response.error is not None
@@ -126,7 +131,8 @@ def same_facts(name: str, wire: dict[str, Any], failure: Failure) -> None:
     assert (body["effect"], body["error_id"]) == (failure.effect, failure.error_id)
     assert body.get("next_step") == (failure.next_step.to_dict() if failure.next_step else None)
     listed = body.get("errors" if name == "problem" else "violations", [])
-    assert len(listed) == len(failure.violations)
+    is_left_out = name == "tool_response" and failure.is_corrected and "tool" not in body
+    assert len(listed) == (0 if is_left_out else len(failure.violations))
     assert ("stack_trace" in body) is (failure.stack_trace is not None)
     assert (body.get("cause") is not None) is (failure.cause is not None)
     assert wire.get("success", not wire.get("error", True)) is False
@@ -143,13 +149,13 @@ def same_facts(name: str, wire: dict[str, Any], failure: Failure) -> None:
         assert body.get("suggestions", []) == list(failure.suggestions)
 
 
-def test_every_format_has_a_schema_that_a_success_and_a_failure_of_its_own_fit_and_no_other() -> None:
-    from tests.doors import find_format  # noqa: PLC0415 - the test is about the formats alone
-
-    for name in FORMATS:
-        wire = find_format(name)
-        success, failure = wire.success_schema(), wire.failure_schema()
+def test_every_format_has_a_published_schema_with_the_keys_that_it_knows() -> None:
+    assert {path.name for path in SCHEMAS.glob("*.schema.json")} == {f"{name}.schema.json" for name in FORMATS}
+    for name, kind in KINDS.items():
+        schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+        Draft202012Validator.check_schema(schema)
+        success, failure = schema["oneOf"]
         assert failure["additionalProperties"] is False
         assert success.get("additionalProperties", True) is (name in FLAT)
-        assert set(success["required"]) <= set(success["properties"])
-        assert set(failure["required"]) <= set(failure["properties"])
+        assert set(failure["required"]) == set(kind.required)
+        assert set(failure["properties"]) == {*kind.required, *kind.optional}

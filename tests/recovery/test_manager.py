@@ -133,7 +133,6 @@ async def test_each_is_asked_until_one_answers(metrics: Recording) -> None:
         "message": "Took nine instead",
         "attempts": 2,
         "changed": {"number": 9},
-        "degraded": False,
     }
     assert [one.asked for one in strategies] == [[("NOT_FOUND", {"number": 4})], [("NOT_FOUND", {"number": 4})], []]
     assert metrics.of("recovery") == [("none", "skipped"), ("nine", "recovered")]

@@ -24,8 +24,8 @@ export type ToolResponseFailure = {
     message: string;
     code: string;
     category: string;
-    tool: string;
-    operation: string;
+    tool?: string;
+    operation?: string;
     retry: {
       when: RetryWhen;
       after_seconds?: number;
@@ -36,13 +36,13 @@ export type ToolResponseFailure = {
     next_step?: NextStep;
     details?: Record<string, unknown>;
     violations?: Violation[];
-    cause?: Record<string, unknown>;
+    cause?: Record<string, unknown> | string;
     stack_trace?: string;
     error_id: string;
-    timestamp: string;
+    timestamp?: string;
   };
-  metadata: {
-    execution_time_ms: number;
+  metadata?: {
+    execution_time_ms?: number;
     cache_hit?: boolean;
     documents_processed?: number;
     warnings?: string[];
@@ -50,8 +50,8 @@ export type ToolResponseFailure = {
       strategy: string;
       message: string;
       attempts: number;
-      changed: Record<string, unknown>;
-      degraded: boolean;
+      changed?: Record<string, unknown>;
+      degraded?: boolean;
       rule?: string;
     };
   };
@@ -82,7 +82,7 @@ export type EditEnvelopeFailure = {
   })[];
   backup_path?: string;
   details?: Record<string, unknown>;
-  cause?: Record<string, unknown>;
+  cause?: Record<string, unknown> | string;
   stack_trace?: string;
   effect: Effect;
   stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy";
@@ -121,7 +121,7 @@ export type CodedErrorFailure = {
   suggestions?: string[];
   tool_name: string;
   timestamp: string;
-  cause?: Record<string, unknown>;
+  cause?: Record<string, unknown> | string;
   stack_trace?: string;
   effect: Effect;
   stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy";
@@ -138,7 +138,7 @@ export type ErrorResponseFailure = {
     totalErrors?: number;
   };
   suggestions?: string[];
-  cause?: Record<string, unknown>;
+  cause?: Record<string, unknown> | string;
   stack_trace?: string;
   effect: Effect;
   stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy";
@@ -165,7 +165,7 @@ export type ProblemFailure = {
   }[];
   suggestions?: string[];
   details?: Record<string, unknown>;
-  cause?: Record<string, unknown>;
+  cause?: Record<string, unknown> | string;
   stack_trace?: string;
   effect: Effect;
   stop_reason?: "not_transient" | "effect_possible" | "attempts" | "budget" | "deadline" | "wait_too_long" | "circuit_open" | "rejected" | "no_strategy";

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, cast, get_args
 
+from failsoft.framework.answer.result import reported_failure
 from failsoft.framework.errors import (
     InvalidArgument,
     ReportedFailure,
@@ -41,11 +42,10 @@ _ENVELOPE_AT_MOST = 1_000_000
 
 
 def is_failure(result: Any) -> bool:
-    """Return whether a tool result says that the call failed: `isError`, or a failure of one of failsoft's formats."""
-    if getattr(result, "is_error", False):
-        return True
-    tree = getattr(result, "structured_content", None)
-    return isinstance(tree, Mapping) and tree.get("success") is False and _code_of(_body(tree)) is not None
+    """Return whether a tool result says that the call failed: by `isError`, or in its structured content."""
+    return bool(getattr(result, "is_error", False)) or (
+        reported_failure(getattr(result, "structured_content", None)) is not None
+    )
 
 
 def error_from_result(result: Any) -> ToolError:

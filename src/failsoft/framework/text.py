@@ -104,6 +104,11 @@ def _named(text: str) -> str:
     return f"`{text}`" if _NAME.fullmatch(text) is not None else quoted(text, _NAME_AT_MOST)
 
 
+def is_named(item: str, text: str) -> bool:
+    """Return whether a text names it, and not something longer: `Dunes` does not name `Dune`, nor `a/b.md` `b.md`."""
+    return item in text and re.search(rf"(?<![\w/.-]){re.escape(item)}(?!\.?[\w/-])", text) is not None
+
+
 def file_name(path: Any) -> str:
     """Return a path unchanged if it is unambiguous in a sentence, otherwise quoted as foreign text."""
     text = str(path)

@@ -16,7 +16,7 @@ from failsoft.adapters.foreign.tool import ForeignTool
 from failsoft.adapters.foreign.toolset import ForeignTools
 from failsoft.client.faults import from_upstream
 from failsoft.client.reported import envelope_in, error_from_result
-from failsoft.framework.answer.content import reported_failure
+from failsoft.framework.answer.result import reported_failure
 from failsoft.framework.arguments.json_schema import SLOW_FROM_BYTES
 from failsoft.framework.call.budget import BUDGET_KEY, current_budget
 from failsoft.framework.call.call import Call

@@ -51,22 +51,12 @@ def books(**settings: Any) -> Books:
     return Books(runtime=quiet_runtime(**settings))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A failure has `tool`, `operation`, `timestamp` and `metadata` by default; it should have the essentials.",
-)
 async def test_a_failure_has_the_essentials_by_default() -> None:
     answer = (await books().get_book(title="gone")).to_dict()
     assert set(answer) == {"success", "error"}
     assert set(answer["error"]) == ESSENTIAL
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The tool, operation, time and duration of a failure are not in `_meta`, where they should be.",
-)
 async def test_the_meta_of_a_failure_says_which_call_it_was_and_when() -> None:
     meta = (await books().get_book(title="gone")).encode().meta
     if meta is None:
@@ -75,30 +65,17 @@ async def test_the_meta_of_a_failure_says_which_call_it_was_and_when() -> None:
     assert "execution_time_ms" in json.dumps(meta)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A success always has `metadata` with its duration; the duration belongs in `_meta`.",
-)
 async def test_a_success_without_anything_to_report_has_no_metadata() -> None:
     encoded = (await books().get_book()).encode()
     assert encoded.structured == {"success": True, "data": "Dune3"}
     assert "execution_time_ms" in json.dumps(encoded.meta)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="The text of a failure is JSON by default; it should be lean text."
-)
 async def test_the_text_of_a_failure_is_lean_by_default() -> None:
     text = (await books().get_book(title="gone")).encode().text
     assert text.splitlines()[0].startswith("get_book failed (NOT_FOUND): ")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`FAILSOFT_ANSWER=json` is ignored; text and object should be the essentials as JSON.",
-)
 async def test_the_setting_of_the_answer_makes_its_text_the_json_of_the_essentials(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -108,11 +85,6 @@ async def test_the_setting_of_the_answer_makes_its_text_the_json_of_the_essentia
     assert set(encoded.structured["error"]) == ESSENTIAL
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The message of a refused call repeats the call that `next_step` has; it should say each thing once.",
-)
 async def test_a_message_does_not_repeat_the_call_of_the_next_step() -> None:
     failure = (await books().execute_with_error_handling("get_book", {"limit": "5"})).error
     if failure is None or failure.next_step is None:
@@ -121,11 +93,6 @@ async def test_a_message_does_not_repeat_the_call_of_the_next_step() -> None:
     assert "Call `get_book`" not in failure.message
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Violations that the next step corrects are sent beside it; they should be left out.",
-)
 async def test_violations_that_the_next_step_corrects_are_left_out() -> None:
     answer = (await books().execute_with_error_handling("get_book", {"limit": "5"})).to_dict()["error"]
     if answer["next_step"] != {"tool": "get_book", "arguments": {"limit": 5}}:
@@ -133,11 +100,6 @@ async def test_violations_that_the_next_step_corrects_are_left_out() -> None:
     assert "violations" not in answer
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A misspelt name counts as two faults, one missing and one unexpected; it should count once.",
-)
 async def test_a_misspelt_name_counts_once() -> None:
     failure = (await Titles(runtime=quiet_runtime()).execute_with_error_handling("find_title", {"titel": "Dune"})).error
     if failure is None:
@@ -145,11 +107,6 @@ async def test_a_misspelt_name_counts_once() -> None:
     assert failure.faults == 1
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The receipt of a recovered call has `changed: {}` and `degraded: false`; both should be left out.",
-)
 async def test_the_receipt_of_a_recovered_call_leaves_out_what_is_empty_or_false() -> None:
     manager = RecoveryManager()
     manager.register(NotFound, Elsewhere())
@@ -158,11 +115,6 @@ async def test_the_receipt_of_a_recovered_call_leaves_out_what_is_empty_or_false
     assert [name for name, value in receipt.items() if not value] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The published schema of `tool_response` requires `tool`, `operation`, `timestamp` and `metadata`.",
-)
 def test_the_published_schema_requires_only_the_essentials() -> None:
     schema = json.loads((SCHEMAS / "tool_response.schema.json").read_text(encoding="utf-8"))
     (failure,) = [shape for shape in schema["oneOf"] if "error" in shape["properties"]]
@@ -170,22 +122,12 @@ def test_the_published_schema_requires_only_the_essentials() -> None:
     assert set(failure["properties"]["error"]["required"]) == ESSENTIAL
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The output schema of a tool is that of its whole answer; by default it should be an object with `success`.",
-)
 def test_the_output_schema_of_a_tool_is_short_by_default() -> None:
     schema = books().operations["get_book"].output_schema()
     assert set(schema["properties"]) == {"success"}
     assert len(json.dumps(schema, separators=(",", ":"))) <= 100
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The `repr` and `str` of answers are over a thousand characters with the addresses of objects.",
-)
 async def test_an_answer_is_printed_as_one_short_line_without_addresses() -> None:
     responses = [await books().get_book(title="gone"), await books().get_book()]
     printed = [text for one in (*responses, responses[0].error) for text in (repr(one), str(one))]
@@ -202,11 +144,6 @@ class Titles(BaseTool):
         return title
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`FAILSOFT_OUTPUT_SCHEMA=short` and `full` are refused; the values are `short`, `full` and `off`.",
-)
 def test_the_output_schema_is_short_full_or_off(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = []
     for value in ("short", "full", "off"):

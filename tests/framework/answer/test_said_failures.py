@@ -34,11 +34,6 @@ async def test_a_result_whose_error_says_nothing_is_a_success(result):
 
 
 @pytest.mark.parametrize("result", [{"error": 0.02, "steps": 7}, {"error": 3}])
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a result whose `error` is a number is REPORTED_FAILURE; only a text, an object or true should be",
-)
 async def test_a_result_whose_error_is_a_number_is_a_success(result):
     answer = await Models(runtime=fresh_runtime()).fit(result=result)
     assert answer.error is None

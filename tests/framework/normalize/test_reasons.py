@@ -87,7 +87,7 @@ class Programs(BaseTool):
 
 
 @pytest.mark.parametrize("status", [1, 75, -9])
-async def test_no_repetition_is_advised_after_a_program_that_may_have_changed_something(status: int) -> None:
+async def test_no_call_is_advised_after_a_program_that_may_have_changed_something(status: int) -> None:
     error = (await Programs().execute_with_error_handling("deploy", {"status": status})).error
     assert error is not None
     assert (error.code, error.effect, error.retry.when) == ("UPSTREAM_ERROR", "unknown", "never")

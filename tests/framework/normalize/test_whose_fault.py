@@ -195,21 +195,11 @@ async def cause_in(wire_format: str, **settings: Any) -> Any:
     return (answer["error"] if wire_format == "tool_response" else answer).get("cause")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`FAILSOFT_ENVIRONMENT=development` sends no cause of a failure; it should add the normalized cause.",
-)
 async def test_in_development_a_failure_has_its_cause() -> None:
     causes = {wire_format: await cause_in(wire_format, environment="development") for wire_format in FORMATS}
     assert [wire_format for wire_format, cause in causes.items() if not cause] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="With full detail the cause is `{type, message}` in most formats; in all it is `{name, message, code}`.",
-)
 async def test_the_cause_has_one_form_in_every_format() -> None:
     keys = {}
     for wire_format in FORMATS:

@@ -145,7 +145,8 @@ def test_the_next_step_stays_out_of_the_log() -> None:
     """The corrected call quotes the arguments; so would the log of a tool that writes what it is given."""
     seen = answer("find", {"Path": "private words.md"})
     assert seen.error is not None
-    assert "private words" in seen.error.message
+    assert seen.error.next_step is not None
+    assert "private words" in str(seen.error.next_step.to_dict())
     (line,) = logged("find", {"Path": "private words.md"})
     assert (line["code"], line["violations"]) == ("INVALID_PARAM", ["path: missing", "Path: unexpected"])
     assert "private words" not in json.dumps(line)

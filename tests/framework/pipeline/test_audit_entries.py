@@ -298,7 +298,7 @@ def no_log(tmp_path: Path) -> AuditLog:
 
 
 def wire_of(response: ToolResponse[Any]) -> dict[str, Any]:
-    return json.loads(response.encode().text)
+    return response.to_dict()
 
 
 @pytest.mark.parametrize(

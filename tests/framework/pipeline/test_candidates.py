@@ -38,11 +38,6 @@ async def failed(name: str, **arguments: str) -> Failure:
     return response.error
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`Closest:` is said of suggestions of an author that are not close to anything that was sent.",
-)
 async def test_closest_is_not_said_of_a_list_that_the_author_gave() -> None:
     failure = await failed("open_gate", gate="k")
     assert "closest" not in failure.message.casefold()

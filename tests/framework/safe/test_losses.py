@@ -84,7 +84,7 @@ def test_the_report_and_the_search_are_bounded() -> None:
 
 def _warnings(name: str) -> list[str]:
     answer = asyncio.run(Odd().execute_with_error_handling(name, {})).to_dict()
-    warnings: list[str] = answer["metadata"].get("warnings", [])
+    warnings: list[str] = answer.get("metadata", {}).get("warnings", [])
     return warnings
 
 

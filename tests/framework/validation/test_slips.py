@@ -142,7 +142,7 @@ async def test_many_equal_faults_are_short() -> None:
     given = {"changes": [{"Old": "a", "New": "b"} for _ in range(40)]}
     response = await Shop(runtime=quiet_runtime()).execute_with_error_handling("order", given)
     assert response.error is not None
-    assert response.error.faults == 160
+    assert response.error.faults == 80
     assert {item.suggestion for item in response.error.violations} == {None, "old", "new"}
     assert len(json.dumps(response.to_dict())) <= 1_200
 

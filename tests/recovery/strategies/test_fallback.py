@@ -128,7 +128,6 @@ def test_a_failure_is_answered_second_best_and_says_so() -> None:
         "strategy": "fallback",
         "message": response.metadata.recovery.message,
         "attempts": 1,
-        "changed": {},
         "degraded": True,
     }
     assert metrics.of("recovery") == [("fallback", "recovered")]

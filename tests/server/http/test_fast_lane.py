@@ -95,10 +95,10 @@ async def test_generated_requests_are_answered_alike() -> None:
         logger.enable("failsoft")
 
 
-async def test_failures_in_lean_text_are_answered_alike() -> None:
+async def test_failures_in_json_text_are_answered_alike() -> None:
     bad = [plain("raise_it", {"kind": kind}) for kind in ("group", "unspeakable", "no such kind")]
     bad += [plain("find", arguments) for arguments in ({}, {"name": "gone"}, {"nme": "gone"}, {"name": 5})]
-    async with both(text="lean") as apps:
+    async with both(answer="json") as apps:
         for request in bad:
             fast, slow = await answers(request, *apps)
             assert fast == slow, request

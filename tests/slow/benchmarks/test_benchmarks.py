@@ -14,7 +14,7 @@ import pytest
 
 from tests.bench.running import RUN, missed, run, run_benchmark
 from tests.bench.test_agents import agents_reach_their_goals
-from tests.doors import format_names
+from tests.doors import FORMATS
 from tests.zygote import PYTHON
 
 
@@ -117,7 +117,7 @@ def test_real_edits_come_out_byte_for_byte_and_broken_ones_are_refused() -> None
 
 def test_encoding_is_measured_in_every_format() -> None:
     figures = _figures("encoding")
-    assert {name.partition(":")[0] for name in figures} > set(format_names())
+    assert {name.partition(":")[0] for name in figures} > set(FORMATS)
     assert figures["tools/list ms"]["goal"] == figures["tools/list, version 2025-11-25 ms"]["goal"] == "<= 2"
     assert all(one["value"] > 0 for one in figures.values())
 

@@ -25,14 +25,6 @@ def test_a_strategy(installed: Path) -> None:
     assert answer["metadata"]["recovery"]["changed"] == {"shelf": 3}
 
 
-def test_a_wire_format_that_a_setting_chooses(installed: Path) -> None:
-    assert look(installed, 9, FAILSOFT_WIRE_FORMAT="shouting")["shout"].startswith("THERE IS NO SHELF 9.")
-    ran = failsoft(installed, "call", "look", "shelf=1", "--toolset", "acme", FAILSOFT_WIRE_FORMAT="shout")
-    assert ran.returncode == 3
-    assert "FAILSOFT_WIRE_FORMAT" in ran.stderr
-    assert "shouting" in ran.stderr
-
-
 def test_a_normaliser(installed: Path) -> None:
     assert look(installed, 0)["error"]["code"] == "UNAVAILABLE"
 

@@ -125,7 +125,7 @@ class TestGet:
     def test_a_path_that_is_only_spelled_wrong_leads_to_the_right_call(self, docs: Docs) -> None:
         error = failure(docs, "get_documentation", path="/guide/retries.md")
 
-        assert (error["code"], error["violations"][0]["suggestion"]) == ("INVALID_PARAM", "guide/retries.md")
+        assert error["code"] == "INVALID_PARAM"
         assert error["next_step"] == {"tool": "get_documentation", "arguments": {"path": "guide/retries.md"}}
 
     def test_the_disk_is_read_anew_each_time(self, own_docs: Docs, write: Write) -> None:
@@ -210,9 +210,7 @@ class TestList:
         error = failure(docs, "list_documents", doc_type="guides")
 
         assert error["code"] == "INVALID_DOC_TYPE"
-        violation = error["violations"][0]
-        assert (violation["path"], violation["reason"], violation["suggestion"]) == ("doc_type", "reference", "guide")
-        assert set(violation["allowed"]) == {"document", "guide", "reference"}
+        assert error["next_step"]["arguments"] == {"doc_type": "guide"}
         assert call(docs, error["next_step"]["tool"], **error["next_step"]["arguments"]).success
 
     @pytest.mark.parametrize("prefix", ["../", "/guide", "guide\\", "\0", "x" * 1025])
@@ -275,7 +273,7 @@ class TestSearch:
     def test_the_limit_has_bounds(self, docs: Docs, limit: Any) -> None:
         error = failure(docs, "search_documents", query="retry", limit=limit)
 
-        assert (error["code"], error["violations"][0]["path"]) == ("INVALID_PARAM", "limit")
+        assert (error["code"], "`limit`" in error["message"]) == ("INVALID_PARAM", True)
 
 
 class TestToolset:

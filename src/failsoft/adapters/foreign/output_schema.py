@@ -9,8 +9,6 @@ from failsoft.framework.answer.result import with_null_for_nan
 from failsoft.framework.validation.schemas import inline_root
 from failsoft.framework.wire.base import WireFormat
 
-__all__ = ["widened"]
-
 _STAYS_AT_THE_ROOT = frozenset({"$defs", "$id", "$schema", "definitions", "description", "title", "type"})
 
 
@@ -27,10 +25,8 @@ def widened(schema: Mapping[str, Any] | None, wire: WireFormat) -> dict[str, Any
     if schema is None:
         return None
     own, definitions = inline_root(with_null_for_nan(dict(schema)))
-    failure = wire.failure_schema()
-    failing: dict[str, Any] = failure.get("properties", {})
     properties: dict[str, Any] = own.get("properties", {})
-    shared = properties.keys() & failing.keys()
+    shared = properties.keys() & {*wire.required, *wire.optional}
     success: dict[str, Any] = {
         key: value
         for key, value in own.items()
@@ -43,7 +39,7 @@ def widened(schema: Mapping[str, Any] | None, wire: WireFormat) -> dict[str, Any
     wide = {key: value for key, value in own.items() if key in _STAYS_AT_THE_ROOT or key.startswith("x-")}
     wide["type"] = "object"
     wide["properties"] = {name: {} if name in shared else value for name, value in properties.items()}
-    wide["anyOf"] = [success, {"required": failure.get("required", [])}]
+    wide["anyOf"] = [success, {"required": list(wire.required)}]
     if definitions and "$defs" not in wide:
         wide["$defs"] = definitions
     return wide

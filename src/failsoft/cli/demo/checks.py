@@ -8,8 +8,6 @@ from typing import Any
 
 from failsoft.cli.demo.story import DemoStep, Outcome, Sample, Scene
 
-__all__ = ["judge", "message_of", "miscounted", "outcome_of"]
-
 
 def judge(step: DemoStep, answer: Mapping[str, Any]) -> list[str]:
     """Return how the answer to a step differs from the expected one; an empty list if it does not."""
@@ -49,9 +47,7 @@ def outcome_of(answer: Mapping[str, Any]) -> tuple[Outcome, str]:
 
 
 def message_of(answer: Mapping[str, Any]) -> str:
-    """Return the text for the caller: the message of a failure, otherwise the receipt and the first hit."""
-    if "error" in answer:
-        return str(answer["error"].get("message", ""))
+    """Return a success in words: the receipt and the first hit."""
     receipt = answer.get("metadata", {}).get("recovery")
     found = _listed(answer)
     if not found:

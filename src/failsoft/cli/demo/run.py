@@ -14,8 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from failsoft.cli.demo.checks import judge, message_of, miscounted, outcome_of
 from failsoft.cli.demo.story import STORY, Demo, DemoStep, Sample, Scene
-
-__all__ = ["play"]
+from failsoft.framework.answer.response import ERROR_KEY, METADATA_KEY
 
 _SHOWN = ("mcp_tool_calls", "mcp_tool_errors", "mcp_tool_recoveries", "mcp_tool_attempts")
 _CALL_WITHIN_S = 30.0
@@ -46,7 +45,7 @@ async def _scene(client: Client, step: DemoStep, advised: Mapping[str, Any]) -> 
     """Make the call of a step, or the next step of the last failure, and check the response."""
     tool = step.tool or str(advised.get("tool", ""))
     arguments = dict(step.arguments if step.tool else advised.get("arguments", {}))
-    answer, faults = await _answer(client, tool, arguments)
+    answer, text, duration_ms, faults = await _answer(client, tool, arguments)
     outcome, by = outcome_of(answer)
     return Scene(
         title=step.title,
@@ -54,26 +53,35 @@ async def _scene(client: Client, step: DemoStep, advised: Mapping[str, Any]) -> 
         arguments=arguments,
         outcome=outcome,
         by=by,
-        message=message_of(answer),
-        duration_ms=answer.get("metadata", {}).get("execution_time_ms", 0.0),
+        message=text if "error" in answer else message_of(answer),
+        duration_ms=duration_ms,
         answer=answer,
         faults=(*faults, *judge(step, answer)),
     )
 
 
-async def _answer(client: Client, tool: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the response of the server, and contradictions between its parts."""
+async def _answer(client: Client, tool: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], str, float, list[str]]:
+    """Return the response of the server, its text, its duration in ms, and contradictions between its parts."""
     try:
         result = await client.call_tool(tool, arguments)
     except MCPError as error:
-        return {"error": {"code": str(error.code), "message": error.message}}, ["the protocol refused the call"]
-    answer = result.structured_content or {}
+        fault = "the protocol refused the call"
+        return {"error": {"code": str(error.code), "message": error.message}}, error.message, 0.0, [fault]
+    answer, facts = result.structured_content or {}, result.meta or {}
     block = result.content[0]
-    text = json.loads(block.text) if isinstance(block, TextContent) else None
-    faults = [] if text == answer else ["text and structured content differ"]
+    text = block.text if isinstance(block, TextContent) else ""
+    faults = [] if _is_same(text, answer) else ["text and structured content differ"]
     if result.is_error != ("error" in answer):
         faults.append("isError contradicts the structured content")
-    return answer, faults
+    timed = facts.get(ERROR_KEY) or facts.get(METADATA_KEY) or {}
+    return answer, text, timed.get("execution_time_ms", 0.0), faults
+
+
+def _is_same(text: str, answer: Mapping[str, Any]) -> bool:
+    """Return whether the text says what the structured content does: as JSON, of a failure as plain lines."""
+    if "error" in answer:
+        return f"({answer['error'].get('code')}): " in text.partition("\n")[0]
+    return bool(json.loads(text or "null") == answer)
 
 
 def _parsed(exposition: str) -> list[Sample]:

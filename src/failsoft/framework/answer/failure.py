@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.answer.governance import UNGOVERNED, Governance
 from failsoft.framework.answer.stop_reason import StopReason
-from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.errors.base import Effect, NextStep, RetryWhen, ToolError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.safe.redaction import redact
+from failsoft.framework.text import bounded
 
-__all__ = ["Failure", "RetryAdvice"]
-
+EFFECTS: dict[Effect, str] = {
+    "none": "Nothing was changed",
+    "applied": "Something was changed",
+    "unknown": "It is unknown whether anything was changed",
+}
+"""What a caller is told about the effect, as the beginning of a sentence."""
+_PRINTED_AT_MOST = 200
 _TEXT = frozenset({str})
 
 
@@ -31,6 +37,17 @@ class RetryAdvice:
         if self.after_seconds is None:
             return {"when": self.when}
         return {"when": self.when, "after_seconds": self.after_seconds}
+
+    @property
+    def wait(self) -> str:
+        """The wait in seconds in plain digits, rounded up: `1e+06` is read as one."""
+        seconds = self.after_seconds or 0.0
+        return str(math.ceil(seconds)) if seconds >= 1 or seconds == 0 else f"{seconds:.3f}".rstrip("0")
+
+    @property
+    def wait_in_words(self) -> str:
+        """The wait as in a sentence: `1 second`, `0.5 seconds`."""
+        return f"{self.wait} second{'' if self.wait == '1' else 's'}"
 
 
 @dataclass(kw_only=True, unsafe_hash=True)  # never changed; `frozen` would cost a call for every field
@@ -49,6 +66,7 @@ class Failure:
         timestamp: When it failed, ISO 8601 in UTC.
         exception: The typed error itself, for callers in this process.
         headline: The part of the message that says what failed.
+        remedy: The part that says who has to act, or what to change; empty if the rest says it.
         stop_reason: Why the framework did not run it again.
         suggestions: Candidates for this failure, most likely first.
         hints: What the caller can do, from the error class.
@@ -77,6 +95,9 @@ class Failure:
     timestamp: str
     exception: ToolError
     headline: str = ""
+    remedy: str = ""
+    is_for_person: bool = False
+    """Whether a person has to act, who needs the error id."""
     stop_reason: StopReason = "not_transient"
     suggestions: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
@@ -86,7 +107,7 @@ class Failure:
     violations: tuple[Violation, ...] = ()
     faults: int = 0
     details: Mapping[str, Any] | None = None
-    cause: Mapping[str, Any] | None = None
+    cause: str | Mapping[str, Any] | None = None
     stack_trace: str | None = None
     request_id: str | None = None
     session_id: str | None = None
@@ -96,10 +117,21 @@ class Failure:
     read_only: bool = False
     about: Mapping[str, Any] | None = None
     """Facts from the toolset about where it failed; only some wire formats have fields for them."""
-    sends_draft: bool = False
-    """Whether the draft of the protocol's own failure record is sent besides ours."""
     is_cut: bool = False
     """Whether something was left out because of the size limit of clients."""
+
+    def __repr__(self) -> str:
+        return f"Failure {self.line}"
+
+    @property
+    def line(self) -> str:
+        """The failure as one short line: its code, the operation and the message."""
+        return f"{self.code} {self.operation}: {bounded(self.message, _PRINTED_AT_MOST)}"
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether the next step is the call that was made, with every fault of its arguments corrected."""
+        return bool(self.violations) and self.next_step is not None and self.next_step.tool == self.operation
 
     @property
     def public(self) -> dict[str, Any]:
@@ -128,28 +160,18 @@ class Failure:
         """Whether this is a defect of the server: the log then keeps the stack."""
         return self.category == "internal"
 
-    def draft_record(self) -> dict[str, Any]:
-        """Return the failure in the format of the protocol's draft record.
-
-        Source: the ToolFailure proposal, `_meta["io.modelcontextprotocol/toolFailure"]`.
-        """
-        record: dict[str, Any] = {
-            "class": self.category,
-            "code": self.code,
-            "retryable": self.recoverable,
-            "correlationId": self.error_id,
-            "agentGuidance": self.message,
-        }
-        if self.retry.after_seconds is not None:
-            record["retryNotBefore"] = utc_timestamp(after_s=self.retry.after_seconds)
-        return record
-
     def meta(self) -> dict[str, Any]:
-        """Return the content of `_meta["dev.failsoft/error"]`, which every failure has."""
-        return {
+        """Return the content of `_meta["dev.failsoft/error"]`: the facts for programs, whatever the format."""
+        wire: dict[str, Any] = {
             "code": self.code,
             "category": self.category,
             "retry": self.retry.to_dict(),
             "effect": self.effect,
             "error_id": self.error_id,
+            "tool": self.tool,
+            "operation": self.operation,
+            "timestamp": self.timestamp,
         }
+        if self.sent_stop_reason is not None:
+            wire["stop_reason"] = self.sent_stop_reason
+        return wire

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["RecoveryReceipt"]
-
 
 @dataclass(frozen=True, slots=True)
 class RecoveryReceipt:
@@ -22,14 +20,12 @@ class RecoveryReceipt:
     """Which of the strategy's rules applied, where it has several."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the wire form. All keys except `rule` are always present, so that every change is reported."""
-        wire = {
-            "strategy": self.strategy,
-            "message": self.message,
-            "attempts": self.attempts,
-            "changed": dict(self.changed),
-            "degraded": self.degraded,
-        }
+        """Return the wire form, without what is empty or false."""
+        wire: dict[str, Any] = {"strategy": self.strategy, "message": self.message, "attempts": self.attempts}
+        if self.changed:
+            wire["changed"] = dict(self.changed)
+        if self.degraded:
+            wire["degraded"] = True
         if self.rule:
             wire["rule"] = self.rule
         return wire

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Protocol, TypeVar, cast
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn, Protocol, TypeVar, cast
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.safe import json_safe
 from failsoft.framework.safe.json_safe import Encoded
-
-__all__ = ["EncodedResponse", "Failed", "Metadata", "Renderer", "Success", "ToolResponse"]
+from failsoft.framework.text import bounded
 
 T = TypeVar("T")
+ERROR_KEY = "dev.failsoft/error"
+METADATA_KEY = "dev.failsoft/metadata"
 _TEXT = frozenset({str})
+_PRINTED_AT_MOST = 200
+_SHOWN_AT_MOST = 2_000
+_CUTS: tuple[dict[str, Any], ...] = (
+    {"details": None, "cause": None, "stack_trace": None, "is_cut": True},
+    {"violations_at_most": 10},
+    {"violations_at_most": 0, "suggestions": (), "next_step": None},
+)
+"""What a failure that is too large for a client does without, step by step: first text for people, then lists."""
 
 
 @dataclass(slots=True)
@@ -28,9 +36,9 @@ class Metadata:
     warnings: list[str] = field(default_factory=list)
     recovery: RecoveryReceipt | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the wire form."""
-        wire: dict[str, Any] = {"execution_time_ms": self.execution_time_ms}
+    def to_dict(self, *, full: bool = True) -> dict[str, Any]:
+        """Return the wire form; the duration, which a model does not act on, only if `full`."""
+        wire: dict[str, Any] = {"execution_time_ms": self.execution_time_ms} if full else {}
         if self.cache_hit is not None:
             wire["cache_hit"] = self.cache_hit
         if self.documents_processed is not None:
@@ -49,7 +57,7 @@ class EncodedResponse:
     json: Encoded
     text: str
     is_error: bool
-    meta: dict[str, Any] | None = None
+    meta: dict[str, Any]
     content: tuple[Any, ...] = ()
     """Content blocks that the handler returned besides its data (images, resource links)."""
 
@@ -77,7 +85,7 @@ def _bytes_of(text: str) -> int:
 class Renderer(Protocol):
     """The part of a wire format that a response needs; the formats are in `failsoft.framework.wire`."""
 
-    name: str
+    name: ClassVar[str]
 
     def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
         """Return a success, its data not yet JSON-safe."""
@@ -85,8 +93,11 @@ class Renderer(Protocol):
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:
         """Return a failure."""
 
+    def text(self, failure: Failure) -> str | None:
+        """Return the text of a failure; None if it is its JSON."""
 
-@dataclass(slots=True, eq=False)
+
+@dataclass(slots=True, eq=False, repr=False)
 class ToolResponse(Generic[T]):
     """The answer to a call: a `Success` with the handler's value as `data`, or a `Failed` with a `Failure` as `error`.
 
@@ -110,8 +121,17 @@ class ToolResponse(Generic[T]):
     content: tuple[Any, ...] = ()
     wire: Renderer | None = None
     encoded: EncodedResponse | None = None
-    as_text: Callable[[Failure], str] | None = None
-    """Renders the text of a failure; None renders it as JSON."""
+
+    def __repr__(self) -> str:
+        if self.error is not None:
+            return f"Failed {self.error.line}"
+        return f"Success {bounded(json_safe.dumps(self.data), _PRINTED_AT_MOST)}"
+
+    def _repr_markdown_(self) -> str:
+        """Return the response for a notebook: the data of a success, or the text of a failure for a model."""
+        if self.error is None:
+            return f"**Success**\n\n```json\n{bounded(json_safe.dumps(self.data), _SHOWN_AT_MOST)}\n```"
+        return f"**Failed**\n\n```text\n{self.encode().text if self.wire else self.error.message}\n```"
 
     def unwrap(self) -> T:
         """Return the data of a success.
@@ -140,8 +160,12 @@ class ToolResponse(Generic[T]):
             if self.error is None and json.warnings:
                 self.metadata.warnings = [*self.metadata.warnings, *json.warnings]
                 json = json_safe.encode(self.wire.success(self))
-            meta = None if self.error is None else _meta_of(self.error)
-            text = json.text if self.error is None or self.as_text is None else self.as_text(self.error)
+            time_ms = self.metadata.execution_time_ms
+            if self.error is None:
+                text, meta = json.text, {METADATA_KEY: {"execution_time_ms": time_ms}}
+            else:
+                text = self.wire.text(self.error) or json.text
+                meta = {ERROR_KEY: {**_meta_of(self.error), "execution_time_ms": time_ms}}
             self.encoded = EncodedResponse(json, text, not self.success, meta, self.content)
         return self.encoded
 
@@ -170,11 +194,21 @@ class Failed(ToolResponse[Any]):
     else:
         __slots__ = ()
 
+    def within(self, limit_bytes: int) -> Failed:
+        """Return the response, reduced to the size limit of clients where it is larger."""
+        response = self
+        for cut in _CUTS:
+            if response.encode().size_bytes <= limit_bytes:
+                break
+            facts = dict(cut)
+            if "violations_at_most" in facts:
+                facts["violations"] = response.error.violations[: facts.pop("violations_at_most")]
+            response = replace(response, error=replace(response.error, **facts), encoded=None)
+        return response
+
 
 def _meta_of(failure: Failure) -> dict[str, Any]:
-    texts = (failure.code, failure.category, failure.effect, failure.error_id, failure.retry.when)
+    meta = failure.meta()
+    texts = [*(value for name, value in meta.items() if name != "retry"), failure.retry.when]
     is_safe = _TEXT.issuperset(map(type, texts)) and "".join(texts).isascii()  # as always, unless a class is odd
-    meta = {"dev.failsoft/error": failure.meta() if is_safe else json_safe.json_safe(failure.meta())}
-    if failure.sends_draft:
-        meta["io.modelcontextprotocol/toolFailure"] = json_safe.json_safe(failure.draft_record())
-    return meta
+    return meta if is_safe else json_safe.json_safe(meta)

@@ -10,8 +10,6 @@ from typing import Any, Literal, TypeAlias
 from failsoft.framework.errors.corrections import HowFar
 from failsoft.framework.text import bounded, json_type, named, quoted
 
-__all__ = ["Reason", "Violation", "advice", "clause", "collapsed", "summarize"]
-
 Reason: TypeAlias = Literal[
     "missing",
     "unexpected",
@@ -104,6 +102,18 @@ class Violation:
         return self.path.replace("*", self.at.partition(",")[0].partition("-")[0], 1) if self.at else self.path
 
 
+def once_each(violations: Sequence[Violation]) -> tuple[Violation, ...]:
+    """Leave out the missing names that were only misspelt: the unexpected name with its suggestion says it."""
+    meant = [
+        ".".join([*item.path.split(".")[:-1], item.suggestion])
+        for item in violations
+        if item.reason == "unexpected" and isinstance(item.suggestion, str)
+    ]
+    if not meant:
+        return tuple(violations)
+    return tuple([item for item in violations if item.reason != "missing" or item.path not in meant])
+
+
 def collapsed(violations: Sequence[Violation]) -> tuple[Violation, ...]:
     """Merge equal violations of the items of a list: the index becomes `*`, and `at` has the positions.
 
@@ -159,11 +169,10 @@ def summarize(violations: Sequence[Violation]) -> str:
             prefix = "Invalid arguments: "
         whole = f"{prefix}{text}" if prefix else f"{text[:1].upper()}{text[1:]}"
         return whole if whole.endswith(("?", ".")) else f"{whole}."
+    counted = once_each(violations)
+    if len(counted) < len(violations):
+        return summarize(counted)
     merged = collapsed(violations)
-    renamed = {item.suggestion for item in merged if item.reason == "unexpected" and isinstance(item.suggestion, str)}
-    merged = tuple([item for item in merged if item.reason != "missing" or item.path not in renamed])
-    if len(merged) == 1 and len(violations) == len(renamed) + 1:
-        return summarize(merged)
     clauses = "; ".join([clause(violation).rstrip("?.") for violation in merged[:_SPELLED_OUT_AT_MOST]])
     more = len(merged) - _SPELLED_OUT_AT_MOST
     return f"{len(violations)} invalid parameters: {clauses}{f'; and {more} more' if more > 0 else ''}."

@@ -1,29 +1,17 @@
-"""Composes the second part of a failure message: effect, candidates, and what to do."""
+"""Composes the second part of a failure message: effect, wait, and what to do, but for the call in `next_step`."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from pydantic_core import to_json
-
+from failsoft.framework.answer.failure import EFFECTS
 from failsoft.framework.call.call import Call
-from failsoft.framework.errors import Effect, NextStep, ToolError, UnknownTool
+from failsoft.framework.errors import NextStep, ToolError, UnknownTool
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.pipeline.next_step import Proposal
-from failsoft.framework.pipeline.verdict import DEFAULT_WAIT_S
-from failsoft.framework.text import named, quoted
+from failsoft.framework.text import is_named, named, quoted
 
-__all__ = ["EFFECTS", "advice", "closest"]
-
-EFFECTS: dict[Effect, str] = {
-    "none": "Nothing was changed",
-    "applied": "Something was changed",
-    "unknown": "It is unknown whether anything was changed",
-}
-_SPELLED_OUT = 40
-"""Characters of arguments as JSON that a sentence holds; `next_step` has them in any case."""
 _CANDIDATE_AT_MOST = 80
 _CANDIDATES_AT_MOST = 3
 _NAMED_AT_MOST = 3
@@ -32,72 +20,92 @@ _WHO = {
     "author": "The author of this tool has to fix this",
     "person": "A person has to decide or grant this",
     "framework": "The operator of this server has to look into this",
-    "caller": "Repeating the call does not help",
 }
+_SAME_KEY = "The same call with the same key is safe"
 
 
-def advice(error: ToolError, call: Call, proposal: Proposal, error_id: str) -> str:
+class Advice(NamedTuple):
+    """What to do about a failure.
+
+    Args:
+        remedy: Who has to act, or what to change; empty if the next step or the wait says it.
+        said: What the message says after what failed: the effect, the wait, and the remedy.
+        is_for_person: Whether a person has to act, who needs the error id.
+    """
+
+    remedy: str = ""
+    said: str = ""
+    is_for_person: bool = False
+
+
+def advise(error: ToolError, call: Call, proposal: Proposal, error_id: str) -> Advice:
     """Return the effect, if there may be one, and what to do; empty if there is nothing to add."""
     effect, retry, step = proposal.effect, proposal.retry, proposal.step
     left = "" if effect == "none" else EFFECTS[effect]
-    if proposal.forbids_repeat:
-        return f"{left}, so do not repeat the call. {_look(step, call, error_id)}"
     if retry.when == "after_delay":
-        key = " with the same idempotency key" if left and call.idempotency_key is not None else ""
-        again = f"call `{call.operation}` again{key} in {_duration(retry.after_seconds)}."
-        return f"{left}; {again}" if left else f"To go on, {again}"
-    what = _after_fix(error, call, step, error_id) if retry.when == "after_fix" else _never(error, call, step, error_id)
-    return f"{left}. {what}".rstrip() if left else what
+        again = f"call `{call.operation}` again in {retry.wait_in_words}."
+        if left and not call.idempotent:
+            return Advice(f"{_SAME_KEY}.", f"{left}. {_SAME_KEY}: {again}")
+        return Advice("", f"{left}; {again}" if left else f"To go on, {again}")
+    if proposal.forbids_repeat:
+        left = f"{left}, so do not repeat the call"
+        who = _WHO.get(error.actor, "A person has to look")
+        is_look = step is not None and step.tool == call.bound.verify_with
+        remedy, is_for_person = ("Check the state first." if is_look else "", False) if step else (f"{who}.", True)
+    elif retry.when == "after_fix":
+        remedy, is_for_person = _after_fix(error, call, step)
+    else:
+        remedy, is_for_person = _never(error, call, step)
+    if left and retry.when == "after_fix" and not call.idempotent:
+        remedy = f"{_SAME_KEY}. {remedy}".rstrip()
+    told = _with_id(remedy, error_id) if is_for_person else remedy
+    return Advice(remedy, f"{left}. {told}".rstrip() if left else told, is_for_person)
 
 
-def _look(step: NextStep | None, call: Call, error_id: str) -> str:
-    """Return how to find out what a call has done that must not be repeated."""
-    if step is None:
-        return f"A person has to look (error id {error_id})."
-    bound = call.toolbox.find(step.tool)
-    return f"Call {_call(step)} to see the state." if bound and bound.read_only else f"Call {_call(step)}."
+def _with_id(remedy: str, error_id: str) -> str:
+    """Return the remedy with the id by which a person finds the failure."""
+    if not remedy:
+        return f"The error id is {error_id}."
+    first, mark, rest = remedy.partition(",")
+    return f"{first} (error id {error_id}){mark}{rest}" if mark else f"{remedy[:-1]} (error id {error_id})."
 
 
-def closest(candidates: Sequence[str], said: str) -> str:
-    """Return the candidates that the first part does not name yet: `Closest: "guide/intro.mdx".`."""
+def near_or_listed(candidates: Sequence[str], headline: str, *, are_near: bool) -> str:
+    """Return the candidates that the headline does not name yet: `Closest: "guide/intro.mdx".`."""
     if not candidates:
         return ""
-    near = [item for item in candidates[:_CANDIDATES_AT_MOST] if not _is_named(item, said)]
-    return f"Closest: {', '.join(quoted(item, _CANDIDATE_AT_MOST) for item in near)}." if near else ""
+    unnamed = [item for item in candidates[:_CANDIDATES_AT_MOST] if not is_named(item, headline)]
+    title = "Closest" if are_near else "Candidates"
+    return f"{title}: {', '.join(quoted(item, _CANDIDATE_AT_MOST) for item in unnamed)}." if unnamed else ""
 
 
-def _is_named(item: str, said: str) -> bool:
-    """Return whether a text names it, and not something longer: `Dunes` does not name `Dune`, nor `a/b.md` `b.md`."""
-    return item in said and re.search(rf"(?<![\w/.-]){re.escape(item)}(?!\.?[\w/-])", said) is not None
-
-
-def _never(error: ToolError, call: Call, step: NextStep | None, error_id: str) -> str:
-    if step is not None:
-        return f"Call {_call(step)} instead."
+def _never(error: ToolError, call: Call, step: NextStep | None) -> tuple[str, bool]:
     if isinstance(error, UnknownTool):
         meant = error.violations[0].suggestion if error.violations else None
-        return f"Did you mean `{meant}`?" if meant else f"The tools are: {', '.join(call.toolbox.names[:10])}."
-    if error.actor == "caller" and error.category == "permission_denied":
-        return ""  # what is allowed is in the message
+        listed = f"The tools are: {', '.join(call.toolbox.names[:10])}."
+        return (f"Did you mean `{meant}`?" if meant else listed), False
+    if step is not None:
+        return "", False
+    if error.actor == "caller":  # where a permission is missing, the message says what is allowed
+        return ("" if error.category == "permission_denied" else "Repeating the call does not help."), False
     if error.actor == "person" and "person has to" in error.message.lower():
-        return f"The error id is {error_id}."
-    return f"{_WHO.get(error.actor, _WHO['author'])} (error id {error_id})."
+        return "", True
+    return f"{_WHO.get(error.actor, _WHO['author'])}.", True
 
 
-def _after_fix(error: ToolError, call: Call, step: NextStep | None, error_id: str) -> str:
-    if step is not None and error.category == "unsupported" and step.tool != call.operation:
-        return f"Call {_call(step)} instead."
+def _after_fix(error: ToolError, call: Call, step: NextStep | None) -> tuple[str, bool]:
     if step is not None:
         bound = call.toolbox.find(step.tool)
-        changes_the_state = step.tool != call.operation and bound is not None and not bound.read_only
-        return f"Call {_call(step)}, then `{call.operation}` again." if changes_the_state else f"Call {_call(step)}."
+        is_prepared = step.tool != call.operation and bound is not None and not bound.read_only
+        is_other = error.category == "unsupported"
+        return (f"After the next step, call `{call.operation}` again." if is_prepared and not is_other else ""), False
     if error.actor == "person":
-        return f"A person has to renew the access (error id {error_id}), then call `{call.operation}` again."
+        return f"A person has to renew the access, then call `{call.operation}` again.", True
     if error.violations and error.violations[0].line is not None:
-        return f"Correct the file, then call `{call.operation}` again."
+        return f"Correct the file, then call `{call.operation}` again.", False
     if error.violations:
-        return f"{_changes(error.violations, error.message)} and call `{call.operation}` again."
-    return f"{error.remedy} call `{call.operation}` again." if error.remedy else ""
+        return f"{_changes(error.violations, error.message)} and call `{call.operation}` again.", False
+    return (f"{error.remedy} call `{call.operation}` again." if error.remedy else ""), False
 
 
 def _changes(violations: Sequence[Violation], said: str) -> str:
@@ -111,20 +119,3 @@ def _changes(violations: Sequence[Violation], said: str) -> str:
     if fault.path and (name := named(fault.path)) not in said:
         return f"{verb} {name}"
     return f"{verb} it"
-
-
-def _call(step: NextStep) -> str:
-    """Return a step in words: the tool, and its arguments as JSON if they are short."""
-    if not step.arguments:
-        return f"`{step.tool}`"
-    arguments = to_json(step.arguments).decode()
-    if len(arguments) > _SPELLED_OUT or "`" in arguments or not arguments.isprintable():
-        return f"`{step.tool}` as in `next_step`"
-    return f"`{step.tool}` with {arguments}"
-
-
-def _duration(seconds: float | None) -> str:
-    """Return a wait in plain digits, rounded up: `1e+06 seconds` is read as one."""
-    wait = DEFAULT_WAIT_S if seconds is None else seconds
-    shown = str(math.ceil(wait)) if wait >= 1 or wait == 0 else f"{wait:.3f}".rstrip("0")
-    return f"{shown} second{'' if shown == '1' else 's'}"

@@ -16,21 +16,19 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.diagnostics.reports import report_mistake
 from failsoft.framework.diagnostics.tracebacks import stack_of
-from failsoft.framework.errors import ToolError
+from failsoft.framework.errors import ToolError, UnknownError
 from failsoft.framework.errors.corrections import how_far, near_names
-from failsoft.framework.errors.violations import Violation, collapsed
+from failsoft.framework.errors.violations import Violation, collapsed, once_each
 from failsoft.framework.ids import new_id
 from failsoft.framework.normalize.outcomes import type_name
-from failsoft.framework.normalize.reasons import text_of
+from failsoft.framework.normalize.reasons import normalized_cause
 from failsoft.framework.observability.logs import log_broken
-from failsoft.framework.pipeline.advice import advice, closest
+from failsoft.framework.pipeline.advice import advise, near_or_listed
 from failsoft.framework.pipeline.next_step import Proposal, propose
 from failsoft.framework.pipeline.verdict import stop_reason_of
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.safe.redaction import redact, redact_paths, redact_text, withhold_contents
 from failsoft.framework.text import bounded
-
-__all__ = ["explain"]
 
 _MESSAGE_AT_MOST = 1_000
 _TEXT_AT_MOST = 2_000
@@ -39,9 +37,6 @@ _VIOLATIONS_AT_MOST = 200
 _CANDIDATE_AT_MOST = 120
 _SENT_DEPTH = 4
 _SENT_AT_MOST = 200
-
-_ECHOING = frozenset({"pydantic", "pydantic_core", "sqlalchemy"})
-"""Packages whose exceptions contain the values that were passed to them."""
 
 
 def explain(error: ToolError, call: Call, *, error_id: str | None = None, proposal: Proposal | None = None) -> Failure:
@@ -69,15 +64,15 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, propos
     hints = error.rendered_hints()
     shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
     headline = _sentence(error.message)
-    near = "" if step is not None else closest(_candidates(error, guesses, call), headline)
-    rest = advice(error, call, proposal, error_id)
+    near = "" if step is not None else _candidates(error, guesses, call, headline)
+    advice = advise(error, call, proposal, error_id)
     fault_texts = [text for item in violations for text in (str(item.message), str(item.path))]
     given = [f"{headline} {near}" if near else headline, *shown, *hints, *fault_texts]
     texts = _without_paths(given, call) if detail == "minimal" else given
-    message = f"{texts[0]} {rest}".rstrip()
+    message = f"{texts[0]} {advice.said}".rstrip()
     if not _is_clean(texts, message):
         message, *texts = map(_cleaned, [message, *texts])
-    headline, suggestions = texts[0], shown
+    headline, suggestions = texts[0].removesuffix(f" {near}") if near else texts[0], shown
     if texts is not given:  # something in them must not be sent
         after_shown, after_hints = 1 + len(shown), 1 + len(shown) + len(hints)
         suggestions, hints = texts[1:after_shown], tuple(texts[after_shown:after_hints])
@@ -87,6 +82,8 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, propos
     return Failure(
         message=message,
         headline=headline,
+        remedy=advice.remedy,
+        is_for_person=advice.is_for_person,
         code=error.code,
         category=error.category,
         tool=bound.tool_name,
@@ -101,11 +98,10 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, propos
         hints=hints,
         next_step=step,
         dropped_step=proposal.dropped,
-        sends_draft=settings.tool_failure_draft,
         violations=collapsed(violations),
-        faults=len(error.violations),
+        faults=len(once_each(error.violations)) if faults else 0,
         details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
-        cause=_cause(error) if detail == "full" else None,
+        cause=_cause(error, withheld=settings.detail is None) if detail == "full" else None,
         stack_trace=_stack(error) if settings.debug_stack else None,
         request_id=scope.request_id,
         session_id=scope.session_id,
@@ -143,18 +139,21 @@ def _is_unrelated(text: str, error: ToolError, call: Call) -> bool:
     return kind != "spelled" and how_far(failed.value, text, what="reference", changes=False, kind=kind) == "drop"
 
 
-def _candidates(error: ToolError, guesses: list[str], call: Call) -> list[str]:
-    """Return the suggestions that are names and not sentences."""
+def _candidates(error: ToolError, guesses: list[str], call: Call, headline: str) -> str:
+    """Return in words the suggestions that are names and not sentences, the near ones only where there are any."""
     if error.category not in {"not_found", "invalid_argument"} or not (error.suggestions or guesses):
-        return []
+        return ""
     failed = call.failed_reference
     is_spelled = failed is not None and failed.error is error and failed.kind == "spelled"
     texts = [str(item) for item in error.suggestions]
     named = [text for text in texts if is_spelled or not any(map(str.isspace, text))]
     named = [text for text in named if not _is_unrelated(text, error, call)]
+    near: list[str] = []
     if failed is not None and failed.error is error and isinstance(failed.value, str):
-        named = near_names(failed.value, named) or named  # the closest first; dissimilar ones are dropped
-    return [text for text in (*named, *guesses) if 0 < len(text) <= _CANDIDATE_AT_MOST and text[-1] not in ".?!:"]
+        near = near_names(failed.value, named)
+    texts = [*(near or named), *guesses]
+    names = [text for text in texts if 0 < len(text) <= _CANDIDATE_AT_MOST and text[-1] not in ".?!:"]
+    return near_or_listed(names, headline, are_near=bool(near or guesses))
 
 
 def _about(error: ToolError, call: Call) -> Mapping[str, Any] | None:
@@ -215,15 +214,14 @@ def _cleaned(text: str) -> str:
     return redact_text(bounded(text, _TEXT_AT_MOST))
 
 
-def _cause(error: ToolError) -> dict[str, Any] | None:
-    """Return the cause as type and text, redacted; only the detail level `full` sends it."""
-    cause = error.__cause__
-    if cause is None:
-        return None
-    kind: dict[str, Any] = {"type": type_name(cause)}
-    if type(cause).__module__.partition(".")[0] in _ECHOING:
-        return kind
-    return {**kind, "message": _cleaned(text_of(cause))}
+def _cause(error: ToolError, *, withheld: bool) -> str | dict[str, Any] | None:
+    """Return the cause as JSON.
+
+    The text of an exception that no rule knows may hold anything: it is `withheld` unless the detail was asked for.
+    """
+    cause = normalized_cause(error.__cause__)
+    is_unknown = withheld and isinstance(error, UnknownError) and isinstance(cause, dict)
+    return {**cause, "message": ""} if is_unknown else cause
 
 
 def _stack(error: ToolError) -> str:

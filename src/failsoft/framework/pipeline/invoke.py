@@ -8,8 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from failsoft.framework.answer.content import reported_failure
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.answer.result import reported_failure
 from failsoft.framework.call.budget import current_call
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.ports import AttemptResult

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import time
 import types
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
 from failsoft.framework.answer.failure import Failure
@@ -22,9 +20,6 @@ from failsoft.framework.pipeline.audit_entries import note_cancelled, recorded, 
 from failsoft.framework.pipeline.guidance import explain
 from failsoft.framework.pipeline.next_step import propose, settle
 from failsoft.framework.safe.json_safe import json_safe
-from failsoft.framework.wire.lean import lean_text
-
-__all__ = ["observe"]
 
 # Read past any property of the exception's own class that would answer for it.
 _traceback_of: Callable[[BaseException], types.TracebackType | None] = vars(BaseException)["__traceback__"].__get__
@@ -143,10 +138,8 @@ def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
     call.forget_errors()
     metadata = Metadata(int(duration_s * 1_000_000) / 1000, warnings=call.warnings or [])
     response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost
-    if bound.settings.text == "lean":
-        response.as_text = functools.partial(lean_text, code=failure.exception.code_in(bound.wire.name))
     limit = call.scope.max_response_bytes
-    return response if limit is None else _within(limit, response, failure)
+    return response if limit is None else response.within(limit)
 
 
 async def _explained(error: ToolError, call: Call) -> Failure:
@@ -162,21 +155,6 @@ async def _explained(error: ToolError, call: Call) -> Failure:
         system = ToolSystemError(component=f"the error {type(error).__name__}")
         system.__cause__ = broken
         return explain(system, call)
-
-
-def _within(limit: int, response: Failed, failure: Failure) -> Failed:
-    """Reduce the response to the size limit of clients: first drop text for people, then lists."""
-    cuts: tuple[dict[str, Any], ...] = (
-        {"details": None, "cause": None, "stack_trace": None, "is_cut": True},
-        {"violations": failure.violations[:10]},
-        {"violations": (), "suggestions": (), "next_step": None},
-    )
-    for cut in cuts:
-        if response.encode().size_bytes <= limit:
-            break
-        failure = replace(failure, **cut)
-        response = replace(response, error=failure, encoded=None)
-    return response
 
 
 def _forget_earlier_calls(raised: BaseException) -> None:

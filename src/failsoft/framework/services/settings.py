@@ -49,6 +49,9 @@ SecretAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_secret_address)]
 StateAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_state_address)]
 
 
+_DETAIL: dict[Environment, DetailLevel] = {"production": "minimal", "staging": "standard", "development": "full"}
+
+
 class Settings(EnvironmentSettings):
     """Settings for all toolsets; a toolset's own settings are in its `ToolsetSettings`.
 
@@ -71,11 +74,13 @@ class Settings(EnvironmentSettings):
         pattern=r"^[a-z][a-z0-9_]*$",
         description="The shape of answers: auto (the toolset's own) or the name of a wire format.",
     )
-    text: Literal["json", "lean"] = Field(
-        default="json", description="The text of a failure: its JSON, or plain lines for a model."
+    answer: Literal["lean", "json", "full"] = Field(
+        default="lean",
+        description="A failure as plain lines for a model, as compact JSON, or as JSON with everything.",
     )
-    output_schema: Literal["on", "off"] = Field(
-        default="on", description="Whether `tools/list` has output schemas; off saves tokens."
+    output_schema: Literal["short", "full", "off"] = Field(
+        default="short",
+        description="Output schemas in `tools/list`: whether the call worked, that of the whole answer, or none.",
     )
     debug_stack: bool = Field(
         default=False,
@@ -203,14 +208,11 @@ class Settings(EnvironmentSettings):
     state_quota_bytes: int = Field(
         default=256 * 1024 * 1024, ge=1_000, description="Bytes of durable records that one caller may keep."
     )
-    tool_failure_draft: bool = Field(
-        default=False, description="Send the draft of the protocol's own failure record as well."
-    )
     error_docs_url: WebAddress | None = Field(
         default=None, description="Address of the published catalogue pages, for the problem format's type."
     )
 
     @property
     def detail_level(self) -> DetailLevel:
-        """The level of detail for callers: `detail` if set, otherwise by environment (production: `minimal`)."""
-        return self.detail or ("minimal" if self.environment == "production" else "standard")
+        """The level of detail for callers: `detail` if set, otherwise by environment."""
+        return self.detail or _DETAIL[self.environment]

@@ -77,7 +77,10 @@ class ErrorHandler:
             principal=known.principal,
             toolbox=self._toolbox,
         )
-        return await answer_failure(self._bound(known), normalize(error), known.params, scope, begun=True)
+        bound = self._bound(known)
+        response = await answer_failure(bound, normalize(error), known.params, scope, begun=True)
+        response.wire = type(bound.wire)("full", bound.wire.docs_url)  # there is no `_meta` for the rest
+        return response
 
     def _bound(self, context: ErrorContext) -> BoundOperation:
         found = self._toolbox.find(context.operation)

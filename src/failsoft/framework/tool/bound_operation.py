@@ -100,6 +100,7 @@ class BoundOperation(Generic[P, R_co]):
         self.clock = time.monotonic
         self.wire = find_format(
             tool.wire_format if self.settings.wire_format == "auto" else self.settings.wire_format,
+            style=self.settings.answer,
             docs_url=self.settings.error_docs_url or "",
         )
 
@@ -140,10 +141,11 @@ class BoundOperation(Generic[P, R_co]):
         """The JSON Schema of the arguments."""
         return self.arguments.schema
 
-    def output_schema(self, wire_format: str | None = None) -> dict[str, Any]:
-        """Return the JSON Schema of the response in its wire format, including that of a failure."""
-        wire = self.wire if wire_format is None else find_format(wire_format)
-        return wire.output_schema(self.result.schema)
+    def output_schema(self) -> dict[str, Any] | None:
+        """Return the JSON Schema of the response, failures included, as `FAILSOFT_OUTPUT_SCHEMA` asks for it."""
+        if self.settings.output_schema == "full":
+            return self.wire.answer_schema(self.result.schema)
+        return self.wire.short_schema() if self.settings.output_schema == "short" else None
 
     @property
     def annotations(self) -> dict[str, bool]:

@@ -1,152 +1,112 @@
-"""The `WireFormat` protocol: renderings of a response, and their schemas."""
+"""What the wire formats share: one `Failure` and one success, each rendered under the keys of a format."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Protocol, get_args
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from failsoft.framework.answer.failure import Failure
-from failsoft.framework.answer.response import Renderer
-from failsoft.framework.answer.stop_reason import STOP_REASONS
-from failsoft.framework.errors.violations import Reason
+from failsoft.framework.answer.response import Metadata, ToolResponse
 from failsoft.framework.validation.schemas import inline_root
+from failsoft.framework.wire.lean import lean_text
 
-__all__ = [
-    "DIALECT",
-    "EXTRAS",
-    "METADATA",
-    "OPEN",
-    "VIOLATIONS",
-    "WireFormat",
-    "causes",
-    "either",
-    "extras",
-    "failing",
-    "general_hint",
-    "published_schema",
-    "renamed",
-    "succeeding",
-    "violations",
-]
+AnswerStyle: TypeAlias = Literal["lean", "json", "full"]
+"""`FAILSOFT_ANSWER`: a failure as lean text, as the compact JSON of the essentials, or as JSON with everything."""
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
+EXTRAS = ("effect", "stop_reason", "next_step", "violations", "error_id")
+"""Keys that every seed format may have after its own, so that a client that reads only the text can act."""
+CAUSES = ("cause", "stack_trace")
+_OPEN: dict[str, Any] = {"type": "object"}
+_STRING: dict[str, Any] = {"type": "string"}
 
 
-class WireFormat(Renderer, Protocol):
-    """A rendering of responses. Stateless; all facts come from the `Failure` or the `ToolResponse`."""
+class WireFormat:
+    """A rendering of responses. Stateless; all facts come from the `Failure` or the `ToolResponse`.
 
-    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the JSON Schema of a response whose data has this schema, including the form of a failure.
+    The published schema of a format is `docs/schemas/NAME.schema.json`; a law test holds every answer to it.
+
+    Args:
+        style: What an answer contains, and whether the text of a failure is its JSON.
+        docs_url: Where the error catalogue is published, for a format that links to it.
+    """
+
+    name: ClassVar[str]
+    required: ClassVar[tuple[str, ...]]
+    """The keys that every failure has."""
+    optional: ClassVar[tuple[str, ...]] = ()
+    """The other keys of a failure."""
+    flag: ClassVar[tuple[str, bool]] = ("success", True)
+    """The key that tells a success from a failure, and its value on success."""
+    described: ClassVar[dict[str, Any]] = {"code": _STRING, "message": _STRING}
+    """The keys of a failure in a tool's output schema; the first one is only there on failure."""
+    is_parsed: ClassVar[bool] = True
+    """Whether clients of this format parse the text, so that it is JSON whatever the style."""
+
+    def __init__(self, style: AnswerStyle = "lean", docs_url: str = "") -> None:
+        self.is_full = style == "full"
+        self.is_lean = style == "lean" and not self.is_parsed
+        self.docs_url = docs_url.rstrip("/")
+
+    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
+        """Return a success, its data not yet JSON-safe; `metadata` only if it says something."""
+        flag, value = self.flag
+        wire = {flag: value, "data": response.data}
+        if metadata := response.metadata.to_dict(full=self.is_full):
+            wire["metadata"] = metadata
+        return wire
+
+    def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:
+        """Return a failure."""
+        raise NotImplementedError
+
+    def text(self, failure: Failure) -> str | None:
+        """Return the text of a failure for a model; None if it is the JSON of the failure."""
+        return lean_text(failure, self.code_of(failure)) if self.is_lean else None
+
+    def code_of(self, failure: Failure) -> str:
+        """Return the code of a failure in this format."""
+        return failure.exception.code_in(self.name)
+
+    def short_schema(self) -> dict[str, Any]:
+        """Return an output schema of few tokens: that of the key that tells success from failure."""
+        return {"type": "object", "properties": {self.flag[0]: {"type": "boolean"}}}
+
+    def answer_schema(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON Schema of an answer whose data has this schema, including the short form of a failure.
 
         The root has the type `object`, and `anyOf` distinguishes the two forms: clients of both protocol generations
         and the strict TypeScript client accept that.
         """
-
-    def success_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of a success alone, whatever its data."""
-
-    def failure_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of a failure alone."""
-
-
-STRING: dict[str, Any] = {"type": "string"}
-STRINGS: dict[str, Any] = {"type": "array", "items": STRING}
-NEXT_STEP: dict[str, Any] = {
-    "type": "object",
-    "description": "The call to make next; its tool exists on this server and its arguments validate.",
-    "properties": {"tool": STRING, "arguments": {"type": "object"}},
-    "required": ["tool", "arguments"],
-    "additionalProperties": False,
-}
-EFFECT: dict[str, Any] = {
-    "enum": ["none", "unknown", "applied"],
-    "description": "Whether the failed call changed anything.",
-}
-RETRY: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "when": {"enum": ["after_fix", "after_delay", "never"]},
-        "after_seconds": {"type": "number", "minimum": 0},
-    },
-    "required": ["when"],
-    "additionalProperties": False,
-}
-VIOLATIONS: dict[str, Any] = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {
-            "path": STRING,
-            "at": {"type": "string", "description": "The positions of the list that `*` covers: `0-3,7`."},
-            "reason": {"enum": list(get_args(Reason))},
-            "message": STRING,
-            "expected": STRING,
-            "allowed": {"type": "array"},
-            "suggestion": {},
-            "received": {},
-            "line": {"type": "integer", "minimum": 1},
-        },
-        "required": ["path", "reason"],
-        "additionalProperties": False,
-    },
-}
-METADATA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "execution_time_ms": {"type": "number", "minimum": 0},
-        "cache_hit": {"type": "boolean"},
-        "documents_processed": {"type": "integer", "minimum": 0},
-        "warnings": STRINGS,
-        "recovery": {
+        own, definitions = inline_root(data)
+        schema: dict[str, Any] = {
             "type": "object",
-            "properties": {
-                "strategy": STRING,
-                "message": STRING,
-                "attempts": {"type": "integer", "minimum": 0},
-                "changed": {"type": "object"},
-                "degraded": {"type": "boolean"},
-                "rule": STRING,
-            },
-            "required": ["strategy", "message", "attempts", "changed", "degraded"],
-            "additionalProperties": False,
-        },
-    },
-    "required": ["execution_time_ms"],
-    "additionalProperties": False,
-}
-STOP_REASON: dict[str, Any] = {
-    "enum": list(STOP_REASONS),
-    "description": "Why the call was not run again here, where that was a question.",
-}
-OPEN: dict[str, Any] = {"type": "object"}
-"""An object without details in a tool's output schema; the published schema of the format has them."""
-EXTRAS: dict[str, Any] = {
-    "effect": EFFECT,
-    "stop_reason": STOP_REASON,
-    "next_step": NEXT_STEP,
-    "violations": VIOLATIONS,
-    "error_id": STRING,
-}
-"""Keys that every seed format may have after its own, so that a client that reads only the text can act."""
+            "properties": {**self.described, self.flag[0]: {"type": "boolean"}, "metadata": _OPEN, "data": own},
+            "anyOf": [{"required": ["data"]}, {"required": [next(iter(self.described))]}],
+        }
+        return {**schema, "$defs": definitions} if definitions else schema
 
-
-def extras(failure: Failure, *, with_violations: bool = True) -> dict[str, Any]:
-    """Return the keys of `EXTRAS` for a failure, without empty ones; the violations only if asked for."""
-    wire: dict[str, Any] = {"effect": failure.effect}
-    if failure.sent_stop_reason is not None:
-        wire["stop_reason"] = failure.sent_stop_reason
-    if failure.next_step is not None:
-        wire["next_step"] = failure.next_step.to_dict()
-    if with_violations and failure.violations:
-        wire["violations"] = violations(failure)
-    wire["error_id"] = failure.error_id
-    return wire
+    def extras(self, failure: Failure, *, with_violations: bool = True) -> dict[str, Any]:
+        """Return the keys of `EXTRAS` for a failure, without empty ones; the violations only if asked for."""
+        wire: dict[str, Any] = {"effect": failure.effect}
+        if self.is_full and failure.sent_stop_reason is not None:
+            wire["stop_reason"] = failure.sent_stop_reason
+        if failure.next_step is not None:
+            wire["next_step"] = failure.next_step.to_dict()
+        if with_violations and failure.violations:
+            wire["violations"] = violations(failure)
+        wire["error_id"] = failure.error_id
+        return wire
 
 
 def causes(failure: Failure) -> dict[str, Any]:
     """Return the keys `cause` and `stack_trace` if the level of detail includes them."""
-    known = {"cause": failure.cause, "stack_trace": failure.stack_trace}
-    return {name: value for name, value in known.items() if value is not None}
+    wire: dict[str, Any] = {}
+    if isinstance(given := failure.cause, str):
+        wire["cause"] = given
+    elif given is not None:
+        wire["cause"] = {name: fact for name, fact in given.items() if fact is not None}
+    if failure.stack_trace is not None:
+        wire["stack_trace"] = failure.stack_trace
+    return wire
 
 
 def general_hint(failure: Failure) -> str:
@@ -161,53 +121,3 @@ def general_hint(failure: Failure) -> str:
 def violations(failure: Failure) -> list[dict[str, Any]]:
     """Return the violations in wire form."""
     return [violation.to_dict(failure.message) for violation in failure.violations]
-
-
-def renamed(failure: Failure, wire_format: str) -> str:
-    """Return the code of this failure in a format."""
-    return failure.exception.code_in(wire_format)
-
-
-def failing(title: str, properties: dict[str, Any], required: Iterable[str]) -> dict[str, Any]:
-    """Return the schema of a failure with these properties; `effect` and `error_id` are always required."""
-    return {
-        "$schema": DIALECT,
-        "title": f"{title} failure",
-        "type": "object",
-        "properties": properties,
-        "required": [*required, "effect", "error_id"],
-        "additionalProperties": False,
-    }
-
-
-def succeeding(flag: str, *, value: bool) -> dict[str, Any]:
-    """Return the schema of a success marked by a flag, with `data` and `metadata`."""
-    return {
-        "type": "object",
-        "properties": {flag: {"const": value}, "data": {}, "metadata": METADATA},
-        "required": [flag, "data", "metadata"],
-        "additionalProperties": False,
-    }
-
-
-def published_schema(wire: WireFormat) -> dict[str, Any]:
-    """Return the published schema of a format, for success and failure."""
-    shapes = [wire.success_schema(), wire.failure_schema()]
-    for shape in shapes:
-        shape.pop("$schema", None)
-    return {"$schema": DIALECT, "title": f"{wire.name} response", "type": "object", "oneOf": shapes}
-
-
-def either(
-    success: dict[str, Any], failure: dict[str, Any], *, decided_by: tuple[str, str], data: dict[str, Any]
-) -> dict[str, Any]:
-    """Return one object schema over the properties of both shapes, distinguished by the key that each requires."""
-    _, definitions = inline_root(data)
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {**failure, **success},
-        "anyOf": [{"required": [decided_by[0]]}, {"required": [decided_by[1]]}],
-    }
-    if definitions:
-        schema["$defs"] = definitions
-    return schema

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any, ClassVar
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.response import Metadata
-from failsoft.framework.errors.base import ErrorType
-from failsoft.framework.wire.base import EXTRAS, STRING, STRINGS, causes, extras, failing, general_hint, renamed
+from failsoft.framework.wire.base import CAUSES, EXTRAS, causes, general_hint
 from failsoft.framework.wire.flat import FlatFormat
-
-__all__ = ["CodedErrorFormat"]
 
 _TO_THE_SECOND = len("2026-01-19T15:32:10")
 
@@ -22,14 +19,19 @@ class CodedErrorFormat(FlatFormat):
     failed tool call is never a protocol error. On success the fields of the data are next to `success: true`.
     """
 
-    name = "coded_error"
+    name: ClassVar[str] = "coded_error"
+    required: ClassVar[tuple[str, ...]] = (
+        *("success", "error_type", "error_code", "jsonrpc_error_code", "message", "tool_name", "timestamp"),
+        *("effect", "error_id"),
+    )
+    optional: ClassVar[tuple[str, ...]] = ("details", "suggestions", *CAUSES, *EXTRAS[1:-1])
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
         """Return the keys of the seed, in its order, and the extras."""
         wire: dict[str, Any] = {
             "success": False,
             "error_type": failure.exception.error_type,
-            "error_code": renamed(failure, self.name),
+            "error_code": self.code_of(failure),
             "jsonrpc_error_code": failure.exception.numeric_code,
             "message": failure.message,
         }
@@ -39,24 +41,4 @@ class CodedErrorFormat(FlatFormat):
         wire["suggestions"] = list(failure.suggestions or failure.hints) or [general_hint(failure)]
         wire["tool_name"] = failure.operation
         wire["timestamp"] = f"{failure.timestamp[:_TO_THE_SECOND]}Z"
-        return {**wire, **causes(failure), **extras(failure)}
-
-    def failure_schema(self) -> dict[str, Any]:
-        """Return the schema of a failure."""
-        return failing(self.name, {"success": {"const": False}, **_FAILURE}, ("success", *_ALWAYS))
-
-
-_ALWAYS = ("error_type", "error_code", "jsonrpc_error_code", "message", "tool_name", "timestamp")
-_FAILURE: dict[str, Any] = {
-    "error_type": {"enum": list(get_args(ErrorType)), "description": "The kind of failure."},
-    "error_code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
-    "jsonrpc_error_code": {"type": "integer", "minimum": -32768, "maximum": -32000},
-    "message": STRING,
-    "details": {"type": "object", "description": "Facts about this failure, by name."},
-    "suggestions": STRINGS,
-    "tool_name": STRING,
-    "timestamp": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
-    "cause": {"type": "object"},
-    "stack_trace": STRING,
-    **EXTRAS,
-}
+        return {**wire, **causes(failure), **self.extras(failure)}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.response import Metadata
-from failsoft.framework.wire.base import EXTRAS, STRING, STRINGS, causes, extras, failing, general_hint, renamed
+from failsoft.framework.wire.base import CAUSES, EXTRAS, causes, general_hint
 from failsoft.framework.wire.flat import FlatFormat
-
-__all__ = ["EditEnvelopeFormat"]
 
 _PLACE: dict[str, type] = {"file_path": str, "file_index": int, "edit_index": int}
 """Facts about the location of the failure among the arguments."""
@@ -25,7 +23,12 @@ class EditEnvelopeFormat(FlatFormat):
     file that shows why. On success the fields of the data are next to `success: true`.
     """
 
-    name = "edit_envelope"
+    name: ClassVar[str] = "edit_envelope"
+    required: ClassVar[tuple[str, ...]] = (
+        *("success", "error_code", "message", "retryable", "recovery_hints"),
+        *("effect", "error_id"),
+    )
+    optional: ClassVar[tuple[str, ...]] = (*_PLACE, "context", *_LISTED, "details", *CAUSES, *EXTRAS[1:-1])
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
         """Return the envelope and the extras."""
@@ -33,7 +36,7 @@ class EditEnvelopeFormat(FlatFormat):
         hints = list(failure.suggestions or failure.hints) or [general_hint(failure)]
         wire: dict[str, Any] = {
             "success": False,
-            "error_code": renamed(failure, self.name),
+            "error_code": self.code_of(failure),
             "message": failure.message,
             "retryable": failure.recoverable,
         }
@@ -51,11 +54,7 @@ class EditEnvelopeFormat(FlatFormat):
         wire |= listed
         if failure.details:
             wire["details"] = failure.details
-        return {**wire, **causes(failure), **extras(failure)}
-
-    def failure_schema(self) -> dict[str, Any]:
-        """Return the schema of a failure."""
-        return failing(self.name, {"success": {"const": False}, **_FAILURE}, _ALWAYS)
+        return {**wire, **causes(failure), **self.extras(failure)}
 
 
 def _without_path(entry: Any, path: Any) -> Any:
@@ -68,64 +67,3 @@ def _without_path(entry: Any, path: Any) -> Any:
 def _taken(facts: dict[str, Any], names: dict[str, type]) -> dict[str, Any]:
     """Remove the facts that have a key of their own from `context`; other toolsets' facts of such names stay."""
     return {name: facts.pop(name) for name, kind in names.items() if isinstance(facts.get(name), kind)}
-
-
-_INDEX: dict[str, Any] = {"type": "integer", "minimum": 0}
-_SNIPPET: dict[str, Any] = {"type": "string", "description": "Raw lines of the file, without line numbers."}
-_CONTEXT: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "snippet": _SNIPPET,
-        "match_locations": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "line": {
-                        "type": "integer",
-                        "minimum": 1,
-                        "description": "Counted in the text as this edit found it.",
-                    },
-                    "snippet": _SNIPPET,
-                },
-                "required": ["line", "snippet"],
-            },
-        },
-        "more_matches": {"type": "integer", "minimum": 1, "description": "Matches that are not shown."},
-    },
-}
-_EDIT_STATUS: dict[str, Any] = {
-    "type": "array",
-    "description": "The edits that failed or were not tried; one that is not listed would have succeeded.",
-    "items": {
-        "type": "object",
-        "properties": {
-            "edit_index": _INDEX,
-            "status": {"enum": ["failed", "skipped"]},
-            "error_code": STRING,
-            "message": STRING,
-            "old_string_preview": STRING,
-        },
-        "required": ["edit_index", "status"],
-    },
-}
-_ALWAYS = ("success", "error_code", "message", "retryable", "recovery_hints")
-_FAILURE: dict[str, Any] = {
-    "error_code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
-    "message": STRING,
-    "retryable": {
-        "type": "boolean",
-        "description": "Whether the call can succeed when repeated: at once, later, or corrected.",
-    },
-    "file_path": STRING,
-    "file_index": _INDEX,
-    "edit_index": _INDEX,
-    "recovery_hints": STRINGS,
-    "context": _CONTEXT,
-    "edit_status": _EDIT_STATUS,
-    "backup_path": STRING,
-    "details": {"type": "object"},
-    "cause": {"type": "object"},
-    "stack_trace": STRING,
-    **EXTRAS,
-}

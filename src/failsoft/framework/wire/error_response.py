@@ -4,37 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from failsoft.framework.answer.failure import Failure
-from failsoft.framework.answer.response import Metadata, ToolResponse
+from failsoft.framework.answer.response import Metadata
 from failsoft.framework.errors import InvalidParameter, ValidationFailed
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.validation.schemas import inline_root
-from failsoft.framework.wire.base import (
-    EXTRAS,
-    OPEN,
-    STRING,
-    STRINGS,
-    causes,
-    either,
-    extras,
-    failing,
-    renamed,
-    succeeding,
-)
-
-__all__ = ["ErrorResponseFormat", "field_errors"]
+from failsoft.framework.wire.base import CAUSES, EXTRAS, WireFormat, causes
 
 
-class ErrorResponseFormat:
+class ErrorResponseFormat(WireFormat):
     """A flat failure. In every environment `details` contains the public facts, or the faults of arguments by field."""
 
-    name = "error_response"
-
-    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
-        """Return `{"error": false, "data", "metadata"}`."""
-        return {"error": False, "data": response.data, "metadata": response.metadata.to_dict()}
+    name: ClassVar[str] = "error_response"
+    required: ClassVar[tuple[str, ...]] = ("error", "code", "message", "effect", "error_id")
+    optional: ClassVar[tuple[str, ...]] = ("details", "suggestions", *CAUSES, *EXTRAS[1:-1])
+    flag: ClassVar[tuple[str, bool]] = ("error", False)
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
         """Return `{"error": true, "code", "message", "details"?}` and the extras."""
@@ -42,36 +27,19 @@ class ErrorResponseFormat:
         message = failure.message
         is_aggregate = bool(failure.violations) and isinstance(failure.exception, (InvalidParameter, ValidationFailed))
         if not is_aggregate:
-            details = {
-                **details,
-                **_camel_case(failure.public),
-            }  # `failure.details` is without contents
+            details |= _camel_case(failure.public)  # `failure.details` is without contents
         if failure.violations:
             aggregated = field_errors([_of_field(item) for item in failure.violations])
             aggregated["totalErrors"] = max(failure.faults, len(failure.violations))
             details |= aggregated
             if is_aggregate:
                 message = _seed_message(aggregated["totalErrors"])
-        wire = {"error": True, "code": renamed(failure, self.name), "message": message}
+        wire = {"error": True, "code": self.code_of(failure), "message": message}
         if details:
             wire["details"] = details
         if failure.suggestions:
             wire["suggestions"] = list(failure.suggestions)
-        return {**wire, **causes(failure), **extras(failure)}
-
-    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the schema of an answer; see `WireFormat`."""
-        own, _ = inline_root(data)
-        success = {"error": {"type": "boolean"}, "data": own, "metadata": OPEN}
-        return either(success, {"code": STRING, "message": STRING}, decided_by=("data", "code"), data=data)
-
-    def success_schema(self) -> dict[str, Any]:
-        """Return the schema of a success, whatever its data."""
-        return succeeding("error", value=False)
-
-    def failure_schema(self) -> dict[str, Any]:
-        """Return the schema of a failure."""
-        return failing(self.name, {"error": {"const": True}, **_FAILURE}, ("error", "code", "message"))
+        return {**wire, **causes(failure), **self.extras(failure)}
 
 
 def _of_field(violation: Violation) -> tuple[str, str]:
@@ -100,20 +68,3 @@ def field_errors(faults: list[tuple[str, str]]) -> dict[str, Any]:
 
 def _seed_message(count: int) -> str:
     return f"Validation failed: {count} error{'' if count == 1 else 's'}"
-
-
-_FAILURE: dict[str, Any] = {
-    "code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
-    "message": STRING,
-    "details": {
-        "type": "object",
-        "properties": {
-            "fieldErrors": {"type": "object", "additionalProperties": {"type": "array", "items": STRING}},
-            "totalErrors": {"type": "integer", "minimum": 0},
-        },
-    },
-    "suggestions": STRINGS,
-    "cause": {"type": "object"},
-    "stack_trace": STRING,
-    **EXTRAS,
-}

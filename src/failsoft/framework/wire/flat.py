@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from failsoft.framework.answer.response import Metadata, ToolResponse
+from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.validation.schemas import inline_root
-from failsoft.framework.wire.base import METADATA, OPEN, STRING
-
-__all__ = ["FlatFormat"]
+from failsoft.framework.wire.base import WireFormat
 
 _OWN = frozenset({"success", "metadata", "error_code"})
 """Reserved names. Data that uses one of them, or is not an object, goes under `data`."""
 
 
-_SHORT_FAILURE: dict[str, Any] = {"error_code": STRING, "message": STRING}
-
-
-class FlatFormat:
+class FlatFormat(WireFormat):
     """Base of the flat formats: the fields of the data are next to `success: true`."""
+
+    described: ClassVar[dict[str, Any]] = {"error_code": {"type": "string"}, "message": {"type": "string"}}
 
     def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
         """Return `{"success": true}` and the fields of the data; `metadata` only if it says more than the time."""
@@ -27,12 +24,12 @@ class FlatFormat:
         fields = data if type(data) is dict else _fields_of(data)
         is_flat = fields is not None and _OWN.isdisjoint(fields) and all(type(name) is str for name in fields)
         wire: dict[str, Any] = {"success": True, **(fields if is_flat and fields is not None else {"data": data})}
-        if _is_telling(response.metadata):
-            wire["metadata"] = response.metadata.to_dict()
+        if metadata := response.metadata.to_dict(full=self.is_full):
+            wire["metadata"] = metadata
         return wire
 
-    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return one object schema for both shapes, distinguished by `error_code`; see `WireFormat`."""
+    def answer_schema(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Return one object schema for both forms, distinguished by `error_code`; see `WireFormat`."""
         own, definitions = inline_root(data)
         fields: dict[str, Any] = {}
         required: list[str] = []
@@ -40,28 +37,19 @@ class FlatFormat:
             fields, required = own["properties"], own.get("required", [])
         elif own.get("type") not in {None, "object"}:
             fields, required = {"data": own}, ["data"]
-        merged = {**_SHORT_FAILURE, **fields}
-        for name in _SHORT_FAILURE.keys() & fields.keys():
-            if _SHORT_FAILURE[name] != fields[name]:
-                merged[name] = {"anyOf": [fields[name], _SHORT_FAILURE[name]]}
+        merged = {**self.described, **fields}
+        for name in self.described.keys() & fields.keys():
+            if self.described[name] != fields[name]:
+                merged[name] = {"anyOf": [fields[name], self.described[name]]}
         is_success = {"required": ["success", *required], "properties": {"success": {"const": True}}}
         schema: dict[str, Any] = {
             "type": "object",
-            "properties": {"success": {"type": "boolean"}, "metadata": OPEN, **merged},
+            "properties": {"success": {"type": "boolean"}, "metadata": {"type": "object"}, **merged},
             "anyOf": [is_success, {"required": ["error_code"]}],
         }
         if definitions:
             schema["$defs"] = definitions
         return schema
-
-    def success_schema(self) -> dict[str, Any]:
-        """Return the schema of a success, whatever its data."""
-        return {
-            "type": "object",
-            "properties": {"success": {"const": True}, "metadata": METADATA},
-            "required": ["success"],
-            "not": {"required": ["error_code"]},
-        }
 
 
 def _fields_of(data: Any) -> Mapping[Any, Any] | None:
@@ -70,7 +58,3 @@ def _fields_of(data: Any) -> Mapping[Any, Any] | None:
         return data
     dump = getattr(type(data), "model_dump", None)
     return dump(data) if dump is not None and hasattr(type(data), "__pydantic_serializer__") else None
-
-
-def _is_telling(metadata: Metadata) -> bool:
-    return bool(metadata.warnings or metadata.recovery) or metadata.cache_hit is not None

@@ -1,4 +1,4 @@
-"""Lean text: a failure as plain lines for a model, in place of JSON (`FAILSOFT_TEXT=lean`)."""
+"""Lean text: a failure as plain lines for a model, in place of JSON."""
 
 from __future__ import annotations
 
@@ -9,23 +9,15 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from failsoft.framework.answer.failure import Failure
-from failsoft.framework.errors.base import Effect
-from failsoft.framework.errors.violations import Violation, clause
+from failsoft.framework.answer.failure import EFFECTS, Failure
+from failsoft.framework.errors.violations import Violation, clause, once_each
 from failsoft.framework.safe.json_safe import json_safe
-from failsoft.framework.text import named, quoted
+from failsoft.framework.text import is_named, named, quoted
 
-__all__ = ["lean_text"]
-
-EFFECTS: dict[Effect, str] = {
-    "none": "Nothing was changed.",
-    "applied": "Something was changed.",
-    "unknown": "It is unknown whether anything was changed.",
-}
 _FAULTS_AT_MOST = 20
 _CANDIDATES_AT_MOST = 5
 _EXCERPTS_AT_MOST = 4
-_BY_PERSON = frozenset({"operator", "author", "person", "framework"})
+_CANDIDATE_AT_MOST = 120
 
 
 def lean_text(failure: Failure, code: str) -> str:
@@ -40,26 +32,30 @@ def lean_text(failure: Failure, code: str) -> str:
 
 def _lines(failure: Failure, code: str) -> Iterator[str]:
     verb = "was refused" if failure.rejected else "failed"
-    yield f"{failure.operation} {verb} ({code}): {_headline(failure)}"
+    headline = _headline(failure)
+    yield f"{failure.operation} {verb} ({code}): {headline}"
     if not failure.read_only:
-        yield EFFECTS[failure.effect]
-    if failure.retry.when == "never" and failure.effect != "none":
+        yield f"{EFFECTS[failure.effect]}."
+    if failure.effect != "none" and failure.retry.when == "never":
         yield "Do not repeat the call."
-    yield from _faults(failure.violations)
-    step = failure.next_step
-    yield from _excerpts(failure.public.get("context"))
-    candidates = [
-        *(item for item in failure.suggestions if item not in failure.hints),
-        *(item.suggestion for item in failure.violations if item.reason == "unknown_tool"),
-    ]
-    if step is None and any(candidates):
-        yield f"Candidates: {', '.join([quoted(item, 120) for item in candidates[:_CANDIDATES_AT_MOST] if item])}"
-    if step is not None:
-        yield f"Next: {step.tool} {_on_one_line(json_safe(dict(step.arguments)))}"
+    if failure.violations and not _is_one_line(failure):
+        yield from _faults(once_each(failure.violations))
+    if "context" in failure.exception.fields:
+        yield from _excerpts(failure.public.get("context"))
+    if failure.suggestions:
+        yield from _candidates(failure, headline)
+    if failure.next_step is not None:
+        yield f"Next: {failure.next_step.tool} {_on_one_line(json_safe(dict(failure.next_step.arguments)))}"
     if failure.retry.after_seconds is not None:
-        yield f"Wait: {failure.retry.after_seconds:g} s"
-    if step is None and failure.retry.when == "never" and failure.exception.actor in _BY_PERSON:
+        yield f"Wait: {failure.retry.wait} s"
+    if failure.is_for_person:
         yield f"Error id: {failure.error_id}"
+
+
+def _candidates(failure: Failure, headline: str) -> Iterator[str]:
+    names = [item for item in failure.suggestions if item not in failure.hints and not is_named(item, headline)]
+    if names:
+        yield f"Candidates: {', '.join([quoted(item, _CANDIDATE_AT_MOST) for item in names[:_CANDIDATES_AT_MOST]])}"
 
 
 def _excerpts(context: Any) -> Iterator[str]:
@@ -78,13 +74,18 @@ def _on_one_line(value: Any) -> str:
     return text if text.isprintable() else "".join([one if one.isprintable() else dumps(one)[1:-1] for one in text])
 
 
+def _is_one_line(failure: Failure) -> bool:
+    """Return whether the headline says all faults that the caller has to know of: the next step corrects the others."""
+    return failure.is_corrected or failure.faults <= 1
+
+
 def _headline(failure: Failure) -> str:
     """Return what failed; faults of arguments have lines of their own."""
     if not failure.violations or failure.violations[0].reason == "unknown_tool":
-        remedy = failure.exception.remedy if failure.retry.when == "after_fix" and failure.next_step is None else ""
-        return f"{failure.headline} {remedy} call again." if remedy else failure.headline
-    count = max(failure.faults, len(failure.violations))
-    return f"{count} {'parameter is' if count == 1 else 'parameters are'} wrong."
+        return f"{failure.headline} {failure.remedy}".rstrip()
+    if _is_one_line(failure):
+        return failure.headline
+    return f"{failure.faults} parameters are wrong."
 
 
 def _faults(violations: Sequence[Violation]) -> Iterator[str]:

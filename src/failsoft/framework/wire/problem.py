@@ -2,48 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from failsoft.framework.answer.failure import Failure
-from failsoft.framework.answer.response import Metadata, ToolResponse
+from failsoft.framework.answer.response import Metadata
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.validation.schemas import inline_root
-from failsoft.framework.wire.base import (
-    EXTRAS,
-    OPEN,
-    RETRY,
-    STRING,
-    STRINGS,
-    causes,
-    either,
-    extras,
-    failing,
-    succeeding,
-)
-
-__all__ = ["ProblemFormat"]
+from failsoft.framework.wire.base import CAUSES, WireFormat, causes
 
 
-class ProblemFormat:
+class ProblemFormat(WireFormat):
     """`type` is the catalogue page of the code, `instance` the error id as a URN, `errors[]` refer to arguments.
 
-    Args:
-        docs_url: Where the catalogue is published; without it `type` is a URN.
+    Without `docs_url` the type is a URN. A success is as in `tool_response`: the RFC defines problems only.
     """
 
-    name = "problem"
+    name: ClassVar[str] = "problem"
+    required: ClassVar[tuple[str, ...]] = (
+        *("type", "title", "status", "detail", "instance", "code", "retry"),
+        *("effect", "error_id"),
+    )
+    optional: ClassVar[tuple[str, ...]] = ("errors", "suggestions", "details", *CAUSES, "stop_reason", "next_step")
+    described: ClassVar[dict[str, Any]] = {"code": {"type": "string"}, "detail": {"type": "string"}}
+    is_parsed: ClassVar[bool] = False
 
-    def __init__(self, docs_url: str = "") -> None:
-        self._docs_url = docs_url.rstrip("/")
-
-    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
-        """Return `{"success": true, "data", "metadata"}`: the RFC defines problems only."""
-        return {"success": True, "data": response.data, "metadata": response.metadata.to_dict()}
+    def code_of(self, failure: Failure) -> str:
+        """Return the code, which this format never renames."""
+        return failure.code
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
         """Return the problem object."""
         wire: dict[str, Any] = {
-            "type": f"{self._docs_url}/{failure.code}" if self._docs_url else f"urn:failsoft:error:{failure.code}",
+            "type": f"{self.docs_url}/{failure.code}" if self.docs_url else f"urn:failsoft:error:{failure.code}",
             "title": _title(failure.exception.__doc__),
             "status": failure.exception.http_status,
             "detail": failure.message,
@@ -57,22 +46,7 @@ class ProblemFormat:
             wire["suggestions"] = list(failure.suggestions)
         if failure.details:
             wire["details"] = failure.details
-        return {**wire, **causes(failure), **extras(failure, with_violations=False)}
-
-    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the schema of an answer; see `WireFormat`."""
-        own, _ = inline_root(data)
-        success = {"success": {"type": "boolean"}, "data": own, "metadata": OPEN}
-        return either(success, {"code": STRING, "detail": STRING}, decided_by=("data", "code"), data=data)
-
-    def success_schema(self) -> dict[str, Any]:
-        """Return the schema of a success, whatever its data."""
-        return succeeding("success", value=True)
-
-    def failure_schema(self) -> dict[str, Any]:
-        """Return the schema of a failure."""
-        required = ("type", "title", "status", "detail", "instance", "code", "retry")
-        return failing(self.name, _FAILURE, required)
+        return {**wire, **causes(failure), **self.extras(failure, with_violations=False)}
 
 
 def _title(documentation: str | None) -> str:
@@ -91,27 +65,3 @@ def _pointed(violation: Violation, said: str) -> dict[str, Any]:
     pointer = "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
     wire.pop("message", None)
     return {"pointer": f"#{pointer}", "detail": violation.message, **wire}
-
-
-_FAILURE: dict[str, Any] = {
-    "type": STRING,
-    "title": STRING,
-    "status": {"type": "integer", "minimum": 400, "maximum": 599},
-    "detail": STRING,
-    "instance": STRING,
-    "code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
-    "retry": RETRY,
-    "errors": {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": {"pointer": STRING, "detail": STRING, "reason": STRING, "expected": STRING},
-            "required": ["pointer", "detail", "reason"],
-        },
-    },
-    "suggestions": STRINGS,
-    "details": {"type": "object"},
-    "cause": {"type": "object"},
-    "stack_trace": STRING,
-    **{name: schema for name, schema in EXTRAS.items() if name != "violations"},
-}

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from failsoft.framework.answer.failure import Failure
-from failsoft.framework.answer.response import Metadata, ToolResponse
-from failsoft.framework.normalize.reasons import normalized_cause
-from failsoft.framework.validation.schemas import inline_root
-from failsoft.framework.wire.base import EXTRAS, OPEN, STRING, STRINGS, either, extras, failing, renamed, succeeding
+from failsoft.framework.answer.response import Metadata
+from failsoft.framework.wire.base import (
+    EXTRAS,
+    WireFormat,
+)
 
-__all__ = ["REQUIRED", "SystemErrorFormat"]
+REQUIRED = (
+    *("error_code", "human_message", "role", "session_id", "workspace_root", "tool_name", "invariant_id"),
+    *("phase_id", "plan_hash", "cause", "timestamp"),
+)
+"""The eleven keys."""
 
 
-class SystemErrorFormat:
+class SystemErrorFormat(WireFormat):
     """A flat envelope for governed tools: what failed, for whom, in which session and under which plan."""
 
-    name = "system_error"
-
-    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
-        """Return `{"success": true, "data", "metadata"}`."""
-        return {"success": True, "data": response.data, "metadata": response.metadata.to_dict()}
+    name: ClassVar[str] = "system_error"
+    required: ClassVar[tuple[str, ...]] = (*REQUIRED, "effect", "error_id")
+    optional: ClassVar[tuple[str, ...]] = ("stack_trace", "suggestions", "details", *EXTRAS[1:-1])
+    described: ClassVar[dict[str, Any]] = {"error_code": {"type": "string"}, "human_message": {"type": "string"}}
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
         """Return the envelope and the extras."""
         governance = failure.governance
         wire: dict[str, Any] = {
-            "error_code": renamed(failure, self.name),
+            "error_code": self.code_of(failure),
             "human_message": failure.message,
             "role": governance.role,
             "session_id": governance.session_id,
@@ -35,7 +39,7 @@ class SystemErrorFormat:
             "invariant_id": governance.invariant_id,
             "phase_id": governance.phase_id,
             "plan_hash": governance.plan_hash,
-            "cause": normalized_cause(failure.exception.__cause__) if failure.cause is not None else None,
+            "cause": failure.cause,
             "timestamp": failure.timestamp,
         }
         if failure.stack_trace is not None:
@@ -44,45 +48,4 @@ class SystemErrorFormat:
             wire["suggestions"] = list(failure.suggestions)
         if failure.details or failure.about:
             wire["details"] = {**(failure.details or {}), **(failure.about or {})}
-        return {**wire, **extras(failure)}
-
-    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the schema of an answer; see `WireFormat`."""
-        own, _ = inline_root(data)
-        success = {"success": {"type": "boolean"}, "data": own, "metadata": OPEN}
-        return either(
-            success, {"error_code": STRING, "human_message": STRING}, decided_by=("data", "error_code"), data=data
-        )
-
-    def success_schema(self) -> dict[str, Any]:
-        """Return the schema of a success, whatever its data."""
-        return succeeding("success", value=True)
-
-    def failure_schema(self) -> dict[str, Any]:
-        """Return the schema of a failure."""
-        return failing(self.name, _FAILURE, REQUIRED)
-
-
-_OR_NULL: dict[str, Any] = {"type": ["string", "null"]}
-_ALWAYS: dict[str, Any] = {
-    "error_code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
-    "human_message": STRING,
-    "role": _OR_NULL,
-    "session_id": _OR_NULL,
-    "workspace_root": _OR_NULL,
-    "tool_name": STRING,
-    "invariant_id": _OR_NULL,
-    "phase_id": _OR_NULL,
-    "plan_hash": _OR_NULL,
-    "cause": {"type": ["string", "object", "null"]},
-    "timestamp": STRING,
-}
-REQUIRED = tuple(_ALWAYS)
-"""The eleven keys."""
-_FAILURE: dict[str, Any] = {
-    **_ALWAYS,
-    "stack_trace": STRING,
-    "suggestions": STRINGS,
-    "details": {"type": "object"},
-    **EXTRAS,
-}
+        return {**wire, **self.extras(failure)}

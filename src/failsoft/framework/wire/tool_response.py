@@ -1,53 +1,36 @@
-"""The format of seed 004, and the framework's own: `{"success", "data" | "error", "metadata"}`."""
+"""The format of seed 004, and the framework's own: `{"success", "data" | "error", "metadata"?}`."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from failsoft.framework.answer.failure import Failure
-from failsoft.framework.answer.response import Metadata, ToolResponse
-from failsoft.framework.validation.schemas import inline_root
-from failsoft.framework.wire.base import (
-    DIALECT,
-    EFFECT,
-    METADATA,
-    NEXT_STEP,
-    OPEN,
-    RETRY,
-    STOP_REASON,
-    STRING,
-    STRINGS,
-    VIOLATIONS,
-    causes,
-    either,
-    succeeding,
-    violations,
-)
+from failsoft.framework.answer.response import Metadata
+from failsoft.framework.wire.base import WireFormat, causes, violations
 
-__all__ = ["ToolResponseFormat"]
+_SHORT_ERROR: dict[str, Any] = {
+    "type": "object",
+    "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+    "required": ["code", "message"],
+}
 
 
-class ToolResponseFormat:
-    """Data or error in separate keys, next to metadata. Absent keys are omitted, never null."""
+class ToolResponseFormat(WireFormat):
+    """Data or error in separate keys, next to metadata that says something. Absent keys are omitted, never null."""
 
-    name = "tool_response"
-
-    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
-        """Return `{"success": true, "data", "metadata"}`."""
-        return {"success": True, "data": response.data, "metadata": response.metadata.to_dict()}
+    name: ClassVar[str] = "tool_response"
+    required: ClassVar[tuple[str, ...]] = ("success", "error")
+    optional: ClassVar[tuple[str, ...]] = ("metadata",)
+    described: ClassVar[dict[str, Any]] = {"error": _SHORT_ERROR}
+    is_parsed: ClassVar[bool] = False
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:
-        """Return `{"success": false, "error", "metadata"}`."""
-        error: dict[str, Any] = {
-            "message": failure.message,
-            "code": failure.code,
-            "category": failure.category,
-            "tool": failure.tool,
-            "operation": failure.operation,
-            "retry": failure.retry.to_dict(),
-            "effect": failure.effect,
-        }
-        if failure.sent_stop_reason is not None:
+        """Return the essentials of a failure, or everything with `FAILSOFT_ANSWER=full`."""
+        error: dict[str, Any] = {"message": failure.message, "code": failure.code, "category": failure.category}
+        if self.is_full:
+            error |= {"tool": failure.tool, "operation": failure.operation}
+        error |= {"retry": failure.retry.to_dict(), "effect": failure.effect}
+        if self.is_full and failure.sent_stop_reason is not None:
             error["stop_reason"] = failure.sent_stop_reason
         if failure.suggestions:
             error["suggestions"] = list(failure.suggestions)
@@ -55,63 +38,13 @@ class ToolResponseFormat:
             error["next_step"] = failure.next_step.to_dict()
         if failure.details:
             error["details"] = failure.details
-        if failure.violations:
+        if failure.violations and (self.is_full or not failure.is_corrected):
             error["violations"] = violations(failure)
         error |= causes(failure)
         error["error_id"] = failure.error_id
-        error["timestamp"] = failure.timestamp
-        return {"success": False, "error": error, "metadata": metadata.to_dict()}
-
-    def output_schema(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the schema of an answer; see `WireFormat`."""
-        own, _ = inline_root(data)
-        properties = {"success": {"type": "boolean"}, "metadata": OPEN}
-        return either({**properties, "data": own}, {"error": _SHORT_ERROR}, decided_by=("data", "error"), data=data)
-
-    def success_schema(self) -> dict[str, Any]:
-        """Return the schema of a success, whatever its data."""
-        return succeeding("success", value=True)
-
-    def failure_schema(self) -> dict[str, Any]:
-        """Return the schema of a failure."""
-        return {
-            "$schema": DIALECT,
-            "title": "tool_response failure",
-            "type": "object",
-            "properties": {"success": {"const": False}, "error": _ERROR, "metadata": METADATA},
-            "required": ["success", "error", "metadata"],
-            "additionalProperties": False,
-        }
-
-
-_SHORT_ERROR: dict[str, Any] = {
-    "type": "object",
-    "properties": {"code": STRING, "message": STRING},
-    "required": ["code", "message"],
-}
-"""What every tool's output schema says of a failure: each word of it is read in `tools/list` by every model."""
-_ERROR: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "message": STRING,
-        "code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
-        "category": STRING,
-        "tool": STRING,
-        "operation": STRING,
-        "retry": RETRY,
-        "effect": EFFECT,
-        "stop_reason": STOP_REASON,
-        "suggestions": STRINGS,
-        "next_step": NEXT_STEP,
-        "details": {"type": "object"},
-        "violations": VIOLATIONS,
-        "cause": {"type": "object"},
-        "stack_trace": STRING,
-        "error_id": STRING,
-        "timestamp": STRING,
-    },
-    "required": [
-        "message", "code", "category", "tool", "operation", "retry", "effect", "error_id", "timestamp",
-    ],
-    "additionalProperties": False,
-}  # fmt: skip
+        if self.is_full:
+            error["timestamp"] = failure.timestamp
+        wire: dict[str, Any] = {"success": False, "error": error}
+        if said := metadata.to_dict(full=self.is_full):
+            wire["metadata"] = said
+        return wire

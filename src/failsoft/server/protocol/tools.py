@@ -200,6 +200,6 @@ def describe_tool(bound: BoundOperation) -> types.Tool:
         title=bound.title or None,
         description=bound.description,
         input_schema=bound.input_schema,
-        output_schema=bound.output_schema() if bound.settings.output_schema == "on" else None,
+        output_schema=bound.output_schema(),
         annotations=types.ToolAnnotations.model_validate(bound.annotations, by_name=False, by_alias=True),
     )

@@ -85,7 +85,7 @@ async def concurrent_calls_are_one(first: Client, second: Client, gate: Path, le
     gate.touch()  # noqa: ASYNC240 - at once
     answers = await asyncio.gather(*calls)
     assert len({answer["data"]["process"] for answer in answers}) == 1
-    assert [answer["metadata"].get("cache_hit") for answer in answers].count(True) == 3
+    assert [answer.get("metadata", {}).get("cache_hit") for answer in answers].count(True) == 3
 
 
 async def nothing_is_done_again_after_a_crash(first: Client, second: Client, process_id: int, ledger: Path) -> None:

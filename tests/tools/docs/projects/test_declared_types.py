@@ -61,7 +61,7 @@ def test_activation_warns_of_types_that_are_not_declared(reader: Reader) -> None
 
     if not answer["success"]:
         raise RuntimeError(answer)
-    assert any("blog-post" in warning for warning in answer["metadata"].get("warnings", []))
+    assert any("blog-post" in warning for warning in answer.get("metadata", {}).get("warnings", []))
 
 
 @pytest.mark.xfail(

@@ -10,9 +10,8 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import from_json
 
-from failsoft.framework.answer.content import is_block, is_result
 from failsoft.framework.answer.receipt import RecoveryReceipt
-from failsoft.framework.answer.result import Result
+from failsoft.framework.answer.result import Result, is_block, is_result
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import BadOutput, Effect, ToolError, ToolSystemError
 from failsoft.framework.errors.base import registry

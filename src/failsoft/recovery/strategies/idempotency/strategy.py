@@ -224,6 +224,7 @@ class _KeyedCalls:
         """
         left_s = _left_s(call)
         if left_s is not None and left_s <= 0:
+            call.idempotency_key = work.key  # the same call is safe
             raise _refused(call, "in_progress", IdempotencyInProgress(effect="unknown"))
         loop, ended = self._under_way.get(work.key, (None, None))
         if ended is None or loop is not asyncio.get_running_loop():

@@ -12,6 +12,7 @@ __all__ = ["Advice", "read_any_text", "read_json_text", "read_lean_text", "read_
 _NEXT = re.compile(r"^Next: (\S+) (\{.*\})$", re.MULTILINE)
 _WAIT = re.compile(r"^Wait: ([\d.]+) s$|again in ([\d.]+) seconds?|[Rr]etry after ([\d.]+)", re.MULTILINE)
 _FAULT = re.compile(r"^- (\S+?)(?: \([\d,-]+\))?: (.*)$", re.MULTILINE)
+_NAMED = re.compile(r"`([A-Za-z_][\w.]*)`")
 _STOP = re.compile(r"Error id: |[Dd]o not repeat|unexpectedly")
 
 
@@ -70,10 +71,14 @@ def _of_tree(tree: dict[str, Any]) -> Advice:
 
 
 def read_lean_text(text: str, structured: Any) -> Advice:  # noqa: ARG001 - this one does not read the tree
-    """Read only the plain lines."""
+    """Read only the text: plain lines, or the JSON of the seeds' formats."""
+    if text.startswith("{"):
+        return read_json_text(text, None)
     found = _NEXT.search(text)
     step = (found[1], json.loads(found[2])) if found else None
-    faults = tuple(match[1].split(".")[0] for match in _FAULT.finditer(text))
+    in_lines = [match[1] for match in _FAULT.finditer(text)]
+    in_first = _NAMED.findall(text.partition("\n")[0]) if "was refused" in text else []
+    faults = tuple(name.split(".")[0] for name in in_lines or in_first[:1])
     is_over = bool(_STOP.search(text)) or "Unknown tool" in text
     return Advice(step, bool(_WAIT.search(text)), faults, is_over, text, text, "unknown whether" in text)
 

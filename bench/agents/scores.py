@@ -117,7 +117,7 @@ class Bench:
         if make is not None:
             world = make(task.fault)
             return world, CONTENDERS[contender](world)
-        settings = {"text": "lean"} if "lean" in contender else {}
+        settings = {} if "lean" in contender else {"answer": "json"}
         if self.name.endswith("flux"):
             self.flux = await _flux_with_model(**settings)
         shipped = Shipped(FOLDERS.get(self.name, FILES), task.fault, self.flux, **settings)

@@ -149,8 +149,8 @@ async def connect(server: Any, stack: AsyncExitStack, *, is_fastmcp: bool) -> Ca
 
 FASTMCP = "FastMCP 4 + errors"
 CONTENDERS: dict[str, Callable[[Any], Any]] = {
-    "failsoft, json text": _ours(),
-    "failsoft, lean text": _ours(text="lean"),
+    "failsoft, json text": _ours(answer="json"),
+    "failsoft, lean text": _ours(),
     "failsoft, structured": _ours(),
     FASTMCP: _fastmcp,
     "MCPServer (SDK)": _sdk,

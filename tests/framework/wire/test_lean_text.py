@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, NotFound, RateLimited, operation
+from failsoft import BaseTool, DocumentNotFound, NotFound, RateLimited, operation
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio
@@ -69,3 +69,8 @@ async def test_lean_text_says_who_has_to_act() -> None:
     text = await text_of(RuntimeError("a defect"))
     assert "Error id: " in text
     assert any(word in text.casefold() for word in ("author", "operator", "person"))
+
+
+async def test_a_candidate_is_named_without_a_question() -> None:
+    text = await text_of(DocumentNotFound(path="a.md", suggestions=["b.md"]))
+    assert 'Candidates: "b.md"' in text.splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from json import dumps
@@ -15,6 +16,8 @@ from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.text import is_named, named, quoted
 
 _FAULTS_AT_MOST = 20
+_QUESTION = re.compile(r"Did you mean: (.+)\?")
+"""A candidate as seed 004 words it; the line names it as one already."""
 _CANDIDATES_AT_MOST = 5
 _EXCERPTS_AT_MOST = 4
 _CANDIDATE_AT_MOST = 120
@@ -53,7 +56,9 @@ def _lines(failure: Failure, code: str) -> Iterator[str]:
 
 
 def _candidates(failure: Failure, headline: str) -> Iterator[str]:
-    names = [item for item in failure.suggestions if item not in failure.hints and not is_named(item, headline)]
+    given = [item for item in failure.suggestions if item not in failure.hints]
+    named_alone = [found[1] if (found := _QUESTION.fullmatch(item)) else item for item in given]
+    names = [item for item in named_alone if not is_named(item, headline)]
     if names:
         yield f"Candidates: {', '.join([quoted(item, _CANDIDATE_AT_MOST) for item in names[:_CANDIDATES_AT_MOST]])}"
 

@@ -209,7 +209,7 @@ def _handlers(world: World) -> list[Any]:
 
 def _ours(world: World) -> Any:
     made: Callable[..., BaseTool] = toolset(type(world))
-    return mcp_server(made(world, text="lean"))
+    return mcp_server(made(world))
 
 
 def _fastmcp(world: World) -> Any:

@@ -221,7 +221,7 @@ def _cause(error: ToolError, *, withheld: bool) -> str | dict[str, Any] | None:
     """
     cause = normalized_cause(error.__cause__)
     is_unknown = withheld and isinstance(error, UnknownError) and isinstance(cause, dict)
-    return {**cause, "message": ""} if is_unknown else cause
+    return {**cause, "message": ""} if is_unknown else cause  # type: ignore[dict-item]  # it is a dict
 
 
 def _stack(error: ToolError) -> str:

@@ -17,7 +17,7 @@ from failsoft.framework.call.ports import Arguments
 from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.tool.base import BaseTool
 from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.framework.tool.operation import Interface, Operation
+from failsoft.framework.tool.operation import CONTEXTS, Interface, Operation
 from failsoft.framework.tool.runtime import Runtime
 from failsoft.framework.tool.toolbox import Toolbox
 
@@ -152,7 +152,7 @@ class _ForeignDeclaration(Operation):
 
     def interface(self, owner: str) -> Interface:  # noqa: ARG002 - a foreign tool is named by its server
         """Return the arguments that the foreign server lists; its results are passed on unchanged."""
-        _, context, _ = read_parameters(self.function, self.hints())
+        _, context, _ = read_parameters(self.function, self.hints(), CONTEXTS)
         arguments = _arguments(self._server, self._tool, changes=not self.read_only)
         return arguments, _RawResult(self._read_result), (), context
 

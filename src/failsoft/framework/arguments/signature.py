@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, Required, get_args
 
@@ -15,8 +15,6 @@ from typing_extensions import TypedDict
 
 from failsoft.framework.arguments.marks import Alias, Fault, Parameter, Reference, read_marks
 from failsoft.framework.arguments.spellings import aliases_of, spellings, under_own_names
-from failsoft.framework.call.call import Call
-from failsoft.framework.call.context import CallContext
 from failsoft.framework.errors import InvalidArgument, InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.validation.accepted import Accepted
@@ -28,9 +26,14 @@ __all__ = ["Alias", "Fault", "Parameter", "Reference", "SignatureArguments", "re
 
 
 def read_parameters(
-    function: Callable[..., Any], hints: Mapping[str, Any]
+    function: Callable[..., Any], hints: Mapping[str, Any], contexts: Collection[type]
 ) -> tuple[list[Parameter], str | None, str | None]:
     """Return the parameters of a method, the name of its context parameter, and that of its `**` parameter.
+
+    Args:
+        function: The method.
+        hints: Its annotations, resolved.
+        contexts: The classes of a context parameter, which is no argument.
 
     Raises:
         TypeError: A positional-only parameter or `*args` (MCP arguments have names), a parameter without an annotation,
@@ -44,7 +47,7 @@ def read_parameters(
         raise TypeError(msg)
     for name, parameter in members[1:]:
         annotation = hints.get(name, Any)
-        if not {Call, CallContext}.isdisjoint((annotation, *get_args(annotation))):
+        if any(kind in contexts for kind in (annotation, *get_args(annotation)) if isinstance(kind, type)):
             context = name
         elif parameter.kind is parameter.VAR_KEYWORD:
             keywords = name

@@ -15,6 +15,7 @@ from failsoft.framework.answer.result import Result
 from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.arguments.signature import Parameter, SignatureArguments, read_parameters
 from failsoft.framework.call.call import Call
+from failsoft.framework.call.context import CallContext
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.validation.schemas import check_tool_name
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P", default=...)
 R_co = TypeVar("R_co", covariant=True, default=Any)
 """The return value of the handler; for an async one, the coroutine."""
+CONTEXTS = (Call, CallContext)
+"""The classes of a handler's parameter that gets the call."""
 Interface: TypeAlias = "tuple[Arguments, Result, tuple[Parameter, ...], str | None]"
 """The arguments that callers give, the result, the handler's parameters that are arguments (none with a JSON Schema of
 the author's and `**arguments`), and the parameter that gets the `CallContext`."""
@@ -155,7 +158,7 @@ class Operation(Generic[P, R_co]):
             arguments, result, context = self._signature
             return arguments.copied(changes=not self.read_only), result, tuple(arguments.parameters), context
         hints = self.hints()
-        parameters, context, keywords = read_parameters(self.function, hints)
+        parameters, context, keywords = read_parameters(self.function, hints, CONTEXTS)
         declared = JsonSchemaArguments(owner, self.input_schema, changes=not self.read_only)
         self._check_names(owner, declared.schema.get("properties", {}), context, takes_any=keywords is not None)
         return declared, Result(hints.get("return", Any)), tuple(parameters), context
@@ -167,7 +170,7 @@ class Operation(Generic[P, R_co]):
             TypeError: MCP cannot represent the signature.
         """
         hints = self.hints()
-        parameters, context, keywords = read_parameters(self.function, hints)
+        parameters, context, keywords = read_parameters(self.function, hints, CONTEXTS)
         if keywords is not None:
             msg = f"{owner} takes **{keywords}: give it an input_schema, so that callers know what it accepts"
             raise TypeError(msg)

@@ -15,7 +15,7 @@ from measure import Contender, Figure, benchmark, figure, interleave, ms, us
 from sample_tool import ARGUMENTS, Documents
 
 from failsoft import Runtime, Settings
-from failsoft.framework.wire import FORMATS
+from failsoft.framework.answer.formats import FORMATS
 
 FAILURES = ("typed error", "wrong type", "misspelt name", "three faults")
 TOOLS = 1_000

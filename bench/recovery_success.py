@@ -19,10 +19,9 @@ from typing import Any
 from measure import Contender, Figure, benchmark, figure, interleave, us
 
 from failsoft import BaseTool, RecoveryManager, Retry, Runtime, operation
-from failsoft.framework.call.call import NO_SCOPE, Call
+from failsoft.framework.call.call import NO_SCOPE, Call, CallContext
 from failsoft.framework.call.chain import connect
-from failsoft.framework.call.context import CallContext
-from failsoft.framework.services.state import LocalState
+from failsoft.framework.state import LocalState
 from failsoft.recovery import CircuitBreaker, RetryBudget
 
 LINKS = ("deadline", "recover", "circuit_breaker")

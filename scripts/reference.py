@@ -160,7 +160,7 @@ def metrics() -> Iterator[str]:
 
 def formats() -> Iterator[str]:
     """Yield a section for each wire format: what it is, and its keys on a failure."""
-    from failsoft.framework.wire import FORMATS
+    from failsoft.framework.answer.formats import FORMATS
 
     for name, kind in FORMATS.items():
         schema = json.loads((DOCS / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))

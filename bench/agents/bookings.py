@@ -19,7 +19,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict, Field
 
 from failsoft import BaseTool, Conflict, NotFound, Reference, Runtime, operation
-from failsoft.framework.services.settings import Settings
+from failsoft.framework.settings import Settings
 
 __all__ = ["BookingTools", "Bookings"]
 

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from pydantic import BaseModel, ConfigDict, Field
 
 from failsoft import BaseTool, Conflict, NotFound, Reference, Runtime, operation
-from failsoft.framework.services.settings import Settings
+from failsoft.framework.settings import Settings
 
 __all__ = ["Depot", "DepotTools"]
 

@@ -138,7 +138,7 @@ _FLUX: dict[str, tuple[Any, str]] = {}
 
 async def _flux_with_model(**settings: Any) -> tuple[Any, str]:
     from failsoft import Runtime  # noqa: PLC0415 - the other sets need none of it
-    from failsoft.framework.services.settings import Settings  # noqa: PLC0415 - the same
+    from failsoft.framework.settings import Settings  # noqa: PLC0415 - the same
     from failsoft.tools.flux import Flux  # noqa: PLC0415 - the same
 
     class Kept(Flux):

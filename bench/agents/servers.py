@@ -15,7 +15,7 @@ from agents.bookings import Bookings, BookingTools
 from agents.depot import Depot, DepotTools
 from agents.world import Item, World
 from failsoft import BaseTool, Conflict, DocumentNotFound, NotFound, Reference, Runtime, operation
-from failsoft.framework.services.settings import Settings
+from failsoft.framework.settings import Settings
 from failsoft.server import mcp_server
 
 __all__ = ["CONTENDERS", "FASTMCP", "Answer", "connect"]

@@ -16,8 +16,8 @@ from typing import Any, get_type_hints
 from pydantic_core import to_jsonable_python
 
 from failsoft import BaseTool, Runtime
-from failsoft.framework.services.settings import Settings
-from failsoft.framework.tool.operation import BoundOperation
+from failsoft.framework.call.bound import BoundOperation
+from failsoft.framework.settings import Settings
 from failsoft.server import mcp_server
 from failsoft.tools.docs import Docs
 from failsoft.tools.edit import Edit

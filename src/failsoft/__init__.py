@@ -20,15 +20,15 @@ from failsoft.composition import install as _install
 _FACE = {
     "write": {
         "failsoft.framework.answer.response": "Failed Success ToolResponse",
-        "failsoft.framework.arguments.signature": "Alias Fault Reference",
-        "failsoft.framework.call.context": "CallContext",
+        "failsoft.framework.arguments.marks": "Alias Fault Reference",
+        "failsoft.framework.call.call": "CallContext",
         "failsoft.framework.call.effects": "NOT_DONE",
         "failsoft.framework.errors": "NextStep Public",
         "failsoft.framework.errors.violations": "Violation",
-        "failsoft.framework.services.toolset_settings": "ToolsetSettings",
-        "failsoft.framework.tool.base": "BaseTool",
-        "failsoft.framework.tool.resources": "completion prompt resource",
-        "failsoft.framework.tool.operation": "operation",
+        "failsoft.framework.settings": "ToolsetSettings",
+        "failsoft.framework.call.toolset": "BaseTool",
+        "failsoft.framework.offers": "completion prompt resource",
+        "failsoft.framework.call.operation": "operation",
     },
     "fail": {
         "failsoft.framework.errors": (
@@ -51,21 +51,18 @@ _FACE = {
     },
     "run": {
         "failsoft.framework.call.chain": "Middleware Proceed",
-        "failsoft.framework.observability.logs": "configure_logging",
-        "failsoft.framework.services.settings": "Settings",
-        "failsoft.framework.standalone.error_handler": "ErrorContext ErrorHandler",
-        "failsoft.framework.standalone.error_response": "ErrorResponse ErrorResponseFactory",
-        "failsoft.framework.standalone.system_error": "SystemErrorFactory",
-        "failsoft.framework.tool.runtime": "Runtime",
+        "failsoft.framework.logs.logs": "configure_logging",
+        "failsoft.framework.settings": "Settings",
+        "failsoft.framework.standalone": (
+            "ErrorContext ErrorHandler ErrorResponse ErrorResponseFactory SystemErrorFactory"
+        ),
+        "failsoft.framework.call.runtime": "Runtime",
         "failsoft.server": "asgi_app mcp_server serve",
     },
     "watch": {
-        "failsoft.framework.answer.failure": "Failure",
-        "failsoft.framework.answer.governance": "Governance",
+        "failsoft.framework.answer.failure": "Failure Governance",
         "failsoft.framework.audit.trail": "AuditLog",
-        "failsoft.framework.services.events": (
-            "AttemptEvent CircuitEvent IdempotencyEvent RecoveryEvent StateStoreEvent"
-        ),
+        "failsoft.framework.events": ("AttemptEvent CircuitEvent IdempotencyEvent RecoveryEvent StateStoreEvent"),
     },
 }
 """The public names: task -> module -> names. `__init__.pyi` is generated from this.

@@ -3,8 +3,6 @@
 from failsoft._version import __version__ as __version__
 from failsoft.framework.answer.failure import (
     Failure as Failure,
-)
-from failsoft.framework.answer.governance import (
     Governance as Governance,
 )
 from failsoft.framework.answer.response import (
@@ -12,7 +10,7 @@ from failsoft.framework.answer.response import (
     Success as Success,
     ToolResponse as ToolResponse,
 )
-from failsoft.framework.arguments.signature import (
+from failsoft.framework.arguments.marks import (
     Alias as Alias,
     Fault as Fault,
     Reference as Reference,
@@ -20,15 +18,24 @@ from failsoft.framework.arguments.signature import (
 from failsoft.framework.audit.trail import (
     AuditLog as AuditLog,
 )
+from failsoft.framework.call.call import (
+    CallContext as CallContext,
+)
 from failsoft.framework.call.chain import (
     Middleware as Middleware,
     Proceed as Proceed,
 )
-from failsoft.framework.call.context import (
-    CallContext as CallContext,
-)
 from failsoft.framework.call.effects import (
     NOT_DONE as NOT_DONE,
+)
+from failsoft.framework.call.operation import (
+    operation as operation,
+)
+from failsoft.framework.call.runtime import (
+    Runtime as Runtime,
+)
+from failsoft.framework.call.toolset import (
+    BaseTool as BaseTool,
 )
 from failsoft.framework.errors import (
     AlreadyExists as AlreadyExists,
@@ -83,46 +90,31 @@ from failsoft.framework.errors import (
 from failsoft.framework.errors.violations import (
     Violation as Violation,
 )
-from failsoft.framework.observability.logs import (
-    configure_logging as configure_logging,
-)
-from failsoft.framework.services.events import (
+from failsoft.framework.events import (
     AttemptEvent as AttemptEvent,
     CircuitEvent as CircuitEvent,
     IdempotencyEvent as IdempotencyEvent,
     RecoveryEvent as RecoveryEvent,
     StateStoreEvent as StateStoreEvent,
 )
-from failsoft.framework.services.settings import (
-    Settings as Settings,
+from failsoft.framework.logs.logs import (
+    configure_logging as configure_logging,
 )
-from failsoft.framework.services.toolset_settings import (
-    ToolsetSettings as ToolsetSettings,
-)
-from failsoft.framework.standalone.error_handler import (
-    ErrorContext as ErrorContext,
-    ErrorHandler as ErrorHandler,
-)
-from failsoft.framework.standalone.error_response import (
-    ErrorResponse as ErrorResponse,
-    ErrorResponseFactory as ErrorResponseFactory,
-)
-from failsoft.framework.standalone.system_error import (
-    SystemErrorFactory as SystemErrorFactory,
-)
-from failsoft.framework.tool.base import (
-    BaseTool as BaseTool,
-)
-from failsoft.framework.tool.operation import (
-    operation as operation,
-)
-from failsoft.framework.tool.resources import (
+from failsoft.framework.offers import (
     completion as completion,
     prompt as prompt,
     resource as resource,
 )
-from failsoft.framework.tool.runtime import (
-    Runtime as Runtime,
+from failsoft.framework.settings import (
+    Settings as Settings,
+    ToolsetSettings as ToolsetSettings,
+)
+from failsoft.framework.standalone import (
+    ErrorContext as ErrorContext,
+    ErrorHandler as ErrorHandler,
+    ErrorResponse as ErrorResponse,
+    ErrorResponseFactory as ErrorResponseFactory,
+    SystemErrorFactory as SystemErrorFactory,
 )
 from failsoft.recovery import (
     AlternatePaths as AlternatePaths,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from failsoft.framework.tool.runtime import Parts, default_runtime, use_parts
+from failsoft.framework.call.runtime import Parts, default_runtime, use_parts
 
 if TYPE_CHECKING:
-    from failsoft.framework.call.ports import Recorder
-    from failsoft.framework.call.recovery_port import RecoveryConfigurationPort, RecoveryEngine
-    from failsoft.framework.observability.alerts import AlertDispatcher
-    from failsoft.framework.services.events import Events
-    from failsoft.framework.services.settings import Settings
-    from failsoft.framework.services.state import StateStore
+    from failsoft.framework.call.chain import RecoveryConfigurationPort, RecoveryEngine
+    from failsoft.framework.events import Events, Recorder
+    from failsoft.framework.logs.alerts import AlertDispatcher
+    from failsoft.framework.settings import Settings
+    from failsoft.framework.state import StateStore
 
 __all__ = ["default_runtime", "install"]
 
@@ -43,13 +42,13 @@ def _configuration(settings: Settings) -> RecoveryConfigurationPort | None:
 
 
 def _alerts(settings: Settings) -> AlertDispatcher:
-    from failsoft.framework.observability.alerts import AlertDispatcher  # noqa: PLC0415 - with the first tool
+    from failsoft.framework.logs.alerts import AlertDispatcher  # noqa: PLC0415 - with the first tool
 
     return AlertDispatcher.from_settings(settings)
 
 
 def _state(settings: Settings, events: Events) -> StateStore:
-    from failsoft.framework.services.records import Quota  # noqa: PLC0415 - with the first tool
+    from failsoft.framework.records import Quota  # noqa: PLC0415 - with the first tool
     from failsoft.recovery.state import open_state  # noqa: PLC0415 - with the first tool
 
     url = None if settings.state_url is None else settings.state_url.get_secret_value()

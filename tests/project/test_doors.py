@@ -43,8 +43,8 @@ def test_inner_names_come_through_doors_alone(root: Path) -> None:
 
 def test_an_inner_import_would_be_found(tmp_path: Path) -> None:
     file = tmp_path / "program.py"
-    file.write_text('import failsoft.cli.app\nPROGRAM = """\nfrom failsoft.framework.ids import new_id\n"""\n')
-    assert _inner_imports(file) == {"failsoft.cli.app", "failsoft.framework.ids"}
+    file.write_text('import failsoft.cli.app\nPROGRAM = """\nfrom failsoft.framework.clock import new_id\n"""\n')
+    assert _inner_imports(file) == {"failsoft.cli.app", "failsoft.framework.clock"}
 
 
 def _bound(module: str) -> set[str]:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic_core import to_jsonable_python
 
 from failsoft import BaseTool, NotFound, Reference, Runtime, operation
-from failsoft.framework.services.settings import Settings
+from failsoft.framework.settings import Settings
 from failsoft.server import mcp_server
 
 __all__ = ["FASTMCP", "OURS", "SERVERS", "Known", "Record", "Tool", "World", "reads", "tools", "writes"]

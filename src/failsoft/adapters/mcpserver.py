@@ -19,11 +19,11 @@ from failsoft.adapters.foreign.scope import scope_from
 from failsoft.adapters.foreign.tool import ForeignTool
 from failsoft.adapters.foreign.toolset import ForeignTools
 from failsoft.client.reported import error_from_result
+from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
+from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import InvalidParameter
-from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.framework.tool.runtime import Runtime
-from failsoft.framework.validation.pydantic_faults import violations_from_pydantic
 from failsoft.server.protocol import telemetry
 
 __all__ = ["FailSoft"]

@@ -21,7 +21,7 @@ from failsoft.cli import commands
 from failsoft.cli.exits import ExitCode, exit_codes_text
 from failsoft.cli.faults import missing, report, typed, usage
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.installed import installed_points
+from failsoft.framework.plugins import installed_points
 
 __all__ = ["application", "run"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from failsoft.framework.installed import installed_points
+from failsoft.framework.plugins import installed_points
 
 __all__ = ["complete_codes", "complete_operations", "complete_toolsets"]
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 import typer
 
 from failsoft.cli.exits import ExitCode, exit_code_of
-from failsoft.framework.diagnostics.tracebacks import author_line
 from failsoft.framework.errors import (
     BootstrapFailure,
     ConfigurationError,
@@ -22,7 +21,8 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.normalize import normalize
-from failsoft.framework.standalone.system_error import SystemErrorFactory
+from failsoft.framework.safe.tracebacks import author_line
+from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.text import bounded
 
 __all__ = ["missing", "report", "typed", "usage"]

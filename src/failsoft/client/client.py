@@ -21,10 +21,10 @@ from mcp.server.mcpserver import MCPServer
 
 from failsoft.client.faults import from_upstream
 from failsoft.client.reported import error_from_result, is_failure, stop_reason_of
-from failsoft.framework.call.budget import BUDGET_KEY, current_budget, running_call
 from failsoft.framework.call.rerun import Facts, why_not_rerun
+from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget, running_call
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BadOutput, DeadlineExceeded, Timeout, ToolError
-from failsoft.framework.tool.base import BaseTool
 from failsoft.server.assembly import mcp_server
 
 __all__ = ["Client"]

@@ -10,23 +10,6 @@ from functools import lru_cache
 from json import JSONEncoder
 from typing import Any
 
-__all__ = [
-    "PYTHON_SECTION",
-    "QUOTED_AT_MOST",
-    "bounded",
-    "enumerated",
-    "file_name",
-    "json_type",
-    "named",
-    "plain",
-    "printable",
-    "prose",
-    "quoted",
-    "requoted",
-    "snake_case",
-    "type_name",
-]
-
 PYTHON_SECTION = re.compile(
     r"^[ \t]*(?:(?:Args|Arguments|Parameters|Attributes|Returns|Raises|Yields|Warns|Examples?|Notes?|See Also):?[ \t]*$"
     r"|(?:Args|Arguments|Returns|Raises|Yields): |>>> |:(?:param|type|returns?|rtype|raises)\b)",

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from failsoft.framework.call.ports import AttemptResult, Outcome, RecoveryOutcome
+from failsoft.framework.events import AttemptResult, Outcome, RecoveryOutcome
 from failsoft.metrics.definitions import (
     ATTEMPTS,
     CALLS,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from failsoft.framework.services.events import LoadGauge
+from failsoft.framework.events import LoadGauge
 
 __all__ = [
     "ATTEMPTS",

@@ -7,7 +7,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import Any
 
-from failsoft.framework.services.events import LoadGauge
+from failsoft.framework.events import LoadGauge
 from failsoft.metrics.definitions import CIRCUIT_STATE, CIRCUIT_TRANSITIONS, LOADS, RETRY_BUDGET, MetricDefinition
 from failsoft.metrics.slots import Row
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from failsoft._version import __version__
-from failsoft.framework.call.ports import OperationMetrics
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.services.events import BudgetEvent, CircuitEvent, Event, LoadEvent, StateStoreEvent
+from failsoft.framework.events import BudgetEvent, CircuitEvent, Event, LoadEvent, OperationMetrics, StateStoreEvent
 from failsoft.metrics.definitions import BUILD_INFO, OTHER, MetricDefinition
 from failsoft.metrics.dependencies import DependencyChildren, DependencySlots
 from failsoft.metrics.labels import Admission, label

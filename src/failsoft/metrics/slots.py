@@ -14,7 +14,7 @@ from itertools import accumulate
 from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 
-from failsoft.framework.call.ports import AttemptResult, Outcome, RecoveryOutcome
+from failsoft.framework.events import AttemptResult, Outcome, RecoveryOutcome
 from failsoft.metrics.definitions import (
     ATTEMPTS,
     CALLS,

@@ -11,7 +11,7 @@ import mcp_types as types
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.safe.author_reports import logger
 
 __all__ = ["Front"]
 

@@ -11,7 +11,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
 from failsoft.framework.arguments.json_schema import JsonSchema
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
 from failsoft.proxy.overrides import ToolOverride
 

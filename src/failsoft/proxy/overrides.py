@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
-from failsoft.framework.validation.pydantic_faults import violations_from_pydantic
 from failsoft.recovery.configuration.source import line_of
 
 __all__ = ["Overrides", "ToolOverride", "read_overrides"]

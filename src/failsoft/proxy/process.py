@@ -16,7 +16,7 @@ from anyio.abc import Process
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
 
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
 from failsoft.proxy.lines import LineReader
 from failsoft.proxy.targets import UpstreamTarget

@@ -18,12 +18,12 @@ from failsoft.client.faults import from_upstream
 from failsoft.client.reported import envelope_in, error_from_result
 from failsoft.framework.answer.result import reported_failure
 from failsoft.framework.arguments.json_schema import SLOW_FROM_BYTES
-from failsoft.framework.call.budget import BUDGET_KEY, current_budget
 from failsoft.framework.call.call import Call
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget
 from failsoft.framework.errors import BadOutput, ResultTooLarge, Unsupported
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.tool.runtime import Runtime
+from failsoft.framework.safe.author_reports import logger
 from failsoft.proxy.clients import Front
 from failsoft.proxy.listing import ListedTool, listed_tool, usable
 from failsoft.proxy.overrides import Overrides, ToolOverride

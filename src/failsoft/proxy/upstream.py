@@ -15,9 +15,8 @@ from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
 from failsoft.client.faults import FAULT_KEY, LOST_SESSION, not_connected
-from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import Unavailable
+from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
 from failsoft.proxy.clients import Front
 from failsoft.proxy.http import connected

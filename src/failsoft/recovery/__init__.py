@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from failsoft.framework.call.call import Call
-    from failsoft.framework.call.recovery_port import RecoveryResult, RecoveryStrategy
+    from failsoft.framework.call.chain import RecoveryResult, RecoveryStrategy
     from failsoft.recovery.manager import RecoveryManager
     from failsoft.recovery.strategies.adaptive_concurrency import AdaptiveConcurrency, AdaptiveConcurrencyOptions
     from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource
@@ -87,8 +87,8 @@ _HOMES = {
     "RateLimit": "recovery.strategies.rate_limit.strategy",
     "RateLimitOptions": "recovery.strategies.rate_limit.strategy",
     "RecoveryManager": "recovery.manager",
-    "RecoveryResult": "framework.call.recovery_port",
-    "RecoveryStrategy": "framework.call.recovery_port",
+    "RecoveryResult": "framework.call.chain",
+    "RecoveryStrategy": "framework.call.chain",
     "RepairArguments": "recovery.strategies.repair_arguments.strategy",
     "Retry": "recovery.strategies.retry",
     "RetryBudget": "recovery.strategies.retry_budget",

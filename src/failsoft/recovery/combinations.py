@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from failsoft.framework.call.chain import Chain
-from failsoft.framework.call.recovery_port import strategy_name
+from failsoft.framework.call.bound import BoundOperation
+from failsoft.framework.call.chain import Chain, strategy_name
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import facts_of
 from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout
 from failsoft.recovery.strategies.hedge import Hedge

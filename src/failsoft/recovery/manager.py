@@ -6,18 +6,18 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, cast
 
-from failsoft.framework.answer.receipt import RecoveryReceipt
+from failsoft.framework.answer.response import RecoveryReceipt
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.chain import Chain, Recovery
-from failsoft.framework.call.recovery_port import (
+from failsoft.framework.call.chain import (
+    Chain,
     PlacedStrategy,
+    Recovery,
     RecoveryResult,
     RecoveryStrategy,
     RuledResult,
     strategy_name,
 )
-from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import (
     BadOutput,
     DatabaseError,
@@ -29,8 +29,8 @@ from failsoft.framework.errors import (
     Unavailable,
     UpstreamError,
 )
+from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
-from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.combinations import check_combination, check_retries, check_shared
 from failsoft.recovery.reporting import note_recovery
 from failsoft.recovery.strategies.alternate_paths.strategy import AlternatePaths

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.ports import RecoveryOutcome
 from failsoft.framework.errors import ToolError
-from failsoft.framework.observability import logs
-from failsoft.framework.services.events import Events, LoadEvent, LoadGauge, RecoveryEvent
-from failsoft.framework.tool.bound_operation import BoundOperation
+from failsoft.framework.events import Events, LoadEvent, LoadGauge, RecoveryEvent, RecoveryOutcome
+from failsoft.framework.logs import logs
 
 
 def note_recovery(call: Call, strategy: str, result: RecoveryOutcome, error: ToolError | None = None) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 from mcp.server import Server
 
 from failsoft._version import __version__
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.call.bound import Toolbox
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.normalize import load_rules
-from failsoft.framework.services.settings import Settings
-from failsoft.framework.tool.base import BaseTool
-from failsoft.framework.tool.toolbox import Toolbox
+from failsoft.framework.safe.author_reports import logger
+from failsoft.framework.settings import Settings
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.protocol.tools import ToolProtocol
 from failsoft.server.registry import Tools, as_tools

@@ -14,13 +14,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
-from failsoft.framework.diagnostics.tracebacks import author_line
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BootstrapFailure, ConfigurationError, ToolError
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.installed import installed_points
-from failsoft.framework.standalone.system_error import SystemErrorFactory
+from failsoft.framework.plugins import installed_points
+from failsoft.framework.safe.tracebacks import author_line
+from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.text import bounded
-from failsoft.framework.tool.base import BaseTool
 
 __all__ = [
     "ENTRY_POINT_GROUP",

@@ -6,12 +6,11 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
-from failsoft.framework.diagnostics.telling import logger
-from failsoft.framework.meanings import edits_between
-from failsoft.framework.services.environment import PREFIX, EnvironmentSettings, unknown_variables
-from failsoft.framework.services.settings import Settings
+from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.errors.meanings import edits_between
+from failsoft.framework.safe.author_reports import logger
+from failsoft.framework.settings import PREFIX, EnvironmentSettings, Settings, unknown_variables
 from failsoft.framework.text import bounded
-from failsoft.framework.tool.base import BaseTool
 from failsoft.recovery.combinations import check_shared, shared_by_dependency
 from failsoft.server.registry import find_toolsets
 

@@ -5,7 +5,7 @@ The pytest plugin of failsoft provides fixtures for them. Nothing here needs pyt
 
 from __future__ import annotations
 
-from failsoft.framework.diagnostics.reports import Report, watch_reports
+from failsoft.framework.safe.author_reports import Report, watch_reports
 from failsoft.testing.capture import CapturedEvents
 from failsoft.testing.client import connected
 from failsoft.testing.clock import InstantClock, InstantLoop

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self, TypeVar
 
-from failsoft.framework.services.events import Event, Events
-from failsoft.framework.tool.runtime import Runtime
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.events import Event, Events
 
 __all__ = ["CapturedEvents"]
 
@@ -22,7 +22,7 @@ class CapturedEvents:
 
     Examples:
         >>> from failsoft import Runtime
-        >>> from failsoft.framework.services.events import BudgetEvent
+        >>> from failsoft.framework.events import BudgetEvent
         >>> runtime = Runtime()
         >>> with CapturedEvents(runtime) as captured:
         ...     runtime.events.publish(BudgetEvent(dependency="billing", tokens=9.0))

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar, TypeVarTuple, Unpack
 
-from failsoft.framework.services.threads import pools
+from failsoft.framework.threads import pools
 
 __all__ = ["InstantClock", "InstantLoop"]
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from failsoft.framework.tool.bound_operation import BoundOperation
+from failsoft.framework.call.bound import BoundOperation
 
 __all__ = ["Delay", "FaultScript", "Hang"]
 

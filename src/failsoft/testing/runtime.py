@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from failsoft.framework.services.settings import Settings
-from failsoft.framework.tool.runtime import Runtime
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.settings import Settings
 from failsoft.metrics import PrometheusRecorder
 from failsoft.recovery import RecoveryManager
 

@@ -17,6 +17,7 @@ import pytest
 import redis
 from hypothesis import given, settings, strategies as st
 
+import failsoft.framework
 import failsoft.recovery
 import failsoft.tools.flux
 import failsoft.tools.workspace
@@ -41,7 +42,6 @@ from tests.doors import (
     Transition,
     redis_module,
     script,
-    services_module,
 )
 from tests.programs.redis import RunningRedis
 from tests.thorough import examples
@@ -293,7 +293,7 @@ def declared() -> dict[str, Transition]:
     found: dict[str, Transition] = {}
     for module in (
         *pkgutil.walk_packages(failsoft.recovery.__path__, "failsoft.recovery."),
-        *pkgutil.walk_packages(services_module.__path__, "failsoft.framework.services."),
+        *pkgutil.iter_modules(failsoft.framework.__path__, "failsoft.framework."),
         *pkgutil.walk_packages(failsoft.tools.workspace.__path__, "failsoft.tools.workspace."),
         *pkgutil.iter_modules(failsoft.tools.flux.__path__, "failsoft.tools.flux."),  # not what workers alone load
     ):

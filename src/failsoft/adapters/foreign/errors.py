@@ -8,11 +8,11 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.call.bound import closest_tool
 from failsoft.framework.errors import ReportedFailure, ToolError, UnknownError
 from failsoft.framework.normalize import normalize
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
-from failsoft.framework.tool.toolbox import closest_tool
 
 __all__ = ["anticipated", "is_protocol_error", "unknown_tool"]
 

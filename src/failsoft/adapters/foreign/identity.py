@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from uuid import UUID
 
-from failsoft.framework.safe.secret_names import is_secret_name, is_secret_parameter
+from failsoft.framework.safe.secrets import is_secret_name, is_secret_parameter
 
 __all__ = ["identity_of_command", "identity_of_this_process", "identity_of_url"]
 

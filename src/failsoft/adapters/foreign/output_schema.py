@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from failsoft.framework.answer.result import with_null_for_nan
-from failsoft.framework.validation.schemas import inline_root
-from failsoft.framework.wire.base import WireFormat
+from failsoft.framework.answer.wire import WireFormat
+from failsoft.framework.arguments.schemas import inline_root
 
 _STAYS_AT_THE_ROOT = frozenset({"$defs", "$id", "$schema", "definitions", "description", "title", "type"})
 

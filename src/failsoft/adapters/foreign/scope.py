@@ -8,8 +8,8 @@ from typing import Any
 from mcp.server import ServerRequestContext
 
 from failsoft.adapters.foreign.tool import ForeignScope
+from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.call import Call
-from failsoft.framework.tool.toolbox import Toolbox
 from failsoft.server.protocol.caller import principal_of
 
 __all__ = ["scope_from"]

@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from failsoft.framework.call.call import Call
-from failsoft.framework.call.scope import CallScope
+from failsoft.framework.call.call import Call, CallScope
 
 __all__ = ["ForeignScope", "ForeignTool"]
 

@@ -12,14 +12,13 @@ from failsoft.adapters.foreign.tool import ForeignTool
 from failsoft.framework.answer.result import Result
 from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.arguments.signature import read_parameters
+from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.ports import Arguments
-from failsoft.framework.diagnostics.telling import logger
-from failsoft.framework.tool.base import BaseTool
-from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.framework.tool.operation import CONTEXTS, Interface, Operation
-from failsoft.framework.tool.runtime import Runtime
-from failsoft.framework.tool.toolbox import Toolbox
+from failsoft.framework.call.operation import CONTEXTS, Interface, Operation
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.events import Arguments
+from failsoft.framework.safe.author_reports import logger
 
 __all__ = ["ForeignTools"]
 

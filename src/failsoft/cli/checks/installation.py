@@ -17,12 +17,11 @@ from pydantic import SecretStr
 
 from failsoft._version import __version__
 from failsoft.cli.targets.toolsets import CommandTarget
+from failsoft.framework.call.runtime import default_runtime
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError, catalogue
-from failsoft.framework.services.environment import EnvironmentSettings, unknown_variables
-from failsoft.framework.services.settings import Settings
-from failsoft.framework.services.state import StateStore
-from failsoft.framework.tool.base import BaseTool
-from failsoft.framework.tool.runtime import default_runtime
+from failsoft.framework.settings import EnvironmentSettings, Settings, unknown_variables
+from failsoft.framework.state import StateStore
 from failsoft.server.lifecycle.self_audit import faults_of
 from failsoft.server.registry import find_toolsets
 

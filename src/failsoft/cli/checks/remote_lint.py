@@ -9,8 +9,7 @@ from mcp import Client
 from mcp_types import Tool
 
 from failsoft.cli.targets.remote import ask_server
-from failsoft.framework.tool.lint import LintFinding
-from failsoft.framework.tool.lint_descriptions import description_faults
+from failsoft.framework.lint import LintFinding, description_faults
 
 __all__ = ["lint_remote"]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from failsoft.cli.targets.toolsets import CommandTarget
-from failsoft.framework.audit.locations import default_head, default_key_file
+from failsoft.framework.audit.places import default_head, default_key_file
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError
-from failsoft.framework.services.settings import Settings
-from failsoft.framework.services.state_folder import state_folder
-from failsoft.framework.tool.base import BaseTool
+from failsoft.framework.files import state_folder
+from failsoft.framework.settings import Settings
 from failsoft.server.registry import find_toolsets
 
 __all__ = ["SecurityFinding", "findings", "made_toolsets"]

@@ -16,7 +16,7 @@ from failsoft.framework.text import bounded
 if TYPE_CHECKING:
     from failsoft.framework.audit.trail import AuditLog
     from failsoft.framework.audit.verify import Verification
-    from failsoft.framework.services.settings import Settings
+    from failsoft.framework.settings import Settings
 
 __all__ = ["archive", "find", "verify"]
 
@@ -65,7 +65,7 @@ def archive(
     The log continues in a new file, and verifies with or without the closed files. A log that does not verify is not
     archived (exit code 1). A running server need not be stopped.
     """
-    from failsoft.framework.audit.sealing import BEGINNING  # noqa: PLC0415 - with this command only
+    from failsoft.framework.audit.chain import BEGINNING  # noqa: PLC0415 - with this command only
 
     settings = _settings()
     log = _log(path, settings)
@@ -101,7 +101,7 @@ def find(
 
 
 def _settings() -> Settings:
-    from failsoft.framework.services.settings import Settings  # noqa: PLC0415 - `failsoft --help` needs none of it
+    from failsoft.framework.settings import Settings  # noqa: PLC0415 - `failsoft --help` needs none of it
 
     return Settings.load()
 
@@ -110,7 +110,7 @@ def _verdict(log: Path, settings: Settings) -> Verification:
     """Verify a log with the key and the head that the settings name."""
     from functools import partial  # noqa: PLC0415 - with these commands only
 
-    from failsoft.framework.audit.locations import STATE, key_from  # noqa: PLC0415 - the same
+    from failsoft.framework.audit.places import STATE, key_from  # noqa: PLC0415 - the same
     from failsoft.framework.audit.verify import verify as look_through  # noqa: PLC0415 - the same
 
     kept = settings.audit_head_path if _is_own(log, settings) else None
@@ -147,8 +147,8 @@ def _log(path: Path | None, settings: Settings) -> Path:
         CONFIG_ERROR: None was named, and no setting names one.
         NOT_FOUND: There is no log at the path, nor a head of one.
     """
-    from failsoft.framework.audit.locations import default_head  # noqa: PLC0415 - the same
-    from failsoft.framework.audit.segments import segments  # noqa: PLC0415 - with these commands only
+    from failsoft.framework.audit.places import default_head  # noqa: PLC0415 - the same
+    from failsoft.framework.audit.reading import segments  # noqa: PLC0415 - with these commands only
 
     log = path or settings.audit_path
     if log is None:

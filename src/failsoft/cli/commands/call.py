@@ -68,7 +68,7 @@ def call(  # noqa: PLR0913 - what a call may be given
         return
     from failsoft.cli.targets.calling import answer  # noqa: PLC0415 - `failsoft --help` needs none of this
     from failsoft.cli.targets.toolsets import CommandTarget  # noqa: PLC0415 - the same
-    from failsoft.framework.diagnostics.reports import Report, watch_reports  # noqa: PLC0415 - the same
+    from failsoft.framework.safe.author_reports import Report, watch_reports  # noqa: PLC0415 - the same
 
     reports: list[Report] = []
     target = CommandTarget(toolset or (), app, root, f"failsoft call {operation} --toolset {{}}")

@@ -12,7 +12,7 @@ from failsoft.cli.known_codes import known_codes, own_codes
 from failsoft.cli.options import App, Toolsets
 from failsoft.cli.screen.terminal import open_screen
 from failsoft.framework.errors import ToolError
-from failsoft.framework.errors.pages import index_of
+from failsoft.framework.errors.catalogue import index_of
 
 __all__ = ["codes"]
 

@@ -61,7 +61,7 @@ def doctor(
 
 def _show_open(app: str | None, root: Sequence[Path] | None, *, as_json: bool) -> None:
     from failsoft.cli.checks.security import findings, made_toolsets  # noqa: PLC0415 - `failsoft --help` needs no tools
-    from failsoft.framework.services.settings import Settings  # noqa: PLC0415 - the same
+    from failsoft.framework.settings import Settings  # noqa: PLC0415 - the same
 
     tools = made_toolsets(app, root)
     trails = [tool.audit if tool.audit is not None else tool.runtime.audit for tool in tools]

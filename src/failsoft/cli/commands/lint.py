@@ -15,7 +15,7 @@ from failsoft.cli.options import App, Root, Token, Toolsets, Url
 from failsoft.cli.screen.terminal import open_screen
 
 if TYPE_CHECKING:
-    from failsoft.framework.tool.lint import LintFinding
+    from failsoft.framework.lint import LintFinding
 
 __all__ = ["lint"]
 
@@ -68,8 +68,8 @@ def _local(
 ) -> tuple[Sequence[str], list[LintFinding]]:
     from failsoft.cli.screen.own_output import divert_output  # noqa: PLC0415 - `failsoft --help` needs none of this
     from failsoft.cli.targets.toolsets import CommandTarget  # noqa: PLC0415 - the same
-    from failsoft.framework.tool.lint import lint_descriptions, lint_toolbox  # noqa: PLC0415 - the same
-    from failsoft.framework.tool.toolbox import Toolbox  # noqa: PLC0415 - the same
+    from failsoft.framework.call.bound import Toolbox  # noqa: PLC0415 - the same
+    from failsoft.framework.lint import lint_descriptions, lint_toolbox  # noqa: PLC0415 - the same
 
     target = CommandTarget(toolsets, app, root, "failsoft lint {}")
     if not target.is_named:

@@ -86,7 +86,7 @@ def _require(done: Sequence[str], name: str) -> None:
 
 def _with_store(work: Callable[[StateAdmin], Awaitable[T]]) -> T:
     from failsoft.cli.targets.state_store import StateAdmin  # noqa: PLC0415 - as above
-    from failsoft.framework.services.settings import Settings  # noqa: PLC0415 - `failsoft --help` needs none of it
+    from failsoft.framework.settings import Settings  # noqa: PLC0415 - `failsoft --help` needs none of it
 
     async def run() -> T:
         store = StateAdmin(Settings.load())

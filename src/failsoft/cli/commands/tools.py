@@ -14,7 +14,7 @@ from failsoft.cli.screen.screen import Screen
 from failsoft.cli.screen.terminal import open_screen
 
 if TYPE_CHECKING:
-    from failsoft.framework.tool.bound_operation import BoundOperation
+    from failsoft.framework.call.bound import BoundOperation
 
 __all__ = ["tools"]
 
@@ -70,7 +70,7 @@ def _local(
 ) -> tuple[list[dict[str, Any]], Mapping[str, Mapping[str, Any]]]:
     from failsoft.cli.screen.own_output import divert_output  # noqa: PLC0415 - `failsoft --help` needs none of this
     from failsoft.cli.targets.toolsets import CommandTarget, installed_tools  # noqa: PLC0415 - the same
-    from failsoft.framework.tool.toolbox import Toolbox  # noqa: PLC0415 - the same
+    from failsoft.framework.call.bound import Toolbox  # noqa: PLC0415 - the same
     from failsoft.server.protocol.tools import describe_tool  # noqa: PLC0415 - the same
 
     target = CommandTarget(toolsets, app, root, "failsoft tools {}")
@@ -81,7 +81,7 @@ def _local(
 
 def _limits(bound: BoundOperation) -> Mapping[str, Mapping[str, Any]]:
     """Return the options of the time limit and of the strategies of an operation, by name."""
-    from failsoft.framework.call.recovery_port import strategy_name  # noqa: PLC0415 - `failsoft --help` needs none of this
+    from failsoft.framework.call.chain import strategy_name  # noqa: PLC0415 - `failsoft --help` needs none of this
 
     found: dict[str, Mapping[str, Any]] = {"deadline": {"timeout_s": bound.timeout_s}}
     for strategy in bound.strategies:

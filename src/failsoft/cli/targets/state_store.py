@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.services.records import Record, StoreLost
-from failsoft.framework.services.settings import Settings
+from failsoft.framework.records import Record, StoreLost
+from failsoft.framework.settings import Settings
 from failsoft.recovery.state.open_state import shared_backend
 from failsoft.recovery.state.resilient import SharedState
 from failsoft.recovery.strategies.circuit_breaker.steps import FORCE

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from failsoft.cli.faults import usage
 from failsoft.cli.targets.project import ConfiguredProject, find_project
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.observability.logs import configure_logging
+from failsoft.framework.logs.logs import configure_logging
 from failsoft.framework.text import bounded
-from failsoft.framework.tool.base import BaseTool
 from failsoft.server.registry import ToolSource, find_toolsets, not_set_up
 
 if TYPE_CHECKING:

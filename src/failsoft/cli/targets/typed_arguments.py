@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from failsoft.cli.faults import usage
+from failsoft.framework.arguments.schemas import Schema, alternatives, enumerated, kinds_of
 from failsoft.framework.text import bounded, json_type
-from failsoft.framework.validation.schema_words import Schema, alternatives, enumerated, kinds_of
 
 __all__ = ["from_json", "from_words"]
 

@@ -1,23 +1,60 @@
-"""`ToolResponse`: the answer to every call, success or failure, and its encoding for MCP."""
+"""`RecoveryReceipt`: how a call was recovered, sent with every recovered result."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn, Protocol, TypeVar, cast
 
 from failsoft.framework.answer.failure import Failure
-from failsoft.framework.answer.receipt import RecoveryReceipt
 from failsoft.framework.safe import json_safe
 from failsoft.framework.safe.json_safe import Encoded
 from failsoft.framework.text import bounded
 
+
+@dataclass(frozen=True, slots=True)
+class RecoveryReceipt:
+    """How a failing call was recovered: strategy, description, number of attempts, and changed arguments."""
+
+    strategy: str
+    message: str
+    attempts: int
+    changed: Mapping[str, Any] = field(default_factory=dict)
+    degraded: bool = False
+    rule: str = ""
+    """Which of the strategy's rules applied, where it has several."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the wire form, without what is empty or false."""
+        wire: dict[str, Any] = {"strategy": self.strategy, "message": self.message, "attempts": self.attempts}
+        if self.changed:
+            wire["changed"] = dict(self.changed)
+        if self.degraded:
+            wire["degraded"] = True
+        if self.rule:
+            wire["rule"] = self.rule
+        return wire
+
+
 T = TypeVar("T")
+
+
 ERROR_KEY = "dev.failsoft/error"
+
+
 METADATA_KEY = "dev.failsoft/metadata"
+
+
 _TEXT = frozenset({str})
+
+
 _PRINTED_AT_MOST = 200
+
+
 _SHOWN_AT_MOST = 2_000
+
+
 _CUTS: tuple[dict[str, Any], ...] = (
     {"details": None, "cause": None, "stack_trace": None, "is_cut": True},
     {"violations_at_most": 10},
@@ -83,7 +120,7 @@ def _bytes_of(text: str) -> int:
 
 
 class Renderer(Protocol):
-    """The part of a wire format that a response needs; the formats are in `failsoft.framework.wire`."""
+    """The part of a wire format that a response needs; the formats are in `formats`."""
 
     name: ClassVar[str]
 

@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 import pydantic_core
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
 
+from failsoft.framework.arguments.schemas import drop_generated_titles
 from failsoft.framework.errors import BadOutput
 from failsoft.framework.safe.json_safe import MAX_ITEMS, json_safe
 from failsoft.framework.text import bounded
-from failsoft.framework.validation.schemas import drop_generated_titles
 
 _BLOCK_TYPES = frozenset({"text", "image", "audio", "resource", "resource_link"})
 _NO_ATTRIBUTES: Mapping[str, Any] = {}

@@ -13,34 +13,49 @@ from typing import Any, Literal, TypeAlias
 
 import pydantic_core
 
-from failsoft.framework.arguments.signature import NOT_JSON
+from failsoft.framework.arguments.accepted import Accepted
+from failsoft.framework.arguments.bounded import (
+    TooCostlyError,
+    bounded_kind,
+    first_error,
+    is_linear,
+    is_of_format,
+    trust,
+)
+from failsoft.framework.arguments.faults import NOT_JSON, explained, fault_of
+from failsoft.framework.arguments.schemas import REFERENCES, check_input_schema, check_references, resolved, subschemas
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
-from failsoft.framework.validation.accepted import Accepted
-from failsoft.framework.validation.faults import explained, fault_of
-from failsoft.framework.validation.linear_patterns import TooCostlyError, bounded_kind, first_error, is_linear, trust
-from failsoft.framework.validation.schemas import (
-    REFERENCES,
-    check_input_schema,
-    check_references,
-    resolved,
-    subschemas,
-)
-from failsoft.framework.validation.values import is_of_format
 
 _BYTES_AT_MOST = 256_000
+
+
 _DEPTH_AT_MOST = 128
 """Levels of objects and lists; 64 schemas in one another."""
+
+
 _EXPANDED_AT_MOST = 10_000
 """Schemas that apply to one value, references followed."""
+
+
 SLOW_FROM_BYTES = 20_000
 """Size of schema and value beyond which a validation belongs in a worker thread: some milliseconds."""
+
+
 _ONE = ("not", "if", "then", "else")
+
+
 _SEVERAL = ("allOf", "anyOf", "oneOf", "dependentSchemas")
 """Keywords whose subschemas apply to the same value as the schema that has them; so do references."""
+
+
 SlowPatterns: TypeAlias = Literal["refuse", "skip", "trust"]
+
+
 _CHECKED_FORMATS = ("date", "date-time", "duration", "time", "uuid")
+
+
 _TOO_COSTLY = Violation(
     path="", reason="value", message="they take too long to be checked against the schema", expected="smaller arguments"
 )

@@ -13,16 +13,13 @@ from pydantic import ConfigDict, PydanticUserError, TypeAdapter
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
-from failsoft.framework.arguments.marks import Alias, Fault, Parameter, Reference, read_marks
-from failsoft.framework.arguments.spellings import aliases_of, spellings, under_own_names
+from failsoft.framework.arguments.accepted import Accepted
+from failsoft.framework.arguments.faults import NOT_JSON, found_at_once
+from failsoft.framework.arguments.marks import Parameter, aliases_of, read_marks, spellings, under_own_names
+from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
+from failsoft.framework.arguments.schemas import check_input_schema, drop_generated_titles, objects_of, subschemas
 from failsoft.framework.errors import InvalidArgument, InvalidParameter
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.validation.accepted import Accepted
-from failsoft.framework.validation.faults import found_at_once
-from failsoft.framework.validation.pydantic_faults import violations_from_pydantic
-from failsoft.framework.validation.schemas import check_input_schema, drop_generated_titles, objects_of, subschemas
-
-__all__ = ["Alias", "Fault", "Parameter", "Reference", "SignatureArguments", "read_parameters"]
 
 
 def read_parameters(
@@ -225,14 +222,6 @@ class SignatureArguments:
         return InvalidParameter.from_violations(violations)
 
 
-NOT_JSON = Violation(
-    path="",
-    reason="format",
-    message="they cannot be written as JSON (a cycle, or text that is not Unicode)",
-    expected="a JSON object",
-)
-
-
 def _complete(schema: dict[str, Any], parameters: list[Parameter]) -> None:
     """Complete a TypedDict's schema: add defaults, close the object, and drop generated titles.
 
@@ -259,9 +248,17 @@ def _admit_duplicates(schema: Any) -> None:
 
 _EXPLAINED_FIRST_FROM_BYTES = 50_000
 """Size of arguments whose faults are looked for first: pydantic lists a million of them, on the event loop."""
+
+
 _SIZED = frozenset({str, list, dict})
+
+
 _LARGE = 5_000
+
+
 _SCALAR_TYPES = frozenset({"string", "integer", "number", "boolean"})
+
+
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 

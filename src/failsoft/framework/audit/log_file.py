@@ -15,13 +15,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.audit.checkpoints import checkpoint, log_event
-from failsoft.framework.audit.head_file import HeadFile
-from failsoft.framework.audit.locking import NotWritten, lock, unlock
-from failsoft.framework.audit.reading import Scan, end_of, lines_of
-from failsoft.framework.audit.sealing import BEGINNING, BadLine, Head, KeyUnusable, Seal
-from failsoft.framework.audit.segments import segment_name, segments
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, KeyUnusable, Seal, checkpoint, log_event
+from failsoft.framework.audit.places import HeadFile, NotWritten, lock, unlock
+from failsoft.framework.audit.reading import Scan, end_of, lines_of, segment_name, segments
+from failsoft.framework.safe.author_reports import logger
 
 _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _to_disk: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)

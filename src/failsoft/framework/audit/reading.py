@@ -1,20 +1,59 @@
-"""Reading a log: line-by-line checks, entries and look-up by error id."""
+"""The files of one log: the current one, and the rotated ones.
+
+A full file is renamed to its name plus the number of its last entry, so that names sort in the order of the chain.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from failsoft.framework.audit.checkpoints import checkpoint_ends
-from failsoft.framework.audit.sealing import BEGINNING, BadLine, Head, Seal, follow
-from failsoft.framework.audit.segments import last_line, segments
+from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, Seal, checkpoint_ends, follow
+
+_DIGITS = 12
+
+
+_TAIL_BLOCK = 65_536
+
+
+def segment_name(path: Path, last_seq: int) -> Path:
+    """Return the name of a rotated file."""
+    return path.with_name(f"{path.name}.{last_seq:0{_DIGITS}}")
+
+
+def segments(path: Path) -> list[Path]:
+    """Return the rotated files of a log, oldest first."""
+    pattern = re.compile(re.escape(path.name) + rf"\.\d{{{_DIGITS},}}")
+    try:
+        aside = [file for file in path.parent.iterdir() if pattern.fullmatch(file.name)]
+    except OSError:
+        return []
+    return sorted(aside, key=lambda file: int(file.suffix[1:]))
+
+
+def last_line(path: Path) -> bytes:
+    """Return the last complete line of a file, without its newline; empty if there is none."""
+    with path.open("rb") as file:
+        position = file.seek(0, os.SEEK_END)
+        found = b""
+        while position and found.count(b"\n") <= 1:  # the newline that ends it, and the one before it
+            start = max(0, position - _TAIL_BLOCK)
+            file.seek(start)
+            found = file.read(position - start) + found
+            position = start
+    complete = found.rpartition(b"\n")[0]
+    return complete.rpartition(b"\n")[2]
+
 
 _BLOCK = 1 << 20
+
+
 _ANOTHER = "its hash differs from that of the recorded head"
 
 

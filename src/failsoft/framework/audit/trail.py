@@ -19,20 +19,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from failsoft.framework.audit.head_file import HeadFile
-from failsoft.framework.audit.locations import STATE, default_head, default_key_file, key_from
-from failsoft.framework.audit.locking import NotWritten
+from failsoft.framework.audit.chain import Head, Seal
 from failsoft.framework.audit.log_file import LogFile
-from failsoft.framework.audit.reading import newest
-from failsoft.framework.audit.sealing import Head, Seal
-from failsoft.framework.audit.segments import segments
+from failsoft.framework.audit.places import STATE, HeadFile, NotWritten, default_head, default_key_file, key_from
+from failsoft.framework.audit.reading import newest, segments
 from failsoft.framework.audit.verify import Verification, verify
-from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import AuditLockFailed, AuditLogFailed
-from failsoft.framework.services.protected_files import protected_files
+from failsoft.framework.files import protected_files
+from failsoft.framework.safe.author_reports import logger
 
 if TYPE_CHECKING:
-    from failsoft.framework.services.settings import Settings
+    from failsoft.framework.settings import Settings
 
 _BATCH_AT_MOST = 1_000
 _WAITING_AT_MOST = 10_000

@@ -11,13 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.audit.head_file import HeadFile
-from failsoft.framework.audit.locations import default_head, key_from
-from failsoft.framework.audit.locking import NotWritten, lock, unlock
-from failsoft.framework.audit.reading import Scan, lines_of
-from failsoft.framework.audit.sealing import BEGINNING, BadLine, Head, KeyUnusable, Seal
-from failsoft.framework.audit.segments import segments
-from failsoft.framework.services.regular_files import opened_regular
+from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, KeyUnusable, Seal
+from failsoft.framework.audit.places import HeadFile, NotWritten, default_head, key_from, lock, unlock
+from failsoft.framework.audit.reading import Scan, lines_of, segments
+from failsoft.framework.files import opened_regular
 
 _LOCK_WITHIN_S = 2.0
 _TORN = "it has no end: its writer was stopped, and the next one completes or drops it"

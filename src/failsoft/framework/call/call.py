@@ -1,41 +1,205 @@
-"""`Call`: the state of one call, passed through the chain to middleware, strategies and handlers."""
+"""`Reported`: a progress report that may be awaited."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from typing_extensions import override
 
-from failsoft.framework.answer.governance import Governance
-from failsoft.framework.answer.receipt import RecoveryReceipt
-from failsoft.framework.answer.stop_reason import StopReason
-from failsoft.framework.call.context import CallContext
+from failsoft.framework.answer.failure import Governance
+from failsoft.framework.answer.response import RecoveryReceipt
 from failsoft.framework.call.effects import CallRecord, effect_in_thread, effect_on_loop
-from failsoft.framework.call.progress_report import NOTHING_REPORTED, Reported
 from failsoft.framework.call.rerun import Facts, RunFacts, RunsLeft, effect_of_run, why_not_rerun, worst
-from failsoft.framework.call.scope import CallScope, FailedReference
-from failsoft.framework.diagnostics.telling import logger, tell
+from failsoft.framework.clock import new_id
 from failsoft.framework.errors import DeadlineExceeded, Effect, ToolError, ToolSystemError
-from failsoft.framework.ids import new_id
+from failsoft.framework.errors.vocabulary import StopReason
 from failsoft.framework.normalize import normalize
-from failsoft.framework.safe.redaction import redact_text
+from failsoft.framework.safe.author_reports import logger, tell
+from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 
 if TYPE_CHECKING:
-    from failsoft.framework.tool.bound_operation import BoundOperation
-    from failsoft.framework.tool.toolbox import Toolbox
+    from failsoft.framework.call.bound import BoundOperation, Toolbox
+
+
+class Reported:
+    """A progress report that is being sent; awaiting it is optional and waits until it has been sent."""
+
+    __slots__ = ("_sent",)
+
+    def __init__(self, sent: Awaitable[None] | None) -> None:
+        self._sent = sent
+
+    def __await__(self) -> Generator[Any, None, None]:
+        if self._sent is not None:
+            yield from self._sent.__await__()
+
+
+NOTHING_REPORTED = Reported(None)
+
+
+class CallContext(Protocol):
+    """One call. A handler asks for it by annotating a parameter with this type; it is never part of the schema.
+
+    Middleware and recovery strategies get the same object as `failsoft.recovery.Call`, which has more members: those of
+    the engine, which handlers may not rely on.
+
+    Attributes:
+        params: The arguments as received, or as repaired.
+        deadline: The deadline of the call, on the event loop's clock in seconds; None without a time-out.
+        attempt: The number of the current attempt, from 1.
+        read_only: Whether this call changes nothing. A handler may set it depending on its arguments (a dry run).
+        idempotent: Whether this call may be sent twice. A handler may set it depending on its arguments.
+        idempotency_key: Of a call with a key, a key for the handler's own requests, as visible ASCII: the same in each
+            repetition, and different for each caller and operation. None without a key.
+    """
+
+    if not TYPE_CHECKING:  # type checkers then reject assignments to attributes
+        __slots__ = ()
+
+    params: Mapping[str, Any]
+    deadline: float | None
+    attempt: int
+    read_only: bool
+    idempotent: bool
+    idempotency_key: str | None
+
+    @property
+    def tool(self) -> str:
+        """The name of the toolset."""
+
+    @property
+    def operation(self) -> str:
+        """The MCP name of the tool that was called."""
+
+    @property
+    def request_id(self) -> str:
+        """The id of the request; generated if the transport has none."""
+
+    @property
+    def session_id(self) -> str | None:
+        """The session named by the caller, or None."""
+
+    @property
+    def principal(self) -> str | None:
+        """The caller as authenticated by the transport, or None."""
+
+    @property
+    def logger(self) -> Any:
+        """A loguru logger bound to this call's tool, operation and request id."""
+
+    @property
+    def data_limit_bytes(self) -> int | None:
+        """The size limit of the response's data in bytes of JSON, for paging; None without a limit."""
+
+    def remaining_s(self) -> float | None:
+        """Return the seconds left before the deadline, at least 0; None without a deadline."""
+
+    def http_timeout(self) -> float | None:
+        """Return the time-out for an outgoing request in seconds: slightly less than the remaining time."""
+
+    def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> Reported:
+        """Report progress to the caller. Awaiting it is optional, so it works in sync handlers too.
+
+        Reports that do not increase or are not numbers are dropped, because the protocol forbids them, and so are
+        reports that the caller did not request.
+        """
+
+    def warn(self, message: str) -> None:
+        """Add a sentence to `metadata.warnings`, about a result that is usable with a reservation."""
+
+    def audit(self, **facts: Any) -> None:
+        """Add facts to this call's audit entry, if there is one: names of what was changed, never its contents."""
+
+    def effect(self, name: str, run: Callable[[], Any], probe: Callable[[], Any] | None = None) -> Any:
+        """Run a side effect once: mark it in the record of a keyed call, run it, and store its value.
+
+        A repetition after a crash gets the stored value; if the crash happened during the work, the probe decides.
+        Await it in an async handler; in a sync handler it returns the value. Without a key it only runs the work.
+
+        Args:
+            name: Identifies the effect within the handler.
+            run: Does the work; takes no arguments, sync or async; returns a JSON value.
+            probe: Checks without changing anything: returns the value of the work if it was done, `failsoft.NOT_DONE`
+                if not, and raises if it cannot determine that.
+
+        Raises:
+            IDEMPOTENCY_OUTCOME_UNKNOWN: The work may have been done, and the probe could not determine it.
+            STATE_UNAVAILABLE: The record could not be written, so the work was not started.
+        """
+
+
+ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+META_KEY = "dev.failsoft/idempotency-key"
+"""Key of the idempotency key in a request's `_meta`."""
+
+
+def _always() -> bool:
+    return True
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class CallScope:
+    """What a transport knows about a call besides its arguments. Not to be changed.
+
+    It is not frozen, because then each attribute would be set by a call of `object.__setattr__`.
+
+    Args:
+        request_id: The id of the request on the wire.
+        session_id: The session named by the caller.
+        principal: The authenticated caller.
+        meta: The request's `_meta`.
+        report_progress: Sends one progress notification; None if the caller did not ask for progress.
+        toolbox: The tools that are served together with this one.
+        max_response_bytes: Above this the response becomes RESULT_TOO_LARGE; None leaves it unencoded until needed.
+        ended_by_server: Called when the call is cancelled; returns the error to respond with if the server ended it.
+        cancels: Called when a keyed call is cancelled; returns whether its caller requested that, as opposed to a lost
+            connection.
+    """
+
+    request_id: str | None = None
+    session_id: str | None = None
+    principal: str | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    report_progress: ProgressReporter | None = None
+    toolbox: Toolbox | None = None
+    max_response_bytes: int | None = None
+    ended_by_server: Callable[[], ToolError | None] | None = None
+    cancels: Callable[[], bool] = _always
+
+
+NO_SCOPE = CallScope()
+
+
+@dataclass(frozen=True, slots=True)
+class FailedReference:
+    """An argument whose look-up found nothing: the error, the location, the kind of name, and the value."""
+
+    error: ToolError
+    path: str
+    kind: str
+    value: Any
+
 
 _ANSWER_S, _ANSWER_RATIO = 0.25, 0.05
 """The share of the remaining time that an outgoing request leaves, so that its own time-out fires first."""
+
+
 _ENVELOPE_BYTES, _DATA_AT_LEAST_BYTES = 4_000, 1_000
 """The size reserved for the rest of a response, and the minimum size for its data."""
+
+
 _WARNINGS_AT_MOST = 50
+
+
 _WARNING_LENGTH = 1_000
 
 
@@ -379,3 +543,51 @@ class Call(CallContext):
         """Set the error, and the part of the chain that `retry` runs again."""
         self._inner = inner
         self.error = error
+
+
+_JOINED = (
+    *("audit_facts", "cache_hit", "documents_processed", "governance", "handler_done", "idempotent", "raised"),
+    *("_typed", "is_retried_below", "read_only", "receipt", "thread_over", "warnings"),
+)
+"""Attributes that the call copies from the context of a run."""
+
+
+_FORKED = (
+    *("arguments", "audit_facts", "deadline", "error", "governance", "idempotent", "left_behind", "read_only"),
+    *("inherited_until", "receipt", "record", "runs_above", "started_at"),
+)
+"""Initial attributes of the context of a concurrent run."""
+
+
+def fork(call: Call, number: int) -> Call:
+    """Return a separate context for a concurrent run with this number; 0 is the first run."""
+    if number:
+        call.runs.take()
+    made = Call(call.bound, call.params, call.scope, call.handler)
+    made._request_id = call.request_id  # noqa: SLF001 - a part of the class, in a file of its own
+    made._origin = call  # noqa: SLF001 - the same
+    made._runs = call.runs  # noqa: SLF001 - the same
+    made.is_counted = number > 0 or call.is_counted
+    made.loop = call.loop
+    made.attempt = call.attempt + number
+    made.warnings = list(call.warnings) if call.warnings else None
+    for fact in _FORKED:
+        setattr(made, fact, getattr(call, fact))
+    return made
+
+
+def join(call: Call, forks: Sequence[Call], last: Call) -> None:
+    """Merge concurrent runs: the number and effects of all, and the facts of the one that decided the result.
+
+    Args:
+        call: The call that they are runs of.
+        forks: All forks, in the order of their numbers.
+        last: The fork whose value or error is that of the call.
+    """
+    before = call.attempt
+    call.attempt += sum(made.attempt - before - number for number, made in enumerate(forks))
+    for fact in _JOINED:
+        setattr(call, fact, getattr(last, fact))
+    call.left_behind = worst(
+        *(made.left_behind for made in forks), *(made.effect_of() for made in forks if made.is_running)
+    )

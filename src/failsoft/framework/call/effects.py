@@ -9,15 +9,12 @@ import inspect
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.diagnostics.reports import report_mistake
 from failsoft.framework.errors import ConfigurationError, IdempotencyOutcomeUnknown
+from failsoft.framework.safe.author_reports import is_real_cancellation, report_mistake
 from failsoft.framework.text import quoted
 
 if TYPE_CHECKING:
     from failsoft.framework.call.call import Call
-
-__all__ = ["NOT_DONE", "CallRecord", "effect_in_thread", "effect_on_loop"]
 
 
 class _NotDone(enum.Enum):
@@ -154,3 +151,43 @@ def _found(probe: Step | None) -> Generator[Step, Any, Any]:
 
 async def _awaited(value: Awaitable[Any]) -> Any:
     return await value
+
+
+class DetachedCalls:
+    """The keyed calls in flight in one runtime."""
+
+    def __init__(self) -> None:
+        self.tasks: set[asyncio.Task[Any]] = set()
+        """Tasks that a server drains at shutdown; the event loop holds only weak references."""
+        self.waiting: set[asyncio.Task[Any] | None] = set()
+        """The tasks of requests that wait for such a call."""
+
+    async def run(self, call: Call, calling: Awaitable[Any]) -> Any:
+        """Run a call in a separate task and return its answer.
+
+        If the caller is cancelled the call continues, unless that was requested (`CallScope.cancels`) and no effect has
+        begun.
+        """
+        task = asyncio.get_running_loop().create_task(_result_of(calling))
+        self.tasks.add(task)
+        task.add_done_callback(self._over)
+        caller = asyncio.current_task()
+        self.waiting.add(caller)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if not task.done() and not call.effect_begun and call.scope.cancels():
+                task.cancel()
+                await asyncio.wait([task])
+            raise
+        finally:
+            self.waiting.discard(caller)
+
+    def _over(self, task: asyncio.Task[Any]) -> None:
+        self.tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # retrieved, because the caller may be gone
+
+
+async def _result_of(calling: Awaitable[Any]) -> Any:
+    return await calling

@@ -5,10 +5,14 @@ Strategies, `Call.retry`, the typed client, idempotency keys and the `retry` of 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from failsoft.framework.answer.stop_reason import StopReason
-from failsoft.framework.errors import Effect, RetryWhen
+from failsoft.framework.answer.failure import RetryAdvice
+from failsoft.framework.errors import CircuitOpen, Effect, RetryWhen, ToolError
+from failsoft.framework.errors.vocabulary import StopReason
+
+if TYPE_CHECKING:
+    from failsoft.framework.call.call import Call
 
 
 def worst(*effects: Effect | None) -> Effect:
@@ -160,3 +164,43 @@ class RunsLeft:
         self.taken += 1
         if self._above is not None:
             self._above.take()
+
+
+DEFAULT_WAIT_S = 2.0
+
+
+_WAIT_AT_MOST_S = 31_536_000.0
+"""A year; a longer wait is treated as `never`."""
+
+
+_ADVICE: dict[RetryWhen, RetryAdvice] = {"after_fix": RetryAdvice("after_fix"), "never": RetryAdvice("never")}
+
+
+def caller_facts(error: ToolError, call: Call) -> Facts:
+    """Return what decides whether the caller may send the call again.
+
+    With an idempotency key a repetition does nothing twice; one that got an earlier outcome would only get it again.
+    """
+    has_key = call.idempotency_key is not None and not call.is_replayed
+    return Facts(call.effect_of(error), call.idempotent or has_key, error.retry)
+
+
+def retry_of(error: ToolError, facts: Facts) -> RetryAdvice:
+    """Return the error class's retry advice, or `never` if a repetition could do the work twice."""
+    when = caller_retry(facts)
+    if when != "after_delay":
+        return _ADVICE[when]
+    wait: Any = error.retry_after_seconds
+    makes_sense = isinstance(wait, (int, float)) and wait >= 0  # NaN is not
+    return RetryAdvice("after_delay", round(float(min(wait, _WAIT_AT_MOST_S)), 3) if makes_sense else DEFAULT_WAIT_S)
+
+
+def stop_reason_of(error: ToolError, call: Call) -> StopReason:
+    """Return why no further attempt was made."""
+    if call.stop_reason is not None:
+        return call.stop_reason
+    is_circuit_open = error.category == CircuitOpen.category
+    if call.attempt == 0 and not is_circuit_open:
+        return "rejected"
+    facts = Facts(call.effect_of(error), call.read_only or call.idempotent, error.retry, is_circuit_open)
+    return why_not_rerun(facts) or "no_strategy"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from failsoft.framework.errors.base import Public, ToolError, Words
+from failsoft.framework.errors.tool_error import ToolError
+from failsoft.framework.errors.vocabulary import Public, Words
 
 __all__ = [
     "AlreadyExists",

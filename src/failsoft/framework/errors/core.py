@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-from failsoft.framework.errors.base import Public, ToolError, Words
 from failsoft.framework.errors.categories import (
     ConfigurationError,
     Infeasible,
@@ -16,7 +15,9 @@ from failsoft.framework.errors.categories import (
     Unsupported,
     UpstreamError,
 )
+from failsoft.framework.errors.tool_error import ToolError
 from failsoft.framework.errors.violations import Violation, advice, summarize
+from failsoft.framework.errors.vocabulary import Public, Words
 from failsoft.framework.text import file_name, named
 
 __all__ = [

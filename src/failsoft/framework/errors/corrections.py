@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from failsoft.framework.meanings import edits_between, is_measured, means_something_else
+from failsoft.framework.errors.meanings import edits_between, is_measured, means_something_else
 from failsoft.framework.text import json_type
 
 HowFar: TypeAlias = Literal["use", "ask", "list", "drop"]

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from failsoft.framework.errors import ToolError
+from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.framework.normalize.outcomes import read, type_name
-from failsoft.framework.picklable import PicklableError
-from failsoft.framework.safe.brief import brief
-from failsoft.framework.safe.redaction import WITHHELD, redact_text
+from failsoft.framework.safe.redaction import WITHHELD, brief
+from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import QUOTED_AT_MOST, bounded, quoted
 
 _ABOUT_THE_REQUEST = frozenset(

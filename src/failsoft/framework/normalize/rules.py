@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from failsoft.framework.errors import MultipleErrors, ToolError
-from failsoft.framework.errors.raising import RaisedWrongly
+from failsoft.framework.errors.vocabulary import RaisedWrongly
 from failsoft.framework.normalize import clouds, databases, http_libraries, system_errors
-from failsoft.framework.normalize.entry_points import by_entry_points
 from failsoft.framework.normalize.outcomes import Inside, Rule, Table, judged, read, type_name, unknown
 from failsoft.framework.normalize.reasons import text_of, with_reason
+from failsoft.framework.plugins import by_entry_points
 from failsoft.framework.text import quoted
 
 _WRAPPED_AT_MOST = 8
@@ -64,7 +64,7 @@ def normalize(exc: BaseException, sent: Mapping[str, Any] | None = None) -> Tool
 
 def _report(broken: str) -> None:
     """Log that a rule raised: otherwise the bug would look like an unknown exception."""
-    from failsoft.framework.diagnostics.telling import logger  # noqa: PLC0415 - loaded when there is something to say
+    from failsoft.framework.safe.author_reports import logger  # noqa: PLC0415 - loaded when there is something to say
 
     logger.bind(broken=broken).warning("A normalizer of failsoft broke, and the exception became UNKNOWN_ERROR")
 

@@ -165,7 +165,7 @@ def _place(exc: Any) -> tuple[Any, Any]:
 
 
 def _pydantic(exc: Any) -> ToolError:
-    from failsoft.framework.validation.pydantic_faults import violations_from_pydantic  # noqa: PLC0415 - it loads pydantic
+    from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic  # noqa: PLC0415 - it loads pydantic
 
     error = _failed_check(violations_from_pydantic(exc))
     error.operator_hint = f"{type_name(exc, full=True)} of {read(exc, 'title', '?')}"
@@ -174,7 +174,7 @@ def _pydantic(exc: Any) -> ToolError:
 
 
 def _jsonschema(exc: Any) -> ToolError:
-    from failsoft.framework.validation.faults import violations_from_error  # noqa: PLC0415 - not before it is needed
+    from failsoft.framework.arguments.faults import violations_from_error  # noqa: PLC0415 - not before it is needed
 
     error = _failed_check(violations_from_error(exc))
     error.operator_hint = type_name(exc, full=True)

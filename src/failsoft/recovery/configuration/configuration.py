@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from failsoft.framework.call.chain import Chain
-from failsoft.framework.call.recovery_port import RecoveryEngine, strategy_name
+from failsoft.framework.call.bound import BoundOperation
+from failsoft.framework.call.chain import Chain, RecoveryEngine, strategy_name
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.combinations import check_shared
 from failsoft.recovery.configuration.configurable import CONFIGURABLE
 from failsoft.recovery.configuration.source import ConfigurationSource

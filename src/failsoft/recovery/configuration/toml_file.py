@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.services.regular_files import read_regular
+from failsoft.framework.files import read_regular
 from failsoft.recovery.configuration.configurable import CONFIGURABLE, Configurable
 from failsoft.recovery.configuration.configuration import RecoveryConfiguration, Section
 from failsoft.recovery.configuration.source import ConfigurationSource

@@ -6,8 +6,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from failsoft.framework.services.records import QuotaReached
-from failsoft.framework.services.transitions import Transition
+from failsoft.framework.records import QuotaReached, Transition
 
 __all__ = ["DELETE", "DUMP", "PUT", "SEED", "SERVER_TIME", "BadValue", "argument", "as_answer", "parsed", "script"]
 

@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.services.events import Events
-from failsoft.framework.services.records import Quota
-from failsoft.framework.services.state import LocalState, StateStore
-from failsoft.framework.services.state_folder import state_folder
+from failsoft.framework.events import Events
+from failsoft.framework.files import state_folder
+from failsoft.framework.records import Quota
+from failsoft.framework.state import LocalState, StateStore
 from failsoft.recovery.state.resilient import ResilientState, SharedState
 
 __all__ = ["default_file", "open_state", "shared_backend"]

@@ -20,8 +20,7 @@ from redis.backoff import NoBackoff
 
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.services.records import Account, Record, StoreLost, UnreadableValue
-from failsoft.framework.services.transitions import State, Transition
+from failsoft.framework.records import Account, Record, State, StoreLost, Transition, UnreadableValue
 from failsoft.recovery.state.lua import DELETE, DUMP, PUT, SEED, BadValue, argument, as_answer, parsed, script
 
 __all__ = ["RedisState"]

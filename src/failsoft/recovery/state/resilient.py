@@ -8,11 +8,11 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
-from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.services.events import Events, StateStoreEvent
-from failsoft.framework.services.records import Quota, RecordBackend, Records, StoreLost, UnreadableValue
-from failsoft.framework.services.state import Companions, LocalState, RecordsOf, State, StateStore, Transition
+from failsoft.framework.events import Events, StateStoreEvent
+from failsoft.framework.records import Quota, RecordBackend, Records, State, StoreLost, Transition, UnreadableValue
+from failsoft.framework.safe.author_reports import logger
+from failsoft.framework.state import Companions, LocalState, RecordsOf, StateStore
 
 __all__ = ["ResilientState", "SharedState"]
 

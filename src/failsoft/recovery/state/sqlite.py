@@ -10,8 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.services.records import Account, QuotaReached, Record, UnreadableValue
-from failsoft.framework.services.transitions import State, Transition
+from failsoft.framework.records import Account, QuotaReached, Record, State, Transition, UnreadableValue
 from failsoft.recovery.state.sqlite_file import SqliteFile
 
 __all__ = ["SqliteState"]

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from failsoft.framework.diagnostics.telling import logger
-from failsoft.framework.services.protected_files import protected_files
-from failsoft.framework.services.records import StoreLost, UnreadableValue
-from failsoft.framework.services.regular_files import others_may_write
+from failsoft.framework.files import others_may_write, protected_files
+from failsoft.framework.records import StoreLost, UnreadableValue
+from failsoft.framework.safe.author_reports import logger
 
 __all__ = ["SqliteFile", "what_is_wrong"]
 

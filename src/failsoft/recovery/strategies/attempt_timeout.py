@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from failsoft.framework.call.budget import TimeLimit
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
+from failsoft.framework.call.time_limits import TimeLimit
 from failsoft.framework.errors import ConfigurationError, Timeout
-from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 
 __all__ = ["AttemptTimeout", "AttemptTimeoutOptions"]

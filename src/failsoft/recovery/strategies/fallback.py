@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, overload
 
-from failsoft.framework.answer.receipt import RecoveryReceipt
-from failsoft.framework.call.budget import run_with_reserve
+from failsoft.framework.answer.response import RecoveryReceipt
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
-from failsoft.framework.call.ports import RecoveryOutcome
-from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.call.time_limits import run_with_reserve
 from failsoft.framework.errors import ConfigurationError, InternalError, ToolError
-from failsoft.framework.tool.bound_operation import BoundOperation
+from failsoft.framework.events import RecoveryOutcome
+from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
 

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from failsoft.framework.call.call import Call
+from failsoft.framework.call.bound import BoundOperation
+from failsoft.framework.call.call import Call, fork, join
 from failsoft.framework.call.chain import Link, Proceed, Step
-from failsoft.framework.call.forks import fork, join
 from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import Gauge, note_recovery
 from failsoft.recovery.shielded import keep

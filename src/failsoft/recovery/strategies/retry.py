@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from failsoft.framework.answer.stop_reason import StopReason
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.recovery_port import RecoveryResult
+from failsoft.framework.call.chain import RecoveryResult
 from failsoft.framework.call.rerun import why_not_rerun
-from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import CircuitOpen, ToolError
+from failsoft.framework.errors.vocabulary import StopReason
+from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.recovery.facts import StrategyFacts
 
 if TYPE_CHECKING:

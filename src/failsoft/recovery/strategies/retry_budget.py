@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.chain import Link
-from failsoft.framework.services.events import BudgetEvent, Events
-from failsoft.framework.services.state import Changed, State, StateStore, Transition
-from failsoft.framework.tool.bound_operation import BoundOperation
+from failsoft.framework.events import BudgetEvent, Events
+from failsoft.framework.records import Changed, State, Transition
+from failsoft.framework.state import StateStore
 from failsoft.recovery.facts import StrategyFacts
 
 __all__ = ["WITHDRAW", "Ledger", "RetryBudget", "RetryBudgetOptions", "withdraw"]

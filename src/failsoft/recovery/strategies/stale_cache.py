@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
-from failsoft.framework.answer.receipt import RecoveryReceipt
-from failsoft.framework.call.budget import run_with_reserve
+from failsoft.framework.answer.response import RecoveryReceipt
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
-from failsoft.framework.cancellation import is_real_cancellation
+from failsoft.framework.call.time_limits import run_with_reserve
 from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.safe.json_safe import dumps, encode
-from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
 

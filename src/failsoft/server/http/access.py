@@ -15,10 +15,10 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 
-from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.services.setting_types import SHARED_HOLDER, holders_by_token
-from failsoft.framework.services.settings import Settings
+from failsoft.framework.safe.author_reports import logger
+from failsoft.framework.setting_types import SHARED_HOLDER, holders_by_token
+from failsoft.framework.settings import Settings
 
 __all__ = [
     "StaticTokens",

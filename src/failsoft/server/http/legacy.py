@@ -23,7 +23,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.safe.author_reports import logger
 from failsoft.server.http.acceptance import Acceptance
 from failsoft.server.http.exchange import Disconnects, event, replayed
 from failsoft.server.lifecycle.lifecycle import Lifecycle

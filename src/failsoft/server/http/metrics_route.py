@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from failsoft.framework.tool.base import BaseTool
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.metrics import PrometheusRecorder, scrape
 
 if TYPE_CHECKING:

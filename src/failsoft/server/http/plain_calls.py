@@ -10,7 +10,7 @@ from typing import Any
 from mcp.shared.inbound import decode_header_value, x_mcp_header_map
 from starlette.types import Message, Scope
 
-from failsoft.framework.tool.bound_operation import BoundOperation
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.server.http.plain_requests import fits_protocol, has_plain_headers, header_values, request_in
 
 __all__ = ["METHOD", "PlainCalls"]

@@ -11,7 +11,7 @@ from mcp_types import INTERNAL_ERROR, SERVER_INFO_META_KEY, methods
 from pydantic import ValidationError
 
 from failsoft.framework.answer.response import EncodedResponse, ToolResponse
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.safe.author_reports import logger
 from failsoft.server.http.plain_requests import VERSION
 from failsoft.server.protocol.encoding import call_tool_result
 

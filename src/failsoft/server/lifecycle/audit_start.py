@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError
-from failsoft.framework.tool.base import BaseTool
+from failsoft.framework.safe.author_reports import logger
 
 __all__ = ["open_audit_logs"]
 

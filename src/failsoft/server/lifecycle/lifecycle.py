@@ -9,12 +9,11 @@ from typing import Any, Literal, TypeAlias
 
 import anyio
 
-from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BootstrapFailure, InitializationError, ToolError
-from failsoft.framework.services.state import StateStore
-from failsoft.framework.standalone.system_error import SystemErrorFactory
-from failsoft.framework.tool.base import BaseTool
+from failsoft.framework.safe.author_reports import is_real_cancellation, logger
+from failsoft.framework.standalone import SystemErrorFactory
+from failsoft.framework.state import StateStore
 from failsoft.server.lifecycle.audit_start import open_audit_logs
 from failsoft.server.lifecycle.reloading import reload_on_change
 from failsoft.server.lifecycle.self_audit import require_sound

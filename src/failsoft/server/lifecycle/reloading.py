@@ -10,10 +10,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.services.threads import ThreadPool
-from failsoft.framework.tool.base import BaseTool
-from failsoft.framework.tool.runtime import Runtime
+from failsoft.framework.threads import ThreadPool
 from failsoft.server.lifecycle.signals import signals_handled
 
 __all__ = ["reload_on_change"]

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import SelfAuditFailure, ToolError, catalogue
-from failsoft.framework.standalone.system_error import SystemErrorFactory
+from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.text import bounded
-from failsoft.framework.tool.base import BaseTool
 
 __all__ = ["faults_of", "require_sound"]
 

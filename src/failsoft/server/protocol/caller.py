@@ -8,7 +8,7 @@ from mcp.server import ServerRequestContext
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import principal_components
 
-from failsoft.framework.call.principals import LOCAL_PRINCIPAL, oauth_principal, token_principal
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL, oauth_principal, token_principal
 
 __all__ = ["principal_of"]
 

@@ -11,15 +11,15 @@ from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.arguments.corrected import in_another_form
+from failsoft.framework.call.bound import BoundOperation
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name, is_same_form
+from failsoft.framework.offers import Completion, Prompt, Resource
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.text import bounded
-from failsoft.framework.tool.base import BaseTool
-from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.framework.tool.resources import Completion, Prompt, Resource
-from failsoft.framework.validation.corrections import in_another_form
 
 __all__ = ["OfferProtocol"]
 

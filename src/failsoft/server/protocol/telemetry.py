@@ -17,15 +17,8 @@ from opentelemetry.environment_variables import OTEL_PYTHON_TRACER_PROVIDER
 from opentelemetry.trace import ProxyTracerProvider, StatusCode
 
 from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.diagnostics.telling import tell
-from failsoft.framework.services.events import (
-    AttemptEvent,
-    CircuitEvent,
-    Event,
-    Events,
-    IdempotencyEvent,
-    RecoveryEvent,
-)
+from failsoft.framework.events import AttemptEvent, CircuitEvent, Event, Events, IdempotencyEvent, RecoveryEvent
+from failsoft.framework.safe.author_reports import tell
 
 __all__ = ["describe_call", "describe_cancelled_call", "install"]
 

@@ -11,15 +11,13 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.call.ports import NullMetrics
-from failsoft.framework.call.scope import CallScope
-from failsoft.framework.cancellation import is_real_cancellation
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.call.bound import BoundOperation, Toolbox
+from failsoft.framework.call.call import CallScope
+from failsoft.framework.call.run import answer_failure
 from failsoft.framework.errors import Unavailable
-from failsoft.framework.pipeline.answer_failure import answer_failure
+from failsoft.framework.events import NullMetrics
+from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded, quoted
-from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.framework.tool.toolbox import Toolbox
 from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
 from failsoft.server.protocol import telemetry
 from failsoft.server.protocol.caller import principal_of

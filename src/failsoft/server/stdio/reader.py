@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO
 
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.safe.author_reports import logger
 from failsoft.server.stdio.oversized import EDGE_BYTES
 
 __all__ = ["StdinReader"]

@@ -12,8 +12,8 @@ import anyio
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
-from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.safe.author_reports import logger
 from failsoft.server.lifecycle.draining import drain_on_signals
 from failsoft.server.lifecycle.garbage import freeze_loaded
 from failsoft.server.lifecycle.lifecycle import Lifecycle

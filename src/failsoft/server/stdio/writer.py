@@ -10,7 +10,7 @@ from contextlib import suppress
 from io import RawIOBase
 from typing import BinaryIO
 
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.safe.author_reports import logger
 
 __all__ = ["StdoutWriter"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from failsoft.framework.call.call import Call
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import DocumentNotFound
-from failsoft.framework.tool.base import BaseTool
 from failsoft.tools.docs.documents.missing import not_found
 from failsoft.tools.docs.documents.reading import Asked, asked
 from failsoft.tools.docs.projects.project import Project

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from failsoft.framework.arguments.uri_template import UriTemplate
 from failsoft.framework.call.call import Call
-from failsoft.framework.tool.resources import ListedResource, ResourceContent, ResourcePage, completion, resource
+from failsoft.framework.offers import ListedResource, ResourceContent, ResourcePage, UriTemplate, completion, resource
 from failsoft.tools.docs import arguments as take
 from failsoft.tools.docs.documents import lookup
 from failsoft.tools.docs.documents.pages import ResourceCursor

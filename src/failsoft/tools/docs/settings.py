@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, SecretStr
 
-from failsoft.framework.services.toolset_settings import ToolsetSettings
+from failsoft.framework.settings import ToolsetSettings
 
 __all__ = ["DocsSettings"]
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.call.operation import operation
+from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import ConfigurationError, ToolError
-from failsoft.framework.tool.operation import operation
-from failsoft.framework.tool.runtime import Runtime
+from failsoft.framework.safe.author_reports import logger
 from failsoft.recovery.strategies.alternate_paths.rules import Alternate
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs import arguments as take

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, ValidatorFunctionWrapHandler, WrapVa
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from typing_extensions import TypedDict
 
-from failsoft.framework.arguments.signature import Fault
+from failsoft.framework.arguments.marks import Fault
 from failsoft.tools.edit.argument_errors import (
     DuplicateOldString,
     EmptyEdits,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from failsoft.framework.picklable import PicklableError
+from failsoft.framework.errors.vocabulary import PicklableError
 
 __all__ = ["EditStep", "Edited", "FailedEdit", "TextEdit", "TextTooLong", "apply_edits", "later_failures", "matches"]
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.call.context import CallContext
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.call.call import CallContext
+from failsoft.framework.call.operation import operation
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError
-from failsoft.framework.tool.base import BaseTool
-from failsoft.framework.tool.operation import operation
-from failsoft.framework.tool.runtime import Runtime
+from failsoft.framework.safe.author_reports import logger
 from failsoft.tools.edit.arguments import (
     Backup,
     DryRun,

@@ -12,8 +12,8 @@ from typing import Any
 from failsoft.framework.errors import Effect, InvalidParameter, ToolError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.normalize import normalize
-from failsoft.framework.services.threads import is_given_up
 from failsoft.framework.text import printable
+from failsoft.framework.threads import is_given_up
 from failsoft.tools.edit.argument_errors import TooManyEdits
 from failsoft.tools.edit.changes import unified_diff
 from failsoft.tools.edit.engine import Edited, FailedEdit, TextTooLong, apply_edits

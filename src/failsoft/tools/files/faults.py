@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from failsoft.framework.errors import Effect
 from failsoft.framework.errors.violations import Reason
-from failsoft.framework.picklable import PicklableError
+from failsoft.framework.errors.vocabulary import PicklableError
 
 __all__ = [
     "SPELLING",

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.text import quoted
-from failsoft.framework.tool.bound_operation import BoundOperation
 from failsoft.tools.files.paths.roots import Roots
 
 __all__ = ["SAMPLE_ROOT", "name_roots", "open_roots"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.tool.base import BaseTool
-from failsoft.framework.tool.operation import operation
+from failsoft.framework.call.operation import operation
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.tools.flux.arguments import (
     ExportFormat,
     ExportLimit,

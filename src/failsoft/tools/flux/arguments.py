@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from failsoft.framework.arguments.signature import Fault, Reference
+from failsoft.framework.arguments.marks import Fault, Reference
 from failsoft.tools.flux.errors.database import EmptyQuery, InvalidLimit
 from failsoft.tools.flux.errors.media import InvalidBoundsFormat
 from failsoft.tools.flux.errors.solving import InvalidFluxThreshold

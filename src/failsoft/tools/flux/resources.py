@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.tool.resources import ListedResource, ResourcePage, prompt, resource
+from failsoft.framework.offers import ListedResource, ResourcePage, prompt, resource
 from failsoft.tools.files import name_roots
 from failsoft.tools.flux.analyses import Analyses
 from failsoft.tools.flux.media.media import described_media

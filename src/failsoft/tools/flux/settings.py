@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from failsoft.framework.services.setting_types import Names, WebAddress
-from failsoft.framework.services.toolset_settings import ToolsetSettings
+from failsoft.framework.setting_types import Names, WebAddress
+from failsoft.framework.settings import ToolsetSettings
 
 __all__ = ["FluxSettings"]
 

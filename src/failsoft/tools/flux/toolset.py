@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from failsoft.framework.call.call import Call
+from failsoft.framework.call.operation import operation
+from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import ConfigurationError, InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
-from failsoft.framework.tool.operation import operation
-from failsoft.framework.tool.runtime import Runtime
 from failsoft.tools.flux.analyses import BUILDING_S, LOADING_S
 from failsoft.tools.flux.arguments import (
     Bounds,

@@ -12,9 +12,9 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Middleware, Proceed
 from failsoft.framework.errors import InvariantViolation, NextStep, ToolError
 from failsoft.framework.normalize.rules import members
-from failsoft.framework.safe.redaction import redact_text
-from failsoft.framework.services.threads import ThreadPool
+from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
+from failsoft.framework.threads import ThreadPool
 from failsoft.tools.files import FileFault, Roots
 from failsoft.tools.workspace.files.fault_mapping import to_error
 from failsoft.tools.workspace.sessions.invariants import WORKSPACE_ROOT_UNCHANGED, violated

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.tool.operation import operation
-from failsoft.framework.tool.runtime import Runtime
+from failsoft.framework.call.operation import operation
+from failsoft.framework.call.runtime import Runtime
 from failsoft.tools.files import Files
 from failsoft.tools.workspace.arguments import (
     LintedFiles,

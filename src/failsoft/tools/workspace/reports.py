@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.services.threads import is_given_up
+from failsoft.framework.threads import is_given_up
 from failsoft.tools.files import BadSpelling, FileFault, Files, OutsideRoots, destination
 from failsoft.tools.files.paths.path_syntax import names_of
 from failsoft.tools.workspace.files.fault_mapping import to_error

@@ -5,12 +5,12 @@ from __future__ import annotations
 import mimetypes
 from collections.abc import Sequence
 
-from failsoft.framework.arguments.uri_template import UriTemplate
 from failsoft.framework.call.call import Call
-from failsoft.framework.tool.resources import (
+from failsoft.framework.offers import (
     ListedResource,
     ResourceContent,
     ResourcePage,
+    UriTemplate,
     completion,
     prompt,
     resource,

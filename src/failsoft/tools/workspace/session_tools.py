@@ -9,10 +9,10 @@ from uuid import uuid4
 
 from failsoft.framework.audit.trail import AuditLog
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.principals import LOCAL_PRINCIPAL
-from failsoft.framework.tool.base import BaseTool
-from failsoft.framework.tool.operation import operation
-from failsoft.framework.tool.runtime import Runtime
+from failsoft.framework.call.operation import operation
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.tools.files import CLOSED_FOLDER, FileFault, Files, name_roots, open_roots
 from failsoft.tools.workspace.arguments import (
     AuditLimit,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from failsoft.framework.services.setting_types import Commands, Names
-from failsoft.framework.services.toolset_settings import ToolsetSettings
+from failsoft.framework.setting_types import Commands, Names
+from failsoft.framework.settings import ToolsetSettings
 
 __all__ = ["WorkspaceSettings"]
 

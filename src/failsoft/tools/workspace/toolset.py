@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.call.call import Call
+from failsoft.framework.call.operation import operation
 from failsoft.framework.errors import NextStep, ToolError
-from failsoft.framework.tool.operation import operation
 from failsoft.tools.files import Files
 from failsoft.tools.files.errors import HashMismatch
 from failsoft.tools.workspace.arguments import (

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.recovery_port import RecoveryResult, RuledResult
+from failsoft.framework.call.chain import RecoveryResult, RuledResult
 from failsoft.framework.errors import InvalidArgument, NotFound, ToolError
 from failsoft.framework.normalize import normalize
 from failsoft.framework.text import file_name

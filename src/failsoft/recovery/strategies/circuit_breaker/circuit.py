@@ -10,8 +10,9 @@ import os
 from dataclasses import dataclass
 from typing import Any, cast
 
-from failsoft.framework.services.events import CircuitEvent, CircuitStateName, Events
-from failsoft.framework.services.state import StateStore, Transition
+from failsoft.framework.events import CircuitEvent, CircuitStateName, Events
+from failsoft.framework.records import Transition
+from failsoft.framework.state import StateStore
 from failsoft.recovery.shielded import begin, see_through
 from failsoft.recovery.strategies.circuit_breaker.steps import ADMIT, FORCE, PEEK, REPORT, SLOTS
 

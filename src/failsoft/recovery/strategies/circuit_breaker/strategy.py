@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 from weakref import WeakSet
 
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
-from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import CircuitOpen, ToolError
-from failsoft.framework.tool.bound_operation import BoundOperation
+from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import shown_wait_s
 from failsoft.recovery.strategies.circuit_breaker.circuit import Circuit, CircuitAdmission, CircuitOptions, CircuitView

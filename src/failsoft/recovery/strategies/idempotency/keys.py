@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 from pydantic_core import to_json
 
-from failsoft.framework.call.call import Call
-from failsoft.framework.call.scope import META_KEY
+from failsoft.framework.call.call import META_KEY, Call
 from failsoft.framework.errors import IdempotencyKeyInvalid, ToolSystemError
 from failsoft.framework.safe.json_safe import json_safe
 

@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import from_json
 
-from failsoft.framework.answer.receipt import RecoveryReceipt
+from failsoft.framework.answer.response import RecoveryReceipt
 from failsoft.framework.answer.result import Result, is_block, is_result
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import BadOutput, Effect, ToolError, ToolSystemError
-from failsoft.framework.errors.base import registry
+from failsoft.framework.errors.tool_error import registry
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.json_safe import dumps, json_safe
 

@@ -7,10 +7,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import IdempotencyInProgress, ToolError
+from failsoft.framework.records import Records
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import json_safe
-from failsoft.framework.services.records import Records
 from failsoft.recovery.shielded import begin, see_through
 from failsoft.recovery.strategies.idempotency.steps import SETTLE
 

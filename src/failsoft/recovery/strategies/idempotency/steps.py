@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from failsoft.framework.services.state import Changed, State, Transition
+from failsoft.framework.records import Changed, State, Transition
 
 __all__ = ["CLAIM", "SETTLE", "SETTLED", "claim", "settle"]
 

@@ -9,11 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from failsoft.framework.answer.receipt import RecoveryReceipt
+from failsoft.framework.answer.response import RecoveryReceipt
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
 from failsoft.framework.call.rerun import Facts, why_not_rerun, worst
-from failsoft.framework.cancellation import is_real_cancellation
 from failsoft.framework.errors import (
     DeadlineExceeded,
     IdempotencyConflict,
@@ -24,9 +24,9 @@ from failsoft.framework.errors import (
     ToolError,
 )
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.services.events import IdempotencyEvent, IdempotencyVerdict
-from failsoft.framework.services.records import Records
-from failsoft.framework.tool.bound_operation import BoundOperation
+from failsoft.framework.events import IdempotencyEvent, IdempotencyVerdict
+from failsoft.framework.records import Records
+from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import Gauge, note_recovery
 from failsoft.recovery.shielded import begin

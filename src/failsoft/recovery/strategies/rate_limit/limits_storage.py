@@ -5,8 +5,8 @@ from __future__ import annotations
 from limits.aio.storage import MovingWindowSupport, Storage
 from limits.aio.strategies import MovingWindowRateLimiter
 
-from failsoft.framework.picklable import PicklableError
-from failsoft.framework.services.state import StateStore
+from failsoft.framework.errors.vocabulary import PicklableError
+from failsoft.framework.state import StateStore
 from failsoft.recovery.strategies.rate_limit.steps import TAKE
 
 __all__ = ["StateStorage", "TooMany", "limiter"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from failsoft.framework.services.state import Changed, State, Transition
+from failsoft.framework.records import Changed, State, Transition
 
 __all__ = ["PARTS", "TAKE", "take"]
 

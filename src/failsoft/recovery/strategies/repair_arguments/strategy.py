@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from failsoft.framework.answer.receipt import RecoveryReceipt
+from failsoft.framework.answer.response import RecoveryReceipt
+from failsoft.framework.arguments.corrected import corrected_call, value_at
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import InvalidArgument
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.safe.redaction import is_secret_name
+from failsoft.framework.safe.secrets import is_secret_name
 from failsoft.framework.text import bounded, json_type, named
-from failsoft.framework.tool.bound_operation import BoundOperation
-from failsoft.framework.validation.corrections import corrected_call, value_at
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
 

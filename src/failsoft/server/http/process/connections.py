@@ -12,10 +12,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.safe.author_reports import logger
 
 if TYPE_CHECKING:
-    from failsoft.framework.services.settings import Settings
+    from failsoft.framework.settings import Settings
 
 __all__ = ["Connection", "ConnectionLimits", "Connections", "DropReason"]
 

@@ -10,8 +10,8 @@ from types import FrameType
 import uvicorn
 from starlette.applications import Starlette
 
-from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError, InitializationError
+from failsoft.framework.safe.author_reports import logger
 from failsoft.server.assembly import Assembly
 from failsoft.server.http.access import check_exposure
 from failsoft.server.http.process.app_factory import AppFactory

@@ -18,8 +18,8 @@ from filelock import FileLock, Timeout as FileLockTimeout
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
-from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ConfigurationError, InitializationError
+from failsoft.framework.safe.author_reports import logger
 from failsoft.server.http.process.app_factory import AppFactory
 from failsoft.server.http.process.connections import ConnectionLimits
 from failsoft.server.http.process.uvicorn_config import config_for

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, time
 from typing import Any, Literal, NamedTuple
 
-from failsoft.framework.picklable import PicklableError
+from failsoft.framework.errors.vocabulary import PicklableError
 
 __all__ = ["FrontMatter", "read_front_matter"]
 

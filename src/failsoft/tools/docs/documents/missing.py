@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import DocumentNotFound, NextStep, ToolError
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import quoted
 from failsoft.tools.docs.documents.reading import Asked
 from failsoft.tools.docs.documents.root import DocumentRoot

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from failsoft.framework.call.call import Call
+from failsoft.framework.call.operation import operation
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import CircuitOpen, ConfigurationError, DatabaseError
-from failsoft.framework.tool.base import BaseTool
-from failsoft.framework.tool.operation import operation
-from failsoft.framework.tool.runtime import Runtime
 from failsoft.recovery.strategies.circuit_breaker.strategy import CircuitBreaker
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs.search.connection import IndexStore

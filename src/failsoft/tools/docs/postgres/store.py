@@ -14,8 +14,8 @@ from filelock import Timeout as LockTimeout
 from psycopg import errors
 from psycopg.pq import TransactionStatus
 
-from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import DatabaseError
+from failsoft.framework.safe.author_reports import logger
 from failsoft.tools.cache.pool import ConnectionPool
 from failsoft.tools.docs.postgres.connection import DriverError, PostgresConnection, PostgresText, refused, typed
 from failsoft.tools.docs.postgres.schema import schema

@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.call.call import Call
-from failsoft.framework.call.principals import LOCAL_PRINCIPAL
-from failsoft.framework.call.scope import NO_SCOPE
+from failsoft.framework.call.call import NO_SCOPE, Call
 from failsoft.framework.errors import (
     ConfigurationError,
     DocumentLoadError,
@@ -24,7 +22,8 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.services.state import StateStore
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
+from failsoft.framework.state import StateStore
 from failsoft.framework.text import quoted
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.errors import ProjectNotActivated

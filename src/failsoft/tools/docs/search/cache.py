@@ -7,7 +7,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.safe.author_reports import logger
 from failsoft.tools.cache.database_file import LOCK_WAIT_S, cache_folder, is_damage
 from failsoft.tools.docs.search.connection import IndexStore
 from failsoft.tools.docs.search.store import SCHEMA_VERSION, MemoryStore, Store

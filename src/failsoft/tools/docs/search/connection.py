@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
-from failsoft.framework.picklable import PicklableError
+from failsoft.framework.errors.vocabulary import PicklableError
 
 __all__ = ["LAST_CHARACTER", "IndexConnection", "IndexStore", "LostStoreError", "Scope", "ScoredRow"]
 

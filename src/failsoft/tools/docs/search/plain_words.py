@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.recovery_port import RecoveryResult
+from failsoft.framework.call.chain import RecoveryResult
 from failsoft.framework.errors import SearchError, ToolError
 from failsoft.framework.text import quoted
 from failsoft.tools.docs.search.query import plain_words

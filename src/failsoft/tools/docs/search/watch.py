@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from failsoft.framework.diagnostics.telling import logger
 from failsoft.framework.errors import ToolError
+from failsoft.framework.safe.author_reports import logger
 from failsoft.tools.docs.documents.path_syntax import is_document, is_visible
 
 __all__ = ["Watcher"]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from failsoft.framework.call.operation import operation
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import CircuitOpen
-from failsoft.framework.tool.base import BaseTool
-from failsoft.framework.tool.operation import operation
-from failsoft.framework.tool.runtime import Runtime
 from failsoft.recovery.strategies.circuit_breaker.strategy import CircuitBreaker
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs.errors import EmbeddingServiceError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.recovery_port import RecoveryResult
+from failsoft.framework.call.chain import RecoveryResult
 from failsoft.framework.errors import ToolError
 from failsoft.tools.docs.errors import EmbeddingServiceError
 

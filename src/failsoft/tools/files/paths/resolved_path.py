@@ -8,7 +8,7 @@ import os
 import stat
 from dataclasses import dataclass
 
-from failsoft.framework.services.protected_files import folded, protected_files
+from failsoft.framework.files import folded, protected_files
 from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, NotARegularFile, OutsideRoots
 
 __all__ = ["FOLDER_FLAGS", "LIST_FLAGS", "ResolvedPath", "sync_folder"]

@@ -15,8 +15,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from failsoft.framework.audit.locations import is_known_log
-from failsoft.framework.services.protected_files import folded, protected_files
+from failsoft.framework.audit.places import is_known_log
+from failsoft.framework.files import folded, protected_files
 from failsoft.tools.files.faults import BadSpelling, DiskFault, OutsideRoots
 from failsoft.tools.files.paths.path_syntax import names_of
 from failsoft.tools.files.paths.resolved_path import FOLDER_FLAGS, LIST_FLAGS, ResolvedPath, sync_folder

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.audit.locations import make_private
+from failsoft.framework.audit.places import make_private
 from failsoft.tools.files.faults import DiskFault
 from failsoft.tools.files.paths.resolved_path import sync_folder
 

@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from failsoft.framework.audit.locations import make_private
+from failsoft.framework.audit.places import make_private
 from failsoft.tools.files.faults import DiskFault, GivenUp, LockWaitExceeded
 
 if TYPE_CHECKING:

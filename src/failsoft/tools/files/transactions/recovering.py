@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.safe.author_reports import logger
 from failsoft.tools.files.faults import DiskFault, OutsideRoots
 from failsoft.tools.files.paths.roots import Roots
 from failsoft.tools.files.transactions.commit import sync_folders, take_back

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from failsoft.framework.diagnostics.telling import logger
-from failsoft.framework.services.protected_files import protected_files
-from failsoft.framework.services.state_folder import state_folder as user_state_folder
+from failsoft.framework.files import protected_files, state_folder as user_state_folder
+from failsoft.framework.safe.author_reports import logger
 from failsoft.tools.files.content import Content, read
 from failsoft.tools.files.faults import GivenUp, LockWaitExceeded, SameFileTwice, SeveralNames, UnfinishedTransaction
 from failsoft.tools.files.paths.resolved_path import ResolvedPath

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from failsoft.framework.arguments.signature import Fault, Reference
+from failsoft.framework.arguments.marks import Fault, Reference
 from failsoft.tools.flux.building.sequences import SEQUENCE_AT_MOST, SEQUENCE_ID
 from failsoft.tools.flux.building.templates import TEMPLATES
 from failsoft.tools.flux.errors.building import AMINO_ACIDS, EmptyProteinSequences

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal, TypeAlias
 
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.safe.author_reports import logger
 
 __all__ = ["TEMPLATES", "Route", "TemplateData", "TemplateNames"]
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from filelock import Timeout as FileLockTimeout
 
-from failsoft.framework.diagnostics.telling import logger
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import printable
 from failsoft.tools.cache.database_file import LOCK_WAIT_S, is_damage
 from failsoft.tools.flux.database.building import recognize

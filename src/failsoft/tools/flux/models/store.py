@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from failsoft.framework.call.call import Call
-from failsoft.framework.call.principals import LOCAL_PRINCIPAL
-from failsoft.framework.call.scope import NO_SCOPE
+from failsoft.framework.call.call import NO_SCOPE, Call
 from failsoft.framework.errors import NextStep
-from failsoft.framework.services.name_lists import NAME_LIST
-from failsoft.framework.services.records import Records
+from failsoft.framework.records import Records
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
+from failsoft.framework.state import NAME_LIST
 from failsoft.tools.flux.errors.models import MediaNotFound, ModelNotFound
 from failsoft.tools.flux.models.predefined import PREDEFINED
 from failsoft.tools.flux.models.recipes import Recipe

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
 from failsoft.framework.errors import NextStep, ToolError
-from failsoft.framework.services.threads import is_given_up
 from failsoft.framework.text import quoted
+from failsoft.framework.threads import is_given_up
 from failsoft.tools.files import (
     FileFault,
     Files,

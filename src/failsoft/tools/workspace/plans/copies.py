@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from failsoft.framework.services.threads import is_given_up
+from failsoft.framework.threads import is_given_up
 from failsoft.tools.files import CLOSED_FOLDER, DiskFault, FileFault, Files, OutsideRoots, destination
 from failsoft.tools.workspace.plans.plan import Plan
 

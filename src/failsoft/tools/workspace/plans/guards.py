@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from failsoft.framework.answer.governance import CONTEXT_KEY
+from failsoft.framework.answer.failure import CONTEXT_KEY
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import NextStep, ToolError
 from failsoft.framework.text import enumerated, quoted

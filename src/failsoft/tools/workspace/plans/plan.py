@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from failsoft.framework.audit.sealing import canonical
-from failsoft.framework.call.principals import LOCAL_PRINCIPAL
+from failsoft.framework.audit.chain import canonical
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.tools.workspace.results import PlanFacts
 from failsoft.tools.workspace.sessions.invariants import PLAN_IS_ITS_HASH, violated
 from failsoft.tools.workspace.sessions.sessions import Session

@@ -16,8 +16,8 @@ from uuid import uuid4
 
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.errors.violations import summarize
-from failsoft.framework.services.name_lists import NAME_LIST
-from failsoft.framework.services.records import Records
+from failsoft.framework.records import Records
+from failsoft.framework.state import NAME_LIST
 from failsoft.framework.text import quoted
 from failsoft.tools.workspace.plans.errors import PlanEnforcementFailed, PlanNotApproved, PlanNotFound
 from failsoft.tools.workspace.plans.guards import list_step

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from failsoft.framework.safe.secret_patterns import TOKEN
+from failsoft.framework.safe.secrets import TOKEN
 from failsoft.tools.workspace.policies.line_numbers import LineNumbers
 from failsoft.tools.workspace.policies.port import Finding
 from failsoft.tools.workspace.policies.stubs import stubs, todo_comments

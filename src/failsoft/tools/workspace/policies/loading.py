@@ -9,7 +9,7 @@ from typing import Any
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.installed import installed_points
+from failsoft.framework.plugins import installed_points
 from failsoft.framework.text import bounded
 from failsoft.tools.workspace.policies.generic import GenericPolicy
 from failsoft.tools.workspace.policies.port import Policy

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Literal, TypeAlias
 
-from failsoft.framework.safe.redaction import redact_text
+from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 
 __all__ = ["Command", "End", "Ran", "shown"]

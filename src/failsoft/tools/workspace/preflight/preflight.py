@@ -10,11 +10,12 @@ from pathlib import Path
 
 from typing_extensions import TypedDict
 
-from failsoft.framework.call.context import CallContext
+from failsoft.framework.call.call import CallContext
 from failsoft.framework.errors import ToolError, Unavailable, Unsupported
-from failsoft.framework.safe.redaction import redact_paths, redact_text
-from failsoft.framework.services.threads import ThreadPool
+from failsoft.framework.safe.redaction import redact_paths
+from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import QUOTED_AT_MOST, quoted
+from failsoft.framework.threads import ThreadPool
 from failsoft.tools.workspace.policies.errors import PreflightFailed
 from failsoft.tools.workspace.preflight.command import Command, Ran, shown
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from failsoft.framework.services.records import Records
-from failsoft.framework.services.transitions import Changed, State, Transition
+from failsoft.framework.records import Changed, Records, State, Transition
 
 __all__ = ["LOCK", "LOOK", "UNLOCK", "LockCause", "SessionLocks", "lock", "look", "unlock"]
 

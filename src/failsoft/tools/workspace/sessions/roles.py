@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
-from failsoft.framework.call.principals import principal_named
 from failsoft.framework.errors import ConfigurationError, InvalidParameter
 from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Violation
+from failsoft.framework.safe.principals import principal_named
 from failsoft.framework.text import bounded
 from failsoft.tools.workspace.sessions.errors import InsufficientPermissions, UnauthorizedAction
 from failsoft.tools.workspace.settings import WorkspaceSettings

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
-from failsoft.framework.answer.governance import Governance
+from failsoft.framework.answer.failure import Governance
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.principals import LOCAL_PRINCIPAL
 from failsoft.framework.errors import NextStep
-from failsoft.framework.services.name_lists import NAME_LIST
-from failsoft.framework.services.protected_files import shape_of
-from failsoft.framework.services.records import Records
+from failsoft.framework.files import shape_of
+from failsoft.framework.records import Records
+from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
+from failsoft.framework.state import NAME_LIST
 from failsoft.framework.text import quoted
 from failsoft.tools.workspace.sessions.errors import (
     InsufficientPermissions,

@@ -10,7 +10,7 @@ from typing import Literal, Self, TypeAlias
 
 import swiglpk as glpk
 
-from failsoft.framework.picklable import PicklableError
+from failsoft.framework.errors.vocabulary import PicklableError
 
 __all__ = ["Column", "LinearProblem", "Outcome", "SolverGaveUpError"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import cobra
 import cobra.io
 
-from failsoft.framework.picklable import PicklableError
+from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.framework.text import bounded
 
 __all__ = ["Fault", "FileFaultError", "read_sbml"]

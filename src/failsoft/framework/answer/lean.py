@@ -1,0 +1,124 @@
+"""Lean text: a failure as plain lines for a model, in place of JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from json import dumps
+from typing import Any
+
+from pydantic_core import to_json
+
+from failsoft.framework.answer.failure import EFFECTS, Failure
+from failsoft.framework.errors.violations import Violation, clause, once_each
+from failsoft.framework.safe.json_safe import json_safe
+from failsoft.framework.text import is_named, named, quoted
+
+_FAULTS_AT_MOST = 20
+
+
+_QUESTION = re.compile(r"Did you mean: (.+)\?")
+"""A candidate as seed 004 words it; the line names it as one already."""
+
+
+_CANDIDATES_AT_MOST = 5
+
+
+_EXCERPTS_AT_MOST = 4
+
+
+_CANDIDATE_AT_MOST = 120
+
+
+def lean_text(failure: Failure, code: str) -> str:
+    """Return the failure as lines: what failed, its effect, each fault, excerpts, candidates, and the next call.
+
+    Args:
+        failure: The failure; its texts are sanitized and bounded.
+        code: Its code in the wire format.
+    """
+    return "\n".join(_lines(failure, code))
+
+
+def _lines(failure: Failure, code: str) -> Iterator[str]:
+    verb = "was refused" if failure.rejected else "failed"
+    headline = _headline(failure)
+    yield f"{failure.operation} {verb} ({code}): {headline}"
+    if not failure.read_only:
+        yield f"{EFFECTS[failure.effect]}."
+    if failure.effect != "none" and failure.retry.when == "never":
+        yield "Do not repeat the call."
+    if failure.violations and not _is_one_line(failure):
+        yield from _faults(once_each(failure.violations))
+    if "context" in failure.exception.fields:
+        yield from _excerpts(failure.public.get("context"))
+    if failure.suggestions:
+        yield from _candidates(failure, headline)
+    if failure.next_step is not None:
+        yield f"Next: {failure.next_step.tool} {_on_one_line(json_safe(dict(failure.next_step.arguments)))}"
+    if failure.retry.after_seconds is not None:
+        yield f"Wait: {failure.retry.wait} s"
+    if failure.is_for_person:
+        yield f"Error id: {failure.error_id}"
+
+
+def _candidates(failure: Failure, headline: str) -> Iterator[str]:
+    given = [item for item in failure.suggestions if item not in failure.hints]
+    named_alone = [found[1] if (found := _QUESTION.fullmatch(item)) else item for item in given]
+    names = [item for item in named_alone if not is_named(item, headline)]
+    if names:
+        yield f"Candidates: {', '.join([quoted(item, _CANDIDATE_AT_MOST) for item in names[:_CANDIDATES_AT_MOST]])}"
+
+
+def _excerpts(context: Any) -> Iterator[str]:
+    """Yield the parts of a file that the message speaks of, each as JSON text on one line."""
+    if not isinstance(context, Mapping):
+        return
+    for item in [context, *(context.get("match_locations") or ())][:_EXCERPTS_AT_MOST]:
+        if isinstance(item, Mapping) and isinstance(item.get("snippet"), str):
+            place = f" (line {item['line']})" if "line" in item else ""
+            yield f"Excerpt{place}: {_on_one_line(item['snippet'])}"
+
+
+def _on_one_line(value: Any) -> str:
+    """Return JSON in which everything that could break, hide or reorder a line is escaped."""
+    text = to_json(value).decode()
+    return text if text.isprintable() else "".join([one if one.isprintable() else dumps(one)[1:-1] for one in text])
+
+
+def _is_one_line(failure: Failure) -> bool:
+    """Return whether the headline says all faults that the caller has to know of: the next step corrects the others."""
+    return failure.is_corrected or failure.faults <= 1
+
+
+def _headline(failure: Failure) -> str:
+    """Return what failed; faults of arguments have lines of their own."""
+    if not failure.violations or failure.violations[0].reason == "unknown_tool":
+        return f"{failure.headline} {failure.remedy}".rstrip()
+    if _is_one_line(failure):
+        return failure.headline
+    return f"{failure.faults} parameters are wrong."
+
+
+def _faults(violations: Sequence[Violation]) -> Iterator[str]:
+    """Yield `- PATH: what is wrong, what is accepted` for each fault."""
+    for item in violations[:_FAULTS_AT_MOST]:
+        if item.reason != "unknown_tool":
+            yield f"- {_fault(item)}"
+    more = len(violations) - _FAULTS_AT_MOST
+    if more > 0:
+        yield f"- and {more} more"
+
+
+def _fault(item: Violation) -> str:
+    name = named(item.path).replace("`", "") if item.path else "arguments"
+    place = f"{name} ({item.at})" if item.at else name
+    text = clause(replace(item, at="", path=""))
+    if item.reason == "missing":
+        text = f"missing, expected {item.expected}" if item.expected else "missing"
+    if item.reason == "unexpected":
+        accepted = ", ".join([named(option).replace("`", "") for option in item.allowed])
+        meant = item.suggestion is not None
+        text = f"no such parameter{f'; did you mean {item.suggestion}?' if meant else f', accepted: {accepted}'}"
+    return f"{place}: {text}"

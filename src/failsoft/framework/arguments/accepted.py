@@ -1,0 +1,160 @@
+"""`Accepted`: the values a schema accepts at one location, in words, cached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from failsoft.framework.arguments.schemas import (
+    Schema,
+    accepted_names,
+    alternatives,
+    below,
+    describe,
+    enumerated,
+    kinds_of,
+    one_of,
+    resolved,
+)
+from failsoft.framework.text import bounded, json_type
+
+
+class Accepted:
+    """What a schema accepts at one location of the arguments.
+
+    The same few faults recur, so descriptions and child locations are cached. The cache key of a location is its set
+    of schemas, so a recursive schema has finitely many, however deep the arguments are.
+
+    Args:
+        schemas: The alternative schemas of a value, references resolved (see `schema_words.alternatives`).
+        root: The schema that references are resolved in.
+        places: The cached locations of that schema.
+        changes: Whether the operation may change something; suggestions then keep to the spelling of what was sent.
+    """
+
+    def __init__(
+        self,
+        schemas: Sequence[Schema],
+        root: Schema,
+        places: dict[tuple[int, ...], Accepted],
+        *,
+        changes: bool = False,
+    ) -> None:
+        self.changes = changes
+        self.aliases: Mapping[str, str] = {}
+        self._schemas = schemas
+        self._root = root
+        self._places = places
+        self._below: dict[Any, Accepted] = {}
+
+    @property
+    def schema(self) -> Schema:
+        """The whole schema."""
+        return self._root
+
+    def resolved(self, reference: Any) -> Any:
+        """Return what a reference leads to; None if it leads out of the schema, or nowhere."""
+        return resolved(reference, self._root)
+
+    @classmethod
+    def by(cls, schema: Schema, *, changes: bool = False, aliases: Mapping[str, str] | None = None) -> Accepted:
+        """Return what a whole schema accepts; its names may have aliases."""
+        whole = cls([], schema, {}, changes=changes).held_to([schema])
+        whole.aliases = aliases or {}
+        return whole
+
+    def held_to(self, schemas: Iterable[Any]) -> Accepted:
+        """Return the location with these subschemas."""
+        spread = alternatives(schemas, self._root)
+        key = tuple(map(id, spread))  # the location keeps them alive, so that no id is reused
+        known = self._places.get(key)
+        if known is None:
+            known = self._places[key] = Accepted(spread, self._root, self._places, changes=self.changes)
+        return known
+
+    def below(self, step: str | int) -> Accepted:
+        """Return what is accepted at a property or a list position of a value."""
+        found = self._below.get(step)
+        if found is None:
+            key = step if step in self._declared else type(step)  # all undeclared names have the same schema
+            found = self._below.get(key)
+            if found is None:
+                found = self._below[key] = self.held_to(below(self._schemas, step, self._root))
+        return found
+
+    @cached_property
+    def _declared(self) -> frozenset[str | int]:
+        """The steps that have a schema of their own: names, and positions at the head of a list."""
+        positions = [len(prefix) for schema in self._schemas if isinstance(prefix := schema.get("prefixItems"), list)]
+        return frozenset([*self.names, *range(max(positions, default=0))])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The property names, in the order of their declaration."""
+        return tuple(accepted_names(self._schemas))
+
+    @cached_property
+    def required(self) -> frozenset[str]:
+        """The property names that an alternative requires."""
+        return frozenset(name for schema in self._schemas for name in schema.get("required") or ())
+
+    @cached_property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns of further property names."""
+        return tuple(pattern for schema in self._schemas for pattern in schema.get("patternProperties") or ())
+
+    @cached_property
+    def values(self) -> tuple[Any, ...]:
+        """The values that are listed one by one."""
+        return tuple(enumerated(self._schemas))
+
+    @cached_property
+    def kinds_of_values(self) -> frozenset[str]:
+        """The JSON types of the values that are listed."""
+        return frozenset(map(json_type, self.values))
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The JSON types."""
+        return kinds_of(self._schemas)
+
+    @cached_property
+    def description(self) -> str:
+        """What the schema says of a value."""
+        return " ".join([text for schema in self._schemas if isinstance(text := schema.get("description"), str)])
+
+    def described(self, name: str) -> str:
+        """Return what the schema says of a property, beside its type: an optional one is described there."""
+        known = [declared[name] for schema in self._schemas if name in (declared := schema.get("properties") or {})]
+        return " ".join([str(schema.get("description", "")) for schema in known if isinstance(schema, dict)])
+
+    @cached_property
+    def words(self) -> str:
+        """What a value must be: `integer`, `array of string`, `one of 'a', 'b'`."""
+        return bounded(describe(self._schemas, self._root))
+
+    @cached_property
+    def words_of_type(self) -> str:
+        """The same with the JSON types of listed values in place of the values."""
+        return bounded(describe(self._schemas, self._root, by_type=True))
+
+    @cached_property
+    def words_beside_values(self) -> str:
+        """What a value must be if it is none of those listed."""
+        others = [schema for schema in self._schemas if "enum" not in schema and "const" not in schema]
+        return describe(others, self._root)
+
+    @cached_property
+    def words_of_names(self) -> str:
+        """The property names as `one of 'a', 'b'`, or nothing where there are none."""
+        return bounded(one_of(self.names)) if self.names else ""
+
+    @cached_property
+    def refusal_of_a_name(self) -> str:
+        """The message about an unknown property."""
+        return bounded(f"no such parameter; accepted: {', '.join(self.names)}" if self.names else "no such parameter")
+
+
+NOTHING_KNOWN = Accepted([], {}, {})
+"""Used for a location that the schema does not describe."""

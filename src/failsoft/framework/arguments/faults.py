@@ -1,0 +1,366 @@
+"""Why arguments were refused: one fault a place, from the published schema; an author's own checks beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from failsoft.framework.arguments.accepted import NOTHING_KNOWN, Accepted
+from failsoft.framework.arguments.bounded import found_in, is_of, same_json, unique_key
+from failsoft.framework.arguments.places import (
+    Fault,
+    Place,
+    fault_of_bound,
+    faults_of_number,
+    faults_of_size,
+    faults_of_text,
+)
+from failsoft.framework.arguments.schemas import Schema
+from failsoft.framework.arguments.wording import ABSENT, Location, violation
+from failsoft.framework.errors.violations import Violation
+
+VIOLATIONS_AT_MOST = 200
+"""Maximum number of violations, so that a million wrong items do not make a million violations."""
+
+
+_UNKNOWN_AT_MOST = 20
+"""Unknown names of one object that are listed: each is compared with all names that there are."""
+
+
+_COMPARED_AT_MOST = 10_000
+"""Pairs of an unknown name and a known one that are compared."""
+
+
+_STEPS_AT_MOST = 20_000
+"""Values and schemas that are looked at for one refusal, some 30 ms."""
+
+
+_COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas"})
+"""Keywords with schemas of the same value."""
+
+
+def _by_place(faults: Iterable[Fault]) -> dict[tuple[str | int, ...], Fault]:
+    """Return the first fault of each place."""
+    found: dict[tuple[str | int, ...], Fault] = {}
+    for fault in faults:
+        found.setdefault(fault.place.path(), fault)
+        if len(found) == VIOLATIONS_AT_MOST:
+            break
+    return found
+
+
+class Explanation:
+    """Finds every fault of a value by its schema.
+
+    Args:
+        accepted: What the whole schema accepts.
+        others: Names that are accepted at the root beside the published ones, with the published name of each.
+    """
+
+    def __init__(self, accepted: Accepted, others: Mapping[str, str] | None = None) -> None:
+        self._whole = accepted
+        self._others = others or {}
+        self._steps = _STEPS_AT_MOST
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything was looked at."""
+        return self._steps >= 0
+
+    def faults(self, value: Any, at: Iterable[str | int] = ()) -> list[Fault]:
+        """Return the faults, one a place, in the schema's order.
+
+        Args:
+            value: What the whole schema is of.
+            at: Where the value is, if that is not the root.
+        """
+        root = None
+        steps = ("", *at)
+        for step in steps[:-1]:
+            root = Place(root, step, ABSENT, NOTHING_KNOWN)
+        return list(_by_place(self._of(self._whole.schema, Place(root, steps[-1], value, self._whole))).values())
+
+    def by_place(self, value: Any, names: Iterable[Any]) -> dict[tuple[str | int, ...], Fault]:
+        """Return the faults of arguments by their places: of these alone, where the schema is that of plain parameters.
+
+        Args:
+            value: The arguments.
+            names: Of the arguments that have faults, in their order.
+        """
+        schema, place = self._whole.schema, Place(None, "", value, self._whole)
+        properties = _mapping(schema, "properties")
+        is_plain = properties and schema.get("additionalProperties") is False and _COMBINING.isdisjoint(schema)
+        if type(value) is not dict or not is_plain:
+            return _by_place(self._of(schema, place))
+        found: list[Fault] = []
+        unknown = 0
+        for name in names:
+            if name in value:
+                below = properties.get(self._others.get(name, name))
+                at = Place(place, name, value[name])
+                if below is not None:
+                    found += self._of(below, at)
+                elif (unknown := unknown + 1) <= _UNKNOWN_AT_MOST:
+                    found.append(Fault("unexpected", at))
+            elif name in properties:
+                found.append(Fault("missing", Place(place, name, ABSENT)))
+            else:
+                return _by_place(self._of(schema, place))
+        return _by_place(found)
+
+    def _of(self, schema: Any, place: Place) -> list[Fault]:
+        """Return the faults of one value by one schema."""
+        self._steps -= 1
+        if schema is True or self._steps < 0 or not isinstance(schema, dict):
+            return [Fault("unexpected", place)] if schema is False else []
+        value = place.value
+        if "enum" in schema or "const" in schema:
+            listed = [schema["const"]] if "const" in schema else schema["enum"]
+            if not any(same_json(value, option) for option in listed):
+                return [Fault("enum" if value is not None else "type", place)]
+        elif "type" in schema and not is_of(schema["type"], value):
+            return [Fault("type", place)]
+        found: list[Fault] = []
+        if isinstance(value, str):
+            found += faults_of_text(schema, place)
+        elif isinstance(value, dict):
+            found += self._of_object(schema, place)
+        elif isinstance(value, (list, tuple)):
+            found += self._of_list(schema, place)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            found += faults_of_number(schema, place)
+        return found if _COMBINING.isdisjoint(schema) else found + self._combined(schema, place)
+
+    def _fits(self, schema: Any, place: Place) -> bool:
+        return not self._of(schema, place)
+
+    def _of_object(self, schema: Schema, place: Place) -> Iterator[Fault]:
+        value = place.value
+        properties = _mapping(schema, "properties")
+        required = schema.get("required") or ()
+        others = self._others if place.above is None else {}
+        given = {others[name]: name for name in value if name in others and others[name] not in value}
+        for name, below in properties.items():
+            sent = name if name in value else given.get(name)
+            if sent is not None:
+                yield from self._of(below, Place(place, sent, value[sent], place.accepted.below(name)))
+            elif name in required:
+                yield Fault("missing", Place(place, name, ABSENT))
+        yield from self._missing(schema, place, given)
+        yield from self._of_other_names(schema, place, properties.keys() | given.values() | others.keys())
+        yield from faults_of_size(schema, place, len(value), "Properties")
+
+    def _missing(self, schema: Schema, place: Place, given: Mapping[str, str]) -> Iterator[Fault]:
+        value = place.value
+        names = [name for name in schema.get("required") or () if name not in _mapping(schema, "properties")]
+        for keyword in ("dependentRequired", "dependencies"):
+            for trigger, needed in _mapping(schema, keyword).items():
+                if trigger in value and isinstance(needed, list):
+                    names += needed
+                elif trigger in value:
+                    yield from self._of(needed, place)
+        for name in names:
+            if isinstance(name, str) and name not in value and name not in given:
+                yield Fault("missing", Place(place, name, ABSENT))
+
+    def _of_other_names(self, schema: Schema, place: Place, known: Collection[str]) -> Iterator[Fault]:
+        patterns = _mapping(schema, "patternProperties")
+        others, names = schema.get("additionalProperties", True), schema.get("propertyNames", True)
+        if others is True and not patterns and names is True and "unevaluatedProperties" not in schema:
+            return
+        if schema.get("unevaluatedProperties") is False and others is True:
+            others, known = False, {*known, *self._named_below(schema)}
+        unknown, most = 0, min(_UNKNOWN_AT_MOST, 1 + _COMPARED_AT_MOST // (len(known) + 1))
+        for key, item in place.value.items():
+            name = key if isinstance(key, str) else str(key)
+            at = Place(place, name, item)
+            by_pattern = [below for pattern, below in patterns.items() if found_in(pattern, name)]
+            for below in by_pattern:
+                yield from self._of(below, at)
+            if not by_pattern and name not in known and others is not True:
+                unknown += others is False
+                if unknown <= (most if others is False else math.inf):
+                    yield from [Fault("unexpected", at)] if others is False else self._of(others, at)
+            elif names is not True and not self._fits(names, Place(place, name, name)):
+                yield Fault("unexpected", at)
+            self._steps -= 1
+            if self._steps < 0 or (unknown > most and not patterns and names is True):
+                return
+
+    def _named_below(self, schema: Any, depth: int = 8) -> set[str]:
+        """Return the names that a schema knows, those in its parts for the same value among them."""
+        if not isinstance(schema, Mapping) or depth == 0:
+            return set()
+        found = {*_mapping(schema, "properties")}
+        parts = [schema.get(keyword) for keyword in ("if", "then", "else")]
+        parts += [part for keyword in ("allOf", "anyOf", "oneOf") for part in schema.get(keyword) or ()]
+        parts += _mapping(schema, "dependentSchemas").values()
+        if "$ref" in schema:
+            parts.append(self._whole.resolved(schema["$ref"]))
+        return found.union(*(self._named_below(part, depth - 1) for part in parts))
+
+    def _of_list(self, schema: Schema, place: Place) -> Iterator[Fault]:
+        value = place.value
+        size = list(faults_of_size(schema, place, len(value), "Items"))
+        yield from size
+        if size and len(value) > schema.get("maxItems", math.inf):  # what is in it does not matter then, as to pydantic
+            return
+        prefix = schema.get("prefixItems") or ()
+        items: Any = schema.get("items", True)
+        if isinstance(items, list):  # before draft 2020-12
+            prefix, items = items, schema.get("additionalItems", True)
+        if items is False and len(value) > len(prefix):
+            yield fault_of_bound("maxItems", len(prefix), place)
+        told = 0
+        for index, item in enumerate(value):
+            below = prefix[index] if index < len(prefix) else items
+            if below is True or below is False:
+                continue
+            faults = self._of(below, Place(place, index, item))
+            yield from faults
+            told += bool(faults)
+            if told >= VIOLATIONS_AT_MOST or self._steps < 0:
+                return
+        if schema.get("uniqueItems") is True and len({unique_key(item) for item in value}) < len(value):
+            yield Fault("value", place, "items that all differ")
+        if "contains" in schema:
+            fitting = sum(self._fits(schema["contains"], Place(place, index, one)) for index, one in enumerate(value))
+            least, most = schema.get("minContains", 1), schema.get("maxContains", math.inf)
+            if not least <= fitting <= most:
+                yield fault_of_bound(*(("minContains", least) if fitting < least else ("maxContains", most)), place)
+
+    def _combined(self, schema: Schema, place: Place) -> list[Fault]:
+        found: list[Fault] = []
+        for keyword in ("$ref", "$dynamicRef"):
+            if keyword in schema:
+                found += self._of(self._whole.resolved(schema[keyword]), place)
+        for part in schema.get("allOf") or ():
+            found += self._of(part, place)
+        for trigger, part in _mapping(schema, "dependentSchemas").items():
+            if isinstance(place.value, dict) and trigger in place.value:
+                found += self._of(part, place)
+        if "if" in schema:
+            found += self._of(schema.get("then" if self._fits(schema["if"], place) else "else", True), place)
+        for keyword in ("anyOf", "oneOf"):
+            if isinstance(schema.get(keyword), list):
+                found += self._of_union(schema, schema[keyword], place, is_exclusive=keyword == "oneOf")
+        if "not" in schema and self._fits(schema["not"], place):
+            found.append(Fault("value", place))
+        return found
+
+    def _of_union(
+        self, schema: Schema, branches: Sequence[Any], place: Place, *, is_exclusive: bool
+    ) -> Sequence[Fault]:
+        """Return the faults of the branch that was meant: THE rule, for signatures and JSON Schemas.
+
+        A branch that accepts the value's JSON type was meant. Of several, if each has another constant at one place
+        (`kind`), that is the fault; else the one with the fewest wrong constants, and then the fewest faults.
+        """
+        tag = _mapping(schema, "discriminator").get("propertyName")
+        if isinstance(tag, str) and isinstance(place.value, dict) and tag not in place.value:
+            return [Fault("missing", Place(place, tag, ABSENT))]
+        tried = [(branch, self._of(branch, place)) for branch in branches]
+        fitting = sum(not faults for _, faults in tried)
+        if fitting > 1 and is_exclusive:
+            return [Fault("value", place, said="fits more than one of the forms that exclude each other")]
+        return () if fitting else self._of_meant(tried, place)
+
+    def _of_meant(self, tried: Sequence[tuple[Any, list[Fault]]], place: Place) -> Sequence[Fault]:
+        meant = [one for one in tried if not any(_is_at(place, fault) and _is_of_type(fault) for fault in one[1])]
+        if not meant:
+            is_listed = any(_is_at(place, fault) and fault.reason == "enum" for _, faults in tried for fault in faults)
+            return [Fault("enum", place, place.accepted.words_beside_values) if is_listed else Fault("type", place)]
+        shared = _shared_constant([faults for _, faults in meant])
+        if shared is not None:
+            return [_at_union(shared, place)]
+        at_place = [fault for _, faults in meant for fault in faults[:1] if _is_at(place, fault)]
+        if len(meant) > 1 and len(at_place) == len(meant):
+            words = dict.fromkeys(fault.expected for fault in at_place if fault.expected)
+            return [Fault(at_place[0].reason, place, " or ".join(words))]
+        branch, faults = min(meant, key=_distance)
+        if _is_at(place, faults[0]) and faults[0].reason == "enum":
+            return [Fault("enum", place, place.accepted.words_beside_values)]
+        return self._of(branch, place.held_to(branch))
+
+
+def _mapping(schema: Schema, keyword: str) -> Mapping[str, Any]:
+    value = schema.get(keyword)
+    return value if isinstance(value, dict) else {}
+
+
+def _is_at(place: Place, fault: Fault) -> bool:
+    return fault.place.above is place.above and fault.place.step == place.step
+
+
+def _is_of_type(fault: Fault) -> bool:
+    """Return whether a fault is that the value has another JSON type than its schema, or than its listed values."""
+    if fault.reason == "enum":
+        return not any(is_of(kind, fault.place.value) for kind in fault.place.accepted.kinds_of_values)
+    return fault.reason == "type"
+
+
+def _shared_constant(branches: Sequence[Sequence[Fault]]) -> Fault | None:
+    """Return the fault of a constant that every branch has at one place; None if there is none, or one branch."""
+    if len(branches) > 1:
+        places = [{fault.place.path() for fault in faults if fault.reason == "enum"} for faults in branches]
+        for fault in branches[0]:
+            if fault.reason == "enum" and all(fault.place.path() in each for each in places):
+                return fault
+    return None
+
+
+def _at_union(fault: Fault, union: Place) -> Fault:
+    """Return the fault of a constant with the constants of all branches."""
+    place = union
+    for step in fault.place.path()[len(union.path()) :]:
+        place = Place(place, step, place.value[step])
+    return Fault("enum", place, place.accepted.words_beside_values)
+
+
+def _distance(tried: tuple[Any, Sequence[Fault]]) -> tuple[int, int]:
+    return sum(fault.reason == "enum" for fault in tried[1]), len(tried[1])
+
+
+def explained(accepted: Accepted, value: Any) -> list[Violation]:
+    """Return every fault of a value by its schema; none if it has none, or if only the validator knows it.
+
+    Raises:
+        RecursionError: It is nested too deeply.
+    """
+    explanation = Explanation(accepted)
+    found = [fault.told() for fault in explanation.faults(value)]
+    return found if found or explanation.is_whole else [TOO_MUCH]
+
+
+def violations_from_error(error: Any) -> list[Violation]:
+    """Return the violations of a `jsonschema.ValidationError`."""
+    accepted = Accepted.by(error.schema if isinstance(error.schema, Mapping) else {})
+    faults = Explanation(accepted).faults(error.instance, at=error.absolute_path)
+    return [fault.told() for fault in faults] or [fault_of(error)]
+
+
+def fault_of(error: Any) -> Violation:
+    """Return the violation for an error of `jsonschema` that the schema does not explain, by its place alone."""
+    return violation("value", Location(tuple(error.absolute_path), error.instance))
+
+
+def found_at_once(accepted: Accepted, value: Any, others: Mapping[str, str]) -> list[Violation]:
+    """Return faults of arguments that are too large to be validated before; see `explained`."""
+    return [fault.told() for fault in Explanation(accepted, others).faults(value)]
+
+
+TOO_MUCH = Violation(
+    path="",
+    reason="value",
+    message="they have too many faults, or faults in too large a value, to list; correct them and call again",
+    expected="arguments that fit the schema",
+)
+
+
+NOT_JSON = Violation(
+    path="",
+    reason="format",
+    message="they cannot be written as JSON (a cycle, or text that is not Unicode)",
+    expected="a JSON object",
+)

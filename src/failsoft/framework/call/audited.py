@@ -1,0 +1,170 @@
+"""Builds audit entries of calls, without arguments, contents or secrets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from failsoft.framework.answer.failure import Governance, governance_of
+from failsoft.framework.audit.chain import canonical
+from failsoft.framework.call.explain import explain
+from failsoft.framework.clock import new_id, utc_timestamp
+from failsoft.framework.errors import AuditLockFailed, AuditLogFailed, Effect, ToolError
+from failsoft.framework.logs import logs
+from failsoft.framework.normalize.reasons import normalized_cause, plain_text
+from failsoft.framework.safe.author_reports import is_real_cancellation, logger, tell
+from failsoft.framework.safe.principals import redact_principal
+from failsoft.framework.safe.redaction import brief
+from failsoft.framework.safe.secrets import redact_text
+from failsoft.framework.text import bounded
+
+if TYPE_CHECKING:
+    from failsoft.framework.answer.failure import Failure
+    from failsoft.framework.audit.trail import AuditLog
+    from failsoft.framework.call.call import Call
+
+
+_ID_AT_MOST = 200
+
+
+_VIOLATIONS_AT_MOST = 20
+
+
+_MESSAGE_AT_MOST = 500
+
+
+_PART_AT_MOST = 4_096
+"""Bytes of each part that can grow; a larger one is left out, and the entry says so."""
+
+
+_GROWING = ("cause", "details", "facts", "violations")
+
+
+def of_failure(call: Call, failure: Failure) -> dict[str, Any]:
+    """Return the facts of a failed call, as in the response to its caller.
+
+    Invalid arguments are listed with name and kind of fault only, because messages may quote values.
+    """
+    error = failure.exception
+    return _entry(
+        call,
+        failure.governance,
+        event="failure",
+        error_id=failure.error_id,
+        timestamp=failure.timestamp,
+        code=failure.code,
+        error_code=error.code_in("system_error"),
+        category=failure.category,
+        effect=failure.effect,
+        message=None if failure.violations else plain_text(bounded(error.message, _MESSAGE_AT_MOST)),
+        cause=normalized_cause(error.__cause__),
+        details=brief(details) if (details := error.all_details()) else None,
+        violations=[
+            redact_text(bounded(f"{item.path}: {item.reason}")) for item in failure.violations[:_VIOLATIONS_AT_MOST]
+        ],
+    )
+
+
+def of_success(call: Call) -> dict[str, Any]:
+    """Return the facts of a call that has changed something."""
+    return _done(call, "success", "applied")
+
+
+def of_cancelled(call: Call) -> dict[str, Any]:
+    """Return the facts of a call that was cancelled while its handler ran; its effect is unknown."""
+    return _done(call, "cancelled", "unknown")
+
+
+def _done(call: Call, event: str, effect: str) -> dict[str, Any]:
+    governance = governance_of(None, call.governance, call.scope.session_id, call.scope.meta)
+    return _entry(
+        call,
+        governance,
+        event=event,
+        error_id=new_id(),
+        timestamp=utc_timestamp(),
+        code=None,
+        error_code=None,
+        effect=effect,
+        cause=None,
+    )
+
+
+def _entry(call: Call, governance: Governance, **facts: Any) -> dict[str, Any]:
+    """Return the entry: the keys of seed 001 are always present and may be null, other keys only with a value."""
+    seed = {**governance.to_dict(), "tool_name": call.operation}
+    always = {name: facts.pop(name) for name in ("code", "error_code", "cause")}
+    others = {
+        **facts,
+        "tool": call.tool,
+        "operation": call.operation,
+        "principal": None if call.principal is None else redact_principal(bounded(call.principal, _ID_AT_MOST)),
+        "request_id": _bounded_id(call.request_id),
+        "facts": brief(call.audit_facts) if call.audit_facts else None,
+    }
+    present = {name: value for name, value in others.items() if value not in (None, "", [], {})}
+    return _within_limit({**seed, **always, **present})
+
+
+def _within_limit(entry: dict[str, Any]) -> dict[str, Any]:
+    for name in _GROWING:
+        if entry.get(name) is not None and len(canonical({name: entry[name]})) > _PART_AT_MOST:
+            entry[name] = None if name == "cause" else "<left out>"
+            entry["is_cut"] = True
+    return entry
+
+
+def _bounded_id(value: str | None) -> str | None:
+    return None if value is None else redact_text(bounded(str(value), _ID_AT_MOST))
+
+
+async def recorded(call: Call, failure: Failure, audit: AuditLog, duration_s: float) -> Failure:
+    """Return the failure once its entry is on disk, otherwise AUDIT_LOG_FAILED or AUDIT_LOCK_FAILED.
+
+    That error keeps the code, effect and error id of the failure, which is then only in the ordinary log.
+    """
+    try:
+        await audit.record(of_failure(call, failure))
+    except BaseException as error:
+        if is_real_cancellation(error):
+            raise
+        logs.log_failed(call, failure, duration_s)
+        said = f"The call failed with {failure.code}"
+        refused = _refused(error, said, original_code=failure.code, effect=failure.effect)
+        return explain(refused, call, error_id=failure.error_id)
+    return failure
+
+
+async def success_refused(call: Call, audit: AuditLog) -> Failure | None:
+    """Write a call that changed something to the audit log; return the failure to answer with if that fails."""
+    try:
+        await audit.record(of_success(call))
+    except BaseException as error:
+        if is_real_cancellation(error):
+            raise
+        return explain(_refused(error, "The call was carried out", original_code=None, effect="applied"), call)
+    return None
+
+
+def note_cancelled(call: Call, audit: AuditLog) -> None:
+    """Write a cancelled call to the audit log without waiting, since its answer is discarded."""
+    error = tell(lambda: audit.note(of_cancelled(call)))  # a cancellation has to go on, whatever the log says
+    if error is not None:
+        logger.opt(exception=error).error("A cancelled call is not in the audit log", operation=call.operation)
+
+
+def _refused(error: BaseException, said: str, *, original_code: str | None, effect: Effect) -> ToolError:
+    """Return the error of a call that could not be written to the audit log, with its outcome."""
+    kind: type[AuditLogFailed | AuditLockFailed] = AuditLogFailed
+    reason, verb = "the audit trail itself failed", "written"
+    if isinstance(error, (AuditLogFailed, AuditLockFailed)):
+        kind, reason = type(error), error.reason
+        verb = "locked" if kind is AuditLockFailed else "written"
+    refused = kind(
+        message=f"{said}, and the audit log could not be {verb}: {reason}.",
+        reason=reason,
+        original_code=original_code,
+        original_effect=effect,
+        effect=effect,
+    )
+    refused.__cause__ = error.__cause__ if isinstance(error, ToolError) else error
+    return refused

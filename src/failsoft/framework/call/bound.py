@@ -1,0 +1,330 @@
+"""`BoundOperation`: one operation of one toolset, with its chain linked."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, overload
+
+from typing_extensions import ParamSpec, TypeVar
+
+from failsoft.framework.answer.formats import find_format
+from failsoft.framework.call.call import META_KEY, NO_SCOPE, Call, CallScope
+from failsoft.framework.call.chain import Chain, Link, Recovery, assemble, connect
+from failsoft.framework.call.checks import check, checks_of, reviews_of, validate
+from failsoft.framework.call.operation import Operation, located
+from failsoft.framework.call.run import invoke, observe, recover
+from failsoft.framework.call.time_limits import deadline, inherit, inherited_deadline, nested
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.corrections import how_far, is_same_spelling
+from failsoft.framework.events import guarded
+
+if TYPE_CHECKING:
+    from failsoft.framework.answer.failure import Failure
+    from failsoft.framework.answer.response import Failed, Success
+    from failsoft.framework.call.chain import RecoveryEngine
+    from failsoft.framework.call.toolset import BaseTool
+    from failsoft.framework.events import OperationMetrics
+
+
+P = ParamSpec("P", default=...)
+
+
+R_co = TypeVar("R_co", covariant=True, default=Any)
+"""The return value of the handler; for an async one, the coroutine."""
+
+
+T = TypeVar("T")
+
+
+class BoundOperation(Generic[P, R_co]):
+    """One operation of one toolset with its chain, for servers and for direct calls.
+
+    Args:
+        declaration: The author's declaration.
+        tool: The toolset.
+
+    Raises:
+        TypeError: MCP cannot represent the signature or a schema, or a check or `verify_with` does not fit.
+        CONFIG_ERROR: The runtime and the declaration are not compatible.
+    """
+
+    timeout_s: float | None = None
+    chain: Chain
+
+    def __init__(self, declaration: Operation, tool: BaseTool) -> None:
+        with located(declaration.function):
+            self._declare(declaration, tool)
+            self._equip(tool)
+            self.use(self.make_chain())
+        tool.runtime.linked.add(self)
+
+    def _declare(self, declaration: Operation, tool: BaseTool) -> None:
+        """Take over what the author declares."""
+        self.declaration = declaration
+        self.tool = tool
+        self.tool_name = tool.name
+        self.name = declaration.name
+        self.title = declaration.title
+        self.description = declaration.description
+        self.read_only = declaration.read_only
+        self.destructive = declaration.destructive
+        self.idempotent = declaration.idempotent
+        self.atomic = declaration.atomic
+        self.marks_effects = declaration.effects
+        self.open_world = declaration.open_world
+        self.verify_with = tool.verifier_of(declaration)
+        self.function = declaration.function
+        self.is_async = declaration.is_async
+        self.governed = tool.governed
+        self.arguments, self.result, self.parameters, self.context_parameter = declaration.interface(
+            f"{type(tool).__name__}.{declaration.attribute}"
+        )
+        self.name_kinds: Mapping[str, str] = {
+            item.name: mark.kind for item in self.parameters for mark in (*item.references, *item.item_references)
+        }
+        self.dropped_steps: set[str] = set()
+        self._spellings: dict[str, frozenset[str]] | None = None
+        self.checks = tuple(checks_of(declaration, tool, self.parameters, self.input_schema))
+        self.reviews = reviews_of(declaration, tool)
+
+    def _equip(self, tool: BaseTool) -> None:
+        """Take over the parts of the runtime that calls use."""
+        runtime = tool.runtime
+        self.settings = runtime.settings
+        self.metrics = guarded(runtime.metrics.bind(tool.name, self.name))
+        self.threads, self.state, self.events = runtime.threads, runtime.state, runtime.events
+        self.audit = tool.audit if tool.audit is not None else runtime.audit
+        self.clock = time.monotonic
+        self.wire = find_format(
+            tool.wire_format if self.settings.wire_format == "auto" else self.settings.wire_format,
+            style=self.settings.answer,
+            docs_url=self.settings.error_docs_url or "",
+        )
+
+    @overload
+    def __call__(
+        self: BoundOperation[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, Success[T] | Failed]: ...
+    @overload
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, Success[R_co] | Failed]: ...
+    async def __call__(self, /, *args: Any, **kwargs: Any) -> Success[Any] | Failed:
+        """Run the operation with these arguments and return its response; never raises for a failure of the tool."""
+        params: dict[str, Any] = dict(kwargs)
+        names = [parameter.name for parameter in self.parameters]
+        for position, value in enumerate(args):
+            # Too many positional arguments, or one that is also given by name: a name that stage 1 rejects.
+            is_free = position < len(names) and names[position] not in kwargs
+            params[names[position] if is_free else f"argument_{position + 1}"] = value
+        return await self.tool.call_started(self, params)
+
+    def call(
+        self,
+        params: Mapping[str, Any] | None,
+        scope: CallScope | None = None,
+        *,
+        handler: Callable[..., Any] | None = None,
+    ) -> Awaitable[Success[Any] | Failed]:
+        """Run the operation for a transport, with the arguments as received and the facts about the caller."""
+        call = Call(self, {} if params is None else params, scope or NO_SCOPE, handler)
+        outer = inherit(call)
+        chain = self.chain
+        calling = chain.proceed(call)
+        if chain.recovery.derives_keys or (not self.read_only and META_KEY in call.scope.meta):
+            calling = self.tool.runtime.detached.run(call, calling)
+        return calling if outer is None else nested(outer, call, calling)
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments."""
+        return self.arguments.schema
+
+    def output_schema(self) -> dict[str, Any] | None:
+        """Return the JSON Schema of the response, failures included, as `FAILSOFT_OUTPUT_SCHEMA` asks for it."""
+        if self.settings.output_schema == "full":
+            return self.wire.answer_schema(self.result.schema)
+        return self.wire.short_schema() if self.settings.output_schema == "short" else None
+
+    @property
+    def annotations(self) -> dict[str, bool]:
+        """The MCP tool annotations, without the ones that were not declared."""
+        declared = {
+            "readOnlyHint": self.read_only,
+            "destructiveHint": False if self.read_only else self.destructive,
+            "idempotentHint": self.idempotent or self.read_only,
+            "openWorldHint": self.open_world,
+        }
+        return {name: value for name, value in declared.items() if value is not None}
+
+    def handler_arguments(self, call: Call) -> dict[str, Any]:
+        """Return the validated arguments for the handler."""
+        if self.context_parameter is None:
+            return call.arguments
+        return {**call.arguments, self.context_parameter: call}
+
+    def with_changes(self, params: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments with changes applied, under any name of their parameters."""
+        from failsoft.framework.arguments.marks import spellings, with_changes  # noqa: PLC0415 - only a recovery needs it
+
+        if self._spellings is None:
+            self._spellings = spellings(self.parameters)
+        return with_changes(params, changed, self._spellings)
+
+    @property
+    def strategies(self) -> tuple[Any, ...]:
+        """The recovery strategies in force, from code and recovery file."""
+        return self.chain.recovery.strategies
+
+    def describe(self) -> list[str]:
+        """Return the names of the steps, outermost first."""
+        return self.chain.describe()
+
+    def use(self, chain: Chain) -> None:
+        """Use this chain for new calls; running ones finish with the old chain."""
+        self.chain, self.timeout_s = chain, chain.timeout_s
+
+    def make_chain(self) -> Chain:
+        """Return the chain for the current configuration.
+
+        Raises:
+            CONFIG_ERROR: Its strategies are not compatible with each other or with the operation.
+        """
+        timeout_s, checks, tool = self._configured_timeout_s(), self.checks, self.tool
+        joins_stages = self.wire.name == "error_response"
+        links = [
+            Link("observe", observe, "observe"),
+            Link("validate", validate(checks if joins_stages else ()), "validate"),
+        ]
+        if timeout_s is not None and math.isfinite(timeout_s):
+            links.append(Link("deadline", deadline(timeout_s), "deadline"))
+        else:
+            links.append(Link("inherited_deadline", inherited_deadline, "deadline"))
+        engine, recovery = self._engine(), Recovery()
+        if engine is not None:
+            recovery = self._recovery_by(engine, timeout_s)
+            links += [Link("recover", recover(engine), "recover"), *recovery.links]
+        if checks:
+            links.append(Link("check", check(checks), "check"))
+        assembled = assemble(links, (*tool.runtime.middleware, *tool.middleware))
+        return Chain(assembled, connect(assembled, invoke), timeout_s, recovery)
+
+    def _configured_timeout_s(self) -> float | None:
+        configuration = self.tool.runtime.configuration
+        declared, general = self.declaration.timeout, self.settings.default_timeout_s
+        if configuration is None:
+            return declared or general or None
+        default = configuration.default_timeout_s()
+        return configuration.timeout_s(self.tool.name, self.name) or declared or default or general or None
+
+    def _engine(self) -> RecoveryEngine | None:
+        tool, own = self.tool, self.declaration.recovery
+        configuration = tool.runtime.configuration
+        engine = tool.recovery_engine
+        if engine is not None and own is not None:
+            engine = engine.with_strategies(own)
+        elif own:
+            raise ConfigurationError(issue=f"'{self.name}' has recovery strategies, and its runtime no RecoveryManager")
+        if configuration is None:
+            return engine
+        is_default = own is None and tool.recovery is None
+        return configuration.engine(engine, tool.name, self.name, is_default=is_default)
+
+    def _recovery_by(self, engine: RecoveryEngine, timeout_s: float | None) -> Recovery:
+        """Return what the strategies add; while they are linked, `timeout_s` is the limit that will be in force."""
+        configuration = self.tool.runtime.configuration
+        in_force, self.timeout_s = self.timeout_s, timeout_s
+        try:
+            return engine.protect(self)
+        except ConfigurationError as error:
+            if configuration is None:
+                raise
+            raise configuration.explain(error, self.tool.name, self.name) from error
+        finally:
+            self.timeout_s = in_force
+
+    def under_name(self, *, metrics: OperationMetrics, **facts: Any) -> BoundOperation[P, R_co]:
+        """Return a copy with other metrics and these attributes changed, for a failure under another name."""
+        vars(copied := copy.copy(self)).update(facts, metrics=metrics)
+        return copied
+
+    def alert(self, failure: Failure) -> None:
+        """Pass a critical failure to the alert sinks, asynchronously."""
+        if failure.exception.critical and not failure.recoverable and self.tool.runtime.alerts is not None:
+            self.tool.runtime.alerts.dispatch(failure)
+
+
+class Toolbox:
+    """The operations of several toolsets by MCP name, in the order of registration.
+
+    Raises:
+        CONFIG_ERROR: Two operations have one name; the message says how to rename one of them.
+    """
+
+    __slots__ = ("_operations", "tools")
+
+    def __init__(self, tools: Iterable[BaseTool]) -> None:
+        self.tools: tuple[BaseTool, ...] = tuple(tools)
+        self._operations: dict[str, BoundOperation] = {}
+        for tool in self.tools:
+            for name, bound in tool.operations.items():
+                taken = self._operations.get(name)
+                if taken is not None:
+                    where = f"in {taken.tool_name} and {tool.name}"
+                    raise ConfigurationError(
+                        issue=f"two tools are named '{name}' ({where}): prefix one of the names",
+                        resolution=f'rename one: @operation(name="{tool.name}_{name}")',
+                    )
+                self._operations[name] = bound
+
+    @property
+    def operations(self) -> Mapping[str, BoundOperation]:
+        """The operations by MCP tool name."""
+        return self._operations
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The MCP tool names, in the order of registration."""
+        return tuple(self._operations)
+
+    def find(self, name: str) -> BoundOperation | None:
+        """Return the operation of that MCP name, or None."""
+        return self._operations.get(name)
+
+    def closest(self, name: str, arguments: Mapping[str, Any] | None = None) -> str | None:
+        """Return the MCP name that an unknown name means, or None if that is not certain; see `closest_tool`."""
+
+        def takes_them(own: str) -> bool:
+            try:
+                self._operations[own].arguments.validate(arguments)
+            except Exception:  # noqa: BLE001 - an author's own validator may raise anything
+                return False
+            return True
+
+        tools = {own: bound.read_only for own, bound in self._operations.items()}
+        return closest_tool(name, tools, fits=takes_them if arguments is not None else None)
+
+    def __iter__(self) -> Iterator[BoundOperation]:
+        return iter(self._operations.values())
+
+
+def closest_tool(name: str, tools: Mapping[str, bool], *, fits: Callable[[str], bool] | None = None) -> str | None:
+    """Return the tool that an unknown name is in another spelling, or None if that is not certain.
+
+    A tool with effects is returned only for a difference in case or separators, or of one letter.
+
+    Args:
+        name: As called.
+        tools: Whether each tool is read-only, by name.
+        fits: Whether a tool takes the arguments of the call, which decides between tools that are equally near.
+    """
+    near = [
+        own
+        for own, read_only in tools.items()
+        if how_far(name, own, what="tool", changes=not read_only) in {"use", "ask"}
+    ]
+    near = [own for own in near if is_same_spelling(name, own)] or near
+    if len(near) > 1 and fits is not None:
+        near = list(filter(fits, near))
+    return near[0] if len(near) == 1 else None

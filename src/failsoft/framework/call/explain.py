@@ -1,0 +1,354 @@
+"""Composes the second part of a failure message: effect, wait, and what to do, but for the call in `next_step`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from failsoft.framework.answer.failure import EFFECTS, Failure, governance_of
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.next_step import Proposal, propose
+from failsoft.framework.call.rerun import stop_reason_of
+from failsoft.framework.clock import new_id, utc_timestamp
+from failsoft.framework.errors import NextStep, ToolError, UnknownError, UnknownTool
+from failsoft.framework.errors.corrections import how_far, near_names
+from failsoft.framework.errors.violations import Violation, collapsed, once_each
+from failsoft.framework.logs.logs import log_broken
+from failsoft.framework.normalize.outcomes import type_name
+from failsoft.framework.normalize.reasons import normalized_cause
+from failsoft.framework.safe.author_reports import report_mistake
+from failsoft.framework.safe.json_safe import json_safe
+from failsoft.framework.safe.redaction import redact, redact_paths, withhold_contents
+from failsoft.framework.safe.secrets import redact_text
+from failsoft.framework.safe.tracebacks import stack_of
+from failsoft.framework.text import bounded, is_named, named, quoted
+
+_CANDIDATE_SHOWN = 80
+
+
+_CANDIDATES_AT_MOST = 3
+
+
+_NAMED_AT_MOST = 3
+
+
+_WHO = {
+    "operator": "The operator of this server has to fix this",
+    "author": "The author of this tool has to fix this",
+    "person": "A person has to decide or grant this",
+    "framework": "The operator of this server has to look into this",
+}
+
+
+_SAME_KEY = "The same call with the same key is safe"
+
+
+class Advice(NamedTuple):
+    """What to do about a failure.
+
+    Args:
+        remedy: Who has to act, or what to change; empty if the next step or the wait says it.
+        said: What the message says after what failed: the effect, the wait, and the remedy.
+        is_for_person: Whether a person has to act, who needs the error id.
+    """
+
+    remedy: str = ""
+    said: str = ""
+    is_for_person: bool = False
+
+
+def advise(error: ToolError, call: Call, proposal: Proposal, error_id: str) -> Advice:
+    """Return the effect, if there may be one, and what to do; empty if there is nothing to add."""
+    effect, retry, step = proposal.effect, proposal.retry, proposal.step
+    left = "" if effect == "none" else EFFECTS[effect]
+    if retry.when == "after_delay":
+        again = f"call `{call.operation}` again in {retry.wait_in_words}."
+        if left and not call.idempotent:
+            return Advice(f"{_SAME_KEY}.", f"{left}. {_SAME_KEY}: {again}")
+        return Advice("", f"{left}; {again}" if left else f"To go on, {again}")
+    if proposal.forbids_repeat:
+        left = f"{left}, so do not repeat the call"
+        who = _WHO.get(error.actor, "A person has to look")
+        is_look = step is not None and step.tool == call.bound.verify_with
+        remedy, is_for_person = ("Check the state first." if is_look else "", False) if step else (f"{who}.", True)
+    elif retry.when == "after_fix":
+        remedy, is_for_person = _after_fix(error, call, step)
+    else:
+        remedy, is_for_person = _never(error, call, step)
+    if left and retry.when == "after_fix" and not call.idempotent:
+        remedy = f"{_SAME_KEY}. {remedy}".rstrip()
+    told = _with_id(remedy, error_id) if is_for_person else remedy
+    return Advice(remedy, f"{left}. {told}".rstrip() if left else told, is_for_person)
+
+
+def _with_id(remedy: str, error_id: str) -> str:
+    """Return the remedy with the id by which a person finds the failure."""
+    if not remedy:
+        return f"The error id is {error_id}."
+    first, mark, rest = remedy.partition(",")
+    return f"{first} (error id {error_id}){mark}{rest}" if mark else f"{remedy[:-1]} (error id {error_id})."
+
+
+def near_or_listed(candidates: Sequence[str], headline: str, *, are_near: bool) -> str:
+    """Return the candidates that the headline does not name yet: `Closest: "guide/intro.mdx".`."""
+    if not candidates:
+        return ""
+    unnamed = [item for item in candidates[:_CANDIDATES_AT_MOST] if not is_named(item, headline)]
+    title = "Closest" if are_near else "Candidates"
+    return f"{title}: {', '.join(quoted(item, _CANDIDATE_SHOWN) for item in unnamed)}." if unnamed else ""
+
+
+def _never(error: ToolError, call: Call, step: NextStep | None) -> tuple[str, bool]:
+    if isinstance(error, UnknownTool):
+        meant = error.violations[0].suggestion if error.violations else None
+        listed = f"The tools are: {', '.join(call.toolbox.names[:10])}."
+        return (f"Did you mean `{meant}`?" if meant else listed), False
+    if step is not None:
+        return "", False
+    if error.actor == "caller":  # where a permission is missing, the message says what is allowed
+        return ("" if error.category == "permission_denied" else "Repeating the call does not help."), False
+    if error.actor == "person" and "person has to" in error.message.lower():
+        return "", True
+    return f"{_WHO.get(error.actor, _WHO['author'])}.", True
+
+
+def _after_fix(error: ToolError, call: Call, step: NextStep | None) -> tuple[str, bool]:
+    if step is not None:
+        bound = call.toolbox.find(step.tool)
+        is_prepared = step.tool != call.operation and bound is not None and not bound.read_only
+        is_other = error.category == "unsupported"
+        return (f"After the next step, call `{call.operation}` again." if is_prepared and not is_other else ""), False
+    if error.actor == "person":
+        return f"A person has to renew the access, then call `{call.operation}` again.", True
+    if error.violations and error.violations[0].line is not None:
+        return f"Correct the file, then call `{call.operation}` again.", False
+    if error.violations:
+        return f"{_changes(error.violations, error.message)} and call `{call.operation}` again.", False
+    return (f"{error.remedy} call `{call.operation}` again." if error.remedy else ""), False
+
+
+def _changes(violations: Sequence[Violation], said: str) -> str:
+    """Return how to fix the faults: `Add it`, `Correct them`; with names if the first part does not have them."""
+    if len(violations) > 1:
+        names = [named(item.path) for item in violations if item.path] if len(violations) <= _NAMED_AT_MOST else []
+        unnamed = [name for name in dict.fromkeys(names) if name not in said]
+        return f"Correct {', '.join(unnamed)}" if unnamed else "Correct them"
+    (fault,) = violations
+    verb = "Add" if fault.reason == "missing" else "Correct"
+    if fault.path and (name := named(fault.path)) not in said:
+        return f"{verb} {name}"
+    return f"{verb} it"
+
+
+_MESSAGE_AT_MOST = 1_000
+
+
+_TEXT_AT_MOST = 2_000
+
+
+_SUGGESTIONS_AT_MOST = 8
+
+
+_VIOLATIONS_AT_MOST = 200
+
+
+_CANDIDATE_AT_MOST = 120
+
+
+_SENT_DEPTH = 4
+
+
+_SENT_AT_MOST = 200
+
+
+def explain(error: ToolError, call: Call, *, error_id: str | None = None, proposal: Proposal | None = None) -> Failure:
+    """Return the failure of this call with everything that its caller may see.
+
+    Args:
+        error: The error.
+        call: The call that failed.
+        error_id: The id of the failure; a new one if left out.
+        proposal: The next step; by default that of `propose`, without running references and checks.
+    """
+    bound, scope, settings = call.bound, call.scope, call.bound.settings
+    proposal = propose(error, call) if proposal is None else proposal
+    effect, retry, step = proposal.effect, proposal.retry, proposal.step
+    if proposal.dropped and error.next_step is not None:
+        tool = bounded(error.next_step.tool, _CANDIDATE_AT_MOST)
+        text = f"the next step `{tool}` of {type(error).__name__} was dropped: {proposal.dropped}"
+        report_mistake(text, error=error, operation=bound.name, is_known=error.code in bound.dropped_steps)
+        bound.dropped_steps.add(error.code)
+    error_id = error_id or new_id()
+    detail = settings.detail_level
+    faults = error.violations[:_VIOLATIONS_AT_MOST]
+    violations, guesses = _without_guesses(faults, call) if faults else (faults, [])
+    own = [text for text in (*error.own_suggestions(), *guesses) if not _is_unrelated(text, error, call)]
+    hints = error.rendered_hints()
+    shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
+    headline = _sentence(error.message)
+    near = "" if step is not None else _candidates(error, guesses, call, headline)
+    advice = advise(error, call, proposal, error_id)
+    fault_texts = [text for item in violations for text in (str(item.message), str(item.path))]
+    given = [f"{headline} {near}" if near else headline, *shown, *hints, *fault_texts]
+    texts = _without_paths(given, call) if detail == "minimal" else given
+    message = f"{texts[0]} {advice.said}".rstrip()
+    if not _is_clean(texts, message):
+        message, *texts = map(_cleaned, [message, *texts])
+    headline, suggestions = texts[0].removesuffix(f" {near}") if near else texts[0], shown
+    if texts is not given:  # something in them must not be sent
+        after_shown, after_hints = 1 + len(shown), 1 + len(shown) + len(hints)
+        suggestions, hints = texts[1:after_shown], tuple(texts[after_shown:after_hints])
+        violations = _rewritten(violations, texts[after_hints:])
+    if "suggestions" in error.content_fields:
+        suggestions = [bounded(text, _TEXT_AT_MOST) for text in shown]
+    return Failure(
+        message=message,
+        headline=headline,
+        remedy=advice.remedy,
+        is_for_person=advice.is_for_person,
+        code=error.code,
+        category=error.category,
+        tool=bound.tool_name,
+        operation=bound.name,
+        retry=retry,
+        effect=effect,
+        error_id=error_id,
+        timestamp=utc_timestamp(),
+        exception=error,
+        stop_reason=stop_reason_of(error, call),
+        suggestions=tuple(suggestions),
+        hints=hints,
+        next_step=step,
+        dropped_step=proposal.dropped,
+        violations=collapsed(violations),
+        faults=len(once_each(error.violations)) if faults else 0,
+        details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
+        cause=_cause(error, withheld=settings.detail is None) if detail == "full" else None,
+        stack_trace=_stack(error) if settings.debug_stack else None,
+        request_id=scope.request_id,
+        session_id=scope.session_id,
+        principal=scope.principal,
+        governance=governance_of(error, call.governance, scope.session_id, scope.meta),
+        rejected=call.attempt == 0,
+        read_only=call.read_only,
+        about=_about(error, call),
+    )
+
+
+def _without_guesses(violations: Sequence[Violation], call: Call) -> tuple[tuple[Violation, ...], list[str]]:
+    """Move suggested ids and handles from the violations to the candidates: a similar id means something else."""
+    if "reference" not in [item.reason for item in violations]:
+        return tuple(violations), []
+    kept, guesses = [], []
+    for item in violations:
+        if item.reason == "reference" and item.suggestion is not None and not _is_spelled(item, call):
+            guesses.append(str(item.suggestion))
+            item = replace(item, suggestion=None)  # noqa: PLW2901 - the same fault, without the guess
+        kept.append(item)
+    return tuple(kept), guesses
+
+
+def _is_spelled(item: Violation, call: Call) -> bool:
+    return call.bound.name_kinds.get(item.path.partition(".")[0]) == "spelled"
+
+
+def _is_unrelated(text: str, error: ToolError, call: Call) -> bool:
+    """Return whether a suggestion is an id or handle that has nothing in common with the one that was looked up."""
+    failed = call.failed_reference
+    if failed is None or failed.error is not error or any(map(str.isspace, text)):
+        return False
+    kind: Any = failed.kind
+    return kind != "spelled" and how_far(failed.value, text, what="reference", changes=False, kind=kind) == "drop"
+
+
+def _candidates(error: ToolError, guesses: list[str], call: Call, headline: str) -> str:
+    """Return in words the suggestions that are names and not sentences, the near ones only where there are any."""
+    if error.category not in {"not_found", "invalid_argument"} or not (error.suggestions or guesses):
+        return ""
+    failed = call.failed_reference
+    is_spelled = failed is not None and failed.error is error and failed.kind == "spelled"
+    texts = [str(item) for item in error.suggestions]
+    named = [text for text in texts if is_spelled or not any(map(str.isspace, text))]
+    named = [text for text in named if not _is_unrelated(text, error, call)]
+    near: list[str] = []
+    if failed is not None and failed.error is error and isinstance(failed.value, str):
+        near = near_names(failed.value, named)
+    texts = [*(near or named), *guesses]
+    names = [text for text in texts if 0 < len(text) <= _CANDIDATE_AT_MOST and text[-1] not in ".?!:"]
+    return near_or_listed(names, headline, are_near=bool(near or guesses))
+
+
+def _about(error: ToolError, call: Call) -> Mapping[str, Any] | None:
+    """Return the toolset's own facts on the failure, redacted; empty if the author's code raises."""
+    try:
+        facts = call.toolset.failure_facts(error, call)
+        return redact(json_safe(dict(facts))) if facts else None
+    except BaseException as broken:  # noqa: BLE001 - the failure itself is sent in any case
+        log_broken(call, "A toolset's failure_facts failed", broken)
+        return None
+
+
+def _sentence(text: Any) -> str:
+    text = bounded(str(text).strip(), _MESSAGE_AT_MOST)
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _rewritten(violations: tuple[Violation, ...], texts: list[str]) -> tuple[Violation, ...]:
+    """Return the violations with sanitized messages and paths."""
+    pairs = zip(violations, texts[::2], texts[1::2], strict=True)
+    return tuple([replace(item, message=message, path=path) for item, message, path in pairs])
+
+
+def _without_paths(texts: list[str], call: Call) -> list[str]:
+    """Return the texts without absolute paths, except those that the caller sent or that lie in served folders."""
+    whole = "\n".join(texts)
+    if redact_paths(whole) == whole:
+        return texts
+    try:
+        served = [str(root) for root in call.toolset.roots]
+    except Exception:  # noqa: BLE001 - an author's property may break; nothing is shown then
+        served = []
+    sent = frozenset(_texts_in(call.params))
+    return [redact_paths(text, served, sent) for text in texts]
+
+
+def _texts_in(tree: Any, depth: int = 0) -> Iterator[str]:
+    """Yield the texts in arguments, a few levels deep: what the caller sent is no secret to it."""
+    if isinstance(tree, str):
+        yield tree
+    elif depth < _SENT_DEPTH and isinstance(tree, (dict, list)):
+        for item in list(tree.values() if isinstance(tree, dict) else tree)[:_SENT_AT_MOST]:
+            yield from _texts_in(item, depth + 1)
+
+
+def _is_clean(texts: list[str], message: str) -> bool:
+    """Return whether the texts may be sent as they are: bounded, printable, no secrets. One check for all of them.
+
+    The message is the first text with our own advice behind it, whose arguments were redacted before.
+    """
+    others = " ".join([text for text in texts[1:] if text not in message])
+    whole = f"{texts[0]} {others}"
+    is_printable = message.isascii() and message.isprintable() and others.isascii() and others.isprintable()
+    return is_printable and len(message) + len(whole) <= _TEXT_AT_MOST and redact_text(whole) == whole
+
+
+def _cleaned(text: str) -> str:
+    return redact_text(bounded(text, _TEXT_AT_MOST))
+
+
+def _cause(error: ToolError, *, withheld: bool) -> str | dict[str, Any] | None:
+    """Return the cause as JSON.
+
+    The text of an exception that no rule knows may hold anything: it is `withheld` unless the detail was asked for.
+    """
+    cause = normalized_cause(error.__cause__)
+    is_unknown = withheld and isinstance(error, UnknownError) and isinstance(cause, dict)
+    return {**cause, "message": ""} if is_unknown else cause  # type: ignore[dict-item]  # it is a dict
+
+
+def _stack(error: ToolError) -> str:
+    try:
+        return stack_of(error)
+    except BaseException:  # noqa: BLE001 - an exception may break in every attribute that is read
+        return f"The stack of {type_name(error)} cannot be written."

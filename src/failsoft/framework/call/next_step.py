@@ -1,0 +1,322 @@
+"""Chooses the next step of a failure: a tool of this server with arguments that it accepts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from failsoft.framework.answer.failure import RetryAdvice
+from failsoft.framework.arguments.corrected import corrected_call, value_at, with_value
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.checks import run_checks
+from failsoft.framework.call.rerun import caller_facts, could_do_twice, retry_of
+from failsoft.framework.errors import Effect, NextStep, ResultTooLarge, ToolError, UnknownTool
+from failsoft.framework.errors.corrections import HowFar, What, correction, how_far
+from failsoft.framework.errors.violations import Reason, Violation
+from failsoft.framework.normalize import normalize
+from failsoft.framework.safe.author_reports import is_real_cancellation
+from failsoft.framework.safe.json_safe import dumps, encode
+from failsoft.framework.safe.redaction import redact
+
+if TYPE_CHECKING:
+    from failsoft.framework.call.bound import BoundOperation
+
+
+_ARGUMENTS_AT_MOST = 2_000
+"""Maximum length of a next step's arguments as JSON; a longer call is only described in the message."""
+
+
+_MANY_FAULTS = 20
+
+
+_ARGUMENTS_OF_MANY_AT_MOST = 500
+"""The same where faults are many: merged, they say it in fewer characters than the corrected arguments."""
+
+
+_LIMITS = frozenset({"count", "limit", "max_items", "max_results", "page_size", "per_page", "top_k"})
+"""Parameters that limit the size of a result."""
+
+
+_MARGIN = 0.8
+
+
+_CHECKED_WITHIN_S = 0.5
+"""Time limit for the references and checks of the suggested tool, in seconds; after it the step is dropped."""
+
+
+_WRAPPERS = frozenset(
+    {"arguments", "args", "body", "data", "input", "kwargs", "params", "parameters", "payload", "request"}
+)
+"""Names of an object around all arguments that say nothing of their own; so does `order` of `place_order`."""
+
+
+_WHAT: Mapping[Reason, What] = {"unexpected": "parameter", "reference": "reference", "unknown_tool": "tool"}
+"""What a suggestion corrects, if it is no value that an author accepts."""
+
+
+_OF_SIZE = frozenset({"range", "length"})
+"""Reasons whose suggestion is a bound that the failure names."""
+
+
+_LOOKED_UP_IN_VAIN = frozenset({"not_found", "invalid_argument"})
+
+
+@dataclass(kw_only=True)
+class Proposal:
+    """The effect and the retry advice of a failure, the next step, and why the author's own one was dropped.
+
+    Args:
+        effect: Whether the failed call changed anything.
+        retry: Whether and when it may be repeated.
+        step: The call to make next; None if there is none.
+        dropped: Why the step of the error was not used; empty if it was, or if there was none.
+        forbids_repeat: Whether a repetition could do the work twice.
+    """
+
+    effect: Effect
+    retry: RetryAdvice
+    step: NextStep | None = None
+    dropped: str = ""
+    forbids_repeat: bool = False
+
+
+def propose(error: ToolError, call: Call) -> Proposal:
+    """Return a step whose tool exists and whose arguments have valid types; `settle` runs the other checks."""
+    facts = caller_facts(error, call)
+    effect, retry, dropped = facts.effect, retry_of(error, facts), ""
+    if could_do_twice(facts):
+        step = _look_at_the_state(call)
+        own = error.next_step if error.retry == "never" else None
+        if step is None and own is not None and own.tool != call.operation:  # such as a report about a crash
+            step, dropped = _given(error, own, call, retry)
+        return Proposal(effect=effect, retry=retry, step=step, dropped=dropped, forbids_repeat=True)
+    if error.next_step is not None:
+        step, dropped = _given(error, error.next_step, call, retry)
+        if step is not None:
+            return Proposal(effect=effect, retry=retry, step=step)
+    if retry.when == "after_delay":
+        step, _ = _checked(call.operation, call.params, call)
+    else:
+        step = _corrected(error, call, retry)
+    return Proposal(effect=effect, retry=retry, step=step, dropped=dropped)
+
+
+async def settle(proposal: Proposal, step: NextStep, error: ToolError, call: Call) -> Proposal:
+    """Return the proposal if its step also passes the references and checks of its tool, otherwise one without a step.
+
+    They run as in the call itself, with a time limit; the handler does not run. A call that is repeated unchanged after
+    a wait is not checked again.
+    """
+    bound = call.toolbox.find(step.tool)
+    if bound is None or not bound.checks:
+        return proposal
+    if step.tool == call.operation and step.arguments == call.params:  # it passed them, or they fail temporarily
+        return proposal
+    probe = Call(bound, step.arguments, call.scope)
+    try:
+        async with asyncio.timeout(_CHECKED_WITHIN_S):
+            probe.arguments = bound.arguments.validate(step.arguments)
+            await run_checks(bound.checks, probe)
+    except BaseException as raised:
+        if is_real_cancellation(raised):
+            raise
+        refusal = normalize(raised)
+    else:
+        return proposal
+    is_given = error.next_step is not None and step.tool == error.next_step.tool
+    dropped = f"its arguments are refused with {refusal.code}" if is_given else proposal.dropped
+    return replace(proposal, step=None, dropped=dropped)
+
+
+def _given(error: ToolError, given: NextStep, call: Call, retry: RetryAdvice) -> tuple[NextStep | None, str]:
+    """Return the step of the error, or why it cannot be sent."""
+    step, dropped = _checked(given.tool, given.arguments, call)
+    if step is None:
+        return None, dropped
+    if step.tool == call.operation and step.arguments == call.params and retry.when != "after_delay":
+        return None, "it repeats the call that failed"
+    bound = call.toolbox.find(step.tool)
+    if bound is not None and (name := _guessed(bound, step.arguments, error, call)):
+        return None, f"its argument '{name}' is a guess: names of this kind are never completed for a caller"
+    return step, ""
+
+
+def _guessed(bound: BoundOperation, arguments: Mapping[str, Any], error: ToolError, call: Call) -> str:
+    """Return the argument with an identifier or handle that the caller did not give; empty if there is none."""
+    if error.category not in _LOOKED_UP_IN_VAIN:
+        return ""
+    own = None
+    for name, kind in bound.name_kinds.items():
+        if kind == "spelled" or name not in arguments:
+            continue
+        own = set(map(str, _leaves(call.params))) if own is None else own
+        if any(isinstance(leaf, str) and leaf not in own for leaf in _leaves(arguments[name])):
+            return name
+    return ""
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    """Yield the names and values in a JSON tree."""
+    if isinstance(tree, Mapping):
+        for name, value in tree.items():
+            yield name
+            yield from _leaves(value)
+    elif isinstance(tree, (list, tuple)):
+        for item in tree:
+            yield from _leaves(item)
+    else:
+        yield tree
+
+
+def _corrected(error: ToolError, call: Call, retry: RetryAdvice) -> NextStep | None:
+    """Return the corrected call, if certain: another tool name, a lower limit, or every argument corrected."""
+    if isinstance(error, ResultTooLarge):
+        return _narrowed(error, call)
+    if isinstance(error, UnknownTool):
+        return _renamed(error, call)
+    is_about_a_file = bool(error.violations) and error.violations[0].line is not None
+    if retry.when != "after_fix" or is_about_a_file:
+        return None
+    arguments = _accepted(error.violations, call) if error.violations else _respelled(error, call)
+    if arguments is None or (arguments == call.params and dumps(arguments) == dumps(dict(call.params))):
+        return None  # compared as JSON where Python sees no difference: 45.0 and 45, 1 and true
+    if len(error.violations) > _MANY_FAULTS and len(dumps(arguments)) > _ARGUMENTS_OF_MANY_AT_MOST:
+        return None
+    return _checked(call.operation, arguments, call, accepted=arguments if error.violations else None)[0]
+
+
+def is_read(call: Call) -> bool:
+    """Return whether a corrected call changes nothing, whatever this one did: a read-only operation, or a dry run."""
+    return call.bound.read_only or (call.read_only and call.arguments.get("dry_run") is True)
+
+
+def _accepted(violations: tuple[Violation, ...], call: Call) -> dict[str, Any] | None:
+    """Return the arguments with all faults corrected, including those found only afterwards; None if one cannot be."""
+    unwrapped = _unwrapped(call)
+    better = corrected_call(
+        call.params if unwrapped is None else unwrapped,
+        violations if unwrapped is None else (),
+        call.bound.arguments.validate,
+        judged=lambda found, arguments: _judged(found, arguments, call),
+    )
+    return None if better is None else better.arguments
+
+
+def _unwrapped(call: Call) -> dict[str, Any] | None:
+    """Return the arguments that were sent as one object under a name of their own: `{"order": {"item": ...}}`."""
+    given = call.params
+    if not isinstance(given, dict) or len(given) != 1:
+        return None
+    accepted = call.bound.input_schema.get("properties", {})
+    ((name, inner),) = given.items()
+    plain = str(name).casefold()  # a caller in this process may send any key
+    is_neutral = plain in _WRAPPERS or plain in call.operation.casefold().split("_")
+    if not is_read(call) and not is_neutral:  # `draft`, `example` may mean something
+        return None
+    is_whole = name not in accepted and isinstance(inner, dict) and inner and inner.keys() <= accepted.keys()
+    return dict(inner) if is_whole else None
+
+
+def _judged(violations: Sequence[Violation], arguments: Any, call: Call) -> Sequence[Violation]:
+    """Return the violations with how far their suggestions may go; an author's own are judged here."""
+    changes = not is_read(call)
+    return [
+        replace(
+            item,
+            how_far=item.how_far or _how_far(item, arguments, call, changes=changes),
+            omit=item.omit and not changes,
+        )
+        if item.suggestion is not None or item.omit
+        else item
+        for item in violations
+    ]
+
+
+def _how_far(item: Violation, arguments: Any, call: Call, *, changes: bool) -> HowFar:
+    if item.reason in _OF_SIZE and not changes:
+        return "use"
+    what = _WHAT.get(item.reason, "enum")
+    given = item.path.rpartition(".")[2] if what == "parameter" else value_at(arguments, item.path)
+    kind: Any = call.bound.name_kinds.get(item.path.partition(".")[0], "identifier")
+    return how_far(given, item.suggestion, what=what, changes=changes, kind=kind if what == "reference" else "spelled")
+
+
+def _respelled(error: ToolError, call: Call) -> dict[str, Any] | None:
+    """Replace a `spelled` name that does not exist by its only close match."""
+    path, value = _not_found(error, call) if is_read(call) else ("", "")  # a write never turns to another record
+    found = correction(value, error.suggestions, what="reference", changes=False) if path else None
+    return None if found is None else with_value(call.params, path, found.meant)
+
+
+def _not_found(error: ToolError, call: Call) -> tuple[str, str]:
+    """Return where the `spelled` name is that does not exist, and the name itself; empty if no argument is known.
+
+    That is the argument whose look-up failed, or the one whose value is in a field of an error of the handler.
+    """
+    failed = call.failed_reference
+    if failed is not None and failed.error is error:
+        is_spelled = failed.kind == "spelled" and isinstance(failed.value, str)
+        return (failed.path, failed.value) if is_spelled else ("", "")
+    if error.category == "not_found" and error.suggestions and isinstance(call.params, dict):
+        facts = list(error.public().values())
+        for name, kind in call.bound.name_kinds.items():
+            value = call.params.get(name)
+            if kind == "spelled" and isinstance(value, str) and value in facts:
+                return name, value
+    return "", ""
+
+
+def _renamed(error: UnknownTool, call: Call) -> NextStep | None:
+    """Return the call with the corrected tool name, if that tool is read-only."""
+    name = error.violations[0].suggestion if error.violations else None
+    bound = call.toolbox.find(name) if isinstance(name, str) else None
+    return _checked(bound.name, call.params, call)[0] if bound is not None and bound.read_only else None
+
+
+def _narrowed(error: ResultTooLarge, call: Call) -> NextStep | None:
+    """Return the call with a lower limit, if it has one, reduced in proportion to the excess size with a margin."""
+    known = call.bound.input_schema.get("properties", {}) if is_read(call) else {}
+    size: Any = error.size_bytes
+    for name in known.keys() & _LIMITS:
+        asked = call.arguments.get(name, known[name].get("default"))
+        if isinstance(asked, int) and asked > 1 and isinstance(size, int) and size > 0:
+            lower = max(1, int(asked * error.limit_bytes / size * _MARGIN))
+            return _checked(call.operation, {**call.params, name: lower}, call)[0]
+    return None
+
+
+def _checked(tool: str, arguments: Any, call: Call, *, accepted: Any = None) -> tuple[NextStep | None, str]:
+    """Return the step if its tool is known and its arguments have valid types, no redaction and a valid length.
+
+    Arguments that are equal to `accepted` were validated before.
+    """
+    bound = call.toolbox.find(tool)
+    if bound is None:
+        return None, "this server does not have the tool"
+    if not isinstance(arguments, (dict, Mapping)):
+        return None, "its arguments are no object"
+    encoded = encode(dict(arguments))
+    arguments = encoded.tree
+    if len(encoded.text) > _ARGUMENTS_AT_MOST:
+        return None, f"its arguments have more than {_ARGUMENTS_AT_MOST} characters"
+    if redact(arguments) != arguments:
+        return None, "its arguments hold what looks like a secret"
+    try:
+        if arguments != accepted:
+            bound.arguments.validate(arguments)
+    except Exception as error:  # noqa: BLE001 - an author's own validator may raise anything
+        return None, f"its arguments do not fit the tool ({normalize(error).message})"
+    return NextStep(tool, arguments), ""
+
+
+def _look_at_the_state(call: Call) -> NextStep | None:
+    """Return the call of the `verify_with` operation, with the arguments that it shares."""
+    name = call.bound.verify_with
+    bound = call.toolbox.find(name) if name else None
+    if bound is None or not bound.read_only:
+        return None
+    known = bound.input_schema.get("properties", {})
+    shared = {name: value for name, value in call.params.items() if name in known}
+    return _checked(bound.name, shared, call)[0]

@@ -1,0 +1,349 @@
+"""The outermost link: turns a value or an exception into a `ToolResponse`, counts it, and logs it."""
+
+from __future__ import annotations
+
+import inspect
+import time
+import types
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.answer.response import Failed, Metadata, Success, ToolResponse
+from failsoft.framework.answer.result import reported_failure
+from failsoft.framework.call.audited import note_cancelled, recorded, success_refused
+from failsoft.framework.call.call import Call, CallScope
+from failsoft.framework.call.chain import Proceed, RecoveryEngine, Step
+from failsoft.framework.call.explain import explain
+from failsoft.framework.call.next_step import propose, settle
+from failsoft.framework.call.time_limits import current_call
+from failsoft.framework.errors import BadOutput, Overloaded, ReportedFailure, ResultTooLarge, ToolError, ToolSystemError
+from failsoft.framework.events import AttemptEvent, AttemptResult, Outcome
+from failsoft.framework.logs import logs
+from failsoft.framework.safe.author_reports import is_real_cancellation, tell
+from failsoft.framework.safe.json_safe import json_safe
+
+if TYPE_CHECKING:
+    from failsoft.framework.call.bound import BoundOperation
+
+
+# Read past any property of the exception's own class that would answer for it.
+_traceback_of: Callable[[BaseException], types.TracebackType | None] = vars(BaseException)["__traceback__"].__get__
+
+
+_cause_of: Callable[[BaseException], BaseException | None] = vars(BaseException)["__cause__"].__get__
+
+
+async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
+    """Run the call and return its response. Only a genuine cancellation leaves this function as an exception."""
+    metrics = call.bound.metrics
+    metrics.started()
+    try:
+        value = await proceed(call)
+        response = _success(call, value)
+    except BaseException as raised:
+        _forget_earlier_calls(raised)
+        failing = _answer_to(raised, call)
+        if failing is None:
+            _cancelled(call)
+            raise
+        return await failing  # the error has no local name here, as in `recover`: its traceback refers to this frame
+    if call.bound.governed and call.bound.audit is not None and not call.read_only:
+        try:
+            refused = await success_refused(call, call.bound.audit)
+        except BaseException:
+            _abandoned(call)
+            raise
+        if refused is not None:
+            return _failed_response(call, refused, time.perf_counter() - call.started_at)
+    duration_s = response.metadata.execution_time_ms / 1000
+    metrics.finished(_outcome(call), duration_s)
+    logs.log_finished(call, duration_s)
+    if call.error is not None:
+        call.forget_errors()
+    return response
+
+
+def _success(call: Call, value: Any) -> Success[Any]:
+    bound = call.bound
+    data, blocks = bound.result.split(value)
+    metadata = Metadata(
+        int((time.perf_counter() - call.started_at) * 1_000_000) / 1000,
+        call.cache_hit,
+        call.documents_processed,
+        call.warnings or [],
+        call.receipt,
+    )
+    response = Success(True, data, None, metadata, blocks, bound.wire)  # noqa: FBT003 - positional: half the cost
+    limit = call.scope.max_response_bytes
+    if limit is not None:
+        encoded = response.encode()
+        if encoded.size_bytes > limit:
+            raise ResultTooLarge(size_bytes=encoded.size_bytes, limit_bytes=limit)
+        if not encoded.is_faithful and not bound.result.admits(json_safe(data)):
+            raise BadOutput
+    return response
+
+
+def _outcome(call: Call) -> Outcome:
+    if call.receipt is None:
+        return "ok"
+    if call.is_replayed:
+        return "replayed"
+    return "degraded" if call.receipt.degraded else "recovered"
+
+
+def _answer_to(raised: BaseException, call: Call) -> Awaitable[Failed] | None:
+    """Return the answer to an exception, to be awaited; None if the call was cancelled by its caller."""
+    error = _ended_by_server(call) if is_real_cancellation(raised) else call.typed(raised)
+    return None if error is None else _failure(call, error)
+
+
+def _ended_by_server(call: Call) -> ToolError | None:
+    ask = call.scope.ended_by_server
+    return None if ask is None else ask()
+
+
+def _cancelled(call: Call) -> None:
+    bound = call.bound
+    if bound.governed and bound.audit is not None and call.attempt and not call.read_only:
+        note_cancelled(call, bound.audit)
+    _abandoned(call)
+
+
+def _abandoned(call: Call) -> None:
+    """Count a call as cancelled: its caller has left before the response was complete."""
+    call.bound.metrics.finished("cancelled", time.perf_counter() - call.started_at)
+    call.forget_errors()
+
+
+async def _failure(call: Call, error: ToolError) -> Failed:
+    duration_s = time.perf_counter() - call.started_at
+    try:
+        failure = await _explained(error, call)
+        try:
+            await call.toolset.on_failure(failure, call)
+        except BaseException as broken:  # the response is sent even if the hook raises
+            if is_real_cancellation(broken):
+                raise
+            logs.log_broken(call, "A toolset's on_failure failed", broken, level="ERROR")
+        audit = call.bound.audit
+        if audit is not None:
+            failure = await recorded(call, failure, audit, duration_s)
+            duration_s = time.perf_counter() - call.started_at
+    except BaseException:
+        _abandoned(call)
+        raise
+    return _failed_response(call, failure, duration_s)
+
+
+def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
+    bound = call.bound
+    bound.metrics.finished("replayed" if call.is_replayed else "rejected" if failure.rejected else "error", duration_s)
+    bound.metrics.failed(failure.category, failure.code)
+    logs.log_failed(call, failure, duration_s)
+    tell(bound.alert, failure)
+    call.forget_errors()
+    metadata = Metadata(int(duration_s * 1_000_000) / 1000, warnings=call.warnings or [])
+    response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost
+    limit = call.scope.max_response_bytes
+    return response if limit is None else response.within(limit)
+
+
+async def _explained(error: ToolError, call: Call) -> Failure:
+    """Return the failure, even of an error whose attributes raise when read."""
+    try:
+        proposal = propose(error, call)
+        if proposal.step is not None:
+            proposal = await settle(proposal, proposal.step, error, call)
+        return explain(error, call, proposal=proposal)
+    except BaseException as broken:
+        if is_real_cancellation(broken):
+            raise
+        system = ToolSystemError(component=f"the error {type(error).__name__}")
+        system.__cause__ = broken
+        return explain(system, call)
+
+
+def _forget_earlier_calls(raised: BaseException) -> None:
+    """Truncate an exception's traceback, and its cause's, to the current call.
+
+    If an author raises one instance repeatedly, Python prepends the frames of each raise and keeps the objects of
+    earlier calls alive. The first frame is the one that caught it last; another frame of that code is an older call.
+    """
+    for exception in (raised, _cause_of(raised)):
+        link = None if exception is None else _traceback_of(exception)
+        outermost = None if link is None else link.tb_frame.f_code
+        while link is not None and (inner := link.tb_next) is not None:
+            if inner.tb_frame.f_code is outermost:
+                link.tb_next = None
+                break
+            link = inner
+
+
+async def invoke(call: Call) -> Any:
+    """Run the handler once and return its value.
+
+    Raises:
+        REPORTED_FAILURE: The value reports a failure, such as `{"success": false}`.
+        BAD_OUTPUT: The value does not fit the declared return type.
+    """
+    bound = call.bound
+    if call.attempt:
+        call.begin_again()
+    call.attempt = run = call.attempt + 1
+    if not bound.marks_effects:
+        call.effect_begun = True
+    began = time.perf_counter() if bound.events.wants(AttemptEvent) else None
+    call.is_running = True
+    outer = current_call.set(call)
+    try:
+        if call.handler is not None:
+            value = await _run_given(call.handler, call)
+        elif bound.is_async:
+            value = await bound.function(bound.tool, **bound.handler_arguments(call))
+        else:
+            value = await _run_in_thread(call, lambda: bound.function(bound.tool, **bound.handler_arguments(call)))
+        call.handler_done = True
+        value = _accepted(call, value)
+    except BaseException as error:
+        if call.attempt == run:
+            call.run_failed(error)
+            _count(call, _result_of(call, error), began)
+        raise
+    finally:
+        call.is_running = False
+        current_call.reset(outer)
+    budget = bound.chain.recovery.budget
+    if budget is not None:
+        budget.count()
+    _count(call, "ok", began)
+    for review in bound.reviews:
+        await _review(review, call, value)
+    return value
+
+
+async def _run_given(handler: Callable[..., Any], call: Call) -> Any:
+    """Run a handler that was passed with the call: without parameters, or with the call's arguments."""
+    takes_arguments = bool(inspect.signature(handler).parameters)
+    arguments = call.arguments if takes_arguments else {}
+    if inspect.iscoroutinefunction(handler):
+        return await handler(**arguments)
+    return await _run_in_thread(call, lambda: handler(**arguments))
+
+
+async def _run_in_thread(call: Call, function: Callable[[], Any]) -> Any:
+    """Run a sync handler in a thread. If no thread is free, the handler has not run and no attempt is counted."""
+    over = call.thread_over = Future[None]()
+
+    def work() -> Any:
+        try:
+            return function()
+        finally:
+            over.set_result(None)
+
+    try:
+        job = call.bound.threads.start(work)
+    except Overloaded:
+        over.set_result(None)
+        call.attempt -= 1
+        raise
+    value = await job
+    return await value if inspect.isawaitable(value) else value
+
+
+def _accepted(call: Call, value: Any) -> Any:
+    """Convert the value to the declared type, unless it reports a failure.
+
+    The response of another operation is replaced by its data, or raised as its error.
+    """
+    if isinstance(value, ToolResponse):
+        if value.error is not None:
+            call.handler_done = False
+            about_other_arguments = value.error.violations
+            raise ReportedFailure(report=value.error.message) if about_other_arguments else value.error.exception
+        value = value.data
+    report = reported_failure(value)
+    if report is not None:
+        call.handler_done = False
+        raise ReportedFailure(report=report)
+    return call.bound.result.conform(value)
+
+
+def _result_of(call: Call, error: BaseException) -> AttemptResult:
+    if call.expired or issubclass(type(error), TimeoutError):
+        return "timeout"
+    return "cancelled" if is_real_cancellation(error) else "error"
+
+
+def _count(call: Call, result: AttemptResult, began: float | None) -> None:
+    """Count a finished run, and publish an event if there are listeners (`began` is then its start)."""
+    call.bound.metrics.attempted(result)
+    if began is not None:
+        tell(_publish, call, result, began)
+
+
+def _publish(call: Call, result: AttemptResult, began: float) -> None:
+    raised = call.raised if result != "ok" else None
+    event = AttemptEvent(
+        tool=call.tool,
+        operation=call.operation,
+        request_id=call.request_id,
+        attempt=call.attempt,
+        result=result,
+        code=call.typed(raised).code if raised is not None else None,
+        duration_s=time.perf_counter() - began,
+    )
+    call.bound.events.publish(event)
+
+
+async def _review(review: Callable[..., Any], call: Call, value: Any) -> None:
+    """Stage 3: plausibility checks add warnings. They never fail a call, even if they raise."""
+    try:
+        warnings = await review(call, value)
+        for warning in [warnings] if isinstance(warnings, str) else warnings or ():
+            call.warn(warning)
+    except BaseException as error:
+        # The call has succeeded, so a review that raises is only logged.
+        if is_real_cancellation(error):
+            raise
+        logs.log_broken(call, "A plausibility check failed", error)
+
+
+def recover(engine: RecoveryEngine) -> Step:
+    """Return the link that passes every error, typed, to the engine, which can run the handler again."""
+
+    async def step(call: Call, proceed: Proceed) -> Any:
+        try:
+            return await proceed(call)
+        except BaseException as raised:
+            if call.expired or is_real_cancellation(raised):
+                raise
+            call.set_retry_point(proceed, call.typed(raised))
+        # No local name for the error: its traceback refers to this frame, so the two would form a reference cycle.
+        return await engine.recover(call.error, call)  # type: ignore[arg-type]  # set one line above
+
+    return step
+
+
+async def answer_failure(
+    bound: BoundOperation, error: ToolError, params: Mapping[str, Any], scope: CallScope, *, begun: bool = False
+) -> Success[Any] | Failed:
+    """Return the response to a call that failed outside its chain.
+
+    Args:
+        bound: The operation that was called, or a copy under the name that was called.
+        error: The error to respond with.
+        params: The arguments as received.
+        scope: What the transport knows about the call.
+        begun: Whether the handler may have run, so that the effect of the call may be unknown.
+    """
+
+    async def fail(call: Call) -> Any:
+        call.attempt = int(begun)
+        if begun:
+            call.run_failed(error)
+        raise error
+
+    return await observe(Call(bound, params, scope), fail)

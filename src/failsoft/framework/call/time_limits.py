@@ -1,0 +1,279 @@
+"""How long and how often a call may run: one budget for the call, nested calls and upstream servers."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.chain import Proceed, Step
+from failsoft.framework.call.rerun import RunsLeft
+from failsoft.framework.clock import loop_time
+from failsoft.framework.errors import DeadlineExceeded
+
+BUDGET_KEY = "dev.failsoft/budget"
+"""Key of the budget in a request's `_meta`: `{"remaining_ms": n, "runs_left": n}`; `runs_left` includes this run."""
+
+
+current_call: ContextVar[Call | None] = ContextVar("failsoft_current_call", default=None)
+"""The call whose handler is running."""
+
+
+def running_call() -> Call | None:
+    """Return the call whose handler is running here; None in a task that outlived it."""
+    call = current_call.get()
+    return call if call is not None and call.is_running else None
+
+
+def current_budget() -> dict[str, int]:
+    """Return the remaining budget of the current call, to be sent upstream; empty without limits."""
+    call = running_call()
+    if call is None:
+        return {}
+    remaining_s, runs_left = call.remaining_s(), call.runs_left
+    budget = {} if remaining_s is None else {"remaining_ms": int(remaining_s * 1000)}
+    return budget if runs_left is None else {**budget, "runs_left": runs_left}
+
+
+def inherit(call: Call) -> Call | None:
+    """Limit a call by its parent call, which is returned, and by the budget in its request.
+
+    Both can only reduce the limits. A task that outlives its handler belongs to no call.
+    """
+    outer, received = running_call(), call.scope.meta.get(BUDGET_KEY)
+    if outer is None and received is None:  # most calls; the look at an abstract class below is dear
+        return None
+    if outer is not None:
+        call.runs_above = outer.runs
+        if (remaining_s := outer.remaining_s()) is not None:
+            call.end_by(loop_time() + remaining_s)
+    if isinstance(received, Mapping):
+        if (remaining_s := _number(received.get("remaining_ms"), 1000)) is not None:
+            call.end_by(loop_time() + remaining_s)
+        if (runs_left := _number(received.get("runs_left"))) is not None:
+            call.runs_above = RunsLeft(max(0, int(runs_left) - 1), call.runs_above)
+    return outer
+
+
+def _number(value: Any, divisor: int = 1) -> float | None:
+    """Return a finite number divided by `divisor`, at least 0; None for any other value, which sets no bound."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return None
+    return max(0.0, number / divisor) if math.isfinite(number) else None
+
+
+async def nested(outer: Call, call: Call, calling: Awaitable[ToolResponse[Any]]) -> Any:
+    """Run a call made by a handler, and record its failure on the outer call."""
+    response = await calling
+    if response.error is not None:
+        outer.failed_below(response.error.exception, was_retried=call.runs.taken > 0)
+    return response
+
+
+class TimeLimit:
+    """Cancels the running task at a given time, and reports afterwards whether that ended the part.
+
+    It follows the rules of the deadline (ADR 0002): the task is cancelled once and uncancelled on `close`, a
+    cancellation from outside takes precedence, and a part that swallows ours and returns keeps its value. Between
+    expiry and `close`, `call.expired` is above 0, so that nothing more is started for the call.
+
+    Args:
+        call: The call that the part belongs to.
+        at: The time of expiry, on the event loop's clock, in seconds.
+    """
+
+    __slots__ = ("_before", "_call", "_task", "_timer", "has_run_out")
+
+    def __init__(self, call: Call, at: float) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            msg = "a call needs a task to run in"
+            raise RuntimeError(msg)
+        self.has_run_out = False
+        self._call = call
+        self._task = task
+        self._before = task.cancelling()
+        self._timer = asyncio.get_running_loop().call_at(at, self._run_out)
+
+    def close(self, raised: BaseException | None = None) -> bool:
+        """Stop the timer; call it once, however the part ended.
+
+        Args:
+            raised: The exception of the part; None if it returned.
+
+        Returns:
+            Whether the limit caused the exception.
+        """
+        self._timer.cancel()
+        if not self.has_run_out:
+            return False
+        self._call.expired -= 1
+        return is_due_to_limit(self._task, self._before, raised)
+
+    def _run_out(self) -> None:
+        self.has_run_out = True
+        self._call.expired += 1
+        self._task.cancel()
+
+
+def is_due_to_limit(task: asyncio.Task[Any], cancelled_before: int, raised: BaseException | None) -> bool:
+    """Take back the cancellation by a limit that has expired, and return whether it caused the exception.
+
+    The one rule for every limit: what was cancelled from outside as well stays cancelled, and a part that has returned
+    keeps its value.
+    """
+    is_cancelled_besides = task.uncancel() > cancelled_before
+    return raised is not None and not (is_cancelled_besides and issubclass(type(raised), asyncio.CancelledError))
+
+
+async def run_until(call: Call, proceed: Proceed, until: float, limit_s: float) -> Any:
+    """Run the rest of the chain until a time on the event loop's clock, and return its value.
+
+    Raises:
+        DEADLINE_EXCEEDED: That time has passed; the message says `limit_s`, in seconds.
+    """
+    limit = TimeLimit(call, until)
+    try:
+        value = await proceed(call)
+    except BaseException as raised:
+        if not limit.close(raised):
+            raise
+        call.stop_reason = "deadline"
+        raise DeadlineExceeded(limit_s=limit_s) from raised
+    limit.close()
+    return value
+
+
+async def run_with_reserve(call: Call, proceed: Proceed, reserve_s: float) -> Any:
+    """Run the rest of the chain with an earlier deadline, and return its value.
+
+    The remaining time is reserved for links outside, such as a fallback or a cached answer. No retry inside waits past
+    the earlier deadline.
+
+    Raises:
+        DEADLINE_EXCEEDED: The earlier deadline passed. The call itself is not over.
+    """
+    end = call.deadline
+    if end is None or reserve_s <= 0:
+        return await proceed(call)
+    call.deadline = end - reserve_s
+    try:
+        return await run_until(call, proceed, call.deadline, round((call.bound.timeout_s or 0.0) - reserve_s, 6))
+    finally:
+        call.deadline = end
+
+
+def deadline(limit_s: float) -> Step:
+    """Return the link that ends a call after `limit_s` seconds.
+
+    It follows the rules of `asyncio.timeout`: the task is cancelled once, and only that cancellation becomes
+    DEADLINE_EXCEEDED. One timer serves all calls of the operation (ADR 0002), because a timer per call would be the
+    most expensive part of the success path.
+
+    Raises:
+        DEADLINE_EXCEEDED: The limit passed, even if the handler turned the cancellation into another exception. If it
+            swallows the cancellation and returns, its value is returned, late.
+    """
+    watch: _DeadlineTimer | None = None
+
+    async def step(call: Call, proceed: Proceed) -> Any:
+        nonlocal watch
+        loop = asyncio.get_running_loop()
+        if call.inherited_until is not None and call.inherited_until < loop.time() + limit_s:
+            return await _within_budget(call, proceed, loop, call.inherited_until)
+        task = asyncio.current_task(loop)
+        if task is None:
+            msg = "a call needs a task to run in"
+            raise RuntimeError(msg)
+        cancelled_before = task.cancelling()
+        mine = watch
+        if mine is None or mine.loop is not loop:
+            mine = watch = _DeadlineTimer(loop)  # the timer of another loop continues for its own calls
+        mine.begin(call, task, call.set_deadline(loop, limit_s))
+        try:
+            value = await proceed(call)
+        except BaseException as error:
+            if not call.expired:
+                raise
+            if not is_due_to_limit(task, cancelled_before, error):
+                raise
+            call.stop_reason = "deadline"
+            raise DeadlineExceeded(limit_s=limit_s) from error
+        else:
+            if call.expired:
+                task.uncancel()
+            return value
+        finally:
+            mine.under_way.pop(call, None)
+
+    return step
+
+
+async def inherited_deadline(call: Call, proceed: Proceed) -> Any:
+    """Run a call of an operation without a limit within the time left of its request or parent call.
+
+    Raises:
+        DEADLINE_EXCEEDED: That time has passed.
+    """
+    if call.inherited_until is None:
+        return await proceed(call)
+    return await _within_budget(call, proceed, asyncio.get_running_loop(), call.inherited_until)
+
+
+async def _within_budget(call: Call, proceed: Proceed, loop: asyncio.AbstractEventLoop, until: float) -> Any:
+    """Run a call whose parent call has less time left than the limit of its operation.
+
+    Raises:
+        DEADLINE_EXCEEDED: That time has passed.
+    """
+    remaining_s = until - loop.time()
+    if remaining_s <= 0:  # nothing is begun that cannot be waited for
+        call.stop_reason = "deadline"
+        raise DeadlineExceeded(limit_s=0.0, effect="none")
+    return await run_until(call, proceed, call.set_deadline(loop, remaining_s), round(remaining_s, 3))
+
+
+class _DeadlineTimer:
+    """Ends the calls of one operation on one event loop when their time limit expires.
+
+    All calls have the same limit, so the oldest one expires first and a single timer serves all. It keeps running when
+    its call ends in time: it then moves on to the next call, or stops if there is none.
+
+    Args:
+        loop: The event loop of the calls.
+    """
+
+    __slots__ = ("_is_set", "loop", "under_way")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.under_way: dict[Call, tuple[float, asyncio.Task[Any]]] = {}
+        self._is_set = False
+
+    def begin(self, call: Call, task: asyncio.Task[Any], until: float) -> None:
+        """Watch a call until it is taken out of `under_way`."""
+        self.under_way[call] = (until, task)
+        if not self._is_set:
+            self._is_set = True
+            self.loop.call_at(until, self._look)
+
+    def _look(self) -> None:
+        self._is_set = False
+        now = self.loop.time()
+        while self.under_way:
+            call, (until, task) = next(iter(self.under_way.items()))
+            if until > now:
+                self._is_set = True
+                self.loop.call_at(until, self._look)
+                return
+            del self.under_way[call]
+            call.expired += 1
+            task.cancel()

@@ -1,1 +1,0 @@
-"""Diagnostics for authors of tools: tracebacks of crashes, and reports of mistakes."""

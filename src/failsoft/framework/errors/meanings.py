@@ -1,0 +1,236 @@
+"""Words that look alike and mean something else: opposites, units and quantities, negating prefixes, roles.
+
+Pure functions and the lists that they read; `errors/corrections.py` decides by them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+_OPPOSITES = """
+min minimum max maximum mean median average avg sum total
+from to; first last; head tail; start end begin finish stop; before after since until; left right; above below
+source target src dst destination origin; sender recipient receiver; top bottom; up down; upper lower
+north south east west; high low; highest lowest; in out; input output; inbound outbound; incoming outgoing
+include exclude; included excluded; including excluding; inclusive exclusive; enable disable; enabled disabled; on off
+allow deny block; allowed denied blocked forbidden; add remove delete append insert create; accept reject
+accepted rejected; increase decrease; increment decrement; open close; opened closed; opening closing; lock unlock
+grant revoke; import export; upload download unload; internal external; public private; buy sell; buyer seller
+debit credit; old new; oldest newest; earliest latest; next previous; parent child; ancestor descendant; asc desc
+ascending descending; gross net; host guest; home away; arrival departure; arriving departing; inlet outlet
+inflow outflow; male female; day night; morning evening; weekday weekend; am pm; sync async; encode decode
+encrypt decrypt; compress decompress; show hide; push pull; read write; bid ask; lend borrow; lender borrower
+landlord tenant; numerator denominator; prefix suffix; header footer; ingress egress; ascent descent; pass fail
+true false; yes no; odd even; plus minus; inner outer; inside outside; near far; hit miss; uplink downlink
+upstream downstream; forward backward reverse; systolic diastolic; afferent efferent; maternal paternal
+more less; greater less; with without; all none; any all; required optional; heat cool; heating cooling
+monday tuesday wednesday thursday friday saturday sunday; tomorrow today yesterday; spring summer autumn winter
+january february march april may june july august september october november december
+replay reply; clone close; county country; casual causal; trail trial; personal personnel; message massage
+reserve reverse; reserved reversed; prescribe proscribe; quit quiet quite; weather whether; contact contract
+patient patent; ticket thicket; nitrite nitrate nitride; sulfite sulfate sulfide; chlorite chlorate chloride
+phosphite phosphate phosphide; angle angel; desert dessert; principal principle; stationary stationery; moral morale
+"""
+"""Words of which one never stands for another: opposites, and different words that are nearly spelled alike."""
+
+
+_MEASURES = """
+cent cents euro euros eur usd gbp chf jpy aud cad dollar dollars pound pounds pence price cost fee
+ns us ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days week weeks month months
+millisecond milliseconds microsecond microseconds nanosecond nanoseconds quarter quarters year years date time
+timestamp duration age b kb mb gb tb kib mib gib byte bytes bit bits size kilobyte kilobytes megabyte megabytes
+mcg ug mg g kg t lb lbs oz gram grams kilogram kilograms milligram milligrams microgram micrograms ton tons weight
+um nm mm cm m km inch inches ft foot feet yd yard yards mi mile miles px pt length width height depth distance
+millimeter millimeters centimeter centimeters meter meters kilometer kilometers area volume mass speed voltage current
+ml cl dl l litre litres liter liters gal gallon gallons mol mmol umol molar ppm ppb hz khz mhz ghz
+c f k celsius fahrenheit kelvin degree degrees radian radians w kw mw watt watts kilowatt kilowatts wh kwh mwh v mv kv
+volt volts millivolt millivolts a ma j kj cal kcal joule joules calorie calories power energy latitude longitude
+pct percent percentage percentile ratio fraction rate count counts number amount quantity qty total delta offset index
+id ids uuid name names key code hash url uri path email phone
+"""
+"""Units, quantities and kinds of values, none of which stands for another."""
+
+
+_SYNONYMS = """
+ms millisecond; s sec second; us µs microsecond; ns nanosecond; min minute; h hr hour; d day; week; month; y year
+% pct percent; kg kilogram; g gram; mg milligram; mcg ug µg microgram; km kilometer kilometre; m meter metre
+cm centimeter centimetre; mm millimeter millimetre; ft foot feet; in inch inches; mi mile; l liter litre; ml milliliter
+b byte; kb kilobyte; mb megabyte; gb gigabyte; px pixel; hz hertz; c celsius; f fahrenheit; k kelvin; lb pound
+"""
+"""Names of one unit."""
+
+
+_WORDY = frozenset({"in", "min", "am", "as", "at", "us"})
+"""Units that are words of prose too, as single letters may be."""
+
+
+_PREFIXES = """
+un non in im ir il dis de re pre post under over anti counter bi semi sub super mis co ex a ab
+hyper hypo exo endo micro macro intra inter en
+"""
+"""Prefixes that negate a word or turn it into another one."""
+
+
+_LETTERS_OF_TWO_EDITS = 9
+"""`branch` and `batch` in a long name are two words, not one with two wrong letters; nor are equally long ones."""
+
+
+_PLURAL = 4
+
+
+_LONG_UNIT = 3
+"""Letters of a unit that has a plural of its own: `days`, not `ms`."""
+
+
+_GLUED = 3
+"""Letters of the shortest opposites that are found inside other words: `mintemperature`."""
+
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+
+
+_DIGITS = re.compile(r"\d+")
+
+
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+_MEASURED = re.compile(r"([+-]?\d{1,15}(?:\.\d{1,15})?)\s*([^\W\d_]{1,20}|%|µ\w{1,3})")
+
+
+_ROMAN = re.compile(r"[ivxlc]{1,5}")
+
+
+_SIGN = re.compile(r"^[-+!~<>=^]+")
+
+
+_ROLE = re.compile(r"(.{3,}?)(?:[eo]r|(ee))(.*)")
+"""Who does something, and to whom it is done: `payer`, `payee`."""
+
+
+def means_something_else(given: str, meant: str, *, begins_alike: bool = False) -> bool:
+    """Return whether words of two similar names differ in more than their spelling.
+
+    Args:
+        given: A name.
+        meant: The other one.
+        begins_alike: Whether every word has to begin as the other does; else a later one may lack its first letter.
+
+    >>> means_something_else("from_acount", "from_account"), means_something_else("max_price", "min_price")
+    (False, True)
+    >>> means_something_else("unpaid_order", "paid_order"), means_something_else("line1", "line2")
+    (True, True)
+    """
+    if _DIGITS.findall(given) != _DIGITS.findall(meant) or _SIGN.findall(given) != _SIGN.findall(meant):
+        return True  # `-name` sorts the other way round
+    one, other = _words(given), _words(meant)
+    while one and other and one[-1] == other[-1]:
+        del one[-1], other[-1]
+    is_first = True
+    while one and other and one[0] == other[0]:
+        del one[0], other[0]
+        is_first = False
+    if not one or not other:  # a word more or less
+        return one != other
+    if len(one) != len(other):  # words written apart or as one: only the whole can be compared
+        one, other = ["".join(one)], ["".join(other)]
+    return any(
+        before != after and _is_another_word(before, after, is_first=begins_alike or (is_first and place == 0))
+        for place, (before, after) in enumerate(zip(one, other, strict=True))
+    )
+
+
+def _is_another_word(given: str, meant: str, *, is_first: bool) -> bool:
+    singular, other = (word[:-1] if len(word) >= _PLURAL and word[-1] == "s" else word for word in (given, meant))
+    if singular == other:
+        return False
+    is_as_long = len(given) == len(meant)
+    begins_alike = given[0] == meant[0] or (is_as_long and given[:2] == meant[1::-1])
+    begins_alike = begins_alike or (not is_first and given == meant[1:])
+    most = 1 if is_as_long else max(1, max(len(given), len(meant)) * 2 // _LETTERS_OF_TWO_EDITS)
+    edits = edits_between(given, meant, most)
+    if _ROMAN.fullmatch(given) and _ROMAN.fullmatch(meant):
+        return True
+    if not begins_alike or edits > most or {given, meant} <= _measures() or _is_of_another_prefix(given, meant, edits):
+        return True
+    one, two = _ROLE.fullmatch(given), _ROLE.fullmatch(meant)
+    if one and two and one[1] == two[1] and one[3] == two[3] and one[2] != two[2]:
+        return True
+    return _has_an_opposite(given, meant)
+
+
+def _is_of_another_prefix(given: str, meant: str, edits: int) -> bool:
+    """Return whether two words are more alike without a prefix of one of them, or of both."""
+    stems = [(prefix, given.removeprefix(prefix)) for prefix in ("", *_PREFIXES.split()) if given.startswith(prefix)]
+    others = [(prefix, meant.removeprefix(prefix)) for prefix in ("", *_PREFIXES.split()) if meant.startswith(prefix)]
+    return any(
+        prefix != other and min(len(stem), len(rest)) > 1 and edits_between(stem, rest, edits) < edits
+        for prefix, stem in stems
+        for other, rest in others
+        if not (prefix and other and (prefix.startswith(other) or other.startswith(prefix)))
+    )
+
+
+def _has_an_opposite(given: str, meant: str) -> bool:
+    """Return whether a word becomes the other one by the opposite of a word in it: `mintemperature`."""
+    for word, others in _opposites().items():
+        place = given.find(word) if len(word) >= _GLUED or word == given else -1
+        if place >= 0:
+            before, after = given[:place], given[place + len(word) :]
+            if any(meant == f"{before}{opposite}{after}" for opposite in others):
+                return True
+    return False
+
+
+def _words(name: str) -> list[str]:
+    return [word.casefold() for word in _WORDS.findall(name)]
+
+
+@cache
+def _opposites() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for group in re.split(r"[;\n]", _OPPOSITES):
+        words = set(group.split())
+        for word in words:
+            found.setdefault(word, set()).update(words - {word})
+    return found
+
+
+@cache
+def _measures() -> frozenset[str]:
+    return frozenset(_MEASURES.split()) | _opposites().keys()
+
+
+def edits_between(one: str, other: str, most: int) -> int:
+    """Return how many letters to insert, delete, replace or swap with the next make one text the other; at most + 1."""
+    from rapidfuzz.distance import OSA  # noqa: PLC0415 - 8 ms that only a misspelt name pays for
+
+    return OSA.distance(one, other, score_cutoff=most)
+
+
+def is_measured(text: str, meant: Any, about: str) -> bool:
+    """Return whether a text is a number with the unit that is named for it."""
+    found = _MEASURED.fullmatch(text) if about else None
+    if found is None or isinstance(meant, bool) or not isinstance(meant, (int, float)) or float(found[1]) != meant:
+        return False
+    unit = found[2].casefold()
+    names = _synonyms().get(unit, _synonyms().get(unit.removesuffix("s"), frozenset({unit})))
+    said = f"{about} {_HUMP.sub('_', about)}".casefold()
+    return any(_is_named(name, said) for name in names)
+
+
+def _is_named(unit: str, said: str) -> bool:
+    if unit == "%":
+        return "%" in said
+    is_wordy = len(unit) == 1 or unit in _WORDY  # a word, too: `height in cm`, `min_wait`, `the item's`
+    before = r"(?:(?<=\bin )|(?<=[^\W_]_)|(?<=[(\[/]))" if is_wordy else r"(?<![^\W_])"
+    plural = "s?" if len(unit) >= _LONG_UNIT else ""
+    return re.search(rf"{before}{re.escape(unit)}{plural}(?!_?[^\W_])", said) is not None
+
+
+@cache
+def _synonyms() -> dict[str, frozenset[str]]:
+    groups = [frozenset(group.split()) for group in re.split(r"[;\n]", _SYNONYMS)]
+    return {word: group for group in groups for word in group}

@@ -1,0 +1,345 @@
+"""Events of calls as frozen records, for metrics, logs, traces and your own listeners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+from failsoft.framework.answer.failure import Failure
+from failsoft.framework.safe.author_reports import logger, tell
+
+__all__ = [
+    "AttemptEvent",
+    "BudgetEvent",
+    "CircuitEvent",
+    "CircuitStateName",
+    "Event",
+    "Events",
+    "IdempotencyEvent",
+    "IdempotencyVerdict",
+    "Listener",
+    "LoadEvent",
+    "LoadGauge",
+    "RecoveryEvent",
+    "StateStoreEvent",
+]
+
+
+CircuitStateName: TypeAlias = Literal["closed", "open", "half_open"]
+"""The state of a circuit breaker."""
+
+
+LoadGauge: TypeAlias = Literal[
+    "bulkhead_running", "bulkhead_waiting", "concurrency_limit", "hedges_running", "idempotency_leases"
+]
+
+
+IdempotencyVerdict: TypeAlias = Literal["replayed", "conflict", "in_progress", "lost"]
+"""What a repeated call met: the stored outcome, other arguments, the first call still running, or no record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptEvent:
+    """One run of a handler is over.
+
+    Args:
+        tool: The toolset.
+        operation: The MCP tool name.
+        request_id: The id of the request.
+        attempt: Which run of the call it was, from 1.
+        result: `ok`, `error`, `timeout` or `cancelled`.
+        code: The code of the error, if it was one.
+        duration_s: How long the run took, in seconds.
+    """
+
+    tool: str
+    operation: str
+    request_id: str
+    attempt: int
+    result: Literal["ok", "error", "timeout", "cancelled"]
+    code: str | None
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryEvent:
+    """One strategy was tried on an error.
+
+    Args:
+        tool: The toolset.
+        operation: The MCP tool name.
+        request_id: The id of the request.
+        strategy: The strategy's name.
+        result: `recovered`, `failed` or `skipped`.
+        code: The code of the error.
+        attempt: The number of attempts so far.
+    """
+
+    tool: str
+    operation: str
+    request_id: str
+    strategy: str
+    result: Literal["recovered", "failed", "skipped"]
+    code: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CircuitEvent:
+    """The circuit breaker of a dependency changed its state, or was seen for the first time (`was` is None).
+
+    Args:
+        dependency: The dependency that the breaker guards.
+        state: `closed`, `open` or `half_open`.
+        was: The previous state; None if the circuit was seen for the first time.
+        reason: Why it changed, in a clause.
+    """
+
+    dependency: str
+    state: CircuitStateName
+    was: CircuitStateName | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetEvent:
+    """The retry budget of a dependency changed; `tokens` is the number of further attempts that it allows."""
+
+    dependency: str
+    tokens: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdempotencyEvent:
+    """A call repeated an idempotency key.
+
+    Args:
+        tool: The toolset.
+        operation: The MCP tool name.
+        request_id: The id of the request.
+        verdict: It got the first one's outcome (`replayed`); it had other arguments (`conflict`); the first one is
+            still under way (`in_progress`), or left no outcome (`lost`).
+    """
+
+    tool: str
+    operation: str
+    request_id: str
+    verdict: IdempotencyVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateStoreEvent:
+    """The shared state store was lost, so that calls use local state, or answers again.
+
+    Args:
+        available: Whether the store can be reached.
+        reason: Why not, in a clause; empty if it can.
+    """
+
+    available: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadEvent:
+    """A gauge of a strategy changed in this process.
+
+    Args:
+        gauge: Runs in a bulkhead, calls that wait for one, the limit of `AdaptiveConcurrency`, extra runs of `Hedge`,
+            or calls with an idempotency key under way.
+        dependency: The dependency, else `<toolset>.<operation>`.
+        value: The new value.
+    """
+
+    gauge: LoadGauge
+    dependency: str
+    value: float
+
+
+Event: TypeAlias = (
+    AttemptEvent | RecoveryEvent | CircuitEvent | BudgetEvent | IdempotencyEvent | LoadEvent | StateStoreEvent
+)
+"""Any of the events."""
+
+
+Listener: TypeAlias = Callable[[Any], None]
+"""It is called with the kinds of events that it subscribed to."""
+
+
+class Events:
+    """Publishes events to subscribers. A listener that raises is reported once and cannot break a call."""
+
+    def __init__(self) -> None:
+        self._listeners: dict[type, tuple[Listener, ...]] = {}
+        self._broken: set[int] = set()
+
+    def subscribe(self, listener: Listener, *kinds: type[Event]) -> Callable[[], None]:
+        """Call the listener with every event of these kinds, or of all kinds; return a function that ends it."""
+        chosen = kinds or Event.__args__
+        for kind in chosen:
+            self._listeners[kind] = (*self._listeners.get(kind, ()), listener)
+
+        def unsubscribe() -> None:
+            for kind in chosen:
+                kept = list(self._listeners.get(kind, ()))
+                if listener in kept:
+                    kept.remove(listener)
+                self._listeners[kind] = tuple(kept)
+
+        return unsubscribe
+
+    def wants(self, kind: type[Event]) -> bool:
+        """Return whether this kind has a listener; without one the event need not be created."""
+        return bool(self._listeners.get(kind))
+
+    def publish(self, event: Event) -> None:
+        """Pass an event on, in the order of subscription."""
+        for listener in self._listeners.get(type(event), ()):
+            error = tell(listener, event)
+            if error is not None and id(listener) not in self._broken:
+                self._broken.add(id(listener))
+                logger.opt(exception=error).error("An event listener failed; calls continue without it")
+
+
+Outcome: TypeAlias = Literal["ok", "replayed", "recovered", "degraded", "error", "rejected", "cancelled"]
+
+
+AttemptResult: TypeAlias = Literal["ok", "error", "timeout", "cancelled"]
+
+
+RecoveryOutcome: TypeAlias = Literal["recovered", "failed", "skipped"]
+
+
+class OperationMetrics(Protocol):
+    """The recorder of one operation, with its labels bound; every method is cheap and should not raise.
+
+    A class with `never_raises = True` is called directly; any other is wrapped in a guard.
+    """
+
+    def started(self) -> None:
+        """Count a call as in flight."""
+
+    def finished(self, outcome: Outcome, duration_s: float) -> None:
+        """Count a finished call, with its outcome and its duration in seconds."""
+
+    def attempted(self, result: AttemptResult) -> None:
+        """Count one run of the handler."""
+
+    def failed(self, category: str, code: str) -> None:
+        """Count an error that was returned to the caller."""
+
+    def recovery(self, strategy: str, result: RecoveryOutcome) -> None:
+        """Count one recovery strategy at work."""
+
+
+class Recorder(Protocol):
+    """Creates a bound recorder for each operation, once, when the toolset is created."""
+
+    def bind(self, tool: str, operation: str) -> OperationMetrics:
+        """Return the recorder for one operation of one toolset."""
+
+
+class NullMetrics:
+    """Records nothing; both a `Recorder` and an `OperationMetrics`."""
+
+    never_raises = True
+
+    def bind(self, tool: str, operation: str) -> NullMetrics:  # noqa: ARG002 - the protocol's signature
+        """Return itself."""
+        return self
+
+    def started(self) -> None:
+        """Do nothing."""
+
+    def finished(self, outcome: Outcome, duration_s: float) -> None:
+        """Do nothing."""
+
+    def attempted(self, result: AttemptResult) -> None:
+        """Do nothing."""
+
+    def failed(self, category: str, code: str) -> None:
+        """Do nothing."""
+
+    def recovery(self, strategy: str, result: RecoveryOutcome) -> None:
+        """Do nothing."""
+
+
+@runtime_checkable
+class AlertSink(Protocol):
+    """A destination of alerts on critical failures. Called from the alert thread, not during a call."""
+
+    name: str
+
+    def send(self, failure: Failure, *, suppressed: int) -> None:
+        """Deliver one alert, with the number of suppressed equal ones; may block, and may raise (which is logged)."""
+
+
+class Arguments(Protocol):
+    """The declared arguments of an operation, from a signature or a JSON Schema."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Their JSON Schema, an object."""
+
+    @property
+    def aliases(self) -> Mapping[str, str]:
+        """Other accepted names, and the names in the schema that they stand for."""
+
+    def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the arguments as the handler gets them.
+
+        Raises:
+            INVALID_PARAM: With all violations.
+        """
+
+    @property
+    def is_slow(self) -> Callable[[Any], bool] | None:
+        """Whether arguments are better validated in a worker thread; None if none are."""
+
+
+class RunBudget(Protocol):
+    """The number of further runs allowed, shared by several calls; provided by `RetryBudget`."""
+
+    def count(self) -> None:
+        """Count a run that succeeded."""
+
+    async def withdraw(self) -> bool:
+        """Take a token for one further run; return whether there was one."""
+
+
+def guarded(metrics: OperationMetrics) -> OperationMetrics:
+    """Return the recorder itself if its very class sets `never_raises = True`, otherwise wrapped in a guard."""
+    return metrics if vars(type(metrics)).get("never_raises") is True else GuardedMetrics(metrics)
+
+
+def bound_late(recorder: Recorder, tool: str, operation: str) -> OperationMetrics:
+    """Return the guarded recorder of an operation that is bound during a call; one that cannot be bound is left out."""
+    made: list[OperationMetrics] = []
+    error = tell(lambda: made.append(recorder.bind(tool, operation)))
+    if error is not None:
+        _report(error)
+        return NullMetrics()
+    return guarded(made[0])
+
+
+class GuardedMetrics(NullMetrics):
+    """Forwards every event; an exception of the recorder is logged the first time and otherwise ignored."""
+
+    def __init__(self, metrics: OperationMetrics) -> None:
+        is_broken = False
+
+        def forward(name: str, *facts: Any) -> None:
+            nonlocal is_broken
+            error = tell(lambda: getattr(metrics, name)(*facts))
+            if error is not None and not is_broken:
+                is_broken = True
+                _report(error)
+
+        for name in ("started", "finished", "attempted", "failed", "recovery"):
+            setattr(self, name, partial(forward, name))
+
+
+def _report(error: BaseException) -> None:
+    logger.opt(exception=error).error("A metrics recorder failed; calls continue without it")

@@ -1,0 +1,1 @@
+"""Log lines of calls, the output of an application, and alerts."""

@@ -1,1 +1,0 @@
-"""Log lines, log sinks and alerts."""

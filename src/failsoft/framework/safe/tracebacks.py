@@ -1,0 +1,178 @@
+"""Tracebacks for a tool's author: the author's frames first, failsoft's folded, secrets redacted."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import site
+import sys
+import sysconfig
+import traceback
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Literal, TypeAlias
+
+from failsoft.framework.safe.secrets import redact_text
+from failsoft.framework.text import printable, type_name
+
+Owner: TypeAlias = Literal["author", "failsoft", "library"]
+"""Whose code a frame runs: that of the tool, ours, or that of the standard library and installed packages."""
+
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+
+
+_TOOLSETS = _PACKAGE / "tools"
+
+
+_FRAMES_AT_MOST = 30
+
+
+_RUN_AT_MOST = 5
+"""Consecutive frames of libraries that are shown; of longer runs the first and the last two are."""
+
+
+_STACK_AT_MOST = 20_000
+"""Characters of a stack that are kept, from its end."""
+
+
+def stack_of(error: BaseException) -> str:
+    """Return the traceback of an exception and its causes, redacted and printable, 20,000 characters at most.
+
+    A typed error that failsoft made of an exception is left out: the exception itself says more. The number of frames
+    is limited, because formatting the thousand frames of a `RecursionError` would take the event loop's time. Never
+    raises, whatever the exception does when it is looked at.
+    """
+    try:
+        return _stack_of(original(error))
+    except BaseException:  # noqa: BLE001 - an exception may raise anything in every attribute that is read
+        return f"{type_name(type(error))}: its stack cannot be read"
+
+
+def _stack_of(shown: BaseException) -> str:
+    summary = traceback.TracebackException(type(shown), shown, shown.__traceback__, limit=0, compact=True)
+    _fold(summary, shown)
+    text = redact_text("".join(summary.format())[-_STACK_AT_MOST:])
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def author_line(error: BaseException) -> str:
+    """Return `file:line in function` of the author's innermost frame; empty if no such frame is involved."""
+    links = [link for link in _links(original(error).__traceback__) if _owner(_file(link)) == "author"]
+    return _place(links[-1].tb_frame, links[-1].tb_lineno) if links else ""
+
+
+def calling_line() -> str:
+    """Return `file:line in function` of the author's code that is calling failsoft; empty if there is none."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - `inspect.currentframe` is the same with a longer name
+    while frame is not None and _owner(frame.f_code.co_filename) != "author":
+        frame = frame.f_back
+    return "" if frame is None else _place(frame, frame.f_lineno)
+
+
+def _place(frame: FrameType, line: int) -> str:
+    return f"{frame.f_code.co_filename}:{line} in {frame.f_code.co_name}"
+
+
+def original(error: BaseException) -> BaseException:
+    """Return the exception that a typed error was made of, unless the author raised the typed error."""
+    while error.__cause__ is not None and all(
+        _owner(_file(link)) == "failsoft" for link in _links(error.__traceback__)
+    ):
+        error = error.__cause__
+    return error
+
+
+def _fold(summary: Any, error: BaseException) -> None:
+    """Give an unformatted summary, and those of its causes and members, the frames that are shown."""
+    summary.stack = _Folded(_frames(error.__traceback__))
+    pairs = [(summary.__cause__, error.__cause__), (summary.__context__, error.__context__)]
+    pairs += zip(summary.exceptions or (), getattr(error, "exceptions", ()), strict=False)
+    for inner, exception in pairs:
+        if inner is not None and exception is not None:
+            _fold(inner, exception)
+
+
+class _Folded(traceback.StackSummary):
+    """Frames that are formatted as Python does it, with a line in place of each run that is folded."""
+
+    def format(self, **options: Any) -> list[str]:
+        lines: list[str] = []
+        for folded, frames in itertools.groupby(self, key=lambda frame: isinstance(frame, _Fold)):
+            if folded:
+                lines += [str(frame) for frame in frames]
+            else:
+                lines += traceback.StackSummary.from_list(list(frames)).format(**options)
+        return lines
+
+
+class _Fold(traceback.FrameSummary):
+    """A run of frames that are counted instead of shown."""
+
+    def __init__(self, count: int, owner: str) -> None:
+        super().__init__("", 0, "", lookup_line=False, line="")
+        self._text = f"  ... {count} frame{'' if count == 1 else 's'} of {owner}\n"
+
+    def __str__(self) -> str:
+        return self._text
+
+
+def _frames(link: TracebackType | None) -> Iterator[traceback.FrameSummary]:
+    """Yield the frames and folds of one traceback; ours alone are shown if no others are there."""
+    links = list(_links(link))
+    runs = [(owner, list(run)) for owner, run in itertools.groupby(links, key=lambda item: _owner(_file(item)))]
+    if all(owner == "failsoft" for owner, _ in runs):
+        yield from map(_summary, links[-_FRAMES_AT_MOST:])
+        return
+    for owner, run in runs[1:] if runs[0][0] == "failsoft" else runs:
+        if owner == "failsoft":
+            yield _Fold(len(run), owner)
+        elif owner == "library" and len(run) > _RUN_AT_MOST:
+            yield _summary(run[0])
+            yield _Fold(len(run) - 3, "libraries")
+            yield from map(_summary, run[-2:])
+        elif len(run) > _FRAMES_AT_MOST:
+            half = _FRAMES_AT_MOST // 2
+            yield from map(_summary, run[:half])
+            yield _Fold(len(run) - 2 * half, "the same code")
+            yield from map(_summary, run[-half:])
+        else:
+            yield from map(_summary, run)
+
+
+def _links(link: TracebackType | None) -> Iterator[TracebackType]:
+    while link is not None:
+        yield link
+        link = link.tb_next
+
+
+def _file(link: TracebackType) -> str:
+    return link.tb_frame.f_code.co_filename
+
+
+def _summary(link: TracebackType) -> traceback.FrameSummary:
+    code = link.tb_frame.f_code
+    linecache.checkcache(code.co_filename)
+    place = next(itertools.islice(code.co_positions(), link.tb_lasti // 2, None), (None, None, None, None))
+    return traceback.FrameSummary(
+        code.co_filename, link.tb_lineno, code.co_name, end_lineno=place[1], colno=place[2], end_colno=place[3]
+    )
+
+
+@lru_cache(maxsize=1_000)
+def _owner(file: str) -> Owner:
+    if file.startswith("<frozen "):
+        return "library"
+    path = Path(file)
+    if path.is_relative_to(_PACKAGE):
+        return "author" if path.is_relative_to(_TOOLSETS) else "failsoft"
+    return "library" if any(path.is_relative_to(folder) for folder in _library_folders()) else "author"
+
+
+@lru_cache(maxsize=1)
+def _library_folders() -> tuple[Path, ...]:
+    named = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    folders = [*named, *site.getsitepackages(), site.getusersitepackages()]
+    return tuple(dict.fromkeys(Path(folder) for folder in folders if folder and folder != sys.prefix))

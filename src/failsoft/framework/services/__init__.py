@@ -1,1 +1,0 @@
-"""Services of a runtime: settings, events, state, threads."""

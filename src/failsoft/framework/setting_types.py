@@ -1,0 +1,103 @@
+"""Types of settings parsed from text: lists of names or commands, web addresses, bearer tokens."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import AfterValidator, BeforeValidator, SecretStr
+from pydantic_settings import NoDecode
+
+SHARED_HOLDER = "bearer"
+"""The principal of all callers that use FAILSOFT_AUTH_TOKEN, which has no name of its own."""
+
+
+_TOKEN_AT_LEAST = 8
+
+
+def holders_by_token(tokens: SecretStr) -> dict[str, str]:
+    """Parse `alice:token,bob:token` into token -> holder. A holder may have several, as during a rotation.
+
+    Raises:
+        ValueError: An entry is not of that form, its holder is `bearer`, its token is shorter than 8 characters,
+            or two have one token.
+    """
+    found: dict[str, str] = {}
+    for entry in filter(None, map(str.strip, tokens.get_secret_value().split(","))):
+        holder, _, token = entry.partition(":")
+        if not holder or len(token) < _TOKEN_AT_LEAST:
+            msg = f"must be of the form name:token,name:token, with tokens of at least {_TOKEN_AT_LEAST} characters"
+            raise ValueError(msg)
+        if holder == SHARED_HOLDER:
+            msg = f"must not name a holder {SHARED_HOLDER}: that is the holder of FAILSOFT_AUTH_TOKEN"
+            raise ValueError(msg)
+        if token in found:
+            msg = "must not give the same token twice"
+            raise ValueError(msg)
+        found[token] = holder
+    return found
+
+
+def _checked_tokens(tokens: SecretStr) -> SecretStr:
+    holders_by_token(tokens)
+    return tokens
+
+
+NamedTokens: TypeAlias = Annotated[SecretStr, AfterValidator(_checked_tokens)]
+
+
+def _read_commands(value: Any) -> Any:
+    """Return commands as tuples. They are given as JSON, since arguments may contain blanks and commas."""
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, (list, tuple)) or not all(map(_is_command, found)):
+        msg = 'must be a JSON list of commands, each a list of texts, as [["cargo", "test"]]'
+        raise ValueError(msg)
+    return tuple(tuple(command) for command in found)
+
+
+def _is_command(value: Any) -> bool:
+    if not isinstance(value, (list, tuple)) or not value or not value[0]:
+        return False
+    return all(isinstance(part, str) and "\0" not in part for part in value)
+
+
+Commands: TypeAlias = Annotated[tuple[tuple[str, ...], ...], NoDecode, BeforeValidator(_read_commands)]
+
+
+def _split(value: Any) -> Any:
+    return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
+
+
+def web_address(value: str) -> str:
+    """Return a web address unchanged.
+
+    Raises:
+        ValueError: It does not begin with http:// or https://, or names no host.
+    """
+    if not value.startswith(("http://", "https://")) or len(value.split("://", 1)[1]) == 0:
+        msg = "must be an address that starts with http:// or https://"
+        raise ValueError(msg)
+    return value
+
+
+def _networks(value: tuple[str, ...]) -> tuple[str, ...]:
+    for one in value:
+        try:
+            ipaddress.ip_network(one, strict=False)
+        except ValueError:
+            msg = "must be addresses or networks, as 10.0.0.7,192.168.0.0/16"
+            raise ValueError(msg) from None
+    return value
+
+
+Networks: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), AfterValidator(_networks)]
+
+
+Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+
+
+WebAddress: TypeAlias = Annotated[str, AfterValidator(web_address)]

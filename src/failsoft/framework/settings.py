@@ -1,0 +1,366 @@
+"""Reads settings from environment variables: reports all problems at once by variable, and never shows secrets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.corrections import closest_name
+from failsoft.framework.setting_types import NamedTokens, Names, Networks, WebAddress, web_address
+from failsoft.framework.text import bounded
+
+PREFIX = "FAILSOFT_"
+"""The prefix of all variables."""
+
+
+_OF_CLIENTS = frozenset({"FAILSOFT_TOKEN"})
+"""Variables of commands that are clients, not settings of a server."""
+
+
+class EnvironmentSettings(BaseSettings):
+    """Immutable settings; arguments take precedence over the environment, and an empty variable counts as unset.
+
+    Raises:
+        CONFIG_ERROR: A value is not usable, or there is no such setting. The message names each setting or variable
+            and what it accepts, never the value.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
+        populate_by_name=True,
+        validate_default=False,
+    )
+
+    if not TYPE_CHECKING:  # type checkers know the names by the fields
+
+        def __init__(self, **given: Any) -> None:
+            faults = _misnamed(type(self), given)
+            if not faults:
+                try:
+                    super().__init__(**given)
+                except ValidationError as error:
+                    found = error.errors(include_input=False, include_url=False)
+                    faults = [_explained(type(self), fault, given) for fault in found]
+            if faults:
+                resolution = "Correct or unset the settings that are named, then start again"
+                raise ConfigurationError(issue="; ".join(faults), resolution=resolution)
+
+    @classmethod
+    def load(cls, **given: Any) -> Self:
+        """Return the settings from the environment; `given` takes precedence. Calling the class does the same.
+
+        Raises:
+            CONFIG_ERROR: A value is not usable, or there is no such setting.
+        """
+        return cls(**given)
+
+    @classmethod
+    def variables(cls) -> dict[str, tuple[str, ...]]:
+        """Return the environment variables of every setting, by its name; the preferred variable first."""
+        return {name: cls._variables_of(name, field) for name, field in cls.model_fields.items()}
+
+    @classmethod
+    def _variables_of(cls, name: str, field: FieldInfo) -> tuple[str, ...]:
+        if isinstance(field.validation_alias, AliasChoices):
+            return tuple(str(choice) for choice in field.validation_alias.choices)
+        return (f"{cls.model_config.get('env_prefix', PREFIX)}{name}".upper(),)
+
+
+def unknown_variables(
+    models: Iterable[type[EnvironmentSettings]], environ: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Return the `FAILSOFT_` variables that none of the models reads, each with the closest one that is read, or ""."""
+    known = {name for model in models for names in model.variables().values() for name in names}
+    known_too = known | _OF_CLIENTS
+    strange = sorted(name for name in environ if name.upper().startswith(PREFIX) and name.upper() not in known_too)
+    tails = {variable.removeprefix(PREFIX): variable for variable in sorted(known)}
+    closest = {name: closest_name(name.upper().removeprefix(PREFIX), tails) for name in strange}
+    return {name: tails[match] if match else "" for name, match in closest.items()}
+
+
+def _misnamed(cls: type[EnvironmentSettings], given: Mapping[str, Any]) -> list[str]:
+    """Return a sentence about each unknown name, which pydantic would ignore; names with `_` are pydantic's own."""
+    known = {*cls.model_fields, *(variable for variables in cls.variables().values() for variable in variables)}
+    strange = [name for name in given if name not in known and not name.startswith("_")]
+    closest = {name: closest_name(name, cls.model_fields) for name in strange}
+    return [
+        f"there is no setting '{bounded(name)}'" + (f", did you mean '{match}'?" if match else "")
+        for name, match in closest.items()
+    ]
+
+
+def _explained(cls: type[EnvironmentSettings], fault: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Return a sentence about one fault: the setting or its variable, and what it accepts. Never the value."""
+    place = str(fault["loc"][0]) if fault["loc"] else ""
+    for name, variables in cls.variables().items():
+        if place.upper() in {name.upper(), *variables}:
+            if name in given:
+                return f"{name} {_accepted(fault)}"
+            present = [variable for variable in variables if os.environ.get(variable)]
+            return f"{(present or variables)[0]} {_accepted(fault)}"
+    return f"{place} {_accepted(fault)}"
+
+
+def _accepted(fault: Mapping[str, Any]) -> str:
+    if fault["type"] == "too_short":
+        return f"must have at least {fault['ctx']['min_length']} characters"
+    message = str(fault["msg"]).removeprefix("Value error, ").replace("Input should", "must")
+    return message[:1].lower() + message[1:]
+
+
+Environment: TypeAlias = Literal["production", "staging", "development"]
+
+
+DetailLevel: TypeAlias = Literal["minimal", "standard", "full"]
+
+
+LogLevel: TypeAlias = Literal["TRACE", "DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR", "CRITICAL"]
+
+
+_STATE_FILES = ("sqlite:", "memory+sqlite:")
+
+
+_STATE_SCHEMES = ("redis", "rediss", "unix", "valkey", "valkeys")
+
+
+def _upper(value: Any) -> Any:
+    return value.upper() if isinstance(value, str) else value
+
+
+def _secret_address(value: SecretStr) -> SecretStr:
+    web_address(value.get_secret_value())
+    return value
+
+
+def _state_address(value: SecretStr) -> SecretStr:
+    """Reject addresses that are obviously invalid; the store's client checks more. They may contain a password."""
+    url = value.get_secret_value()
+    scheme, separator, rest = url.partition("://")
+    is_own = url == "memory:" or url.startswith(_STATE_FILES)
+    if not is_own and (scheme not in _STATE_SCHEMES or not separator or not rest):
+        servers = ", ".join(f"{name}://" for name in _STATE_SCHEMES)
+        msg = f"must be memory:, sqlite:PATH, or an address that starts with {servers}"
+        raise ValueError(msg)
+    return value
+
+
+SecretAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_secret_address)]
+
+
+StateAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_state_address)]
+
+
+_DETAIL: dict[Environment, DetailLevel] = {"production": "minimal", "staging": "standard", "development": "full"}
+
+
+class Settings(EnvironmentSettings):
+    """Settings for all toolsets; a toolset's own settings are in its `ToolsetSettings`.
+
+    Immutable; an empty variable counts as unset. Arguments take precedence over the environment:
+    `Settings(max_threads=8)`.
+
+    Raises:
+        CONFIG_ERROR: A value is not usable, or there is no such setting. The message names each setting or variable
+            and what it accepts, never the value.
+    """
+
+    environment: Environment = Field(
+        default="production", description="Where this runs; decides how much detail callers see."
+    )
+    detail: DetailLevel | None = Field(
+        default=None, description="How much detail callers see, whatever the environment."
+    )
+    wire_format: str = Field(
+        default="auto",
+        pattern=r"^[a-z][a-z0-9_]*$",
+        description="The shape of answers: auto (the toolset's own) or the name of a wire format.",
+    )
+    answer: Literal["lean", "json", "full"] = Field(
+        default="lean",
+        description="A failure as plain lines for a model, as compact JSON, or as JSON with everything.",
+    )
+    output_schema: Literal["short", "full", "off"] = Field(
+        default="short",
+        description="Output schemas in `tools/list`: whether the call worked, that of the whole answer, or none.",
+    )
+    debug_stack: bool = Field(
+        default=False,
+        validation_alias=AliasChoices("FAILSOFT_DEBUG_STACK", "DEBUG_STACK"),
+        description="Send stack traces to callers, in any environment.",
+    )
+    max_response_bytes: int = Field(
+        default=1_000_000, ge=1_000, description="Largest answer in bytes, text and structured content together."
+    )
+    max_request_bytes: int = Field(default=4 * 1024 * 1024, ge=1_000, description="Largest HTTP request in bytes.")
+    fast_lane: Literal["on", "off"] = Field(
+        default="on",
+        description="Whether plain calls over HTTP bypass the SDK's request handling; nothing else differs.",
+    )
+    default_timeout_s: float = Field(
+        default=30.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Limit of a call in seconds where its operation names none; 0: no limit.",
+    )
+    slow_call_s: float = Field(default=5.0, gt=0, description="Calls that take longer, in seconds, are logged as slow.")
+    max_threads: int = Field(default=32, ge=1, le=10_000, description="Worker threads for handlers that are not async.")
+    max_abandoned_threads: int = Field(
+        default=16, ge=1, le=10_000, description="Worker threads that may still run for calls that gave up."
+    )
+    metrics_enabled: bool = Field(default=True, description="Record Prometheus metrics.")
+    metrics_label_limit: int = Field(
+        default=1_000, ge=1, le=100_000, description="Distinct operations in the metrics; the rest share __other__."
+    )
+    service_name: str = Field(
+        default="failsoft", min_length=1, max_length=100, description="Names this service in logs and alerts."
+    )
+    log_level: Annotated[LogLevel, BeforeValidator(_upper)] = Field(
+        default="INFO", description="Least level that is logged."
+    )
+    log_json: bool | None = Field(default=None, description="Write logs as JSON lines; unset: not on a terminal.")
+    auth_token: SecretStr | None = Field(
+        default=None, min_length=8, description="Bearer token that callers over HTTP have to send."
+    )
+    auth_tokens: NamedTokens | None = Field(
+        default=None,
+        description="Bearer tokens of several callers, as alice:token,bob:token: each is a principal of that name.",
+    )
+    allowed_hosts: Names = Field(
+        default=(), description="Host names that HTTP requests may be addressed to, separated by commas."
+    )
+    header_timeout_s: float = Field(
+        default=10.0, gt=0, le=3_600, description="Seconds in which the whole header of an HTTP request has to come."
+    )
+    body_timeout_s: float = Field(
+        default=10.0, gt=0, le=3_600, description="Seconds of silence after which an unfinished body is given up."
+    )
+    max_connections: int = Field(
+        default=1_000, ge=1, le=1_000_000, description="HTTP connections of one process; the system may grant fewer."
+    )
+    max_connections_per_address: int = Field(
+        default=256, ge=1, le=1_000_000, description="HTTP connections of one address, or of one IPv6 /64 network."
+    )
+    trusted_proxies: Networks = Field(
+        default=(),
+        description="Addresses and networks of proxies, separated by commas: the bound per address is not theirs.",
+    )
+    shutdown_grace_s: float = Field(
+        default=10.0, ge=0, allow_inf_nan=False, description="Seconds that calls in flight are given at shutdown."
+    )
+    alert_webhook_url: SecretAddress | None = Field(
+        default=None, description="Where alerts on critical failures are posted."
+    )
+    alert_alertmanager_url: SecretAddress | None = Field(
+        default=None, description="Base address of an Alertmanager that alerts on critical failures are posted to."
+    )
+    alert_dedup_s: float = Field(
+        default=300.0, ge=0, allow_inf_nan=False, description="Equal alerts within so many seconds are sent once."
+    )
+    audit_path: Path | None = Field(default=None, description="The audit log; without one, failures are not audited.")
+    audit_key: SecretStr | None = Field(
+        default=None,
+        min_length=16,
+        description="Key that the entries of the audit log are sealed with (HMAC-SHA256); by default that of the file.",
+    )
+    audit_key_file: Path | None = Field(
+        default=None,
+        description="File that holds this key; by default one in the user's state folder, which is made if need be.",
+    )
+    audit_head_path: Path | None = Field(
+        default=None,
+        description="Where the end of the audit log is kept; by default (state:) in the user's state folder.",
+    )
+    audit_max_bytes: int = Field(
+        default=16 * 1024 * 1024, ge=1_000, description="A file of the audit log of so many bytes is put aside."
+    )
+    audit_wait_s: float = Field(
+        default=5.0,
+        gt=0,
+        le=600,
+        allow_inf_nan=False,
+        description="Seconds that a call waits for its audit entry: for other processes, and for the disk.",
+    )
+    recovery_file: Path | None = Field(
+        default=None,
+        description="TOML file with the recovery of tools, operations and dependencies; reread when it changes.",
+    )
+    recovery: str = Field(default="", description="The same as TOML text; what it says comes before the file.")
+    state_url: StateAddress | None = Field(
+        default=None,
+        description="Where breakers, budgets, limits, keys, sessions and plans are kept: memory:, sqlite:PATH for the "
+        "processes of one machine, or redis://, rediss://, unix:// for replicas.",
+    )
+    state_prefix: str = Field(
+        default="failsoft", pattern=r"^[A-Za-z0-9_.:-]{1,64}$", description="What every key on that server begins with."
+    )
+    state_timeout_s: float = Field(
+        default=0.25,
+        gt=0,
+        le=10,
+        description="Time limit in seconds for connecting to that server, and for each answer.",
+    )
+    state_without_store: Literal["warn", "refuse"] = Field(
+        default="warn",
+        description="With several workers and state in memory, where no key and no session holds: log it, or refuse.",
+    )
+    state_quota_records: int = Field(
+        default=100_000, ge=1, description="Durable records (keys, sessions, plans, handles) that one caller may keep."
+    )
+    state_quota_bytes: int = Field(
+        default=256 * 1024 * 1024, ge=1_000, description="Bytes of durable records that one caller may keep."
+    )
+    error_docs_url: WebAddress | None = Field(
+        default=None, description="Address of the published catalogue pages, for the problem format's type."
+    )
+
+    @property
+    def detail_level(self) -> DetailLevel:
+        """The level of detail for callers: `detail` if set, otherwise by environment."""
+        return self.detail or _DETAIL[self.environment]
+
+
+class ToolsetSettings(EnvironmentSettings):
+    """Subclass it with a field for each setting and name the subclass in the toolset: `Settings = ShopSettings`.
+
+    A field `limit` of a toolset named `shop` is read from `FAILSOFT_SHOP_LIMIT`. Give each field a `description`, and
+    its bounds: `failsoft doctor` and the settings page show them. Values given as
+    keywords take precedence over the environment.
+
+    Raises:
+        CONFIG_ERROR: A value is not usable, or there is no such setting.
+    """
+
+    _bound_to: ClassVar[str]
+
+    @classmethod
+    def bind(cls, toolset: str) -> None:
+        """Set the prefix of the variables; `BaseTool` does it once, for the class that declares the settings.
+
+        Raises:
+            TypeError: Another toolset declares the same settings, or a variable would be one of the framework's.
+        """
+        prefix = f"{PREFIX}{toolset.upper()}_"
+        if cls is ToolsetSettings:
+            return
+        bound = vars(cls).get("_bound_to", toolset)
+        if bound != toolset:
+            msg = f"{cls.__name__} belongs to the toolset '{bound}': subclass it for '{toolset}'"
+            raise TypeError(msg)
+        framework = [variable for variables in Settings.variables().values() for variable in variables]
+        taken = [variable for variable in framework if f"{variable}_".startswith(prefix)]
+        if taken:
+            msg = f"the settings of a toolset named '{toolset}' would collide with {', '.join(sorted(taken))}"
+            raise TypeError(msg)
+        cls._bound_to = toolset
+        cls.model_config["env_prefix"] = prefix

@@ -1,1 +1,0 @@
-"""Error handling without a toolset: handler, envelope factories."""

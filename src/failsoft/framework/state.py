@@ -1,0 +1,273 @@
+"""Shared state of calls (`StateStore`: breakers, budgets, limits), and access to durable records."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from failsoft.framework.clock import loop_time
+from failsoft.framework.memory_records import ExpiringDict, MemoryRecords
+from failsoft.framework.records import Changed, Quota, RecordBackend, Records, State, Transition, scope_of
+
+T = TypeVar("T")
+
+
+class StateStore(Protocol):
+    """Small states by key, changed in atomic steps. In memory by default; in SQLite or Redis to share them.
+
+    Keys are `kind:name`. `change` and `change_now` work on states, `get` and `put` on JSON values; one key is either.
+    Except for `records`, a store never raises because of an outage: a shared one then uses local state and publishes
+    a `StateStoreEvent`. No method waits longer than a fraction of a second.
+    """
+
+    is_local: bool
+    """Whether the states are local to this process, so that `change_now` works."""
+
+    def clock(self) -> float:
+        """Return the store's time in seconds, as far as this process knows it; it is passed to steps as `now`."""
+
+    async def change(self, transition: Transition, key: str, *arguments: Any) -> Any:
+        """Run one step atomically and return its answer. The arguments are numbers and texts."""
+
+    def change_now(self, transition: Transition, key: str, *arguments: Any) -> Any:
+        """Do the same without waiting; only where `is_local`."""
+
+    async def get(self, key: str) -> Any:
+        """Return the JSON value that was put under a key, or None."""
+
+    async def put(self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False) -> bool:
+        """Keep a JSON value for so many seconds; return whether it was kept."""
+
+    async def delete(self, key: str) -> None:
+        """Forget a key."""
+
+    async def close(self) -> None:
+        """Release connections. The store may be used again and then reconnects."""
+
+    def companion(self, key: str, make: Callable[[], T]) -> T:
+        """Return the object that represents a state in this process, created on first use."""
+
+    def private_to(self, owner: Any) -> StateStore:
+        """Return the store for unnamed state of one object, such as a toolset.
+
+        Local state is in a separate store that ends with its owner, so that two instances of a class do not share it;
+        shared state is in this store, so that replicas share it. That of a foreign server is scoped by its identity.
+        """
+
+    def records(self, tool: Any) -> Records:
+        """Return the durable records of a toolset, scoped by server name, toolset, folders and foreign server."""
+
+    async def check(self) -> None:
+        """Open the configured store, so that an unusable one is reported at start-up.
+
+        Raises:
+            CONFIG_ERROR: It cannot be used; the message says why and what to do.
+        """
+
+
+class Companions:
+    """The objects that represent states in this process; a base of every store."""
+
+    def __init__(self) -> None:
+        self._companions: dict[str, Any] = {}
+        self._making = threading.Lock()
+
+    def companion(self, key: str, make: Callable[[], T]) -> T:
+        """See `StateStore`."""
+        with self._making:
+            known = self._companions.get(key)
+            if known is None:
+                known = self._companions[key] = make()
+            found: T = known
+            return found
+
+
+class RecordsOf:
+    """Provides the records of each toolset; a base of every store.
+
+    Args:
+        backend: The backend; None for memory, where every toolset has a backend of its own.
+        quota: The quota of each principal.
+        clock: The clock of records in memory.
+    """
+
+    def __init__(self, backend: RecordBackend | None, quota: Quota, clock: Callable[[], float]) -> None:
+        self.backend = backend
+        self._quota = quota
+        self._clock = clock
+        self._made: dict[int, tuple[weakref.ref[Any], Records]] = {}
+
+    def __call__(self, tool: Any) -> Records:
+        """Return the records of a toolset, the same object every time."""
+        number, made = id(tool), self._made  # by identity: an owner may have no hash
+        known = made.get(number)
+        if known is None:
+            reference = weakref.ref(tool, lambda _: made.pop(number, None))
+            backend = MemoryRecords(self._clock) if self.backend is None else self.backend
+            known = made[number] = (reference, Records(backend, _scope(reference, backend), self._quota))
+        return known[1]
+
+
+def _scope(reference: weakref.ref[Any], backend: RecordBackend) -> Callable[[], str]:
+    last: tuple[Any, str] = (None, "")
+
+    def scope() -> str:
+        nonlocal last
+        tool = reference()
+        own = getattr(tool, "server_identity", "")
+        names = (getattr(tool, "server_name", ""), getattr(tool, "name", ""), tuple(getattr(tool, "roots", ())), own)
+        if names != last[0]:
+            server, name, roots, _ = names
+            last = (names, scope_of(server or name, name, roots, backend.default_root, own))
+        return last[1]
+
+    return scope
+
+
+class LocalState(Companions):
+    """The states of one process, in a dict for each kind of key.
+
+    Args:
+        clock: A monotonic clock, in seconds.
+        capacity: Maximum number of keys per kind; beyond it the least recently changed ones are dropped. A flood of
+            one kind, such as rate limits, does not affect another.
+        records: The backend of durable records; by default in memory.
+        quota: The quota of durable records per principal.
+    """
+
+    is_local = True
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = loop_time,
+        *,
+        capacity: int = 100_000,
+        records: RecordBackend | None = None,
+        quota: Quota | None = None,
+    ) -> None:
+        super().__init__()
+        self.clock = clock
+        self._capacity = capacity
+        self._kinds: dict[str, ExpiringDict] = {}
+        self._private: dict[int, tuple[weakref.ref[Any], LocalState]] = {}
+        self._lock = threading.Lock()
+        self._records = RecordsOf(records, quota or Quota(), clock)
+
+    def records(self, tool: Any) -> Records:
+        """See `StateStore`."""
+        return self._records(tool)
+
+    async def check(self) -> None:
+        """Do nothing: memory is always available."""
+
+    async def change(self, transition: Transition, key: str, *arguments: Any) -> Any:
+        """See `StateStore`."""
+        return self.change_now(transition, key, *arguments)
+
+    def change_now(self, transition: Transition, key: str, *arguments: Any) -> Any:
+        """See `StateStore`."""
+        with self._lock:
+            now = self.clock()
+            changed = transition.step(self._alive(key, now), now, *arguments)
+            self._keep(key, changed.state, now, changed.ttl_s)
+        return changed.answer
+
+    async def get(self, key: str) -> Any:
+        """See `StateStore`."""
+        return self._alive(key, self.clock())
+
+    async def put(self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False) -> bool:
+        """See `StateStore`."""
+        with self._lock:
+            now = self.clock()
+            if only_if_absent and self._alive(key, now) is not None:
+                return False
+            self._keep(key, value, now, ttl_s)
+            return True
+
+    async def delete(self, key: str) -> None:
+        """See `StateStore`."""
+        with self._lock:
+            self._kind(key).pop(key, None)
+
+    async def close(self) -> None:
+        """Close the records; there is nothing else to close."""
+        if self._records.backend is not None:
+            await self._records.backend.close()
+
+    def private_to(self, owner: Any) -> LocalState:
+        """See `StateStore`."""
+        known = self._private.get(id(owner))  # by identity: an owner may have no hash
+        if known is None:
+            number, private = id(owner), self._private
+            gone = weakref.ref(owner, lambda _: private.pop(number, None))
+            known = private[number] = (gone, LocalState(self.clock, capacity=self._capacity))
+        return known[1]
+
+    def entries(self) -> list[tuple[str, float, Any]]:
+        """Return all entries: the key, the remaining seconds, and the state or value."""
+        with self._lock:
+            now = self.clock()
+            kept = [item for kind in self._kinds.values() for item in kind.items()]
+            return [(key, until - now, value) for key, (until, value) in kept if until > now]
+
+    def clear(self) -> None:
+        """Delete all keys; companions and records stay."""
+        with self._lock:
+            self._kinds.clear()
+
+    def _kind(self, key: str) -> ExpiringDict:
+        name = key.partition(":")[0] if ":" in key else ""
+        kind = self._kinds.get(name)
+        if kind is None:
+            kind = self._kinds[name] = ExpiringDict()
+        return kind
+
+    def _alive(self, key: str, now: float) -> Any:
+        kept = self._kind(key).get(key)
+        return None if kept is None or kept[0] <= now else kept[1]
+
+    def _keep(self, key: str, value: Any, now: float, ttl_s: float) -> None:
+        kind = self._kind(key)
+        kind.pop(key, None)
+        if value is None:
+            return
+        kind[key] = (now + ttl_s, value)
+        kind.written(now)
+        while len(kind) > self._capacity:
+            del kind[next(iter(kind))]
+
+
+def changed_names(state: State | None, _now: float, added: str, removed: str, at_most: int, ttl_s: float) -> Changed:
+    """Append a name and remove another; the answer is the list, the name added last at its end.
+
+    Args:
+        state: The state of the list.
+        added: A name, or empty. One that is in the list already moves to its end.
+        removed: A name, or empty.
+        at_most: The length of the list; beyond it names are dropped from its beginning.
+        ttl_s: The time to live of the list, in seconds.
+    """
+    before: list[Any] = [] if state is None else state["names"]
+    names = [kept for kept in before if kept not in {added, removed}]
+    names = [*names, added][-at_most:] if added else names[-at_most:]
+    return Changed({"names": names} if names else None, names, ttl_s)
+
+
+NAME_LIST = Transition(
+    "name_list",
+    changed_names,
+    """
+    local added, removed, at_most, ttl_s = unpack(arguments)
+    local names = {}
+    for _, kept in ipairs(state and state.names or {}) do
+        if kept ~= added and kept ~= removed then names[#names + 1] = kept end
+    end
+    if added ~= '' then names[#names + 1] = added end
+    while #names > at_most do table.remove(names, 1) end
+    if #names == 0 then return nil, names, ttl_s end
+    return {names = names}, names, ttl_s
+    """,
+)

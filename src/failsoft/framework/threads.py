@@ -1,0 +1,227 @@
+"""Worker threads for sync handlers: daemons, capped, abandoned when their call times out.
+
+An executor of the standard library joins its threads at exit, so one hung handler would keep the process alive; and it
+queues silently behind hung threads. Here a call that finds no free thread fails with OVERLOADED.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import queue
+import threading
+import weakref
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from failsoft.framework.errors import Overloaded
+from failsoft.framework.safe.author_reports import logger, tell_later
+
+pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
+"""All pools of the process: the clock of tests must not advance while their threads work."""
+
+
+T = TypeVar("T")
+
+
+_IDLE_S = 30.0
+
+
+_NO_THREAD: dict[str, Any] = {"retry_after_seconds": 2.0, "effect": "none"}
+
+
+class _ThreadJob:
+    """One function to run in a thread. `done` and `abandoned` change with the pool's lock held only."""
+
+    __slots__ = ("abandoned", "done", "function", "future", "loop")
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self.function = function
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[tuple[bool, Any]] = self.loop.create_future()
+        self.done = False
+        self.abandoned = False
+
+
+class ThreadPool:
+    """Runs sync functions in daemon threads.
+
+    Args:
+        limit: Maximum number of threads; further calls fail immediately with OVERLOADED.
+        abandoned_limit: Maximum number of threads that still run for calls that have ended.
+    """
+
+    def __init__(self, *, limit: int = 32, abandoned_limit: int = 16) -> None:
+        self._limit = limit
+        self._abandoned_limit = abandoned_limit
+        self._lock = threading.Lock()
+        self._idle: list[queue.SimpleQueue[_ThreadJob]] = []
+        self._threads = 0
+        self._sending: set[asyncio.Task[None]] = set()
+        self.abandoned = 0
+        """Threads that still run for a call that has ended."""
+        self.waiting = 0
+        """Calls that wait for a thread to finish."""
+        pools.add(self)
+
+    async def run(self, function: Callable[[], T]) -> T:
+        """Run a function in a worker thread with the caller's context variables, and return its result.
+
+        If the waiting call is cancelled, the thread continues, because Python cannot stop it, and counts as abandoned.
+
+        Raises:
+            OVERLOADED: All threads are busy, or too many abandoned ones still run.
+        """
+        return await self.start(function)
+
+    async def run_author(self, function: Callable[[], Any], *, is_async: bool | None = None) -> Any:
+        """Run a function of an author and return its value: on the loop if it is async, else in a worker thread.
+
+        Args:
+            function: If it returns an awaitable, this is awaited on the loop.
+            is_async: Whether it is async, where the caller knows; by default `runs_on_loop` of it.
+
+        Raises:
+            OVERLOADED: As with `run`, and it was not called.
+        """
+        on_loop = runs_on_loop(function) if is_async is None else is_async
+        value = function() if on_loop else await self.run(function)
+        return await value if inspect.isawaitable(value) else value
+
+    def start(self, function: Callable[[], T]) -> Awaitable[T]:
+        """Start the function as `run` does, and return an awaitable for its result, to be awaited immediately.
+
+        Raises:
+            OVERLOADED: As with `run`, and nothing was started.
+        """
+        context = contextvars.copy_context()
+        job = _ThreadJob(lambda: context.run(function))
+        self._submit(job)
+        return self._wait(job)
+
+    async def _wait(self, job: _ThreadJob) -> Any:
+        self.waiting += 1
+        try:
+            succeeded, value = await job.future
+        except asyncio.CancelledError:
+            with self._lock:
+                if not job.done:
+                    job.abandoned = True
+                    self.abandoned += 1
+            raise
+        finally:
+            self.waiting -= 1
+        if succeeded:
+            return value
+        try:
+            raise value
+        finally:
+            del value, job  # avoids reference cycles: its traceback refers to this frame
+
+    def call_in_loop(self, function: Callable[..., Awaitable[None]], *arguments: Any) -> Awaitable[None] | None:
+        """Start a coroutine function on the loop of the running call, from the loop or from one of our threads."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            home: asyncio.AbstractEventLoop | None = getattr(_current, "loop", None)
+            if home is not None and not home.is_closed():
+                home.call_soon_threadsafe(self._spawn, home, function, arguments)
+            return None
+        return self._spawn(loop, function, arguments)
+
+    def _spawn(
+        self, loop: asyncio.AbstractEventLoop, function: Callable[..., Awaitable[None]], arguments: tuple[Any, ...]
+    ) -> asyncio.Task[None]:
+        task = loop.create_task(_run(function, arguments))
+        self._sending.add(task)  # the loop keeps only weak references to tasks
+        task.add_done_callback(self._sending.discard)
+        return task
+
+    def _submit(self, job: _ThreadJob) -> None:
+        with self._lock:
+            if self._idle:
+                self._idle.pop().put(job)
+                return
+            if self._threads >= self._limit or self.abandoned >= self._abandoned_limit:
+                gave_up = f"{self.abandoned} with calls that gave up"
+                raise Overloaded(message=f"All {self._threads} worker threads are busy ({gave_up}).", **_NO_THREAD)
+            self._threads += 1
+        inbox: queue.SimpleQueue[_ThreadJob] = queue.SimpleQueue()
+        inbox.put(job)
+        try:
+            threading.Thread(target=self._work, args=(inbox,), name="failsoft-worker", daemon=True).start()
+        except RuntimeError as error:
+            with self._lock:
+                self._threads -= 1
+            raise Overloaded(message="The system gives no more worker threads.", **_NO_THREAD) from error
+
+    def _work(self, inbox: queue.SimpleQueue[_ThreadJob]) -> None:
+        while True:
+            try:
+                job = inbox.get(timeout=_IDLE_S)
+            except queue.Empty:
+                with self._lock:
+                    if inbox not in self._idle:
+                        continue
+                    self._idle.remove(inbox)
+                    self._threads -= 1
+                return
+            self._finish(job, _outcome(job), inbox)
+            del job  # an idle thread must not keep the last call's arguments and result
+
+    def _finish(self, job: _ThreadJob, outcome: tuple[bool, Any], inbox: queue.SimpleQueue[_ThreadJob]) -> None:
+        with self._lock:
+            job.done = True
+            if job.abandoned:
+                self.abandoned -= 1
+            self._idle.append(inbox)
+        try:
+            job.loop.call_soon_threadsafe(_settle, job.future, outcome)
+        except RuntimeError:
+            return
+
+
+_current = threading.local()
+
+
+def runs_on_loop(function: Callable[..., Any]) -> bool:
+    """Return whether a call only creates a coroutine; the function may be an object's `__call__`."""
+    called = getattr(type(function), "__call__", None)  # noqa: B004 - asked for itself, not to see whether there is one
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
+
+
+def is_given_up() -> bool:
+    """Return whether the call of this worker thread has ended, so that its result will be discarded.
+
+    A handler checks it before an irreversible step. Outside of our threads it is False.
+    """
+    job: _ThreadJob | None = getattr(_current, "job", None)
+    return job is not None and job.abandoned
+
+
+def _outcome(job: _ThreadJob) -> tuple[bool, Any]:
+    _current.loop, _current.job = job.loop, job
+    try:
+        return True, job.function()
+    except BaseException as error:  # noqa: BLE001 - handed back as a value: GeneratorExit cannot cross a coroutine
+        return False, error
+    finally:
+        _current.job = None
+        del job  # it has the future of the error, whose traceback refers to this frame
+
+
+async def _run(function: Callable[..., Awaitable[None]], arguments: tuple[Any, ...]) -> None:
+    """Send a progress report; errors are only logged, since progress is optional."""
+
+    async def send() -> None:
+        await function(*arguments)
+
+    error = await tell_later(send())
+    if error is not None:
+        logger.opt(exception=error).debug("A progress report could not be sent")
+
+
+def _settle(future: asyncio.Future[tuple[bool, Any]], outcome: tuple[bool, Any]) -> None:
+    if not future.done():
+        future.set_result(outcome)

@@ -1,1 +1,0 @@
-"""`BaseTool`, `@operation` and the runtime."""

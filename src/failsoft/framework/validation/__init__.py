@@ -1,1 +1,0 @@
-"""Validation of arguments: faults as data, messages, and suggested corrections."""

@@ -164,7 +164,9 @@ def _correction(reason: Reason, place: Location, allowed: Sequence[Any]) -> Corr
     if found is None and reason == "type":
         kinds = place.accepted.kinds
         meant = in_another_form(value, kinds, place.accepted.below(0).kinds if "array" in kinds else frozenset())
-        answer = how_far(value, meant, what="value", changes=changes, about=_about(place))
+        answer = how_far(value, meant, what="value", changes=changes)
+        if answer == "list" and meant is not None and isinstance(value, str):  # it may have a unit
+            answer = how_far(value, meant, what="value", changes=changes, about=_about(place))
         found = Correction(meant, answer) if meant is not None and answer in {"use", "ask"} else None
     return found
 

@@ -223,12 +223,8 @@ def _judged(violations: Sequence[Violation], arguments: Any, call: Call) -> Sequ
     """Return the violations with how far their suggestions may go; an author's own are judged here."""
     changes = not is_read(call)
     return [
-        replace(
-            item,
-            how_far=item.how_far or _how_far(item, arguments, call, changes=changes),
-            omit=item.omit and not changes,
-        )
-        if item.suggestion is not None or item.omit
+        replace(item, how_far=_how_far(item, arguments, call, changes=changes), omit=item.omit and not changes)
+        if item.how_far is None and (item.suggestion is not None or item.omit)
         else item
         for item in violations
     ]

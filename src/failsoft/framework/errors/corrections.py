@@ -193,12 +193,18 @@ def _is_slip(given: str, meant: str, what: What, *, changes: bool) -> bool:
     """Return whether a name is another one with at most one wrong letter in five, and does not mean something else."""
     if max(len(given), len(meant)) > _LENGTH_AT_MOST:
         return False
-    plain, other = _plain(given), _plain(meant)
     is_tool = what == "tool"
-    most = min(max(len(plain), len(other)) // _LETTERS_PER_EDIT, 1 if changes and is_tool else _LENGTH_AT_MOST)
+    return _is_near(given, meant, 1 if changes and is_tool else _LENGTH_AT_MOST, is_tool)
+
+
+@lru_cache(maxsize=1_024)
+def _is_near(given: str, meant: str, most: int, begins_alike: bool) -> bool:  # noqa: FBT001 - a key of the cache
+    """Return the same for short names. Cached, since the same mistakes recur, and names come from schemas."""
+    plain, other = _plain(given), _plain(meant)
+    most = min(max(len(plain), len(other)) // _LETTERS_PER_EDIT, most)
     if plain == other or edits_between(plain, other, most) > most:  # of the same letters: `periods`, `period_s`
         return False
-    return not means_something_else(given, meant, begins_alike=is_tool)
+    return not means_something_else(given, meant, begins_alike=begins_alike)
 
 
 def _how_far_of_a_value(given: Any, meant: Any, what: What, about: str, *, changes: bool) -> HowFar:
@@ -237,7 +243,7 @@ def _is_json_of(text: str, meant: Any) -> bool:
         return _BOOLEANS.get(text.casefold()) is meant
     try:
         is_clear = len(text) <= _JSON_AT_MOST and not _GROUPED.fullmatch(text)
-        parsed = json.loads(text, object_pairs_hook=unique_names) if is_clear else None
+        parsed = (_load(text) if "{" in text else json.loads(text)) if is_clear else None
     except (ValueError, RecursionError):
         return False
     if isinstance(parsed, dict) and isinstance(meant, list):
@@ -245,17 +251,16 @@ def _is_json_of(text: str, meant: Any) -> bool:
     return parsed is not None and not isinstance(parsed, str) and _is_equal(parsed, meant)
 
 
-def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object: an `object_pairs_hook`.
-
-    Raises:
-        ValueError: It has a name twice, so that it is not certain which value was meant.
-    """
+def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object; ValueError if it has a name twice, so that it is not certain which value was meant."""
     made = dict(pairs)
     if len(made) < len(pairs):
         msg = "a name twice"
         raise ValueError(msg)
     return made
+
+
+_load = json.JSONDecoder(object_pairs_hook=_unique_names).decode
 
 
 def _is_equal(one: Any, other: Any) -> bool:

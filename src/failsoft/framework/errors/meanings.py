@@ -6,6 +6,7 @@ Pure functions and the lists that they read; `errors/corrections.py` decides by 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -151,9 +152,9 @@ def _is_another_word(given: str, meant: str, *, is_first: bool) -> bool:
     begins_alike = begins_alike or (not is_first and given == meant[1:])
     most = 1 if is_as_long else max(1, max(len(given), len(meant)) * 2 // _LETTERS_OF_TWO_EDITS)
     edits = edits_between(given, meant, most)
-    if _ROMAN.fullmatch(given) and _ROMAN.fullmatch(meant):
+    if not begins_alike or edits > most or (_ROMAN.fullmatch(given) and _ROMAN.fullmatch(meant)):
         return True
-    if not begins_alike or edits > most or {given, meant} <= _measures() or _is_of_another_prefix(given, meant, edits):
+    if {given, meant} <= _measures() or _is_of_another_prefix(given, meant, edits):
         return True
     one, two = _ROLE.fullmatch(given), _ROLE.fullmatch(meant)
     if one and two and one[1] == two[1] and one[3] == two[3] and one[2] != two[2]:
@@ -163,25 +164,46 @@ def _is_another_word(given: str, meant: str, *, is_first: bool) -> bool:
 
 def _is_of_another_prefix(given: str, meant: str, edits: int) -> bool:
     """Return whether two words are more alike without a prefix of one of them, or of both."""
-    stems = [(prefix, given.removeprefix(prefix)) for prefix in ("", *_PREFIXES.split()) if given.startswith(prefix)]
-    others = [(prefix, meant.removeprefix(prefix)) for prefix in ("", *_PREFIXES.split()) if meant.startswith(prefix)]
+    before, after = _prefixes_of(given), _prefixes_of(meant)
     return any(
-        prefix != other and min(len(stem), len(rest)) > 1 and edits_between(stem, rest, edits) < edits
-        for prefix, stem in stems
-        for other, rest in others
-        if not (prefix and other and (prefix.startswith(other) or other.startswith(prefix)))
+        edits_between(given[len(prefix) :], meant[len(other) :], edits) < edits
+        for prefix in before
+        for other in after
+        if not (prefix.startswith(other) or other.startswith(prefix)) or (not (prefix and other) and prefix != other)
     )
+
+
+def _prefixes_of(word: str) -> list[str]:
+    """Return the prefixes that a word may have, and none, if more than a letter is left."""
+    return ["", *[each for each in _prefixes().get(word[0], ()) if word.startswith(each) and len(word) > len(each) + 1]]
+
+
+@cache
+def _prefixes() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for prefix in _PREFIXES.split():
+        found.setdefault(prefix[0], []).append(prefix)
+    return found
 
 
 def _has_an_opposite(given: str, meant: str) -> bool:
     """Return whether a word becomes the other one by the opposite of a word in it: `mintemperature`."""
-    for word, others in _opposites().items():
-        place = given.find(word) if len(word) >= _GLUED or word == given else -1
-        if place >= 0:
-            before, after = given[:place], given[place + len(word) :]
-            if any(meant == f"{before}{opposite}{after}" for opposite in others):
-                return True
-    return False
+    if meant in _opposites().get(given, ()):
+        return True
+    if len(given) < _GLUED * 2:
+        return False
+    return any(
+        meant == f"{given[: found.start()]}{opposite}{given[found.end(1) :]}"
+        for found in _glued().finditer(given)
+        for opposite in _opposites()[found[1]]
+    )
+
+
+@cache
+def _glued() -> re.Pattern[str]:
+    """Return what finds the words that have opposites at each place of a text."""
+    words = sorted((word for word in _opposites() if len(word) >= _GLUED), key=len, reverse=True)
+    return re.compile(f"(?=({'|'.join(words)}))")
 
 
 def _words(name: str) -> list[str]:
@@ -205,9 +227,14 @@ def _measures() -> frozenset[str]:
 
 def edits_between(one: str, other: str, most: int) -> int:
     """Return how many letters to insert, delete, replace or swap with the next make one text the other; at most + 1."""
+    return _distance()(one, other, score_cutoff=most)
+
+
+@cache
+def _distance() -> Callable[..., int]:
     from rapidfuzz.distance import OSA  # noqa: PLC0415 - 8 ms that only a misspelt name pays for
 
-    return OSA.distance(one, other, score_cutoff=most)
+    return OSA.distance
 
 
 def is_measured(text: str, meant: Any, about: str) -> bool:

@@ -135,8 +135,8 @@ def test_an_unknown_key_is_refused_with_the_closest(base: Path) -> None:
     docs = served(base)
     cases: list[tuple[dict[str, Any], str, str]] = [
         ({"doc_typs": []}, "doc_typs", "doc_types"),
-        ({"search": {"mod": "lexical"}}, "search.mod", "mode"),
-        ({"doc_types": [{"nam": "x"}]}, "doc_types.0.nam", "name"),
+        ({"search": {"Mode": "lexical"}}, "search.Mode", "mode"),
+        ({"doc_types": [{"Name": "x"}]}, "doc_types.0.Name", "name"),
     ]
     for config, path, suggestion in cases:
         error = call(docs, "activate_project", config_path=project(base, "a", **config))["error"]

@@ -23,6 +23,7 @@ HOMES = {
     "failsoft.cli.targets.typed_arguments": "from_json, from_words",
     "failsoft.client.faults": "from_upstream",
     "failsoft.client.reported": "error_from_result, is_failure",
+    "failsoft": "framework as framework_area",
     "failsoft.framework": "errors as errors_module",
     "failsoft.framework.answer.failure": "CONTEXT_KEY, RetryAdvice",
     "failsoft.framework.answer.formats": "FORMATS, REQUIRED, find_format",

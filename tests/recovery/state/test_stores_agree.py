@@ -17,7 +17,6 @@ import pytest
 import redis
 from hypothesis import given, settings, strategies as st
 
-import failsoft.framework
 import failsoft.recovery
 import failsoft.tools.flux
 import failsoft.tools.workspace
@@ -40,6 +39,7 @@ from tests.doors import (
     SqliteState,
     State,
     Transition,
+    framework_area,
     redis_module,
     script,
 )
@@ -293,7 +293,7 @@ def declared() -> dict[str, Transition]:
     found: dict[str, Transition] = {}
     for module in (
         *pkgutil.walk_packages(failsoft.recovery.__path__, "failsoft.recovery."),
-        *pkgutil.iter_modules(failsoft.framework.__path__, "failsoft.framework."),
+        *pkgutil.iter_modules(framework_area.__path__, "failsoft.framework."),
         *pkgutil.walk_packages(failsoft.tools.workspace.__path__, "failsoft.tools.workspace."),
         *pkgutil.iter_modules(failsoft.tools.flux.__path__, "failsoft.tools.flux."),  # not what workers alone load
     ):

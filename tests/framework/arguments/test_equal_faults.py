@@ -74,11 +74,6 @@ async def test_text_that_is_not_unicode_is_refused_by_schema_too() -> None:
     assert failure.code == "INVALID_PARAM"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A message says the wrong items of a list twice, merged and one by one; it should say them once.",
-)
 async def test_a_message_says_the_wrong_items_of_a_list_once() -> None:
     failure = await failed(BySignature, {"query": "x", "tags": [1, 2, "a", 4]})
     if failure is None:

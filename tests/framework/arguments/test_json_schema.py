@@ -284,3 +284,21 @@ async def test_several_types_of_one_value_are_checked() -> None:
         ("note", "length"),
         ("lines.0", "type"),
     }
+
+
+@pytest.mark.parametrize(
+    ("sent", "refused"),
+    [
+        ({"a": "x"}, {}),
+        ({"b": 1}, {}),
+        ({"b": "x"}, {"b": "type"}),
+        ({"a": "x", "c": 1}, {"c": "unexpected"}),
+    ],
+)
+def test_names_in_the_branches_of_the_whole_schema_are_known(sent: dict[str, Any], refused: dict[str, str]) -> None:
+    branches = [
+        {"properties": {"a": {"type": "string"}}, "required": ["a"]},
+        {"properties": {"b": {"type": "integer"}}, "required": ["b"]},
+    ]
+    arguments = JsonSchemaArguments("t", {"type": "object", "oneOf": branches})
+    assert {one.path: one.reason for one in arguments.violations(sent)} == refused

@@ -36,7 +36,7 @@ _STEPS_AT_MOST = 20_000
 """Values and schemas that are looked at for one refusal, some 30 ms."""
 
 
-_COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas"})
+COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas"})
 """Keywords with schemas of the same value."""
 
 
@@ -90,7 +90,7 @@ class Explanation:
         """
         schema, place = self._whole.schema, Place(None, "", value, self._whole)
         properties = _mapping(schema, "properties")
-        is_plain = properties and schema.get("additionalProperties") is False and _COMBINING.isdisjoint(schema)
+        is_plain = properties and schema.get("additionalProperties") is False and COMBINING.isdisjoint(schema)
         if type(value) is not dict or not is_plain:
             return _by_place(self._of(schema, place))
         found: list[Fault] = []
@@ -130,7 +130,7 @@ class Explanation:
             found += self._of_list(schema, place)
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             found += faults_of_number(schema, place)
-        return found if _COMBINING.isdisjoint(schema) else found + self._combined(schema, place)
+        return found if COMBINING.isdisjoint(schema) else found + self._combined(schema, place)
 
     def _fits(self, schema: Any, place: Place) -> bool:
         return not self._of(schema, place)
@@ -255,7 +255,7 @@ class Explanation:
         """Return the faults of the branch that was meant: THE rule, for signatures and JSON Schemas.
 
         A branch that accepts the value's JSON type was meant. Of several, if each has another constant at one place
-        (`kind`), that is the fault; else the one with the fewest wrong constants, and then the fewest faults.
+        (`kind`), that is the fault; else the nearest one (`_distance`).
         """
         tag = _mapping(schema, "discriminator").get("propertyName")
         if isinstance(tag, str) and isinstance(place.value, dict) and tag not in place.value:
@@ -318,8 +318,10 @@ def _at_union(fault: Fault, union: Place) -> Fault:
     return Fault("enum", place, place.accepted.words_beside_values)
 
 
-def _distance(tried: tuple[Any, Sequence[Fault]]) -> tuple[int, int]:
-    return sum(fault.reason == "enum" for fault in tried[1]), len(tried[1])
+def _distance(tried: tuple[Any, Sequence[Fault]]) -> tuple[int, int, int]:
+    """Return how far a branch is from what was meant: by wrong constants, faults, and names that are missing."""
+    reasons = [fault.reason for fault in tried[1]]
+    return reasons.count("enum"), len(reasons), reasons.count("missing")
 
 
 def explained(accepted: Accepted, value: Any) -> list[Violation]:

@@ -22,7 +22,7 @@ from failsoft.framework.arguments.bounded import (
     is_of_format,
     trust,
 )
-from failsoft.framework.arguments.faults import NOT_JSON, explained, fault_of
+from failsoft.framework.arguments.faults import COMBINING, NOT_JSON, explained, fault_of
 from failsoft.framework.arguments.schemas import REFERENCES, check_input_schema, check_references, resolved, subschemas
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
@@ -133,8 +133,8 @@ class JsonSchema:
 class JsonSchemaArguments(JsonSchema):
     """Arguments validated by a JSON Schema, for handlers with `**arguments` (proxies, generated tools).
 
-    Unlisted names are rejected unless the schema declares `additionalProperties` or `patternProperties`, so that a
-    misspelt optional argument does not go unnoticed.
+    Names that neither the schema nor its branches list are rejected unless it declares `additionalProperties` or
+    `patternProperties`, so that a misspelt optional argument does not go unnoticed.
 
     Args:
         owner: The tool, for messages.
@@ -154,8 +154,8 @@ class JsonSchemaArguments(JsonSchema):
         _measured(owner, schema)
         closed = copy.deepcopy(dict(schema))
         check_input_schema(owner, closed)
-        if not closed.keys() & {"additionalProperties", "patternProperties", "unevaluatedProperties"}:
-            closed["additionalProperties"] = False
+        if closed.keys().isdisjoint({"additionalProperties", "patternProperties", "unevaluatedProperties"}):
+            _close(closed)
         super().__init__(owner, closed, changes=changes, slow_patterns=slow_patterns)
 
     def validate(self, params: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -165,6 +165,14 @@ class JsonSchemaArguments(JsonSchema):
         if violations:
             raise InvalidParameter.from_violations(violations)
         return dict(given)
+
+
+def _close(schema: dict[str, Any]) -> None:
+    """Forbid names that an object schema does not list, in its branches (`oneOf`, `$ref`) neither."""
+    if COMBINING.isdisjoint(schema):
+        schema["additionalProperties"] = False
+    elif not any("patternProperties" in part for part in subschemas(schema)):  # which cannot be combined
+        schema["unevaluatedProperties"] = False
 
 
 def _measured(owner: str, schema: Any) -> int:

@@ -235,11 +235,11 @@ def below(schemas: Sequence[Schema], step: str | int, root: Schema) -> list[Sche
     """Return the schemas of one property or list position of a value with these schemas."""
     found: list[Any] = []
     for schema in schemas:
-        if isinstance(step, str):
-            found.append(_mapping(schema, "properties").get(step, schema.get("additionalProperties")))
-        else:
+        if isinstance(step, int):
             prefix = _listed(schema, "prefixItems")
             found.append(prefix[step] if 0 <= step < len(prefix) else schema.get("items"))
+        else:  # a name; from a caller in this process even None may be one
+            found.append(_mapping(schema, "properties").get(step, schema.get("additionalProperties")))
     return alternatives(found, root)
 
 

@@ -131,7 +131,8 @@ def _after_fix(error: ToolError, call: Call, step: NextStep | None) -> tuple[str
 def _changes(violations: Sequence[Violation], said: str) -> str:
     """Return how to fix the faults: `Add it`, `Correct them`; with names if the first part does not have them."""
     if len(violations) > 1:
-        names = [named(item.path) for item in violations if item.path] if len(violations) <= _NAMED_AT_MOST else []
+        few = collapsed(violations) if len(violations) <= _NAMED_AT_MOST else ()
+        names = [named(item.path) for item in few if item.path]
         unnamed = [name for name in dict.fromkeys(names) if name not in said]
         return f"Correct {', '.join(unnamed)}" if unnamed else "Correct them"
     (fault,) = violations

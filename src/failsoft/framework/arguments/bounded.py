@@ -99,23 +99,13 @@ def is_of_format(form: str, text: Any) -> bool:
 
 
 _PATTERNS_AT_MOST = 512
-
-
 _PATTERN_LENGTH_AT_MOST = 2_000
-
-
 _SECONDS_AT_MOST = 2.0
 """Processor time of one validation; beyond small values it is spent in a worker thread."""
-
-
 _STEPS = 500
 """Keywords that are evaluated between two looks at the clock."""
-
-
 _trusted: dict[str, re.Pattern[str]] = {}
 """Patterns with look-around or back-references that the authors of tools have written."""
-
-
 _left: ContextVar[list[float]] = ContextVar("failsoft_validation_left")
 """Steps up to the next look at the clock, and the thread's time at which the validation ends."""
 

@@ -14,21 +14,11 @@ from failsoft.framework.text import json_type
 
 _ROUNDS_AT_MOST = 3
 """Rounds of corrections: after a name is corrected, its value may need a correction too."""
-
-
 _JSON_AT_MOST = 100_000
 """Characters of JSON in a text that are parsed."""
-
-
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
-
-
 _NUMBER = re.compile(r"[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})([eE][+-]?\d{1,2})?")
-
-
 _MEASURED = re.compile(r"([+-]?\d{1,15}(?:\.\d{1,15})?)\s*(?:[^\W\d_]{1,20}|[%°])")
-
-
 _BOOLEANS = {"true": True, "false": False}
 
 

@@ -22,20 +22,12 @@ from failsoft.framework.errors.violations import Violation
 
 VIOLATIONS_AT_MOST = 200
 """Maximum number of violations, so that a million wrong items do not make a million violations."""
-
-
 _UNKNOWN_AT_MOST = 20
 """Unknown names of one object that are listed: each is compared with all names that there are."""
-
-
 _COMPARED_AT_MOST = 10_000
 """Pairs of an unknown name and a known one that are compared."""
-
-
 _STEPS_AT_MOST = 20_000
 """Values and schemas that are looked at for one refusal, some 30 ms."""
-
-
 COMBINING = frozenset({"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas"})
 """Keywords with schemas of the same value."""
 
@@ -358,8 +350,6 @@ TOO_MUCH = Violation(
     message="they have too many faults, or faults in too large a value, to list; correct them and call again",
     expected="arguments that fit the schema",
 )
-
-
 NOT_JSON = Violation(
     path="",
     reason="format",

@@ -29,33 +29,17 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
 
 _BYTES_AT_MOST = 256_000
-
-
 _DEPTH_AT_MOST = 128
 """Levels of objects and lists; 64 schemas in one another."""
-
-
 _EXPANDED_AT_MOST = 10_000
 """Schemas that apply to one value, references followed."""
-
-
 SLOW_FROM_BYTES = 20_000
 """Size of schema and value beyond which a validation belongs in a worker thread: some milliseconds."""
-
-
 _ONE = ("not", "if", "then", "else")
-
-
 _SEVERAL = ("allOf", "anyOf", "oneOf", "dependentSchemas")
 """Keywords whose subschemas apply to the same value as the schema that has them; so do references."""
-
-
 SlowPatterns: TypeAlias = Literal["refuse", "skip", "trust"]
-
-
 _CHECKED_FORMATS = ("date", "date-time", "duration", "time", "uuid")
-
-
 _TOO_COSTLY = Violation(
     path="", reason="value", message="they take too long to be checked against the schema", expected="smaller arguments"
 )

@@ -15,8 +15,6 @@ from failsoft.framework.errors.corrections import is_same_spelling
 from failsoft.framework.errors.violations import Reason, Violation
 
 M = TypeVar("M")
-
-
 NameKind: TypeAlias = Literal["identifier", "spelled", "handle"]
 """The kind of name that a parameter takes: an accession number or id, a name typed by people, or an opaque handle."""
 

@@ -20,10 +20,7 @@ from failsoft.framework.text import bounded
 
 _LINES_AT_MOST = 2_000
 """Lines of a `ValidationError` that are read; pydantic takes 3 us for each."""
-
-
 _CONSEQUENCES = frozenset({"default_factory_not_called"})
-
 
 _REASONS: tuple[tuple[Reason, str], ...] = (
     ("missing", r"missing|missing_\w*argument|union_tag_not_found"),
@@ -44,19 +41,10 @@ _REASONS: tuple[tuple[Reason, str], ...] = (
 )
 """Reason -> pydantic's own kinds of errors; any other kind is an author's."""
 
-
 _AUTHORS = frozenset({"value_error", "assertion_error"})
-
-
 _FORMAT_OF = re.compile(r"(datetime|date|time_delta|time|url|uuid)_(?:\w*parsing|type|syntax_violation|object_invalid)")
-
-
 _FORMATS = {"datetime": "date-time", "time_delta": "duration", "url": "uri"}
-
-
 _SAID = re.compile(r"should (?:only )?(?:be |have |match |contain )?(?:an? instance of |a valid |an? )?(.+)")
-
-
 _IN_JSON = {
     "dictionary": "object",
     "list": "array",
@@ -65,8 +53,6 @@ _IN_JSON = {
     "frozenset": "array",
     "decimal": "a decimal number",
 }
-
-
 _BRANCH = re.compile(r".*\[.*\]|int|str|float|bool|none|date|datetime|dict|list|tuple|set|bytes|url|uuid|decimal|any")
 """Names that pydantic gives the branches of a union; needed only without the arguments."""
 

@@ -12,21 +12,13 @@ from failsoft.framework.arguments.bounded import unique_key
 from failsoft.framework.text import bounded, json_type, quoted
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
-
-
 _ONE = (
     *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not"),
     *("propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"),
 )
-
-
 _LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
-
-
 _BY_NAME = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 """Keywords that hold one schema, a list of schemas, or schemas by name."""
-
-
 REFERENCES = ("$ref", "$dynamicRef")
 
 
@@ -125,23 +117,14 @@ def objects_of(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 Schema: TypeAlias = Mapping[str, Any]
-
-
 ALLOWED_AT_MOST = 20
 """Accepted values that a violation lists."""
-
-
 _SHOWN_AT_MOST = 8
 """Accepted values that a sentence names; the list holds more."""
-
-
 _VALUES_AT_MOST = 2_000
 """Listed values of one schema that are compared and counted."""
-
-
 _DEPTH_AT_MOST = 12
 """Maximum depth of references and unions; a schema may refer to itself."""
-
 
 FORMATS: dict[str, str] = {
     "date": "a date as YYYY-MM-DD",
@@ -162,14 +145,9 @@ FORMATS: dict[str, str] = {
 }
 """JSON Schema's `format` in words; other formats are shown by name."""
 
-
 _BEGINNING = re.compile(r"\^([\w/:@# -]{1,20})")
 """A pattern that only requires a prefix."""
-
-
 _COMBINING = frozenset({"anyOf", "oneOf", "allOf", "$ref"})
-
-
 _SHA256 = frozenset({"^[0-9a-f]{64}$", "^[0-9a-fA-F]{64}$"})
 
 

@@ -248,17 +248,9 @@ def _admit_duplicates(schema: Any) -> None:
 
 _EXPLAINED_FIRST_FROM_BYTES = 50_000
 """Size of arguments whose faults are looked for first: pydantic lists a million of them, on the event loop."""
-
-
 _SIZED = frozenset({str, list, dict})
-
-
 _LARGE = 5_000
-
-
 _SCALAR_TYPES = frozenset({"string", "integer", "number", "boolean"})
-
-
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 

@@ -19,19 +19,11 @@ from failsoft.framework.text import QUOTED_AT_MOST, bounded, json_type, named, p
 
 ABSENT: Any = object()
 """Marks a value that was not received or is not known."""
-
-
 _ECHO_AT_MOST = 60
 """Characters of a received value that may be echoed."""
-
-
 _SECRET_AT_LEAST = 8
 """Characters below which a text does not look like a secret."""
-
-
 _STEP_AT_MOST = 100
-
-
 _JSON_AT_MOST = 1_500
 """Characters of a suggestion that is a list or an object."""
 

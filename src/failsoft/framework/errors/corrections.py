@@ -19,7 +19,6 @@ HowFar: TypeAlias = Literal["use", "ask", "list", "drop"]
 """Put it into a step, ask "did you mean it?", only list what is accepted, or say nothing of it."""
 What: TypeAlias = Literal["parameter", "enum", "value", "tool", "reference"]
 Kind: TypeAlias = Literal["spelled", "identifier", "handle", "secret"]
-
 _LENGTH_AT_MOST = 200
 """Characters of a name that are compared: the cost grows with the product of both lengths."""
 _JSON_AT_MOST = 100_000
@@ -28,7 +27,6 @@ _NEAR_AT_MOST = 3
 _SIMILARITY = 60
 """Minimum similarity of candidates, from 0 to 100."""
 _LETTERS_PER_EDIT = 5
-
 _SEPARATORS = re.compile(r"(?<=[^\W_])[\s_.-]+(?=[^\W_])")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s_.-]+(?=\d)")
 _SECONDS = re.compile(r"(?:[\s_.-][sS]|(?<=[a-z])S)$")

@@ -36,7 +36,6 @@ phosphite phosphate phosphide; angle angel; desert dessert; principal principle;
 """
 """Words of which one never stands for another: opposites, and different words that are nearly spelled alike."""
 
-
 _MEASURES = """
 cent cents euro euros eur usd gbp chf jpy aud cad dollar dollars pound pounds pence price cost fee
 ns us ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days week weeks month months
@@ -53,7 +52,6 @@ id ids uuid name names key code hash url uri path email phone
 """
 """Units, quantities and kinds of values, none of which stands for another."""
 
-
 _SYNONYMS = """
 ms millisecond; s sec second; us µs microsecond; ns nanosecond; min minute; h hr hour; d day; week; month; y year
 % pct percent; kg kilogram; g gram; mg milligram; mcg ug µg microgram; km kilometer kilometre; m meter metre
@@ -61,52 +59,26 @@ cm centimeter centimetre; mm millimeter millimetre; ft foot feet; in inch inches
 b byte; kb kilobyte; mb megabyte; gb gigabyte; px pixel; hz hertz; c celsius; f fahrenheit; k kelvin; lb pound
 """
 """Names of one unit."""
-
-
 _WORDY = frozenset({"in", "min", "am", "as", "at", "us"})
 """Units that are words of prose too, as single letters may be."""
-
-
 _PREFIXES = """
 un non in im ir il dis de re pre post under over anti counter bi semi sub super mis co ex a ab
 hyper hypo exo endo micro macro intra inter en
 """
 """Prefixes that negate a word or turn it into another one."""
-
-
 _LETTERS_OF_TWO_EDITS = 9
 """`branch` and `batch` in a long name are two words, not one with two wrong letters; nor are equally long ones."""
-
-
 _PLURAL = 4
-
-
 _LONG_UNIT = 3
 """Letters of a unit that has a plural of its own: `days`, not `ms`."""
-
-
 _GLUED = 3
 """Letters of the shortest opposites that are found inside other words: `mintemperature`."""
-
-
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
-
-
 _DIGITS = re.compile(r"\d+")
-
-
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
-
-
 _MEASURED = re.compile(r"([+-]?\d{1,15}(?:\.\d{1,15})?)\s*([^\W\d_]{1,20}|%|µ\w{1,3})")
-
-
 _ROMAN = re.compile(r"[ivxlc]{1,5}")
-
-
 _SIGN = re.compile(r"^[-+!~<>=^]+")
-
-
 _ROLE = re.compile(r"(.{3,}?)(?:[eo]r|(ee))(.*)")
 """Who does something, and to whom it is done: `payer`, `payee`."""
 

@@ -8,16 +8,9 @@ from typing import Any
 
 from failsoft.framework.arguments.accepted import NOTHING_KNOWN, Accepted
 from failsoft.framework.arguments.bounded import found_in, is_of, same_json, unique_key
-from failsoft.framework.arguments.places import (
-    Fault,
-    Place,
-    fault_of_bound,
-    faults_of_number,
-    faults_of_size,
-    faults_of_text,
-)
-from failsoft.framework.arguments.schemas import Schema
-from failsoft.framework.arguments.wording import ABSENT, Location, violation
+from failsoft.framework.arguments.schemas import Schema, mapping
+from failsoft.framework.arguments.values import beyond, faults_of_number, faults_of_size, faults_of_text
+from failsoft.framework.arguments.wording import ABSENT, Fault, Place, violation
 from failsoft.framework.errors.violations import Violation
 
 VIOLATIONS_AT_MOST = 200
@@ -67,11 +60,7 @@ class Explanation:
             value: What the whole schema is of.
             at: Where the value is, if that is not the root.
         """
-        root = None
-        steps = ("", *at)
-        for step in steps[:-1]:
-            root = Place(root, step, ABSENT, NOTHING_KNOWN)
-        return list(_by_place(self._of(self._whole.schema, Place(root, steps[-1], value, self._whole))).values())
+        return list(_by_place(self._of(self._whole.schema, _at(at, value, self._whole))).values())
 
     def by_place(self, value: Any, names: Iterable[Any]) -> dict[tuple[str | int, ...], Fault]:
         """Return the faults of arguments by their places: of these alone, where the schema is that of plain parameters.
@@ -81,7 +70,7 @@ class Explanation:
             names: Of the arguments that have faults, in their order.
         """
         schema, place = self._whole.schema, Place(None, "", value, self._whole)
-        properties = _mapping(schema, "properties")
+        properties = mapping(schema, "properties")
         is_plain = properties and schema.get("additionalProperties") is False and COMBINING.isdisjoint(schema)
         if type(value) is not dict or not is_plain:
             return _by_place(self._of(schema, place))
@@ -96,7 +85,7 @@ class Explanation:
                 elif (unknown := unknown + 1) <= _UNKNOWN_AT_MOST:
                     found.append(Fault("unexpected", at))
             elif name in properties:
-                found.append(Fault("missing", Place(place, name, ABSENT)))
+                found.append(Fault("missing", Place(place, name)))
             else:
                 return _by_place(self._of(schema, place))
         return _by_place(found)
@@ -115,13 +104,13 @@ class Explanation:
             return [Fault("type", place)]
         found: list[Fault] = []
         if isinstance(value, str):
-            found += faults_of_text(schema, place)
+            found += [Fault(reason, place, expected) for reason, expected in faults_of_text(schema, value)]
         elif isinstance(value, dict):
             found += self._of_object(schema, place)
         elif isinstance(value, (list, tuple)):
             found += self._of_list(schema, place)
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
-            found += faults_of_number(schema, place)
+            found += [Fault(reason, place, expected) for reason, expected in faults_of_number(schema, value)]
         return found if COMBINING.isdisjoint(schema) else found + self._combined(schema, place)
 
     def _fits(self, schema: Any, place: Place) -> bool:
@@ -129,7 +118,7 @@ class Explanation:
 
     def _of_object(self, schema: Schema, place: Place) -> Iterator[Fault]:
         value = place.value
-        properties = _mapping(schema, "properties")
+        properties = mapping(schema, "properties")
         required = schema.get("required") or ()
         others = self._others if place.above is None else {}
         given = {others[name]: name for name in value if name in others and others[name] not in value}
@@ -138,26 +127,27 @@ class Explanation:
             if sent is not None:
                 yield from self._of(below, Place(place, sent, value[sent], place.accepted.below(name)))
             elif name in required:
-                yield Fault("missing", Place(place, name, ABSENT))
+                yield Fault("missing", Place(place, name))
         yield from self._missing(schema, place, given)
         yield from self._of_other_names(schema, place, properties.keys() | given.values() | others.keys())
-        yield from faults_of_size(schema, place, len(value), "Properties")
+        for reason, expected in faults_of_size(schema, len(value), "Properties"):
+            yield Fault(reason, place, expected)
 
     def _missing(self, schema: Schema, place: Place, given: Mapping[str, str]) -> Iterator[Fault]:
         value = place.value
-        names = [name for name in schema.get("required") or () if name not in _mapping(schema, "properties")]
+        names = [name for name in schema.get("required") or () if name not in mapping(schema, "properties")]
         for keyword in ("dependentRequired", "dependencies"):
-            for trigger, needed in _mapping(schema, keyword).items():
+            for trigger, needed in mapping(schema, keyword).items():
                 if trigger in value and isinstance(needed, list):
                     names += needed
                 elif trigger in value:
                     yield from self._of(needed, place)
         for name in names:
             if isinstance(name, str) and name not in value and name not in given:
-                yield Fault("missing", Place(place, name, ABSENT))
+                yield Fault("missing", Place(place, name))
 
     def _of_other_names(self, schema: Schema, place: Place, known: Collection[str]) -> Iterator[Fault]:
-        patterns = _mapping(schema, "patternProperties")
+        patterns = mapping(schema, "patternProperties")
         others, names = schema.get("additionalProperties", True), schema.get("propertyNames", True)
         if others is True and not patterns and names is True and "unevaluatedProperties" not in schema:
             return
@@ -184,17 +174,17 @@ class Explanation:
         """Return the names that a schema knows, those in its parts for the same value among them."""
         if not isinstance(schema, Mapping) or depth == 0:
             return set()
-        found = {*_mapping(schema, "properties")}
+        found = {*mapping(schema, "properties")}
         parts = [schema.get(keyword) for keyword in ("if", "then", "else")]
         parts += [part for keyword in ("allOf", "anyOf", "oneOf") for part in schema.get(keyword) or ()]
-        parts += _mapping(schema, "dependentSchemas").values()
+        parts += mapping(schema, "dependentSchemas").values()
         if "$ref" in schema:
             parts.append(self._whole.resolved(schema["$ref"]))
         return found.union(*(self._named_below(part, depth - 1) for part in parts))
 
     def _of_list(self, schema: Schema, place: Place) -> Iterator[Fault]:
         value = place.value
-        size = list(faults_of_size(schema, place, len(value), "Items"))
+        size = [Fault(reason, place, expected) for reason, expected in faults_of_size(schema, len(value), "Items")]
         yield from size
         if size and len(value) > schema.get("maxItems", math.inf):  # what is in it does not matter then, as to pydantic
             return
@@ -203,7 +193,8 @@ class Explanation:
         if isinstance(items, list):  # before draft 2020-12
             prefix, items = items, schema.get("additionalItems", True)
         if items is False and len(value) > len(prefix):
-            yield fault_of_bound("maxItems", len(prefix), place)
+            reason, expected = beyond("maxItems", len(prefix))
+            yield Fault(reason, place, expected)
         told = 0
         for index, item in enumerate(value):
             below = prefix[index] if index < len(prefix) else items
@@ -220,7 +211,8 @@ class Explanation:
             fitting = sum(self._fits(schema["contains"], Place(place, index, one)) for index, one in enumerate(value))
             least, most = schema.get("minContains", 1), schema.get("maxContains", math.inf)
             if not least <= fitting <= most:
-                yield fault_of_bound(*(("minContains", least) if fitting < least else ("maxContains", most)), place)
+                reason, expected = beyond("minContains", least) if fitting < least else beyond("maxContains", most)
+                yield Fault(reason, place, expected)
 
     def _combined(self, schema: Schema, place: Place) -> list[Fault]:
         found: list[Fault] = []
@@ -229,7 +221,7 @@ class Explanation:
                 found += self._of(self._whole.resolved(schema[keyword]), place)
         for part in schema.get("allOf") or ():
             found += self._of(part, place)
-        for trigger, part in _mapping(schema, "dependentSchemas").items():
+        for trigger, part in mapping(schema, "dependentSchemas").items():
             if isinstance(place.value, dict) and trigger in place.value:
                 found += self._of(part, place)
         if "if" in schema:
@@ -249,9 +241,9 @@ class Explanation:
         A branch that accepts the value's JSON type was meant. Of several, if each has another constant at one place
         (`kind`), that is the fault; else the nearest one (`_distance`).
         """
-        tag = _mapping(schema, "discriminator").get("propertyName")
+        tag = mapping(schema, "discriminator").get("propertyName")
         if isinstance(tag, str) and isinstance(place.value, dict) and tag not in place.value:
-            return [Fault("missing", Place(place, tag, ABSENT))]
+            return [Fault("missing", Place(place, tag))]
         tried = [(branch, self._of(branch, place)) for branch in branches]
         fitting = sum(not faults for _, faults in tried)
         if fitting > 1 and is_exclusive:
@@ -274,11 +266,6 @@ class Explanation:
         if _is_at(place, faults[0]) and faults[0].reason == "enum":
             return [Fault("enum", place, place.accepted.words_beside_values)]
         return self._of(branch, place.held_to(branch))
-
-
-def _mapping(schema: Schema, keyword: str) -> Mapping[str, Any]:
-    value = schema.get(keyword)
-    return value if isinstance(value, dict) else {}
 
 
 def _is_at(place: Place, fault: Fault) -> bool:
@@ -323,7 +310,7 @@ def explained(accepted: Accepted, value: Any) -> list[Violation]:
         RecursionError: It is nested too deeply.
     """
     explanation = Explanation(accepted)
-    found = [fault.told() for fault in explanation.faults(value)]
+    found = [violation(fault) for fault in explanation.faults(value)]
     return found if found or explanation.is_whole else [TOO_MUCH]
 
 
@@ -331,17 +318,26 @@ def violations_from_error(error: Any) -> list[Violation]:
     """Return the violations of a `jsonschema.ValidationError`."""
     accepted = Accepted.by(error.schema if isinstance(error.schema, Mapping) else {})
     faults = Explanation(accepted).faults(error.instance, at=error.absolute_path)
-    return [fault.told() for fault in faults] or [fault_of(error)]
+    return [violation(fault) for fault in faults] or [fault_of(error)]
 
 
 def fault_of(error: Any) -> Violation:
     """Return the violation for an error of `jsonschema` that the schema does not explain, by its place alone."""
-    return violation("value", Location(tuple(error.absolute_path), error.instance))
+    return violation(Fault("value", _at(error.absolute_path, error.instance, NOTHING_KNOWN)))
+
+
+def _at(path: Iterable[str | int], value: Any, accepted: Accepted) -> Place:
+    """Return the place of a value in arguments of which nothing else is known."""
+    place = None
+    steps = ("", *path)
+    for step in steps[:-1]:
+        place = Place(place, step, ABSENT, NOTHING_KNOWN)
+    return Place(place, steps[-1], value, accepted)
 
 
 def found_at_once(accepted: Accepted, value: Any, others: Mapping[str, str]) -> list[Violation]:
     """Return faults of arguments that are too large to be validated before; see `explained`."""
-    return [fault.told() for fault in Explanation(accepted, others).faults(value)]
+    return [violation(fault) for fault in Explanation(accepted, others).faults(value)]
 
 
 TOO_MUCH = Violation(

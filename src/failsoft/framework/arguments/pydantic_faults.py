@@ -11,11 +11,12 @@ import pydantic_core
 
 from failsoft.framework.arguments.accepted import Accepted
 from failsoft.framework.arguments.faults import TOO_MUCH, VIOLATIONS_AT_MOST, Explanation
-from failsoft.framework.arguments.places import Fault
-from failsoft.framework.arguments.schemas import FORMATS, Schema, matching
-from failsoft.framework.arguments.wording import ABSENT, Location, quotable, violation
+from failsoft.framework.arguments.schemas import ALLOWED_AT_MOST, Schema
+from failsoft.framework.arguments.values import FORMATS, matching
+from failsoft.framework.arguments.wording import ABSENT, ECHO_AT_MOST, Fault, Place, violation
 from failsoft.framework.errors.tool_error import ToolError
 from failsoft.framework.errors.violations import Reason, Violation
+from failsoft.framework.safe.secrets import is_secret_name, redact_text
 from failsoft.framework.text import bounded
 
 _LINES_AT_MOST = 2_000
@@ -86,7 +87,7 @@ def violations_from_pydantic(
         names = [line["loc"][0] if line["loc"] else "" for line in lines]
         faults = Explanation(accepted, others).by_place(arguments, dict.fromkeys(names))
     if len(lines) == len(faults) and all(line["loc"] in faults and line["type"] not in _AUTHORS for line in lines):
-        return [fault.told() for fault in faults.values()]  # the usual case: pydantic and the schema agree
+        return [violation(fault) for fault in faults.values()]  # the usual case: pydantic and the schema agree
     own = [line for line in lines if line["type"] not in _CONSEQUENCES] or lines
     return _with_lines(faults, own, arguments, accepted)
 
@@ -96,7 +97,7 @@ def _with_lines(
 ) -> list[Violation]:
     """Return the faults that pydantic has found, too, and those that it alone has found."""
     own = [_Line(line, arguments, accepted) for line in lines]
-    said = {line.place.path for line in own if line.is_authors}
+    said = {line.path for line in own if line.is_authors}
     kept = [
         path
         for path in faults
@@ -107,15 +108,16 @@ def _with_lines(
         rest = [line for line in rest if line.is_authors or line.union is None]
     by_place: dict[tuple[Any, ...], _Line] = {}
     for line in sorted(rest, key=lambda line: (not line.is_authors, line.reason == "type")):
-        by_place.setdefault(line.place.path, line)
-    order = dict.fromkeys(line.place.path for line in rest)
-    return [*(faults[path].told() for path in kept), *(by_place[path].told() for path in order)][:VIOLATIONS_AT_MOST]
+        by_place.setdefault(line.path, line)
+    order = dict.fromkeys(line.path for line in rest)
+    told = [*(faults[path] for path in kept), *(by_place[path].fault() for path in order)]
+    return list(map(violation, told[:VIOLATIONS_AT_MOST]))
 
 
 class _Line:
     """One line of a `ValidationError`."""
 
-    __slots__ = ("_details", "is_authors", "is_name", "loc", "place", "reason", "union")
+    __slots__ = ("_details", "is_authors", "is_name", "loc", "path", "place", "reason", "union")
 
     def __init__(self, details: Any, arguments: Any, accepted: Accepted) -> None:
         self._details = details
@@ -126,38 +128,37 @@ class _Line:
         self.is_name = False
         self.union: tuple[Any, ...] | None = None
         self.place = self._located(arguments, accepted)
+        self.path = self.place.path()
 
-    def _located(self, arguments: Any, accepted: Accepted) -> Location:
+    def _located(self, arguments: Any, accepted: Accepted) -> Place:
         """Follow pydantic's `loc` through the arguments, leaving out the names of union branches."""
         kind = self._details["type"]
-        place = Location((), arguments, accepted)
+        place = Place(None, "", arguments, accepted)
         for number, step in enumerate(self.loc, 1):
             if step == "[key]":
                 self.is_name, place.value = True, self._details.get("input")
             elif _is_step(step, place) or (number == len(self.loc) and self.reason == "missing"):
-                _descend(place, step)
+                place = _below(place, step)
             elif self.union is None:
-                self.union = place.path
+                self.union = place.path()
         tag = str(self._details.get("ctx", {}).get("discriminator", ""))
         if kind.startswith("union_tag") and tag.startswith("'"):
-            _descend(place, tag.strip("'"))
+            place = _below(place, tag.strip("'"))
         if place.value is ABSENT:
             place.value = self._details.get("input")
         return place
 
     def is_told_by(self, path: tuple[Any, ...]) -> bool:
         """Return whether a fault at a place is the same one, or that of another branch of the same union."""
-        own = self.place.path if self.union is None else self.union
+        own = self.path if self.union is None else self.union
         return path[: len(own)] == own or own[: len(path)] == path
 
-    def told(self) -> Violation:
-        """Return the violation, with the author's own sentence where a check of the author's refused."""
+    def fault(self) -> Fault:
+        """Return the fault, with the author's own sentence where a check of the author's refused."""
         expected = self._expected()
         if self.is_name:
-            return violation(
-                "value", self.place, said=f"this name is not accepted: expected {expected or 'another one'}"
-            )
-        return violation(self.reason, self.place, expected=expected, said=self._said())
+            return Fault("value", self.place, said=f"this name is not accepted: expected {expected or 'another one'}")
+        return Fault(self.reason, self.place, expected, self._said())
 
     def _expected(self) -> str:
         kind, text = self._details["type"], self._details["msg"]
@@ -179,10 +180,10 @@ class _Line:
         carried = self._details.get("ctx", {}).get("error")
         if isinstance(carried, ToolError):
             return carried.message.rstrip(".")
-        return quotable(str(carried) if isinstance(carried, Exception) else self._details["msg"], self.place)
+        return _quotable(str(carried) if isinstance(carried, Exception) else self._details["msg"], self.place)
 
 
-def _is_step(step: str | int, place: Location) -> bool:
+def _is_step(step: str | int, place: Place) -> bool:
     value = place.value
     if isinstance(step, int):
         return value is ABSENT or isinstance(value, (list, tuple))
@@ -191,11 +192,32 @@ def _is_step(step: str | int, place: Location) -> bool:
     return isinstance(value, Mapping) and (step in value or step in place.accepted.names)
 
 
-def _descend(place: Location, step: str | int) -> None:
-    place.around, place.beside = place.accepted, place.value
-    place.path, place.accepted = (*place.path, step), place.accepted.below(step)
-    if place.value is not ABSENT:
-        try:
-            place.value = place.value[step]
-        except (LookupError, TypeError):
-            place.value = None
+def _below(place: Place, step: str | int) -> Place:
+    if place.value is ABSENT:
+        return Place(place, step)
+    try:
+        return Place(place, step, place.value[step])
+    except (LookupError, TypeError):
+        return Place(place, step, None)
+
+
+def _quotable(text: str, place: Place) -> str:
+    """Return the sentence of an author's own check, or nothing if it repeats what was received."""
+    clean = bounded(text).strip().rstrip(".")
+    is_named_secret = any(isinstance(step, str) and is_secret_name(step) for step in place.path())
+    if is_named_secret or any(leaf in clean for leaf in _leaves(place.value)):
+        return ""
+    return redact_text(clean)
+
+
+def _leaves(value: Any, depth: int = 3) -> list[str]:
+    """Return the texts in a value that would be recognized in a sentence: four characters and more."""
+    if isinstance(value, str):
+        return [value, bounded(value).strip()] if len(value) > 3 else []  # noqa: PLR2004 - 'a' is in every sentence
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        short = not isinstance(value, int) or abs(value) < 10**ECHO_AT_MOST
+        return [str(value)] if short and len(str(value)) > 3 else []  # noqa: PLR2004 - the same
+    if depth and isinstance(value, (Mapping, list, tuple)):
+        items = list(value.values() if isinstance(value, Mapping) else value)[:ALLOWED_AT_MOST]
+        return [leaf for item in items for leaf in _leaves(item, depth - 1)]
+    return []

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from failsoft.framework.arguments.bounded import unique_key
+from failsoft.framework.arguments.values import FORMATS
 from failsoft.framework.text import bounded, json_type, quoted
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
@@ -126,29 +127,7 @@ _VALUES_AT_MOST = 2_000
 _DEPTH_AT_MOST = 12
 """Maximum depth of references and unions; a schema may refer to itself."""
 
-FORMATS: dict[str, str] = {
-    "date": "a date as YYYY-MM-DD",
-    "date-time": "a date and time as YYYY-MM-DDThh:mm:ssZ",
-    "time": "a time as hh:mm:ss",
-    "duration": "a duration as PT1H30M",
-    "email": "an email address",
-    "idn-email": "an email address",
-    "hostname": "a host name",
-    "ipv4": "an IPv4 address",
-    "ipv6": "an IPv6 address",
-    "uri": "a URL",
-    "uri-reference": "a URL or a part of one",
-    "uuid": "a UUID",
-    "regex": "a regular expression",
-    "json-pointer": "a JSON pointer",
-    "base64url": "base64url text",
-}
-"""JSON Schema's `format` in words; other formats are shown by name."""
-
-_BEGINNING = re.compile(r"\^([\w/:@# -]{1,20})")
-"""A pattern that only requires a prefix."""
 _COMBINING = frozenset({"anyOf", "oneOf", "allOf", "$ref"})
-_SHA256 = frozenset({"^[0-9a-f]{64}$", "^[0-9a-fA-F]{64}$"})
 
 
 def one_of(values: Sequence[Any]) -> str:
@@ -158,18 +137,6 @@ def one_of(values: Sequence[Any]) -> str:
         return shown[0]
     tail = f" and {len(values) - len(shown)} more" if len(values) > len(shown) else ""
     return f"one of {', '.join(shown)}{tail}"
-
-
-def matching(pattern: str) -> str:
-    """Describe texts that match a pattern: as `text that begins with "/"` for a prefix, otherwise with the pattern."""
-    if pattern in _SHA256:
-        return "a SHA-256: 64 hex digits"
-    beginning = _BEGINNING.fullmatch(pattern)
-    return (
-        f"text that begins with {quoted(beginning[1])}"
-        if beginning
-        else f"text that matches the pattern {quoted(pattern, 80)}"
-    )
 
 
 def _literal(value: Any) -> str:
@@ -217,18 +184,19 @@ def below(schemas: Sequence[Schema], step: str | int, root: Schema) -> list[Sche
             prefix = _listed(schema, "prefixItems")
             found.append(prefix[step] if 0 <= step < len(prefix) else schema.get("items"))
         else:  # a name; from a caller in this process even None may be one
-            found.append(_mapping(schema, "properties").get(step, schema.get("additionalProperties")))
+            found.append(mapping(schema, "properties").get(step, schema.get("additionalProperties")))
     return alternatives(found, root)
 
 
-def _mapping(schema: Schema, key: str) -> Mapping[str, Any]:
+def mapping(schema: Schema, key: str) -> Mapping[str, Any]:
+    """Return the schemas by name that a keyword holds; none if it is something else."""
     value = schema.get(key)
     return value if isinstance(value, dict) else {}
 
 
 def accepted_names(schemas: Iterable[Schema]) -> list[str]:
     """Return the property names of all alternatives, in the order of their declaration."""
-    return list(dict.fromkeys([str(name) for schema in schemas for name in _mapping(schema, "properties")]))
+    return list(dict.fromkeys([str(name) for schema in schemas for name in mapping(schema, "properties")]))
 
 
 def enumerated(schemas: Iterable[Schema]) -> list[Any]:

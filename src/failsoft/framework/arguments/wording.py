@@ -19,7 +19,7 @@ from failsoft.framework.text import QUOTED_AT_MOST, bounded, json_type, named, p
 
 ABSENT: Any = object()
 """Marks a value that was not received or is not known."""
-_ECHO_AT_MOST = 60
+ECHO_AT_MOST = 60
 """Characters of a received value that may be echoed."""
 _SECRET_AT_LEAST = 8
 """Characters below which a text does not look like a secret."""
@@ -28,83 +28,110 @@ _JSON_AT_MOST = 1_500
 """Characters of a suggestion that is a list or an object."""
 
 
-@dataclass(slots=True)
-class Location:
-    """The location of a fault, and what is known about it.
+class Place:
+    """A value in the arguments, and what the schema accepts there.
 
     Args:
-        path: Steps from the arguments' root: names and list positions.
-        value: The value received.
-        accepted: What is accepted.
-        around: What is accepted in the enclosing object.
-        beside: The enclosing object as received; its names are not suggested as corrections.
+        above: The enclosing value; None at the root.
+        step: Its name or position in there.
+        value: As received; `ABSENT` where it is missing or not known.
+        accepted: What is accepted; by default what `above` accepts there, found only when asked for, since most values
+            have no fault.
     """
 
-    path: tuple[str | int, ...]
-    value: Any = ABSENT
-    accepted: Accepted = NOTHING_KNOWN
-    around: Accepted = NOTHING_KNOWN
-    beside: Any = ABSENT
+    __slots__ = ("_accepted", "above", "step", "value")
+
+    def __init__(
+        self, above: Place | None, step: str | int, value: Any = ABSENT, accepted: Accepted | None = None
+    ) -> None:
+        self.above = above
+        self.step = step
+        self.value = value
+        self._accepted = accepted
+
+    @property
+    def accepted(self) -> Accepted:
+        """What is accepted here."""
+        if self._accepted is None:
+            self._accepted = NOTHING_KNOWN if self.above is None else self.above.accepted.below(self.step)
+        return self._accepted
+
+    def held_to(self, schema: Any) -> Place:
+        """Return the same place, held to one branch of its schema."""
+        return Place(self.above, self.step, self.value, self.accepted.held_to([schema]))
+
+    def path(self) -> tuple[str | int, ...]:
+        """Return the steps from the root: names and list positions."""
+        steps: list[str | int] = []
+        place = self
+        while place.above is not None:
+            steps.append(place.step)
+            place = place.above
+        return tuple(reversed(steps))
 
 
-def violation(
-    reason: Reason, place: Location, *, expected: str = "", said: str = "", listed: Sequence[Any] = ()
-) -> Violation:
-    """Return the fault as data, its message bounded and without the value received.
+@dataclass(slots=True)
+class Fault:
+    """One fault, not yet in words.
 
     Args:
-        reason: The kind of fault.
+        reason: Its kind.
         place: Where it is.
         expected: What would be accepted, if the schema does not say it better.
         said: A complete clause instead of the usual one.
-        listed: The accepted values, if the schema does not list them.
     """
+
+    reason: Reason
+    place: Place
+    expected: str = ""
+    said: str = ""
+
+
+def violation(fault: Fault) -> Violation:
+    """Return the fault as data, its message bounded and without the value received."""
+    reason, place, expected = fault.reason, fault.place, fault.expected
+    path = place.path()
     if reason == "missing":
-        return _missing(place, expected)
-    if reason == "unexpected":
-        return _unexpected(place)
-    allowed = place.accepted.values or tuple(listed)
+        expected = place.accepted.words or bounded(expected)
+        message = bounded(f"is missing ({expected})") if expected else "is missing"
+        return Violation(path=dotted(path), reason=reason, message=message, expected=expected, is_standard=True)
+    if reason == "unexpected" and place.above is not None:
+        return _unexpected(dotted(path), str(place.step), place.above)
+    allowed = place.accepted.values
     if reason == "type":
         expected = place.accepted.words_of_type or expected
     elif reason == "enum" and allowed:
         expected = " or ".join(filter(None, [one_of(allowed), expected]))
-    private = _is_private(place)
+    private = _is_private(path, place.value)
     expected = bounded(expected)
-    found = None if private and not _is_content_alone(place) else _correction(reason, place, allowed)
+    found = None if private and not _is_content_alone(path, place.value) else _correction(reason, place, allowed)
     is_said = found is not None and not private and _is_sendable(found.meant)
     return Violation(
-        path=dotted(place.path),
+        path=dotted(path),
         reason=reason,
-        message=bounded(said) if said else _clause(reason, place, expected),
+        message=bounded(fault.said) if fault.said else _clause(reason, place, expected),
         expected=expected,
         allowed=tuple(filter(_is_json_scalar, allowed[:ALLOWED_AT_MOST])) if allowed else (),
         suggestion=found.meant if found is not None and is_said else None,
-        received=None if private else _echo(place.value),
+        received=None if private or place.value is ABSENT or not _is_json_scalar(place.value) else place.value,
         how_far=found and found.how_far,
         unsaid=found.meant if found is not None and not is_said else None,
         omit=reason == "type" and _is_null_for_absent(place),
-        is_standard=not said,
+        is_standard=not fault.said,
     )
 
 
-def _missing(place: Location, expected: str) -> Violation:
-    expected = place.accepted.words or bounded(expected)
-    message = bounded(f"is missing ({expected})") if expected else "is missing"
-    return Violation(path=dotted(place.path), reason="missing", message=message, expected=expected, is_standard=True)
-
-
-def _unexpected(place: Location) -> Violation:
-    name = str(place.path[-1]) if place.path else ""
-    around = place.around
-    given = place.beside if isinstance(place.beside, (dict, Mapping)) else ()
+def _unexpected(path: str, name: str, holder: Place) -> Violation:
+    around = holder.accepted
+    given = holder.value if isinstance(holder.value, (dict, Mapping)) else ()
     free = [option for option in around.names if option not in given]
     found = correction(name, free, what="parameter", changes=around.changes, aliases=around.aliases)
     own = around.aliases.get(name)
     if own is not None and own in given:
         message = f"is another name of {named(str(own))}, which was sent too"
-        return Violation(path=dotted(place.path), reason="unexpected", message=message, expected="one of the two names")
+        return Violation(path=path, reason="unexpected", message=message, expected="one of the two names")
     return Violation(
-        path=dotted(place.path),
+        path=path,
         reason="unexpected",
         message=around.refusal_of_a_name,
         expected=around.words_of_names,
@@ -115,7 +142,7 @@ def _unexpected(place: Location) -> Violation:
     )
 
 
-def _clause(reason: Reason, place: Location, expected: str) -> str:
+def _clause(reason: Reason, place: Place, expected: str) -> str:
     if not expected:
         return "is not acceptable"
     clause = f"expected {expected[: QUOTED_AT_MOST - 60]}"
@@ -128,25 +155,23 @@ def _clause(reason: Reason, place: Location, expected: str) -> str:
     return clause
 
 
-def _is_optional(place: Location) -> bool:
-    name = place.path[-1] if place.path else None
-    return name in place.around.names and name not in place.around.required
-
-
-def _is_null_for_absent(place: Location) -> bool:
+def _is_null_for_absent(place: Place) -> bool:
     """Return whether null was sent for an optional argument, as many callers do for those that they do not give.
 
     Not in a call that changes something: there null may be meant.
     """
-    return place.value is None and not place.around.changes and _is_optional(place)
+    if place.value is not None or place.above is None:
+        return False
+    around = place.above.accepted
+    return not around.changes and place.step in around.names and place.step not in around.required
 
 
 def _is_too_long(text: str) -> bool:
     """Return whether a text is too long for a suggestion and is not JSON sent as text."""
-    return len(text) > (_JSON_AT_MOST if text.lstrip()[:1] in {"[", "{"} else _ECHO_AT_MOST)
+    return len(text) > (_JSON_AT_MOST if text.lstrip()[:1] in {"[", "{"} else ECHO_AT_MOST)
 
 
-def _correction(reason: Reason, place: Location, allowed: Sequence[Any]) -> Correction | None:
+def _correction(reason: Reason, place: Place, allowed: Sequence[Any]) -> Correction | None:
     """Return what was probably meant; it may echo input."""
     value = place.value
     if reason not in {"enum", "type"} or value is ABSENT or (isinstance(value, str) and _is_too_long(value)):
@@ -163,11 +188,12 @@ def _correction(reason: Reason, place: Location, allowed: Sequence[Any]) -> Corr
     return found
 
 
-def _about(place: Location) -> str:
+def _about(place: Place) -> str:
     """Return what the schema says of a value, its unit among it."""
-    name = place.path[-1] if place.path else ""
-    described = place.around.described(name) if isinstance(name, str) else ""
-    return f"{name} {described} {place.accepted.description}"
+    own = place.accepted.description
+    if place.above is None or not isinstance(place.step, str):
+        return own
+    return f"{place.step} {place.above.accepted.described(place.step)} {own}"
 
 
 def _is_sendable(value: Any) -> bool:
@@ -195,61 +221,32 @@ def _is_printable(value: Any) -> bool:
     return printable(value) == value if isinstance(value, str) else _is_json_scalar(value)
 
 
-def _echo(value: Any) -> Any:
-    return value if value is not ABSENT and _is_json_scalar(value) else None
-
-
 def _is_json_scalar(value: Any) -> bool:
     """Return whether a value is short and readable as JSON."""
     if isinstance(value, str):
-        fits = len(value) <= _ECHO_AT_MOST
+        fits = len(value) <= ECHO_AT_MOST
         return fits and ((value.isascii() and value.isprintable()) or printable(value) == value)
     if isinstance(value, float):
         return math.isfinite(value)
-    return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 10**_ECHO_AT_MOST)
+    return value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 10**ECHO_AT_MOST)
 
 
-def _is_private(place: Location) -> bool:
+def _is_private(path: Sequence[str | int], value: Any) -> bool:
     """Return whether a value must not be echoed: it is long, looks like a secret, or is the content of a file."""
-    value = place.value
-    for step in place.path:
+    for step in path:
         if isinstance(step, str) and (is_secret_name(step) or is_content(step, value)):
             return True
     if isinstance(value, str):
-        return len(value) >= _SECRET_AT_LEAST and redact_text(value[: _ECHO_AT_MOST + 1]) != value
+        return len(value) >= _SECRET_AT_LEAST and redact_text(value[: ECHO_AT_MOST + 1]) != value
     if isinstance(value, (list, tuple, dict)):
-        return len(value) > _ECHO_AT_MOST or bool(withhold_contents(value) != value)
+        return len(value) > ECHO_AT_MOST or bool(withhold_contents(value) != value)
     return False
 
 
-def _is_content_alone(place: Location) -> bool:
+def _is_content_alone(path: Sequence[str | int], value: Any) -> bool:
     """Return whether a private value is a list or an object, or their JSON, and not named as a secret."""
-    is_secret = any(isinstance(step, str) and is_secret_name(step) for step in place.path)
-    value = place.value
     is_json = isinstance(value, (list, dict)) or (isinstance(value, str) and value.lstrip()[:1] in {"[", "{"})
-    return is_json and not is_secret
-
-
-def quotable(text: str, place: Location) -> str:
-    """Return the sentence of an author's own check, or nothing if it repeats what was received."""
-    clean = bounded(text).strip().rstrip(".")
-    is_named_secret = any(isinstance(step, str) and is_secret_name(step) for step in place.path)
-    if is_named_secret or any(leaf in clean for leaf in _leaves(place.value)):
-        return ""
-    return redact_text(clean)
-
-
-def _leaves(value: Any, depth: int = 3) -> list[str]:
-    """Return the texts in a value that would be recognized in a sentence: four characters and more."""
-    if isinstance(value, str):
-        return [value, bounded(value).strip()] if len(value) > 3 else []  # noqa: PLR2004 - 'a' is in every sentence
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        short = not isinstance(value, int) or abs(value) < 10**_ECHO_AT_MOST
-        return [str(value)] if short and len(str(value)) > 3 else []  # noqa: PLR2004 - the same
-    if depth and isinstance(value, (Mapping, list, tuple)):
-        items = list(value.values() if isinstance(value, Mapping) else value)[:ALLOWED_AT_MOST]
-        return [leaf for item in items for leaf in _leaves(item, depth - 1)]
-    return []
+    return is_json and not any(isinstance(step, str) and is_secret_name(step) for step in path)
 
 
 def dotted(path: Sequence[str | int]) -> str:

@@ -10,8 +10,7 @@ import pytest
 
 ALLOWED = {
     "framework/answer/result.py": "the schema of a tool's own result",
-    "framework/arguments/json_schema.py": "the reader",
-    "framework/arguments/bounded.py": "its bounded validators",
+    "framework/arguments/json_schema.py": "the reader, with its bounded validators",
 }
 """The modules that import `jsonschema` or `referencing`, and why."""
 READERS = ("adapters", "proxy", "tools/docs/projects")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,13 +12,15 @@ from failsoft.framework.arguments.schemas import (
     accepted_names,
     alternatives,
     below,
-    describe,
     enumerated,
     kinds_of,
-    one_of,
     resolved,
 )
-from failsoft.framework.text import bounded, json_type
+from failsoft.framework.arguments.values import FORMATS
+from failsoft.framework.text import bounded, json_type, quoted
+
+_SHOWN_AT_MOST = 8
+"""Accepted values that a sentence names; the list holds more."""
 
 
 class Accepted:
@@ -27,7 +30,7 @@ class Accepted:
     of schemas, so a recursive schema has finitely many, however deep the arguments are.
 
     Args:
-        schemas: The alternative schemas of a value, references resolved (see `schema_words.alternatives`).
+        schemas: The alternative schemas of a value, references resolved (see `schemas.alternatives`).
         root: The schema that references are resolved in.
         places: The cached locations of that schema.
         changes: Whether the operation may change something; suggestions then keep to the spelling of what was sent.
@@ -158,3 +161,52 @@ class Accepted:
 
 NOTHING_KNOWN = Accepted([], {}, {})
 """Used for a location that the schema does not describe."""
+
+
+def one_of(values: Sequence[Any]) -> str:
+    """Return `one of "a", "b"`, or the value itself if it is the only one."""
+    shown = [_literal(value) for value in values[:_SHOWN_AT_MOST]]
+    if len(values) == 1:
+        return shown[0]
+    tail = f" and {len(values) - len(shown)} more" if len(values) > len(shown) else ""
+    return f"one of {', '.join(shown)}{tail}"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, str):
+        return quoted(value, 60)
+    return bounded(json.dumps(value, default=str, skipkeys=True), 60)
+
+
+def describe(schemas: Sequence[Schema], root: Schema, depth: int = 2, *, by_type: bool = False) -> str:
+    """Describe what these alternatives accept: `integer`, `array of string`, `one of 'a', 'b'`.
+
+    Args:
+        schemas: The alternatives, as `alternatives` returns them.
+        root: The schema that references are resolved in.
+        depth: How many levels of arrays are described.
+        by_type: Name the JSON types of listed values, not the values.
+    """
+    words: list[str] = []
+    listed: list[Schema] = []
+    for schema in schemas:
+        if "enum" in schema or "const" in schema:
+            listed.append(schema)
+        else:
+            words.append(_phrase(schema, root, depth))
+    if listed and (values := enumerated(listed)):
+        words = [*(map(json_type, values) if by_type else [one_of(values)]), *words]
+    return words[0] if len(words) == 1 else bounded(" or ".join(dict.fromkeys(word for word in words if word)))
+
+
+def _phrase(schema: Schema, root: Schema, depth: int) -> str:
+    kind = schema.get("type", "")
+    if isinstance(kind, list):
+        return " or ".join(_phrase({**schema, "type": one}, root, depth) for one in kind)
+    if kind == "string" and isinstance(schema.get("format"), str):
+        form = schema["format"]
+        return f"string ({FORMATS.get(form, form)})"
+    if kind == "array" and depth:
+        inner = describe(alternatives([schema.get("items")], root), root, depth - 1)
+        return f"array of {inner}" if inner and inner != "null" else "array"
+    return kind if isinstance(kind, str) else ""

@@ -7,9 +7,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from failsoft.framework.arguments.accepted import NOTHING_KNOWN, Accepted
-from failsoft.framework.arguments.bounded import found_in, is_of, same_json, unique_key
 from failsoft.framework.arguments.schemas import Schema, mapping
-from failsoft.framework.arguments.values import beyond, faults_of_number, faults_of_size, faults_of_text
+from failsoft.framework.arguments.values import (
+    beyond,
+    faults_of_number,
+    faults_of_size,
+    faults_of_text,
+    found_in,
+    is_of,
+    same_json,
+    unique_key,
+)
 from failsoft.framework.arguments.wording import ABSENT, Fault, Place, violation
 from failsoft.framework.errors.violations import Violation
 

@@ -6,39 +6,33 @@ THE reader of schemas that are not ours: nothing is fetched, and depth, size, ex
 from __future__ import annotations
 
 import copy
-import re
-from collections.abc import Mapping
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from functools import cache, partial
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import pydantic_core
 
 from failsoft.framework.arguments.accepted import Accepted
-from failsoft.framework.arguments.bounded import (
-    TooCostlyError,
-    bounded_kind,
-    first_error,
-    is_linear,
-    is_of_format,
-    trust,
-)
 from failsoft.framework.arguments.faults import COMBINING, NOT_JSON, explained, fault_of
-from failsoft.framework.arguments.schemas import REFERENCES, check_input_schema, check_references, resolved, subschemas
+from failsoft.framework.arguments.schemas import (
+    SlowPatterns,
+    check_expansion,
+    check_input_schema,
+    check_patterns,
+    check_references,
+    measured,
+    subschemas,
+)
+from failsoft.framework.arguments.values import found_in, is_of_format, same_json, unique_key
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
 
-_BYTES_AT_MOST = 256_000
-_DEPTH_AT_MOST = 128
-"""Levels of objects and lists; 64 schemas in one another."""
-_EXPANDED_AT_MOST = 10_000
-"""Schemas that apply to one value, references followed."""
 SLOW_FROM_BYTES = 20_000
 """Size of schema and value beyond which a validation belongs in a worker thread: some milliseconds."""
-_ONE = ("not", "if", "then", "else")
-_SEVERAL = ("allOf", "anyOf", "oneOf", "dependentSchemas")
-"""Keywords whose subschemas apply to the same value as the schema that has them; so do references."""
-SlowPatterns: TypeAlias = Literal["refuse", "skip", "trust"]
 _CHECKED_FORMATS = ("date", "date-time", "duration", "time", "uuid")
 _TOO_COSTLY = Violation(
     path="", reason="value", message="they take too long to be checked against the schema", expected="smaller arguments"
@@ -67,7 +61,7 @@ class JsonSchema:
         from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - the same
         from referencing import Registry  # noqa: PLC0415 - comes with jsonschema
 
-        self.size = _measured(owner, schema)
+        self.size = measured(owner, schema)
         self.schema: dict[str, Any] = schema
         kind: Any = validator_for(schema, default=Draft202012Validator)
         try:
@@ -79,11 +73,11 @@ class JsonSchema:
             msg = f"{owner}: the schema is nested too deeply"
             raise TypeError(msg) from error
         check_references(owner, schema)
-        _check_expansion(owner, schema)
-        _check_patterns(owner, schema, slow_patterns=slow_patterns)
+        check_expansion(owner, schema)
+        check_patterns(owner, schema, slow_patterns=slow_patterns)
         registry: Registry[Any] = Registry()  # without it jsonschema would fetch a remote reference from the network
         self.accepted = Accepted.by(schema, changes=changes)
-        self._validator = bounded_kind(kind)(schema, registry=registry, format_checker=_formats())
+        self._validator = _bounded_kind(kind)(schema, registry=registry, format_checker=_formats())
 
     def is_slow(self, value: Any) -> bool:
         """Return whether the validation of a value takes long enough to be done in a worker thread."""
@@ -95,7 +89,7 @@ class JsonSchema:
     def is_valid(self, value: Any) -> bool:
         """Return whether a value fits the schema; one that takes too long to be checked does."""
         try:
-            return first_error(self._validator, value) is None
+            return _first_error(self._validator, value) is None
         except Exception:  # noqa: BLE001 - what cannot be evaluated is accepted
             return True
 
@@ -106,7 +100,7 @@ class JsonSchema:
                 pydantic_core.to_json(value)
             except (ValueError, RecursionError):  # a cycle, or text that is not Unicode
                 return explained(self.accepted, value) or [NOT_JSON]
-            error = first_error(self._validator, value)
+            error = _first_error(self._validator, value)
             return [] if error is None else explained(self.accepted, value) or [fault_of(error)]
         except TooCostlyError:
             return [_TOO_COSTLY]
@@ -135,7 +129,7 @@ class JsonSchemaArguments(JsonSchema):
     def __init__(
         self, owner: str, schema: Mapping[str, Any], *, changes: bool = False, slow_patterns: SlowPatterns = "trust"
     ) -> None:
-        _measured(owner, schema)
+        measured(owner, schema)
         closed = copy.deepcopy(dict(schema))
         check_input_schema(owner, closed)
         if closed.keys().isdisjoint({"additionalProperties", "patternProperties", "unevaluatedProperties"}):
@@ -159,117 +153,6 @@ def _close(schema: dict[str, Any]) -> None:
         schema["unevaluatedProperties"] = False
 
 
-def _measured(owner: str, schema: Any) -> int:
-    """Return the size of a schema in bytes.
-
-    Raises:
-        TypeError: It is no JSON object, is too large, or is nested too deeply.
-    """
-    if not isinstance(schema, Mapping):
-        msg = f"{owner}: the schema is no JSON object"
-        raise TypeError(msg)
-    level: list[Any] = [schema]
-    for _ in range(_DEPTH_AT_MOST):
-        level = [
-            below
-            for item in level
-            for below in (item.values() if isinstance(item, Mapping) else item)
-            if isinstance(below, (Mapping, list, tuple))
-        ][:_BYTES_AT_MOST]
-        if not level:
-            break
-    else:
-        msg = f"{owner}: the schema is nested in more than {_DEPTH_AT_MOST} levels"
-        raise TypeError(msg)
-    try:
-        size = len(pydantic_core.to_json(schema))
-    except ValueError as error:
-        msg = f"{owner}: the schema is no JSON: {bounded(str(error))}"
-        raise TypeError(msg) from error
-    if size > _BYTES_AT_MOST:
-        msg = f"{owner}: the schema has {size:,} bytes; {_BYTES_AT_MOST:,} are allowed"
-        raise TypeError(msg)
-    return size
-
-
-def _check_expansion(owner: str, schema: dict[str, Any]) -> None:
-    """Reject references on which calls would fail or take too long: to nothing, to themselves, ever more of them.
-
-    Raises:
-        TypeError: There is one.
-    """
-    counts: dict[int, int] = {}
-
-    def expanded(part: Any, above: frozenset[int]) -> int:
-        if not isinstance(part, dict):
-            return 1
-        if id(part) in above:
-            msg = f"{owner}: a reference of the schema leads back to itself, so that no value can be validated"
-            raise TypeError(msg)
-        if id(part) not in counts:
-            below = [part[keyword] for keyword in _ONE if keyword in part]
-            for keyword in _SEVERAL:
-                parts = part.get(keyword) or ()
-                below += parts.values() if isinstance(parts, dict) else parts
-            below += [_target(owner, part[keyword], schema) for keyword in REFERENCES if keyword in part]
-            counts[id(part)] = 1 + sum(expanded(each, above | {id(part)}) for each in below)
-            if counts[id(part)] > _EXPANDED_AT_MOST:
-                msg = f"{owner}: the references of the schema multiply: one value has more than {_EXPANDED_AT_MOST:,}"
-                raise TypeError(msg)
-        return counts[id(part)]
-
-    try:
-        for part in subschemas(schema):
-            expanded(part, frozenset())
-    except RecursionError as error:
-        msg = f"{owner}: the schema refers from one part to the next too often"
-        raise TypeError(msg) from error
-
-
-def _target(owner: str, reference: Any, schema: dict[str, Any]) -> Any:
-    target = resolved(reference, schema) if str(reference).startswith(("#/", "#")) else None
-    if "/" not in str(reference) and reference != "#":  # an anchor
-        anchors = ("$anchor", "$dynamicAnchor")
-        target = next((p for p in subschemas(schema) if str(reference)[1:] in map(p.get, anchors)), None)
-    if not isinstance(target, (dict, bool)):
-        msg = f"{owner}: the schema refers to {bounded(str(reference))!r}, which it does not have"
-        raise TypeError(msg)
-    return target
-
-
-def _check_patterns(owner: str, schema: dict[str, Any], *, slow_patterns: SlowPatterns) -> None:
-    """Reject patterns that are invalid, and those that may take very long for some texts.
-
-    Raises:
-        TypeError: There is one.
-    """
-    has_unevaluated = any("unevaluatedProperties" in part for part in subschemas(schema))
-    for part in subschemas(schema):
-        names = part.get("patternProperties")
-        own = [part["pattern"]] if isinstance(part.get("pattern"), str) else []
-        for pattern in [*own, *(names if isinstance(names, dict) else ())]:
-            if is_linear(pattern):
-                continue
-            is_usable = slow_patterns != "refuse" and _is_valid(pattern)
-            if is_usable and slow_patterns == "trust":
-                trust(pattern)
-            elif not is_usable or pattern not in own:
-                said = "which is invalid or too long, or has look-around or back-references"
-                msg = f"{owner}: the schema has the pattern {bounded(pattern)!r}, {said}"
-                raise TypeError(msg)
-        if names and has_unevaluated:
-            msg = f"{owner}: the schema has `patternProperties` and `unevaluatedProperties`, which cannot be combined"
-            raise TypeError(msg)
-
-
-def _is_valid(pattern: str) -> bool:
-    try:
-        re.compile(pattern)
-    except (re.error, OverflowError, RecursionError):
-        return False
-    return True
-
-
 @cache
 def _formats() -> Any:
     """Return the checker of the formats that signatures check, as they check them; others depend on what is installed.
@@ -281,3 +164,101 @@ def _formats() -> Any:
     checker = FormatChecker(formats=())
     checker.checkers = {form: (partial(is_of_format, form), ()) for form in _CHECKED_FORMATS}
     return checker
+
+
+_SECONDS_AT_MOST = 2.0
+"""Processor time of one validation; beyond small values it is spent in a worker thread."""
+_STEPS = 500
+"""Keywords that are evaluated between two looks at the clock."""
+_left: ContextVar[list[float]] = ContextVar("failsoft_validation_left")
+"""Steps up to the next look at the clock, and the thread's time at which the validation ends."""
+
+
+class TooCostlyError(ValueError):
+    """A value takes too long to be validated."""
+
+
+def _first_error(validator: Any, value: Any) -> Any:
+    """Return the first error of a value by a validator of a `_bounded_kind`, or None.
+
+    Raises:
+        TooCostlyError: It takes too long to tell.
+    """
+    token = _left.set([_STEPS, time.thread_time() + _SECONDS_AT_MOST])
+    try:
+        return next(validator.iter_errors(value), None)
+    finally:
+        _left.reset(token)
+
+
+@cache  # making a class takes a millisecond; a draft has one
+def _bounded_kind(kind: Any) -> Any:
+    """Return a draft's validator class that validates in bounded time, for the numbers that JSON has."""
+    from jsonschema.validators import extend  # noqa: PLC0415 - 30 ms that only tools with JSON Schemas pay for
+
+    own = {
+        "additionalProperties": _additional_properties,
+        "enum": _enum,
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "uniqueItems": _unique_items,
+    }
+    keywords = {name: _counted(own.get(name, check)) for name, check in kind.VALIDATORS.items()}
+    return extend(kind, keywords, type_checker=kind.TYPE_CHECKER.redefine("number", _is_number))  # type: ignore[no-untyped-call]  # jsonschema has no types here
+
+
+def _pattern(validator: Any, wanted: str, value: Any, _schema: Any) -> Iterator[Any]:
+    if validator.is_type(value, "string") and not found_in(wanted, value):
+        yield _error("the pattern does not match")
+
+
+def _pattern_properties(validator: Any, wanted: Mapping[str, Any], value: Any, _schema: Any) -> Iterator[Any]:
+    for text, below in wanted.items() if validator.is_type(value, "object") else ():
+        for name, item in value.items():
+            if found_in(text, name):
+                yield from validator.descend(item, below, path=name, schema_path=text)
+
+
+def _additional_properties(validator: Any, wanted: Any, value: Any, schema: Mapping[str, Any]) -> Iterator[Any]:
+    if not validator.is_type(value, "object"):
+        return
+    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    for name, item in value.items():
+        if name not in known and not any(found_in(text, name) for text in patterns):
+            yield from validator.descend(item, wanted, path=name)
+
+
+def _enum(_validator: Any, wanted: list[Any], value: Any, _schema: Any) -> Iterator[Any]:
+    if not any(same_json(value, option) for option in wanted):
+        yield _error("none of the listed values")
+
+
+def _unique_items(validator: Any, wanted: Any, value: Any, _schema: Any) -> Iterator[Any]:
+    if wanted and validator.is_type(value, "array") and len({unique_key(item) for item in value}) < len(value):
+        yield _error("items are repeated")
+
+
+def _error(said: str) -> Any:
+    from jsonschema import ValidationError  # noqa: PLC0415 - the same
+
+    return ValidationError(said)
+
+
+def _counted(check: Callable[..., Any]) -> Callable[..., Any]:
+    def keyword(validator: Any, wanted: Any, value: Any, schema: Any) -> Any:
+        left = _left.get()
+        left[0] -= 1
+        if left[0] < 0:
+            left[0] = _STEPS
+            if time.thread_time() > left[1]:
+                raise TooCostlyError
+        return check(validator, wanted, value, schema)
+
+    return keyword
+
+
+def _is_number(_checker: Any, value: Any) -> bool:
+    """Return whether JSON can represent this number: it is not NaN or infinite."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,16 +1,16 @@
-"""JSON Schemas as trees: walked, references resolved, values compared; and what `tools/list` may publish."""
+"""JSON Schemas as trees: what is refused of them when a tool is made; how they are walked, and references resolved."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import unquote
 
-from failsoft.framework.arguments.bounded import unique_key
-from failsoft.framework.arguments.values import FORMATS
-from failsoft.framework.text import bounded, json_type, quoted
+import pydantic_core
+
+from failsoft.framework.arguments.values import is_linear, trust, unique_key
+from failsoft.framework.text import bounded
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _ONE = (
@@ -21,6 +21,15 @@ _LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
 _BY_NAME = ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
 """Keywords that hold one schema, a list of schemas, or schemas by name."""
 REFERENCES = ("$ref", "$dynamicRef")
+_BYTES_AT_MOST = 256_000
+_LEVELS_AT_MOST = 128
+"""Levels of objects and lists; 64 schemas in one another."""
+_EXPANDED_AT_MOST = 10_000
+"""Schemas that apply to one value, references followed."""
+_ONE_OF_THE_SAME = ("not", "if", "then", "else")
+_SEVERAL_OF_THE_SAME = ("allOf", "anyOf", "oneOf", "dependentSchemas")
+"""Keywords whose subschemas apply to the same value as the schema that has them; so do references."""
+SlowPatterns: TypeAlias = Literal["refuse", "skip", "trust"]
 
 
 def check_tool_name(name: str) -> None:
@@ -57,6 +66,117 @@ def check_references(owner: str, schema: Any) -> None:
             if not str(reference).startswith("#"):
                 msg = f"{owner}: the schema refers to {reference!r}; only references within the schema (#/...) work"
                 raise TypeError(msg)
+
+
+def measured(owner: str, schema: Any) -> int:
+    """Return the size of a schema in bytes.
+
+    Raises:
+        TypeError: It is no JSON object, is too large, or is nested too deeply.
+    """
+    if not isinstance(schema, Mapping):
+        msg = f"{owner}: the schema is no JSON object"
+        raise TypeError(msg)
+    level: list[Any] = [schema]
+    for _ in range(_LEVELS_AT_MOST):
+        level = [
+            below
+            for item in level
+            for below in (item.values() if isinstance(item, Mapping) else item)
+            if isinstance(below, (Mapping, list, tuple))
+        ][:_BYTES_AT_MOST]
+        if not level:
+            break
+    else:
+        msg = f"{owner}: the schema is nested in more than {_LEVELS_AT_MOST} levels"
+        raise TypeError(msg)
+    try:
+        size = len(pydantic_core.to_json(schema))
+    except ValueError as error:
+        msg = f"{owner}: the schema is no JSON: {bounded(str(error))}"
+        raise TypeError(msg) from error
+    if size > _BYTES_AT_MOST:
+        msg = f"{owner}: the schema has {size:,} bytes; {_BYTES_AT_MOST:,} are allowed"
+        raise TypeError(msg)
+    return size
+
+
+def check_expansion(owner: str, schema: dict[str, Any]) -> None:
+    """Reject references on which calls would fail or take too long: to nothing, to themselves, ever more of them.
+
+    Raises:
+        TypeError: There is one.
+    """
+    counts: dict[int, int] = {}
+
+    def expanded(part: Any, above: frozenset[int]) -> int:
+        if not isinstance(part, dict):
+            return 1
+        if id(part) in above:
+            msg = f"{owner}: a reference of the schema leads back to itself, so that no value can be validated"
+            raise TypeError(msg)
+        if id(part) not in counts:
+            below = [part[keyword] for keyword in _ONE_OF_THE_SAME if keyword in part]
+            for keyword in _SEVERAL_OF_THE_SAME:
+                parts = part.get(keyword) or ()
+                below += parts.values() if isinstance(parts, dict) else parts
+            below += [_target(owner, part[keyword], schema) for keyword in REFERENCES if keyword in part]
+            counts[id(part)] = 1 + sum(expanded(each, above | {id(part)}) for each in below)
+            if counts[id(part)] > _EXPANDED_AT_MOST:
+                msg = f"{owner}: the references of the schema multiply: one value has more than {_EXPANDED_AT_MOST:,}"
+                raise TypeError(msg)
+        return counts[id(part)]
+
+    try:
+        for part in subschemas(schema):
+            expanded(part, frozenset())
+    except RecursionError as error:
+        msg = f"{owner}: the schema refers from one part to the next too often"
+        raise TypeError(msg) from error
+
+
+def _target(owner: str, reference: Any, schema: dict[str, Any]) -> Any:
+    target = resolved(reference, schema) if str(reference).startswith(("#/", "#")) else None
+    if "/" not in str(reference) and reference != "#":  # an anchor
+        anchors = ("$anchor", "$dynamicAnchor")
+        target = next((p for p in subschemas(schema) if str(reference)[1:] in map(p.get, anchors)), None)
+    if not isinstance(target, (dict, bool)):
+        msg = f"{owner}: the schema refers to {bounded(str(reference))!r}, which it does not have"
+        raise TypeError(msg)
+    return target
+
+
+def check_patterns(owner: str, schema: dict[str, Any], *, slow_patterns: SlowPatterns) -> None:
+    """Reject patterns that are invalid, and those that may take very long for some texts.
+
+    Raises:
+        TypeError: There is one.
+    """
+    has_unevaluated = any("unevaluatedProperties" in part for part in subschemas(schema))
+    for part in subschemas(schema):
+        names = part.get("patternProperties")
+        own = [part["pattern"]] if isinstance(part.get("pattern"), str) else []
+        for pattern in [*own, *(names if isinstance(names, dict) else ())]:
+            if is_linear(pattern):
+                continue
+            is_usable = slow_patterns != "refuse" and _is_valid(pattern)
+            if is_usable and slow_patterns == "trust":
+                trust(pattern)
+            elif not is_usable or pattern not in own:
+                said = "which is invalid or too long, or has look-around or back-references"
+                msg = f"{owner}: the schema has the pattern {bounded(pattern)!r}, {said}"
+                raise TypeError(msg)
+        if names and has_unevaluated:
+            msg = f"{owner}: the schema has `patternProperties` and `unevaluatedProperties`, which cannot be combined"
+            raise TypeError(msg)
+
+
+def _is_valid(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    return True
 
 
 def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
@@ -120,29 +240,12 @@ def objects_of(schema: Any) -> Iterator[dict[str, Any]]:
 Schema: TypeAlias = Mapping[str, Any]
 ALLOWED_AT_MOST = 20
 """Accepted values that a violation lists."""
-_SHOWN_AT_MOST = 8
-"""Accepted values that a sentence names; the list holds more."""
 _VALUES_AT_MOST = 2_000
 """Listed values of one schema that are compared and counted."""
 _DEPTH_AT_MOST = 12
 """Maximum depth of references and unions; a schema may refer to itself."""
 
 _COMBINING = frozenset({"anyOf", "oneOf", "allOf", "$ref"})
-
-
-def one_of(values: Sequence[Any]) -> str:
-    """Return `one of "a", "b"`, or the value itself if it is the only one."""
-    shown = [_literal(value) for value in values[:_SHOWN_AT_MOST]]
-    if len(values) == 1:
-        return shown[0]
-    tail = f" and {len(values) - len(shown)} more" if len(values) > len(shown) else ""
-    return f"one of {', '.join(shown)}{tail}"
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, str):
-        return quoted(value, 60)
-    return bounded(json.dumps(value, default=str, skipkeys=True), 60)
 
 
 def alternatives(schemas: Iterable[Any], root: Schema) -> list[Schema]:
@@ -219,37 +322,3 @@ def kinds_of(schemas: Iterable[Schema]) -> frozenset[str]:
         else:
             kinds.update([one for one in kind or () if isinstance(one, str)])
     return frozenset(kinds)
-
-
-def describe(schemas: Sequence[Schema], root: Schema, depth: int = 2, *, by_type: bool = False) -> str:
-    """Describe what these alternatives accept: `integer`, `array of string`, `one of 'a', 'b'`.
-
-    Args:
-        schemas: The alternatives, as `alternatives` returns them.
-        root: The schema that references are resolved in.
-        depth: How many levels of arrays are described.
-        by_type: Name the JSON types of listed values, not the values.
-    """
-    words: list[str] = []
-    listed: list[Schema] = []
-    for schema in schemas:
-        if "enum" in schema or "const" in schema:
-            listed.append(schema)
-        else:
-            words.append(_phrase(schema, root, depth))
-    if listed and (values := enumerated(listed)):
-        words = [*(map(json_type, values) if by_type else [one_of(values)]), *words]
-    return words[0] if len(words) == 1 else bounded(" or ".join(dict.fromkeys(word for word in words if word)))
-
-
-def _phrase(schema: Schema, root: Schema, depth: int) -> str:
-    kind = schema.get("type", "")
-    if isinstance(kind, list):
-        return " or ".join(_phrase({**schema, "type": one}, root, depth) for one in kind)
-    if kind == "string" and isinstance(schema.get("format"), str):
-        form = schema["format"]
-        return f"string ({FORMATS.get(form, form)})"
-    if kind == "array" and depth:
-        inner = describe(alternatives([schema.get("items")], root), root, depth - 1)
-        return f"array of {inner}" if inner and inner != "null" else "array"
-    return kind if isinstance(kind, str) else ""

@@ -1,16 +1,32 @@
-"""What is wrong with one text, number or size by its schema, and what would be accepted in words."""
+"""One JSON value: its type, equality, format and bounds as schemas and signatures see them, and its faults in words."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Any
 
-from failsoft.framework.arguments.bounded import found_in, is_multiple, is_of_format, is_unicode
+import pydantic_core
+from pydantic_core import SchemaError, SchemaValidator, core_schema
+
 from failsoft.framework.errors.violations import Reason
 from failsoft.framework.text import bounded, quoted
 
+_KINDS: dict[type, tuple[str, ...]] = {
+    str: ("string",),
+    bool: ("boolean",),
+    int: ("integer", "number"),
+    list: ("array",),
+    tuple: ("array",),
+    dict: ("object",),
+    type(None): ("null",),
+}
+_PATTERNS_AT_MOST = 512
+_PATTERN_LENGTH_AT_MOST = 2_000
+_trusted: dict[str, re.Pattern[str]] = {}
+"""Patterns with look-around or back-references that the authors of tools have written."""
 FORMATS: dict[str, str] = {
     "date": "a date as YYYY-MM-DD",
     "date-time": "a date and time as YYYY-MM-DDThh:mm:ssZ",
@@ -50,6 +66,114 @@ _BOUNDS: dict[str, tuple[Reason, str]] = {
     "maxContains": ("length", "at most {0} fitting item{s}"),
 }
 """Keyword -> reason and template over the keyword's value; `{s}` is its plural."""
+
+
+def is_of(kind: Any, value: Any) -> bool:
+    """Return whether a value is of a JSON type, or one of several; 20.0 is an integer, as JSON Schema says."""
+    if isinstance(kind, list):
+        return any(is_of(one, value) for one in kind)
+    known = _KINDS.get(type(value))
+    if known is not None:
+        return kind in known
+    if isinstance(value, float):
+        return math.isfinite(value) and (kind == "number" or (kind == "integer" and value.is_integer()))
+    return kind == "object" and isinstance(value, Mapping)
+
+
+def same_json(one: Any, other: Any) -> bool:
+    """Return whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
+    if type(one) is type(other) and type(one) in {str, bool, int}:
+        return bool(one == other)
+    return bool(unique_key(one) == unique_key(other))
+
+
+def unique_key(value: Any) -> Any:
+    """Return something hashable that is equal for equal JSON values."""
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, (list, tuple)):
+        return ("array", *map(unique_key, value))
+    if isinstance(value, Mapping):
+        return ("object", frozenset([(str(name), unique_key(item)) for name, item in value.items()]))
+    return value if value.__hash__ is not None else id(value)
+
+
+def is_multiple(value: float, factor: float) -> bool:
+    """Return whether a number is a multiple of another, as far as floating point can tell."""
+    if isinstance(value, int) and isinstance(factor, int):
+        return value % factor == 0
+    try:
+        share = value / factor
+        return math.isclose(share, round(share), rel_tol=1e-9)
+    except (OverflowError, ValueError, ZeroDivisionError):
+        return True
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a text has no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@cache
+def _validator_of(form: str) -> SchemaValidator | None:
+    kinds = {
+        "date": core_schema.date_schema(),
+        "date-time": core_schema.datetime_schema(),
+        "time": core_schema.time_schema(),
+        "duration": core_schema.timedelta_schema(),
+        "uuid": core_schema.uuid_schema(),
+    }
+    return SchemaValidator(kinds[form]) if form in kinds else None
+
+
+def is_of_format(form: str, text: Any) -> bool:
+    """Return whether a text has a format, as far as signatures check it, too; other formats are not checked."""
+    check = _validator_of(form)
+    if check is None or not isinstance(text, str):
+        return True
+    try:
+        check.validate_json(pydantic_core.to_json(text), strict=True)
+    except ValueError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=_PATTERNS_AT_MOST)
+def _search(pattern: str) -> Callable[[str], bool] | None:
+    """Return a search by the engine of pydantic-core, which does not backtrack; None if it refuses the pattern."""
+    if len(pattern) > _PATTERN_LENGTH_AT_MOST:
+        return None
+    try:
+        return SchemaValidator(core_schema.str_schema(pattern=pattern)).isinstance_python
+    except SchemaError:
+        return None
+
+
+def is_linear(pattern: str) -> bool:
+    """Return whether a pattern can be matched in linear time: it has no look-around and no back-references."""
+    return _search(pattern) is not None
+
+
+def found_in(pattern: str, text: str) -> bool:
+    """Return whether a text matches a pattern somewhere; a pattern that has no linear time is tried only if trusted."""
+    search = _search(pattern)
+    if search is not None:
+        return search(text)
+    trusted = _trusted.get(pattern)
+    return trusted is None or trusted.search(text) is not None
+
+
+def trust(pattern: str) -> None:
+    """Have a pattern matched by Python's `re`, although it may take very long for some texts.
+
+    Raises:
+        re.error: It is invalid.
+    """
+    _trusted[pattern] = re.compile(pattern)
 
 
 def faults_of_text(schema: Mapping[str, Any], text: str) -> Iterator[tuple[Reason, str]]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from failsoft.framework.arguments.accepted import NOTHING_KNOWN, Accepted
+from failsoft.framework.arguments.accepted import NOTHING_KNOWN, Accepted, one_of
 from failsoft.framework.arguments.corrected import in_another_form
-from failsoft.framework.arguments.schemas import ALLOWED_AT_MOST, one_of
+from failsoft.framework.arguments.schemas import ALLOWED_AT_MOST
 from failsoft.framework.errors.corrections import Correction, correction, how_far
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.safe.redaction import is_content, withhold_contents

@@ -83,7 +83,7 @@ HOMES = {
     "failsoft.framework.safe.json_safe": "Rebuild, dumps, encode, json_safe",
     "failsoft.framework.safe.principals": "LOCAL_PRINCIPAL, oauth_principal, token_principal",
     "failsoft.framework.safe.redaction": "PATH, WITHHELD, redact, redact_paths, withhold_contents",
-    "failsoft.framework.safe.secrets": "REDACTED, TOKEN, has_long_run, is_secret_name, redact_text",
+    "failsoft.framework.safe.secrets": "REDACTED, TOKEN, may_have_token, is_secret_name, redact_text",
     "failsoft.framework.safe.tracebacks": "author_line, stack_of",
     "failsoft.framework.settings": "unknown_variables",
     "failsoft.framework.state": "LocalState, NAME_LIST, StateStore",

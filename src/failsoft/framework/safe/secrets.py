@@ -1,4 +1,9 @@
-"""Detection of names of secrets, by whole words: `tokens_used` and `author` are not."""
+"""Is it a secret: by the name of a value, by the format of a token, by what stands before a value in a text.
+
+Names are judged by whole words: `tokens_used` and `author` are not secrets. A token has a format of its own, and is
+found wherever it stands. Every other secret in a text is found by the structure around it: a URL, a header, a pair of a
+name and a value. All patterns take linear time.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,11 @@ import itertools
 import re
 from functools import lru_cache
 
+REDACTED = "<redacted>"
+"""Placeholder for a secret."""
 NAME_AT_MOST = 200
-
-
+"""Characters of a name that are looked at."""
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-
 
 _SECRET_WORDS = frozenset(
     {
@@ -21,7 +26,6 @@ _SECRET_WORDS = frozenset(
     }
 )
 
-
 _SECRET_KEYS = frozenset(
     {
         *("access", "account", "api", "app", "auth", "client", "deploy", "encryption", "host", "license", "master"),
@@ -30,15 +34,12 @@ _SECRET_KEYS = frozenset(
 )
 """A word before `key` that makes it a secret."""
 
-
 _SECRET_PAIRS = frozenset(
     {("connection", "string"), ("conn", "string"), ("conn", "str"), ("connection", "url"), ("connection", "uri")}
 )
 
-
 _FOR_THE_CALLER = frozenset({"continuation", "cursor", "next", "page", "pagination"})
 """Words of tokens that are meant for the caller, such as `next_page_token`."""
-
 
 _FACTS_ABOUT = frozenset(
     {
@@ -48,7 +49,6 @@ _FACTS_ABOUT = frozenset(
     }
 )
 """Words after which a name is not a secret: `token_count`, `api_key_id`."""
-
 
 _PARAMETERS = frozenset(
     (word,) for word in ("key", "sig", "signature", "code", "sas", "hmac", "pin", "sid", "session", "assertion")
@@ -95,15 +95,10 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple([word.lower() for word in _WORDS.findall(name)])
 
 
-REDACTED = "<redacted>"
-"""Placeholder for a secret."""
-
-
 _PEM = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
-
 
 _AFTER_START = (
     r"eyJ[\w-]{5,}+\.[\w-]{5,}+(?:\.[\w-]*+)?",
@@ -126,26 +121,27 @@ _AFTER_START = (
     r"AGE-SECRET-KEY-1[0-9A-Z]{50,}+",
 )
 
-
 TOKEN = re.compile(rf"{_PEM}|(?<![A-Za-z0-9_-])(?:{'|'.join(_AFTER_START)})", re.ASCII)
 """A token or key of any of these formats."""
-
-
 _WORD = b"-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-
 _AS_RUNS = bytes(ord("-") if code in _WORD else ord(" ") for code in range(256))
-
-
 _RUN = b"-" * 15
 
+_TOKEN_START = re.compile(
+    r"[0-9AGPSdeghklnprswxy](?<![A-Za-z0-9_-].)(?:yJ|KIA|SIA|Iza|TATT3|GE-|h[pousr]_|ithub_|l(?:pat|rt|sa|c)[_-]|pm_"
+    r"|tn_|f_|in_|ypi-|ox|app-|k[-_]|hsec_|OCSPX|a29|G\.|v[sbr]\.|o[opr]_v1|hp[acps]|ey-|api|MAK-|q0[ac]|p\.pt|[0-9]{7,9}:AA)"
+)
+"""How a token begins; its first letter as a set, so that the search passes over all other letters at once."""
 
-def has_long_run(text: str) -> bool:
-    """Return whether a text has 15 letters, digits, `_` or `-` in a row, as every token has, and few other texts.
 
-    A translation and a search take a third of the time of a regular expression.
+def may_have_token(text: str) -> bool:
+    """Return whether a text may have a token: 15 letters, digits, `_` or `-` in a row, and the beginning of one.
+
+    A translation and a search in it take a tenth of the time of `TOKEN`, and the search for beginnings two fifths.
     """
-    return len(text) >= len(_RUN) and _RUN in text.encode("ascii", "replace").translate(_AS_RUNS)
+    if len(text) < len(_RUN) or _RUN not in text.encode("ascii", "replace").translate(_AS_RUNS):
+        return False
+    return _TOKEN_START.search(text) is not None
 
 
 _NEEDLES = (
@@ -160,41 +156,27 @@ _NEEDLES = (
 To look for a single character takes a third of the time.
 """
 
-
 _IN_NAMES = re.compile("|".join([needle for _, needles in _NEEDLES for needle in needles]))
-
-
 _URL = re.compile(r"(?<![A-Za-z0-9+.-])([A-Za-z][A-Za-z0-9+.-]{1,30})://([^\s\"'<>`\\]{1,4096})")
-
-
 _QUERY = re.compile(r"([?&#;])([A-Za-z0-9_.~%-]{1,80})=([^&#;\s\"'<>]{1,4096}+)")
-
 
 _HOOK = re.compile(
     r"((?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks|[\w.-]{1,80}\.webhook\.office\.com)/"
     r"|api\.telegram\.org/bot)[^\s\"'<>]{8,512}+"
 )
 
-
 _ATTRIBUTE = r"(?:self|cls|this)(?:\.[a-z_]\w{0,60}+){1,5}+"
-
-
 _IS_ATTRIBUTE = re.compile(_ATTRIBUTE, re.ASCII)
-
-
 _SCHEMES = r"(?:basic|bearer|digest|negotiate|token|apikey|aws4-hmac-sha256)"
-
 
 _HEADER = re.compile(
     rf"""(?i)(?<![A-Za-z0-9_-])((?:proxy-)?authorization|(?:set-)?cookie)(["']?\s{{0,4}}[:=]\s{{0,4}}["']?)"""
     rf"""(?!<redacted>|{_ATTRIBUTE}(?:[\s,)]|\Z))({_SCHEMES}\s[^\r\n"']{{1,4096}}+|[^\s=;"']{{1,200}}=[^\r\n"']{{1,4096}}+|[^\s"',;]{{8,4096}}+)"""
 )
 
-
 _BEARER = re.compile(
     r"(?i)(?<![A-Za-z])(bearer|basic)\s{1,4}(?!<)(?=[\w.~+/=-]{0,60}[0-9A-Z_])[\w.~+/-]{16,4096}+=*+", re.ASCII
 )
-
 
 _NAME = re.compile(
     r"""(?<![\w.-])(-{0,2}[A-Za-z][\w.-]{0,60}+(?:\s(?:key|token|password|secret|string)(?=["']?\s?[:=]|\t|\sis:?\s))?)"""
@@ -202,26 +184,19 @@ _NAME = re.compile(
     re.ASCII,
 )
 
-
 _VALUE = re.compile(
     r"""("(?:[^"\r\n\\]|\\.){1,4096}+"|'(?:[^'\r\n\\]|\\.){1,4096}+'|[^\s"'&,;)}\]<>]{1,4096}+)""", re.ASCII
 )
 
-
 _FLAG = re.compile(r"""(?<!\S)(--[A-Za-z][\w-]{0,60}+)(\s{1,3}["']?)(?![-<])([^\s"']{1,4096}+)""", re.ASCII)
-
-
 _ELEMENT = re.compile(r"<([A-Za-z][\w:.-]{0,60}+)>([^<>\r\n]{1,4096}+)(?=</)", re.ASCII)
-
 
 _NETRC = re.compile(
     r"(?i)(?<!\S)((?:machine\s{1,9}\S{1,200}+|default)\s{1,9}(?:(?:login|account)\s{1,9}\S{1,200}+\s{1,9}){0,2}"
     r"password\s{1,9})(?!<)\S{1,1024}+"
 )
 
-
 _CURL_USER = re.compile(r"""(?<!\S)(-u|--user)([\s=]{1,2}["']?)([^\s:"'<]{1,100}+):(?!<|//)([^\s"']{1,1024}+)""")
-
 
 _PROSE = frozenset(
     {
@@ -233,18 +208,15 @@ _PROSE = frozenset(
     }
 )
 
-
 _RANDOM_AT_LEAST = 6
 """Characters of a value without `=` or `:` before it."""
-
-
 _MASKED = ("<redacted>", "********", "<withheld>", "***", "${", "$(", "{{", "%s", "{", "[", "...", "os.environ", "env.")
 
 
 def redact_text(text: str) -> str:
     """Return the text with every secret replaced: by structure first, by the formats of tokens second."""
     lowered = text.lower()
-    if has_long_run(text) or "private key" in lowered:
+    if may_have_token(text) or "private key" in lowered:
         text = TOKEN.sub(REDACTED, text)
         lowered = text.lower()
     if "://" in lowered:

@@ -361,10 +361,3 @@ def test_sets_are_written_in_the_same_order_by_every_process() -> None:
         for seed in ("1", "2")
     }
     assert texts == {'["a","b","c","d",1,null]\n'}
-
-
-def test_the_leaves_of_a_tree_are_found_down_to_a_depth() -> None:
-    tree = {"a": [1, {"b": "x"}], "c": None}
-    assert list(json_safe.leaves(tree)) == [1, "x", None]
-    assert list(json_safe.leaves(tree, depth=2)) == [1, None]
-    assert list(json_safe.leaves("x", depth=0)) == ["x"]

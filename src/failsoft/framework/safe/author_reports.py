@@ -111,8 +111,6 @@ class GuardedLogger:
 
 _OWN_FRAMES = 2
 """Frames between loguru and the line that logs: a record names the module of that line."""
-
-
 logger = GuardedLogger(_loguru.patch(stack_as_text).opt(depth=_OWN_FRAMES))
 """The logger of failsoft and of tools."""
 
@@ -149,8 +147,6 @@ class Report:
 
 
 Watcher: TypeAlias = Callable[[Report], object]
-
-
 _watchers: list[Watcher] = []
 
 

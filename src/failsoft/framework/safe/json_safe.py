@@ -1,4 +1,8 @@
-"""Slow path of `json_safe`: rebuilds a value without trusting its methods."""
+"""Any value as JSON that every client takes, and what had to be replaced.
+
+Ordinary data is dumped at once by pydantic-core, after a walk that finds nothing but builtin types and models in it.
+Everything else is rebuilt, value by value, without trusting its methods.
+"""
 
 from __future__ import annotations
 
@@ -21,35 +25,145 @@ from pydantic_core import from_json, to_json, to_jsonable_python
 
 from failsoft.framework.text import bounded, type_name
 
+MAX_DEPTH = 100
+"""Levels of nesting; some JSON parsers have a limit of 128."""
+MAX_ITEMS = 500_000
+"""Values in one tree, counting shared ones each time: YAML aliases can expand a small file to billions."""
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_NAMES = frozenset({str})
+_DIGITS_AT_MOST = 4_300
+"""Of an integer; other parsers of JSON have a limit, too. A shorter text has no longer integer."""
+_NOT_FINITE_TEXT = re.compile(rb"(?:\A|[\[,:])-?(?:NaN|Infinity)(?:[\],}]|\Z)")
 _MORE = "<more>"
-
-
 _CYCLE = "<cycle>"
-
-
 _TOO_DEEP = "<too deep>"
-
-
 _INTEGER_BITS = 14_280
 """Just below 4,300 digits, where Python's own `json` refuses to write or read an integer."""
-
-
 _NAME_AT_MOST = 80
-
-
 _WARNINGS_AT_MOST = 5
-
-
 _PATH_AT_MOST = 200
-
-
 _NOT_FINITE = "is null: the number is not finite"
-
-
 _CONTAINS_ITSELF = f'is "{_CYCLE}": the value contains itself'
-
-
 _WRITABLE = (date, time, timedelta, Decimal, UUID, IPv4Address, IPv6Address)
+
+
+def json_safe(value: Any, *, max_items: int = MAX_ITEMS) -> Any:
+    """Return the value as a JSON tree of plain dicts, lists, strings, numbers, booleans and None.
+
+    Ordinary data comes back equal. Values that JSON cannot represent are replaced: NaN and Infinity by None, lone
+    surrogates by U+FFFD, bytes by their text or base64, sets by sorted lists, integers beyond 4,300 digits, cycles,
+    nesting beyond `MAX_DEPTH` and foreign objects by a name in angle brackets. Never `repr`: it can leak or raise.
+
+    Args:
+        value: Anything.
+        max_items: Maximum number of values; the rest is replaced by `<more>`.
+    """
+    return encode(value, max_items=max_items).tree
+
+
+def dumps(value: Any, *, max_items: int = MAX_ITEMS) -> str:
+    """Return the value as compact JSON text, by the rules of `json_safe`."""
+    return encode(value, max_items=max_items).text
+
+
+def encode(value: Any, *, max_items: int = MAX_ITEMS) -> Encoded:
+    """Return the value as JSON, by the rules of `json_safe`."""
+    try:
+        made_of = _made_of(value, max_items)
+        if made_of != "anything":
+            text = to_json(value, inf_nan_mode="constants")
+            _require_finite(text if made_of == "plain" or b"null" not in text else _with_constants(value))
+            is_small = made_of == "plain" or _is_small(text, max_items)
+            if is_small and len(text) <= _DIGITS_AT_MOST:
+                return Encoded(text.decode())
+            tree = from_json(text, allow_inf_nan=False)
+            # The contents of a model can be counted only after it is dumped.
+            if is_small or _made_of(tree, max_items) == "plain":
+                return Encoded(text.decode(), tree=tree)
+    except BaseException:  # noqa: BLE001, S110 - a lone surrogate, a huge integer, NaN, a dict that changes, a model's own code
+        pass
+    rebuild = Rebuild(max_depth=MAX_DEPTH, max_items=max_items)
+    tree = rebuild.run(value)
+    return Encoded(to_json(tree).decode(), is_faithful=rebuild.is_faithful, tree=tree, warnings=rebuild.warnings)
+
+
+class Encoded:
+    """A value as JSON.
+
+    Args:
+        text: Compact JSON.
+        is_faithful: Whether no value was replaced by a name in angle brackets.
+        tree: The same data as a tree; None if it was not needed yet.
+        warnings: A sentence for each of the first five numbers that are not finite and cycles, with its path.
+    """
+
+    __slots__ = ("_tree", "is_faithful", "text", "warnings")
+
+    def __init__(
+        self, text: str, *, is_faithful: bool = True, tree: Any = None, warnings: Collection[str] = ()
+    ) -> None:
+        self.text = text
+        self.is_faithful = is_faithful
+        self._tree = tree
+        self.warnings = warnings
+
+    @property
+    def tree(self) -> Any:
+        """The data as a tree, always the same one."""
+        if self._tree is None:
+            self._tree = from_json(self.text, allow_inf_nan=False)
+        return self._tree
+
+
+def _made_of(value: Any, max_items: int) -> Literal["plain", "models", "anything"]:
+    """Return `plain` for a bounded tree of exact builtin types: no foreign code runs while it is dumped.
+
+    `models` is the same with pydantic models among the leaves; pydantic-core dumps those ten times as fast.
+    The walk is breadth-first, so that a cycle or a tree of shared lists ends at one of the limits.
+    """
+    level = [value]
+    count, depth = 1, 0
+    made_of: Literal["plain", "models"] = "plain"
+    while level:
+        depth += 1
+        below: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind is dict:
+                if not _NAMES.issuperset(map(type, item)):
+                    return "anything"
+                inner: Collection[Any] = item.values()
+            elif kind is list or kind is tuple:
+                inner = item
+            elif getattr(kind, "__pydantic_serializer__", None) is not None:
+                made_of = "models"
+                continue
+            elif kind in _SCALARS:
+                continue
+            else:
+                return "anything"
+            count += len(inner)
+            if count > max_items or (inner and depth == MAX_DEPTH):
+                return "anything"
+            if not _SCALARS.issuperset(map(type, inner)):
+                below += [part for part in inner if type(part) not in _SCALARS]
+        level = below
+    return made_of
+
+
+def _with_constants(value: Any) -> bytes:
+    """Return the JSON of a value with the models that are in it as plain data: models write null for NaN."""
+    return to_json(to_jsonable_python(value), inf_nan_mode="constants")
+
+
+def _require_finite(text: bytes) -> None:
+    if (b"NaN" in text or b"Infinity" in text) and _NOT_FINITE_TEXT.search(text):
+        raise ValueError
+
+
+def _is_small(text: bytes, max_items: int) -> bool:
+    """Return whether JSON text is too short to have too many values, and has too few brackets to nest too deeply."""
+    return len(text) <= max_items and text.count(b"{") + text.count(b"[") < MAX_DEPTH
 
 
 class Rebuild:
@@ -223,153 +337,3 @@ def _dumped(serializer: Any, value: Any) -> Any:
 def _named(kind: type) -> str:
     """Return the type's name in angle brackets, bypassing any metaclass."""
     return f"<{bounded(type_name(kind), _NAME_AT_MOST)}>"
-
-
-MAX_DEPTH = 100
-"""Levels of nesting; some JSON parsers have a limit of 128."""
-
-
-MAX_ITEMS = 500_000
-"""Values in one tree, counting shared ones each time: YAML aliases can expand a small file to billions."""
-
-
-_SCALARS = frozenset({str, int, float, bool, type(None)})
-
-
-_NAMES = frozenset({str})
-
-
-_DIGITS_AT_MOST = 4_300
-"""Of an integer; other parsers of JSON have a limit, too. A shorter text has no longer integer."""
-
-
-_NOT_FINITE_TEXT = re.compile(rb"(?:\A|[\[,:])-?(?:NaN|Infinity)(?:[\],}]|\Z)")
-
-
-class Encoded:
-    """A value as JSON.
-
-    Args:
-        text: Compact JSON.
-        is_faithful: Whether no value was replaced by a name in angle brackets.
-        tree: The same data as a tree; None if it was not needed yet.
-        warnings: A sentence for each of the first five numbers that are not finite and cycles, with its path.
-    """
-
-    __slots__ = ("_tree", "is_faithful", "text", "warnings")
-
-    def __init__(
-        self, text: str, *, is_faithful: bool = True, tree: Any = None, warnings: Collection[str] = ()
-    ) -> None:
-        self.text = text
-        self.is_faithful = is_faithful
-        self._tree = tree
-        self.warnings = warnings
-
-    @property
-    def tree(self) -> Any:
-        """The data as a tree, always the same one."""
-        if self._tree is None:
-            self._tree = from_json(self.text, allow_inf_nan=False)
-        return self._tree
-
-
-def json_safe(value: Any, *, max_items: int = MAX_ITEMS) -> Any:
-    """Return the value as a JSON tree of plain dicts, lists, strings, numbers, booleans and None.
-
-    Ordinary data comes back equal. Values that JSON cannot represent are replaced: NaN and Infinity by None, lone
-    surrogates by U+FFFD, bytes by their text or base64, sets by sorted lists, integers beyond 4,300 digits, cycles,
-    nesting beyond `MAX_DEPTH` and foreign objects by a name in angle brackets. Never `repr`: it can leak or raise.
-
-    Args:
-        value: Anything.
-        max_items: Maximum number of values; the rest is replaced by `<more>`.
-    """
-    return encode(value, max_items=max_items).tree
-
-
-def dumps(value: Any, *, max_items: int = MAX_ITEMS) -> str:
-    """Return the value as compact JSON text, by the rules of `json_safe`."""
-    return encode(value, max_items=max_items).text
-
-
-def encode(value: Any, *, max_items: int = MAX_ITEMS) -> Encoded:
-    """Return the value as JSON, by the rules of `json_safe`."""
-    try:
-        made_of = _made_of(value, max_items)
-        if made_of != "anything":
-            text = to_json(value, inf_nan_mode="constants")
-            _require_finite(text if made_of == "plain" or b"null" not in text else _with_constants(value))
-            is_small = made_of == "plain" or _is_small(text, max_items)
-            if is_small and len(text) <= _DIGITS_AT_MOST:
-                return Encoded(text.decode())
-            tree = from_json(text, allow_inf_nan=False)
-            # The contents of a model can be counted only after it is dumped.
-            if is_small or _made_of(tree, max_items) == "plain":
-                return Encoded(text.decode(), tree=tree)
-    except BaseException:  # noqa: BLE001, S110 - a lone surrogate, a huge integer, NaN, a dict that changes, a model's own code
-        pass
-    rebuild = Rebuild(max_depth=MAX_DEPTH, max_items=max_items)
-    tree = rebuild.run(value)
-    return Encoded(to_json(tree).decode(), is_faithful=rebuild.is_faithful, tree=tree, warnings=rebuild.warnings)
-
-
-def leaves(tree: Any, depth: int = MAX_DEPTH) -> Iterator[Any]:
-    """Yield what a JSON tree holds besides objects and arrays, in order; nothing below `depth` levels."""
-    if isinstance(tree, (dict, list, tuple)):
-        if depth:
-            for item in tree.values() if isinstance(tree, dict) else tree:
-                yield from leaves(item, depth - 1)
-    else:
-        yield tree
-
-
-def _require_finite(text: bytes) -> None:
-    if (b"NaN" in text or b"Infinity" in text) and _NOT_FINITE_TEXT.search(text):
-        raise ValueError
-
-
-def _with_constants(value: Any) -> bytes:
-    """Return the JSON of a value with the models that are in it as plain data: models write null for NaN."""
-    return to_json(to_jsonable_python(value), inf_nan_mode="constants")
-
-
-def _is_small(text: bytes, max_items: int) -> bool:
-    """Return whether JSON text is too short to have too many values, and has too few brackets to nest too deeply."""
-    return len(text) <= max_items and text.count(b"{") + text.count(b"[") < MAX_DEPTH
-
-
-def _made_of(value: Any, max_items: int) -> Literal["plain", "models", "anything"]:
-    """Return `plain` for a bounded tree of exact builtin types: no foreign code runs while it is dumped.
-
-    `models` is the same with pydantic models among the leaves; pydantic-core dumps those ten times as fast.
-    The walk is breadth-first, so that a cycle or a tree of shared lists ends at one of the limits.
-    """
-    level = [value]
-    count, depth = 1, 0
-    made_of: Literal["plain", "models"] = "plain"
-    while level:
-        depth += 1
-        below: list[Any] = []
-        for item in level:
-            kind = type(item)
-            if kind is dict:
-                if not _NAMES.issuperset(map(type, item)):
-                    return "anything"
-                inner: Collection[Any] = item.values()
-            elif kind is list or kind is tuple:
-                inner = item
-            elif getattr(kind, "__pydantic_serializer__", None) is not None:
-                made_of = "models"
-                continue
-            elif kind in _SCALARS:
-                continue
-            else:
-                return "anything"
-            count += len(inner)
-            if count > max_items or (inner and depth == MAX_DEPTH):
-                return "anything"
-            if not _SCALARS.issuperset(map(type, inner)):
-                below += [part for part in inner if type(part) not in _SCALARS]
-        level = below
-    return made_of

@@ -13,14 +13,8 @@ from failsoft.framework.safe.secrets import redact_text
 
 LOCAL_PRINCIPAL = "local"
 """The only client of a server on standard streams."""
-
-
 _TOKEN = "token:"  # noqa: S105 - a kind, not a secret
-
-
 _OAUTH = "oauth:"
-
-
 _KEPT = "/:@!$&'()*+,;=-._~"
 """Characters that `quote` does not encode: neither white space nor the percent sign."""
 

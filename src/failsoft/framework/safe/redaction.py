@@ -15,18 +15,11 @@ from failsoft.framework.text import bounded
 
 PATH = "<path>"
 """Placeholder for a path outside the allowed folders."""
-
-
 _STOPS = r"""\s"'`<>|,;:()\[\]{}"""
-
-
 _QUOTED = r"""(?:(?!(?P=quote)(?!\w))[^\\\r\n]|\\[^\r\n])*+"""
 """The inside of a quotation; a mark that is escaped, of another kind, or an apostrophe in a word does not end it."""
-
-
 _NAME = rf"""(?:[^/\\{_STOPS}]|\\(?!["'`])|(?<=\w)'(?=\w))"""
 """A character of a POSIX name, an apostrophe in a word among them; not the backslash that escapes a quotation mark."""
-
 
 _FOUND = re.compile(
     rf"""
@@ -38,14 +31,10 @@ _FOUND = re.compile(
     re.VERBOSE,
 )
 
-
 _BEGINS = re.compile(r"/(?<![\w./~-]/)")
 """A slash at the beginning of a path, as opposed to one between two names."""
-
-
 _LONGEST = 4_096
 """PATH_MAX; longer texts are not compared, since the comparison takes quadratic time."""
-
 
 _TOP_FOLDERS = frozenset(
     {
@@ -113,14 +102,8 @@ def _comparable(path: str) -> str:
 
 WITHHELD = "<withheld>"
 """Placeholder for a file's content, a sequence or a model."""
-
-
 _CONTENT_WORDS = frozenset({"body", "content", "contents", "preview", "sequence", "sequences", "snippet"})
-
-
 _CONTENTS = (str, list, tuple, Mapping)
-
-
 _CONTENT_PAIRS = frozenset({("new", "string"), ("old", "string")})
 
 
@@ -187,12 +170,8 @@ def _kinds_of_contents(name: str) -> tuple[type, ...]:
 
 ITEMS_AT_MOST = 20
 """Entries of a mapping or list that are logged."""
-
-
 _DETAILS_AT_MOST = 1_000
 """Maximum number of values that are visited."""
-
-
 _DEPTH = 5
 
 

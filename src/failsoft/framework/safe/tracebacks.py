@@ -19,21 +19,11 @@ from failsoft.framework.text import printable, type_name
 
 Owner: TypeAlias = Literal["author", "failsoft", "library"]
 """Whose code a frame runs: that of the tool, ours, or that of the standard library and installed packages."""
-
-
 _PACKAGE = Path(__file__).resolve().parents[2]
-
-
 _TOOLSETS = _PACKAGE / "tools"
-
-
 _FRAMES_AT_MOST = 30
-
-
 _RUN_AT_MOST = 5
 """Consecutive frames of libraries that are shown; of longer runs the first and the last two are."""
-
-
 _STACK_AT_MOST = 20_000
 """Characters of a stack that are kept, from its end."""
 

@@ -1,19 +1,19 @@
-"""Types of settings parsed from text: lists of names or commands, web addresses, bearer tokens."""
+"""Types of settings parsed from text: lists of names, commands or networks, addresses, bearer tokens, log levels."""
 
 from __future__ import annotations
 
 import ipaddress
 import json
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr
 from pydantic_settings import NoDecode
 
 SHARED_HOLDER = "bearer"
 """The principal of all callers that use FAILSOFT_AUTH_TOKEN, which has no name of its own."""
-
-
 _TOKEN_AT_LEAST = 8
+_STATE_FILES = ("sqlite:", "memory+sqlite:")
+_STATE_SCHEMES = ("redis", "rediss", "unix", "valkey", "valkeys")
 
 
 def holders_by_token(tokens: SecretStr) -> dict[str, str]:
@@ -44,7 +44,47 @@ def _checked_tokens(tokens: SecretStr) -> SecretStr:
     return tokens
 
 
-NamedTokens: TypeAlias = Annotated[SecretStr, AfterValidator(_checked_tokens)]
+def web_address(value: str) -> str:
+    """Return a web address unchanged.
+
+    Raises:
+        ValueError: It does not begin with http:// or https://, or names no host.
+    """
+    if not value.startswith(("http://", "https://")) or len(value.split("://", 1)[1]) == 0:
+        msg = "must be an address that starts with http:// or https://"
+        raise ValueError(msg)
+    return value
+
+
+def _secret_address(value: SecretStr) -> SecretStr:
+    web_address(value.get_secret_value())
+    return value
+
+
+def _state_address(value: SecretStr) -> SecretStr:
+    """Reject addresses that are obviously invalid; the store's client checks more. They may contain a password."""
+    url = value.get_secret_value()
+    scheme, separator, rest = url.partition("://")
+    is_own = url == "memory:" or url.startswith(_STATE_FILES)
+    if not is_own and (scheme not in _STATE_SCHEMES or not separator or not rest):
+        servers = ", ".join(f"{name}://" for name in _STATE_SCHEMES)
+        msg = f"must be memory:, sqlite:PATH, or an address that starts with {servers}"
+        raise ValueError(msg)
+    return value
+
+
+def _split(value: Any) -> Any:
+    return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
+
+
+def _networks(value: tuple[str, ...]) -> tuple[str, ...]:
+    for one in value:
+        try:
+            ipaddress.ip_network(one, strict=False)
+        except ValueError:
+            msg = "must be addresses or networks, as 10.0.0.7,192.168.0.0/16"
+            raise ValueError(msg) from None
+    return value
 
 
 def _read_commands(value: Any) -> Any:
@@ -65,39 +105,18 @@ def _is_command(value: Any) -> bool:
     return all(isinstance(part, str) and "\0" not in part for part in value)
 
 
-Commands: TypeAlias = Annotated[tuple[tuple[str, ...], ...], NoDecode, BeforeValidator(_read_commands)]
-
-
-def _split(value: Any) -> Any:
-    return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
-
-
-def web_address(value: str) -> str:
-    """Return a web address unchanged.
-
-    Raises:
-        ValueError: It does not begin with http:// or https://, or names no host.
-    """
-    if not value.startswith(("http://", "https://")) or len(value.split("://", 1)[1]) == 0:
-        msg = "must be an address that starts with http:// or https://"
-        raise ValueError(msg)
-    return value
-
-
-def _networks(value: tuple[str, ...]) -> tuple[str, ...]:
-    for one in value:
-        try:
-            ipaddress.ip_network(one, strict=False)
-        except ValueError:
-            msg = "must be addresses or networks, as 10.0.0.7,192.168.0.0/16"
-            raise ValueError(msg) from None
-    return value
-
-
-Networks: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), AfterValidator(_networks)]
+def _upper(value: Any) -> Any:
+    return value.upper() if isinstance(value, str) else value
 
 
 Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-
-
+Networks: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), AfterValidator(_networks)]
+Commands: TypeAlias = Annotated[tuple[tuple[str, ...], ...], NoDecode, BeforeValidator(_read_commands)]
 WebAddress: TypeAlias = Annotated[str, AfterValidator(web_address)]
+SecretAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_secret_address)]
+StateAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_state_address)]
+NamedTokens: TypeAlias = Annotated[SecretStr, AfterValidator(_checked_tokens)]
+
+LogLevel: TypeAlias = Annotated[
+    Literal["TRACE", "DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(_upper)
+]

@@ -1,25 +1,31 @@
-"""Reads settings from environment variables: reports all problems at once by variable, and never shows secrets."""
+"""Settings from `FAILSOFT_` variables: what there is, which variable is at fault, and those of a toolset of its own."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, Field, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.setting_types import NamedTokens, Names, Networks, WebAddress, web_address
+from failsoft.framework.setting_types import (
+    LogLevel,
+    NamedTokens,
+    Names,
+    Networks,
+    SecretAddress,
+    StateAddress,
+    WebAddress,
+)
 from failsoft.framework.text import bounded
 
 PREFIX = "FAILSOFT_"
 """The prefix of all variables."""
-
-
 _OF_CLIENTS = frozenset({"FAILSOFT_TOKEN"})
 """Variables of commands that are clients, not settings of a server."""
 
@@ -120,45 +126,7 @@ def _accepted(fault: Mapping[str, Any]) -> str:
 
 
 Environment: TypeAlias = Literal["production", "staging", "development"]
-
-
 DetailLevel: TypeAlias = Literal["minimal", "standard", "full"]
-
-
-LogLevel: TypeAlias = Literal["TRACE", "DEBUG", "INFO", "SUCCESS", "WARNING", "ERROR", "CRITICAL"]
-
-
-_STATE_FILES = ("sqlite:", "memory+sqlite:")
-
-
-_STATE_SCHEMES = ("redis", "rediss", "unix", "valkey", "valkeys")
-
-
-def _upper(value: Any) -> Any:
-    return value.upper() if isinstance(value, str) else value
-
-
-def _secret_address(value: SecretStr) -> SecretStr:
-    web_address(value.get_secret_value())
-    return value
-
-
-def _state_address(value: SecretStr) -> SecretStr:
-    """Reject addresses that are obviously invalid; the store's client checks more. They may contain a password."""
-    url = value.get_secret_value()
-    scheme, separator, rest = url.partition("://")
-    is_own = url == "memory:" or url.startswith(_STATE_FILES)
-    if not is_own and (scheme not in _STATE_SCHEMES or not separator or not rest):
-        servers = ", ".join(f"{name}://" for name in _STATE_SCHEMES)
-        msg = f"must be memory:, sqlite:PATH, or an address that starts with {servers}"
-        raise ValueError(msg)
-    return value
-
-
-SecretAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_secret_address)]
-
-
-StateAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_state_address)]
 
 
 _DETAIL: dict[Environment, DetailLevel] = {"production": "minimal", "staging": "standard", "development": "full"}
@@ -225,9 +193,7 @@ class Settings(EnvironmentSettings):
     service_name: str = Field(
         default="failsoft", min_length=1, max_length=100, description="Names this service in logs and alerts."
     )
-    log_level: Annotated[LogLevel, BeforeValidator(_upper)] = Field(
-        default="INFO", description="Least level that is logged."
-    )
+    log_level: LogLevel = Field(default="INFO", description="Least level that is logged.")
     log_json: bool | None = Field(default=None, description="Write logs as JSON lines; unset: not on a terminal.")
     auth_token: SecretStr | None = Field(
         default=None, min_length=8, description="Bearer token that callers over HTTP have to send."

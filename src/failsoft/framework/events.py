@@ -26,15 +26,12 @@ __all__ = [
     "StateStoreEvent",
 ]
 
-
 CircuitStateName: TypeAlias = Literal["closed", "open", "half_open"]
 """The state of a circuit breaker."""
-
 
 LoadGauge: TypeAlias = Literal[
     "bulkhead_running", "bulkhead_waiting", "concurrency_limit", "hedges_running", "idempotency_leases"
 ]
-
 
 IdempotencyVerdict: TypeAlias = Literal["replayed", "conflict", "in_progress", "lost"]
 """What a repeated call met: the stored outcome, other arguments, the first call still running, or no record."""
@@ -163,7 +160,6 @@ Event: TypeAlias = (
 )
 """Any of the events."""
 
-
 Listener: TypeAlias = Callable[[Any], None]
 """It is called with the kinds of events that it subscribed to."""
 
@@ -204,11 +200,7 @@ class Events:
 
 
 Outcome: TypeAlias = Literal["ok", "replayed", "recovered", "degraded", "error", "rejected", "cancelled"]
-
-
 AttemptResult: TypeAlias = Literal["ok", "error", "timeout", "cancelled"]
-
-
 RecoveryOutcome: TypeAlias = Literal["recovered", "failed", "skipped"]
 
 

@@ -20,11 +20,7 @@ from typing import Any, Literal, TypeAlias
 
 Protection: TypeAlias = Literal["file", "family", "tree"]
 """A file; a file and all names beside it that begin with its own (a log, its segments); a folder and all in it."""
-
-
 _PARENTS_AT_MOST = 256
-
-
 _FOLDER = os.O_DIRECTORY | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 
 

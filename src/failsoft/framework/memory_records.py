@@ -11,8 +11,6 @@ from failsoft.framework.clock import loop_time
 from failsoft.framework.records import Account, QuotaReached, Record, State, Transition
 
 _SWEEP_EVERY_S = 60.0
-
-
 _SWEEP_AFTER_WRITES = 256
 
 

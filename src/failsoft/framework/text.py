@@ -16,8 +16,8 @@ PYTHON_SECTION = re.compile(
     re.MULTILINE,
 )
 """Start of the sections of a docstring that are for Python callers, in Google, NumPy and Sphinx style."""
-_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
+_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 QUOTED_AT_MOST = 300
 """Characters of foreign text that a message may quote."""
 

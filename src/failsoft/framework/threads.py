@@ -20,14 +20,8 @@ from failsoft.framework.safe.author_reports import logger, tell_later
 
 pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
 """All pools of the process: the clock of tests must not advance while their threads work."""
-
-
 T = TypeVar("T")
-
-
 _IDLE_S = 30.0
-
-
 _NO_THREAD: dict[str, Any] = {"retry_after_seconds": 2.0, "effect": "none"}
 
 

@@ -20,32 +20,14 @@ from failsoft.framework.clock import new_id, utc_timestamp
 from failsoft.framework.files import opened_regular
 
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
-
-
 _NO_JSON = "it is not JSON as this log writes it"
-
-
 _OTHER_FORM = "it is not in the form that this log writes"
-
-
 _NO_PLACE = "it has no number, or no place in the chain"
-
-
 _CHANGED = "it was changed after it was written, or sealed with another key"
-
-
 _NOT_NEXT = "it does not follow the entry before it"
-
-
 _ADDED = frozenset({"alg", "prev", "seq"})
-
-
 _HASH = re.compile(rb',"hash":"[0-9a-f]{64}"\}')
-
-
 _HASH_LENGTH = len(b',"hash":""}') + 64
-
-
 _ALGORITHM = "hmac-sha256"
 
 
@@ -147,8 +129,6 @@ def follow(entry: Mapping[str, Any], after: Head | None) -> Head:
 
 
 _EVENT = "checkpoint"
-
-
 _BLOCK = 1 << 20
 
 

@@ -24,10 +24,12 @@ _OPEN = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os
 _to_disk: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)
 _RESTLESS = "its file is replaced again and again"
 _NO_FILE = "it is not a regular file"
+
 _NO_HEAD = (
     "its head is gone, so that entries cut from its end would not show; nothing is written to it until "
     "`failsoft audit archive --accept-loss` has recorded the loss"
 )
+
 _REASONS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the quota of disk space is used up",

@@ -24,20 +24,10 @@ from failsoft.framework.files import opened_regular, others_may_write, state_fol
 
 STATE = "state:"
 """Value of FAILSOFT_AUDIT_HEAD_PATH that selects the default."""
-
-
 WRITABLE_BY_OTHERS = "its group or other users may write it, so that it proves nothing: `chmod go-w` it"
-
-
 _KEY_BYTES = 32
-
-
 _KEY_FILE_BYTES_AT_MOST = 4_096
-
-
 _SHORTEST_KEY = 16
-
-
 _SEGMENT = re.compile(r"\.\d{12,}$")
 
 
@@ -149,11 +139,7 @@ def make_private(folder: Path) -> None:
 
 
 _FIRST_PAUSE_S = 0.0002
-
-
 _LONGEST_PAUSE_S = 0.02
-
-
 _HELD = "another process holds it"
 
 
@@ -197,11 +183,7 @@ def unlock(fd: int) -> None:
 
 
 _LENGTH = 256
-
-
 _READ_WITHIN_S = 2.0
-
-
 _NOT_OURS = "it is not what was written there, or was sealed with another key"
 
 

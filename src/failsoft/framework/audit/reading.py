@@ -17,8 +17,6 @@ from typing import Any, BinaryIO
 from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, Seal, checkpoint_ends, follow
 
 _DIGITS = 12
-
-
 _TAIL_BLOCK = 65_536
 
 
@@ -52,8 +50,6 @@ def last_line(path: Path) -> bytes:
 
 
 _BLOCK = 1 << 20
-
-
 _ANOTHER = "its hash differs from that of the recorded head"
 
 

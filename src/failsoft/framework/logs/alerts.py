@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from failsoft.framework.events import AlertSink
     from failsoft.framework.settings import Settings
 
-
 _FIRST_REFUSAL = 300
 
 
@@ -129,17 +128,9 @@ def _say_what_failed(record: Any) -> None:
 
 
 _log = loguru.patch(_say_what_failed)
-
-
 Key: TypeAlias = tuple[str, str, str]
-
-
 _KEYS_AT_MOST = 1_000
-
-
 _MINUTE_S = 60.0
-
-
 _AT_EXIT_S = 2.0
 
 

@@ -29,14 +29,8 @@ from failsoft.framework.settings import Settings
 from failsoft.framework.text import printable
 
 _NOT_REPEATED = frozenset(("timestamp", "level", "service", "environment", "logger", "message", "event", "stack_trace"))
-
-
 _COLORS = {"DEBUG": "36", "INFO": "32", "SUCCESS": "32", "WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}
-
-
 _WORD = re.compile(r"[^\s\"={}\[\]]+")
-
-
 _DIM, _BOLD = "2", "1"
 
 
@@ -181,12 +175,8 @@ def may_wait(stream: Any) -> int | None:
 
 
 _MESSAGE_AT_MOST = 4_000
-
-
 _LAST_LINES_S = 1.0
 """Time to write buffered lines at exit, in seconds."""
-
-
 Line: TypeAlias = dict[str, Any]
 
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from failsoft.framework.errors.tool_error import ToolError
     from failsoft.framework.events import RecoveryOutcome
 
-
 Call: TypeAlias = Any
 """A `Call`; its room stands above this one, and a log line needs only its attributes."""
 _ID_AT_MOST = 200
@@ -200,11 +199,7 @@ def _say(level: str, message: str, report: tuple[Any, ...], error: BaseException
 
 
 _log = GuardedLogger(loguru.patch(_fill_in).opt(depth=2))
-
-
 _core: Any = getattr(loguru, "_core", None)
-
-
 _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
 
 

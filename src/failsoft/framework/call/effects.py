@@ -53,9 +53,7 @@ async def effect_on_loop(call: Call, name: str, run: Step, probe: Step | None) -
     steps = _steps(call, name, run, probe)
 
     async def done(step: Step) -> Any:
-        is_async = isinstance(step, _OnLoop) or inspect.iscoroutinefunction(step)
-        value = step() if is_async else await call.bound.threads.run(step)
-        return await value if inspect.isawaitable(value) else value
+        return await call.bound.threads.run_author(step, is_async=isinstance(step, _OnLoop) or None)
 
     outcome: Callable[[], Step] = functools.partial(next, steps)
     while True:

@@ -23,6 +23,15 @@ class ExpiringDict(dict[str, Any]):
         self._writes = 0
         self._swept_at = 0.0
 
+    def alive(self, key: str, now: float) -> Any:
+        """Return the entry of a key, or None if there is none or it has expired."""
+        entry = self.get(key)
+        return None if entry is None or entry[0] <= now else entry
+
+    def all_alive(self, now: float) -> list[tuple[str, Any]]:
+        """Return the keys and entries that have not expired."""
+        return [(key, entry) for key, entry in self.items() if entry[0] > now]
+
     def written(self, now: float) -> None:
         """Count a write; sweep after as many as there are entries, and once a minute."""
         self._writes += 1
@@ -65,7 +74,7 @@ class MemoryRecords:
         """See `RecordBackend`."""
         with self._lock:
             now = self.clock()
-            entry = self._alive(key, now)
+            entry: _MemoryRecord | None = self._kept.alive(key, now)
             changed = transition.step(None if entry is None else entry.value, now, *arguments)
             if changed.state is None:
                 self._forget(key)
@@ -76,7 +85,7 @@ class MemoryRecords:
 
     async def get(self, key: str) -> Any:
         """See `RecordBackend`."""
-        entry = self._alive(key, self.clock())
+        entry = self._kept.alive(key, self.clock())
         return None if entry is None else _read(entry.value)
 
     async def put(
@@ -86,7 +95,7 @@ class MemoryRecords:
         text = json.dumps(value)
         with self._lock:
             now = self.clock()
-            if only_if_absent and self._alive(key, now) is not None:
+            if only_if_absent and self._kept.alive(key, now) is not None:
                 return False
             self._keep(key, text, len(key) + len(text), now + ttl_s, now, account, may_grow=False)
             return True
@@ -94,7 +103,7 @@ class MemoryRecords:
     async def delete(self, key: str) -> bool:
         """See `RecordBackend`."""
         with self._lock:
-            is_there = self._alive(key, self.clock()) is not None
+            is_there = self._kept.alive(key, self.clock()) is not None
             self._forget(key)
             return is_there
 
@@ -102,7 +111,7 @@ class MemoryRecords:
         """See `RecordBackend`."""
         with self._lock:
             now = self.clock()
-            found = [(key, entry) for key, entry in self._kept.items() if key.startswith(prefix) and entry.until > now]
+            found = [(key, entry) for key, entry in self._kept.all_alive(now) if key.startswith(prefix)]
         return [Record(key, _read(entry.value), entry.until - now) for key, entry in sorted(found)]
 
     async def close(self) -> None:
@@ -110,10 +119,6 @@ class MemoryRecords:
 
     def __len__(self) -> int:
         return len(self._kept)
-
-    def _alive(self, key: str, now: float) -> _MemoryRecord | None:
-        entry: _MemoryRecord | None = self._kept.get(key)
-        return None if entry is None or entry.until <= now else entry
 
     def _keep(
         self, key: str, value: Any, size: int, until: float, now: float, account: Account | None, *, may_grow: bool

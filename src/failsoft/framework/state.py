@@ -210,8 +210,8 @@ class LocalState(Companions):
         """Return all entries: the key, the remaining seconds, and the state or value."""
         with self._lock:
             now = self.clock()
-            kept = [item for kind in self._kinds.values() for item in kind.items()]
-            return [(key, until - now, value) for key, (until, value) in kept if until > now]
+            kept = [item for kind in self._kinds.values() for item in kind.all_alive(now)]
+            return [(key, until - now, value) for key, (until, value) in kept]
 
     def clear(self) -> None:
         """Delete all keys; companions and records stay."""
@@ -226,8 +226,8 @@ class LocalState(Companions):
         return kind
 
     def _alive(self, key: str, now: float) -> Any:
-        kept = self._kind(key).get(key)
-        return None if kept is None or kept[0] <= now else kept[1]
+        kept = self._kind(key).alive(key, now)
+        return None if kept is None else kept[1]
 
     def _keep(self, key: str, value: Any, now: float, ttl_s: float) -> None:
         kind = self._kind(key)

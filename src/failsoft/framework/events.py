@@ -1,13 +1,12 @@
-"""Events of calls as frozen records, for metrics, logs, traces and your own listeners."""
+"""What happens in calls, and who is told: events for listeners, and recorders of metrics behind a guard."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias
 
-from failsoft.framework.answer.failure import Failure
 from failsoft.framework.safe.author_reports import logger, tell
 
 __all__ = [
@@ -35,6 +34,9 @@ LoadGauge: TypeAlias = Literal[
 
 IdempotencyVerdict: TypeAlias = Literal["replayed", "conflict", "in_progress", "lost"]
 """What a repeated call met: the stored outcome, other arguments, the first call still running, or no record."""
+AttemptResult: TypeAlias = Literal["ok", "error", "timeout", "cancelled"]
+RecoveryOutcome: TypeAlias = Literal["recovered", "failed", "skipped"]
+Outcome: TypeAlias = Literal["ok", "replayed", "recovered", "degraded", "error", "rejected", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ class AttemptEvent:
     operation: str
     request_id: str
     attempt: int
-    result: Literal["ok", "error", "timeout", "cancelled"]
+    result: AttemptResult
     code: str | None
     duration_s: float
 
@@ -78,7 +80,7 @@ class RecoveryEvent:
     operation: str
     request_id: str
     strategy: str
-    result: Literal["recovered", "failed", "skipped"]
+    result: RecoveryOutcome
     code: str
     attempt: int
 
@@ -199,9 +201,11 @@ class Events:
                 logger.opt(exception=error).error("An event listener failed; calls continue without it")
 
 
-Outcome: TypeAlias = Literal["ok", "replayed", "recovered", "degraded", "error", "rejected", "cancelled"]
-AttemptResult: TypeAlias = Literal["ok", "error", "timeout", "cancelled"]
-RecoveryOutcome: TypeAlias = Literal["recovered", "failed", "skipped"]
+class Recorder(Protocol):
+    """Creates a bound recorder for each operation, once, when the toolset is created."""
+
+    def bind(self, tool: str, operation: str) -> OperationMetrics:
+        """Return the recorder for one operation of one toolset."""
 
 
 class OperationMetrics(Protocol):
@@ -226,11 +230,19 @@ class OperationMetrics(Protocol):
         """Count one recovery strategy at work."""
 
 
-class Recorder(Protocol):
-    """Creates a bound recorder for each operation, once, when the toolset is created."""
+def guarded(metrics: OperationMetrics) -> OperationMetrics:
+    """Return the recorder itself if its very class sets `never_raises = True`, otherwise wrapped in a guard."""
+    return metrics if vars(type(metrics)).get("never_raises") is True else GuardedMetrics(metrics)
 
-    def bind(self, tool: str, operation: str) -> OperationMetrics:
-        """Return the recorder for one operation of one toolset."""
+
+def bound_late(recorder: Recorder, tool: str, operation: str) -> OperationMetrics:
+    """Return the guarded recorder of an operation that is bound during a call; one that cannot be bound is left out."""
+    made: list[OperationMetrics] = []
+    error = tell(lambda: made.append(recorder.bind(tool, operation)))
+    if error is not None:
+        _report(error)
+        return NullMetrics()
+    return guarded(made[0])
 
 
 class NullMetrics:
@@ -258,14 +270,35 @@ class NullMetrics:
         """Do nothing."""
 
 
-@runtime_checkable
-class AlertSink(Protocol):
-    """A destination of alerts on critical failures. Called from the alert thread, not during a call."""
+class GuardedMetrics(NullMetrics):
+    """Forwards every event; an exception of the recorder is logged the first time and otherwise ignored."""
 
-    name: str
+    def __init__(self, metrics: OperationMetrics) -> None:
+        is_broken = False
 
-    def send(self, failure: Failure, *, suppressed: int) -> None:
-        """Deliver one alert, with the number of suppressed equal ones; may block, and may raise (which is logged)."""
+        def forward(name: str, *facts: Any) -> None:
+            nonlocal is_broken
+            error = tell(lambda: getattr(metrics, name)(*facts))
+            if error is not None and not is_broken:
+                is_broken = True
+                _report(error)
+
+        for name in ("started", "finished", "attempted", "failed", "recovery"):
+            setattr(self, name, partial(forward, name))
+
+
+def _report(error: BaseException) -> None:
+    logger.opt(exception=error).error("A metrics recorder failed; calls continue without it")
+
+
+class RunBudget(Protocol):
+    """The number of further runs allowed, shared by several calls; provided by `RetryBudget`."""
+
+    def count(self) -> None:
+        """Count a run that succeeded."""
+
+    async def withdraw(self) -> bool:
+        """Take a token for one further run; return whether there was one."""
 
 
 class Arguments(Protocol):
@@ -289,49 +322,3 @@ class Arguments(Protocol):
     @property
     def is_slow(self) -> Callable[[Any], bool] | None:
         """Whether arguments are better validated in a worker thread; None if none are."""
-
-
-class RunBudget(Protocol):
-    """The number of further runs allowed, shared by several calls; provided by `RetryBudget`."""
-
-    def count(self) -> None:
-        """Count a run that succeeded."""
-
-    async def withdraw(self) -> bool:
-        """Take a token for one further run; return whether there was one."""
-
-
-def guarded(metrics: OperationMetrics) -> OperationMetrics:
-    """Return the recorder itself if its very class sets `never_raises = True`, otherwise wrapped in a guard."""
-    return metrics if vars(type(metrics)).get("never_raises") is True else GuardedMetrics(metrics)
-
-
-def bound_late(recorder: Recorder, tool: str, operation: str) -> OperationMetrics:
-    """Return the guarded recorder of an operation that is bound during a call; one that cannot be bound is left out."""
-    made: list[OperationMetrics] = []
-    error = tell(lambda: made.append(recorder.bind(tool, operation)))
-    if error is not None:
-        _report(error)
-        return NullMetrics()
-    return guarded(made[0])
-
-
-class GuardedMetrics(NullMetrics):
-    """Forwards every event; an exception of the recorder is logged the first time and otherwise ignored."""
-
-    def __init__(self, metrics: OperationMetrics) -> None:
-        is_broken = False
-
-        def forward(name: str, *facts: Any) -> None:
-            nonlocal is_broken
-            error = tell(lambda: getattr(metrics, name)(*facts))
-            if error is not None and not is_broken:
-                is_broken = True
-                _report(error)
-
-        for name in ("started", "finished", "attempted", "failed", "recovery"):
-            setattr(self, name, partial(forward, name))
-
-
-def _report(error: BaseException) -> None:
-    logger.opt(exception=error).error("A metrics recorder failed; calls continue without it")

@@ -1,4 +1,4 @@
-"""Alert sinks: the log, a webhook, and Alertmanager."""
+"""Alerts on critical failures: equal ones once, a limited number a minute, sent from a thread of their own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, runtime_checkable
 
 from loguru import logger as loguru  # noqa: TID251 - one of the things that the guard is around
 
@@ -21,125 +21,23 @@ from failsoft.framework.text import bounded
 
 if TYPE_CHECKING:
     from failsoft.framework.answer.failure import Failure
-    from failsoft.framework.events import AlertSink
     from failsoft.framework.settings import Settings
 
-_FIRST_REFUSAL = 300
-
-
-class LogSink:
-    """Writes alerts to the log, at CRITICAL."""
-
-    name = "log"
-
-    def send(self, failure: Failure, *, suppressed: int) -> None:
-        """Write one line."""
-        _log.critical("Alert", event="alert", **_facts(failure, suppressed))
-
-
-class WebhookSink:
-    """Posts each alert as a JSON object to a webhook.
-
-    The keys: `text` (one line, as Slack and Mattermost show it), `severity`, `service`, `environment`, `code`,
-    `category`, `tool`, `operation`, `message`, `effect`, `error_id`, `timestamp`, `suppressed` (equal alerts suppressed
-    since the last one) and `operator_hint`. Redacted; no details, no arguments, no stack.
-
-    Args:
-        url: The webhook; a secret, since such URLs contain their key.
-        service: The name of this service.
-        environment: The environment it runs in.
-        timeout_s: Time-out of each step of the exchange (connect, write, read), in seconds.
-    """
-
-    name = "webhook"
-
-    def __init__(self, url: str, *, service: str, environment: str, timeout_s: float = 5.0) -> None:
-        self._url = url
-        self._about = {"severity": "critical", "service": service, "environment": environment}
-        self._timeout_s = timeout_s
-
-    def send(self, failure: Failure, *, suppressed: int) -> None:
-        """Post one alert.
-
-        Raises:
-            ConnectionError: The response is not a success.
-        """
-        import httpx2  # noqa: PLC0415 - 100 ms, in the alert thread, only with a webhook
-
-        body = dumps(redact(self._body(_facts(failure, suppressed))))
-        headers = {"content-type": "application/json"}
-        # Only the header of the response is read: an endless body would delay every later alert.
-        with httpx2.stream("POST", self._url, content=body, headers=headers, timeout=self._timeout_s) as answer:
-            if answer.status_code >= _FIRST_REFUSAL:
-                msg = f"the {self.name} answered {answer.status_code}"
-                raise ConnectionError(msg)
-
-    def _body(self, facts: dict[str, Any]) -> Any:
-        text = f"[{self._about['environment']}] {self._about['service']}: {facts['code']} in {facts['operation']}. "
-        return {"text": text + facts["message"], **self._about, **facts}
-
-
-class AlertmanagerSink(WebhookSink):
-    """Posts each alert to the API (v2) of an Alertmanager.
-
-    The labels, by which it groups and routes: `alertname` (`FailsoftCriticalFailure`), `severity`, `service`,
-    `environment`, `code`, `category`, `tool` and `operation`. The annotations: `summary` and the alert's other facts.
-
-    Args:
-        url: The base address of the Alertmanager; a secret, since it may contain a password.
-        service: The name of this service.
-        environment: The environment it runs in.
-        timeout_s: Time-out of each step of the exchange (connect, write, read), in seconds.
-    """
-
-    name = "alertmanager"
-
-    def __init__(self, url: str, *, service: str, environment: str, timeout_s: float = 5.0) -> None:
-        url = f"{url.rstrip('/')}/api/v2/alerts"
-        super().__init__(url, service=service, environment=environment, timeout_s=timeout_s)
-
-    def _body(self, facts: dict[str, Any]) -> Any:
-        routed = {name: facts.pop(name) for name in ("code", "category", "tool", "operation")}
-        noted = {"summary": facts.pop("message"), **facts}
-        labels = {"alertname": "FailsoftCriticalFailure", **self._about, **routed}
-        annotations = {name: str(value) for name, value in noted.items()}
-        return [{"labels": labels, "annotations": annotations, "startsAt": facts["timestamp"]}]
-
-
-def _facts(failure: Failure, suppressed: int) -> dict[str, Any]:
-    error = failure.exception
-    return {
-        "code": failure.code,
-        "category": failure.category,
-        "tool": failure.tool,
-        "operation": failure.operation,
-        "message": redact_text(failure.message),
-        "effect": failure.effect,
-        "error_id": failure.error_id,
-        "timestamp": failure.timestamp,
-        "suppressed": suppressed,
-        # A configuration error without a hint has a resolution.
-        "operator_hint": redact_text(bounded(error.operator_hint or str(getattr(error, "resolution", "") or ""))),
-    }
-
-
-def _say_what_failed(record: Any) -> None:
-    record["message"] = record["extra"].pop("message")
-
-
-_log = loguru.patch(_say_what_failed)
 Key: TypeAlias = tuple[str, str, str]
 _KEYS_AT_MOST = 1_000
 _MINUTE_S = 60.0
 _AT_EXIT_S = 2.0
+_FIRST_REFUSAL = 300
 
 
-@dataclass(slots=True)
-class _Sent:
-    """When an alert was sent, and how many equal ones were suppressed since."""
+@runtime_checkable
+class AlertSink(Protocol):
+    """A destination of alerts on critical failures. Called from the alert thread, not during a call."""
 
-    at: float
-    suppressed: int = 0
+    name: str
+
+    def send(self, failure: Failure, *, suppressed: int) -> None:
+        """Deliver one alert, with the number of suppressed equal ones; may block, and may raise (which is logged)."""
 
 
 class AlertDispatcher:
@@ -260,6 +158,117 @@ class AlertDispatcher:
                 tell(_report_undelivered, sink, error)
 
 
+@dataclass(slots=True)
+class _Sent:
+    """When an alert was sent, and how many equal ones were suppressed since."""
+
+    at: float
+    suppressed: int = 0
+
+
 def _report_undelivered(sink: AlertSink, error: BaseException) -> None:
     """Log the type of what a sink raised, and no more: the text may hold the webhook's address, which is a secret."""
     logger.warning("An alert was not delivered", sink=sink.name, error=type(error).__name__)
+
+
+class LogSink:
+    """Writes alerts to the log, at CRITICAL."""
+
+    name = "log"
+
+    def send(self, failure: Failure, *, suppressed: int) -> None:
+        """Write one line."""
+        _log.critical("Alert", event="alert", **_facts(failure, suppressed))
+
+
+class WebhookSink:
+    """Posts each alert as a JSON object to a webhook.
+
+    The keys: `text` (one line, as Slack and Mattermost show it), `severity`, `service`, `environment`, `code`,
+    `category`, `tool`, `operation`, `message`, `effect`, `error_id`, `timestamp`, `suppressed` (equal alerts suppressed
+    since the last one) and `operator_hint`. Redacted; no details, no arguments, no stack.
+
+    Args:
+        url: The webhook; a secret, since such URLs contain their key.
+        service: The name of this service.
+        environment: The environment it runs in.
+        timeout_s: Time-out of each step of the exchange (connect, write, read), in seconds.
+    """
+
+    name = "webhook"
+
+    def __init__(self, url: str, *, service: str, environment: str, timeout_s: float = 5.0) -> None:
+        self._url = url
+        self._about = {"severity": "critical", "service": service, "environment": environment}
+        self._timeout_s = timeout_s
+
+    def send(self, failure: Failure, *, suppressed: int) -> None:
+        """Post one alert.
+
+        Raises:
+            ConnectionError: The response is not a success.
+        """
+        import httpx2  # noqa: PLC0415 - 100 ms, in the alert thread, only with a webhook
+
+        body = dumps(redact(self._body(_facts(failure, suppressed))))
+        headers = {"content-type": "application/json"}
+        # Only the header of the response is read: an endless body would delay every later alert.
+        with httpx2.stream("POST", self._url, content=body, headers=headers, timeout=self._timeout_s) as answer:
+            if answer.status_code >= _FIRST_REFUSAL:
+                msg = f"the {self.name} answered {answer.status_code}"
+                raise ConnectionError(msg)
+
+    def _body(self, facts: dict[str, Any]) -> Any:
+        text = f"[{self._about['environment']}] {self._about['service']}: {facts['code']} in {facts['operation']}. "
+        return {"text": text + facts["message"], **self._about, **facts}
+
+
+class AlertmanagerSink(WebhookSink):
+    """Posts each alert to the API (v2) of an Alertmanager.
+
+    The labels, by which it groups and routes: `alertname` (`FailsoftCriticalFailure`), `severity`, `service`,
+    `environment`, `code`, `category`, `tool` and `operation`. The annotations: `summary` and the alert's other facts.
+
+    Args:
+        url: The base address of the Alertmanager; a secret, since it may contain a password.
+        service: The name of this service.
+        environment: The environment it runs in.
+        timeout_s: Time-out of each step of the exchange (connect, write, read), in seconds.
+    """
+
+    name = "alertmanager"
+
+    def __init__(self, url: str, *, service: str, environment: str, timeout_s: float = 5.0) -> None:
+        url = f"{url.rstrip('/')}/api/v2/alerts"
+        super().__init__(url, service=service, environment=environment, timeout_s=timeout_s)
+
+    def _body(self, facts: dict[str, Any]) -> Any:
+        routed = {name: facts.pop(name) for name in ("code", "category", "tool", "operation")}
+        noted = {"summary": facts.pop("message"), **facts}
+        labels = {"alertname": "FailsoftCriticalFailure", **self._about, **routed}
+        annotations = {name: str(value) for name, value in noted.items()}
+        return [{"labels": labels, "annotations": annotations, "startsAt": facts["timestamp"]}]
+
+
+def _facts(failure: Failure, suppressed: int) -> dict[str, Any]:
+    error = failure.exception
+    return {
+        "code": failure.code,
+        "category": failure.category,
+        "tool": failure.tool,
+        "operation": failure.operation,
+        "message": redact_text(failure.message),
+        "effect": failure.effect,
+        "error_id": failure.error_id,
+        "timestamp": failure.timestamp,
+        "suppressed": suppressed,
+        # A configuration error without a hint has a resolution.
+        "operator_hint": redact_text(bounded(error.operator_hint or str(getattr(error, "resolution", "") or ""))),
+    }
+
+
+def _say_what_failed(record: Any) -> None:
+    record["message"] = record["extra"].pop("message")
+
+
+_log = loguru.patch(_say_what_failed)

@@ -1,4 +1,7 @@
-"""Log lines for people: time, level, message and facts, in color on a terminal, the traceback below."""
+"""The log of an application: every record as one redacted line, JSON or for people, written without blocking.
+
+A line for people has the time, level, message and facts, in color on a terminal, and the traceback below.
+"""
 
 from __future__ import annotations
 
@@ -28,156 +31,16 @@ from failsoft.framework.safe.tracebacks import stack_of
 from failsoft.framework.settings import Settings
 from failsoft.framework.text import printable
 
-_NOT_REPEATED = frozenset(("timestamp", "level", "service", "environment", "logger", "message", "event", "stack_trace"))
-_COLORS = {"DEBUG": "36", "INFO": "32", "SUCCESS": "32", "WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}
-_WORD = re.compile(r"[^\s\"={}\[\]]+")
-_DIM, _BOLD = "2", "1"
-
-
-def text_renderer(*, colors: bool) -> Callable[[Mapping[str, Any]], str]:
-    """Return the function that renders a record as a line for people.
-
-    Args:
-        colors: Use ANSI colors, and the time of day without the date.
-    """
-    return _colored if colors else _plain
-
-
-def _plain(line: Mapping[str, Any]) -> str:
-    return f"{line['timestamp']} {line['level']:<8} {line['message']}  {_facts(line)}".rstrip() + _stack(line)
-
-
-def _colored(line: Mapping[str, Any]) -> str:
-    time = _in(_DIM, line["timestamp"][11:23])
-    level = _in(_COLORS.get(line["level"], _DIM), f"{line['level']:<8}")
-    facts = _facts(line)
-    return f"{time} {level} {_in(_BOLD, line['message'])}" + (f"  {_in(_DIM, facts)}" if facts else "") + _stack(line)
-
-
-def _in(code: str, text: str) -> str:
-    return f"\x1b[{code}m{text}\x1b[0m"
-
-
-def _facts(line: Mapping[str, Any]) -> str:
-    return " ".join(f"{_fact(name)}={_fact(value)}" for name, value in line.items() if name not in _NOT_REPEATED)
-
-
-def _fact(value: Any) -> str:
-    """Return a name or value as a word if it is one, otherwise as JSON, so that it cannot look like another fact."""
-    is_word = isinstance(value, str) and _WORD.fullmatch(value) is not None
-    return printable(value if is_word else json.dumps(value, ensure_ascii=False, separators=(",", ":")))
-
-
-def _stack(line: Mapping[str, Any]) -> str:
-    """Return the stack below the line, indented: the text of an exception may look like a line of the log."""
-    stack = line.get("stack_trace")
-    return f"\n{indent(stack.rstrip(), '  ')}" if isinstance(stack, str) else ""
-
-
-_KEPT_BYTES = 1_000_000
-"""Bytes of lines that wait to be written; more lines are lost."""
-
-
-class LogWriter:
-    """Writes lines to a descriptor from a thread, so that no caller, such as an event loop, waits for the reader.
-
-    Lines beyond the limit are dropped, and replaced by one line with their number.
-
-    Args:
-        descriptor: The descriptor; the caller has to close it.
-        account: Returns the line that reports how many lines were lost.
-        kept_bytes: The limit, in bytes.
-    """
-
-    def __init__(self, descriptor: int, *, account: Callable[[int], bytes], kept_bytes: int = _KEPT_BYTES) -> None:
-        self._descriptor = os.dup(descriptor)  # the caller may close its own, and the number be reused
-        self._account = account
-        self._kept_bytes = kept_bytes
-        self._is_closed = False
-        self._begin()
-
-    def _begin(self) -> None:
-        self._pid = os.getpid()
-        self._lock = threading.Lock()
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._held = self._lost = 0
-        self._thread: threading.Thread | None = None
-
-    def write(self, line: bytes) -> None:
-        """Queue the line, or count it as lost; never blocks."""
-        if self._pid != os.getpid():  # a fork has no threads, and the lines are its parent's
-            self._begin()
-        with self._lock:
-            if self._is_closed:
-                return
-            if self._held + len(line) > self._kept_bytes:
-                self._lost += 1
-                return
-            self._report_loss()
-            self._put(line)
-
-    def close(self, limit_s: float) -> None:
-        """Write what is queued, for at most `limit_s` seconds, and accept no more lines."""
-        if self._is_closed or self._pid != os.getpid():
-            return
-        with self._lock:
-            self._report_loss()
-            self._is_closed = True
-            self._lines.put(None)
-        if self._thread is None:
-            os.close(self._descriptor)
-        else:
-            self._thread.join(limit_s)
-
-    def _report_loss(self) -> None:
-        lost, self._lost = self._lost, 0
-        if lost:
-            self._put(self._account(lost))
-
-    def _put(self, line: bytes) -> None:
-        self._held += len(line)
-        self._lines.put(line)
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._write_all, name="failsoft-log", daemon=True)
-            self._thread.start()
-
-    def _write_all(self) -> None:
-        try:
-            while (line := self._lines.get()) is not None:
-                self._write_out(memoryview(line))
-                with self._lock:
-                    self._held -= len(line)
-                    if self._lines.empty():
-                        self._report_loss()
-        except OSError:  # the reader has closed the pipe
-            self._is_closed = True
-        finally:
-            os.close(self._descriptor)
-
-    def _write_out(self, rest: memoryview) -> None:
-        while rest:
-            try:
-                rest = rest[os.write(self._descriptor, rest) :]
-            except BlockingIOError:  # the parent has set O_NONBLOCK on the descriptor
-                with selectors.DefaultSelector() as selector:
-                    selector.register(self._descriptor, selectors.EVENT_WRITE)
-                    selector.select()
-
-
-def may_wait(stream: Any) -> int | None:
-    """Return the descriptor of a stream whose writes may block (pipe, socket, terminal); None for others."""
-    try:
-        descriptor: int = stream.fileno()
-        mode = os.fstat(descriptor).st_mode
-    except (AttributeError, OSError, ValueError):
-        return None
-    return descriptor if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode) else None
-
-
+Line: TypeAlias = dict[str, Any]
 _MESSAGE_AT_MOST = 4_000
 _LAST_LINES_S = 1.0
 """Time to write buffered lines at exit, in seconds."""
-Line: TypeAlias = dict[str, Any]
+_KEPT_BYTES = 1_000_000
+"""Bytes of lines that wait to be written; more lines are lost."""
+_NOT_REPEATED = frozenset(("timestamp", "level", "service", "environment", "logger", "message", "event", "stack_trace"))
+_COLORS = {"DEBUG": "36", "INFO": "32", "SUCCESS": "32", "WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}
+_DIM, _BOLD = "2", "1"
+_WORD = re.compile(r"[^\s\"={}\[\]]+")
 
 
 def add_sink(level: str | None, *, json_lines: bool | None, stream: Any, intercept: tuple[str, ...]) -> int:
@@ -310,6 +173,142 @@ def _is_terminal(stream: Any) -> bool:
 
 def _shows_colors(stream: Any) -> bool:
     return _is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def text_renderer(*, colors: bool) -> Callable[[Mapping[str, Any]], str]:
+    """Return the function that renders a record as a line for people.
+
+    Args:
+        colors: Use ANSI colors, and the time of day without the date.
+    """
+    return _colored if colors else _plain
+
+
+def _plain(line: Mapping[str, Any]) -> str:
+    return f"{line['timestamp']} {line['level']:<8} {line['message']}  {_facts(line)}".rstrip() + _stack(line)
+
+
+def _colored(line: Mapping[str, Any]) -> str:
+    time = _in(_DIM, line["timestamp"][11:23])
+    level = _in(_COLORS.get(line["level"], _DIM), f"{line['level']:<8}")
+    facts = _facts(line)
+    return f"{time} {level} {_in(_BOLD, line['message'])}" + (f"  {_in(_DIM, facts)}" if facts else "") + _stack(line)
+
+
+def _in(code: str, text: str) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m"
+
+
+def _facts(line: Mapping[str, Any]) -> str:
+    return " ".join(f"{_fact(name)}={_fact(value)}" for name, value in line.items() if name not in _NOT_REPEATED)
+
+
+def _fact(value: Any) -> str:
+    """Return a name or value as a word if it is one, otherwise as JSON, so that it cannot look like another fact."""
+    is_word = isinstance(value, str) and _WORD.fullmatch(value) is not None
+    return printable(value if is_word else json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+
+
+def _stack(line: Mapping[str, Any]) -> str:
+    """Return the stack below the line, indented: the text of an exception may look like a line of the log."""
+    stack = line.get("stack_trace")
+    return f"\n{indent(stack.rstrip(), '  ')}" if isinstance(stack, str) else ""
+
+
+class LogWriter:
+    """Writes lines to a descriptor from a thread, so that no caller, such as an event loop, waits for the reader.
+
+    Lines beyond the limit are dropped, and replaced by one line with their number.
+
+    Args:
+        descriptor: The descriptor; the caller has to close it.
+        account: Returns the line that reports how many lines were lost.
+        kept_bytes: The limit, in bytes.
+    """
+
+    def __init__(self, descriptor: int, *, account: Callable[[int], bytes], kept_bytes: int = _KEPT_BYTES) -> None:
+        self._descriptor = os.dup(descriptor)  # the caller may close its own, and the number be reused
+        self._account = account
+        self._kept_bytes = kept_bytes
+        self._is_closed = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._held = self._lost = 0
+        self._thread: threading.Thread | None = None
+
+    def write(self, line: bytes) -> None:
+        """Queue the line, or count it as lost; never blocks."""
+        if self._pid != os.getpid():  # a fork has no threads, and the lines are its parent's
+            self._begin()
+        with self._lock:
+            if self._is_closed:
+                return
+            if self._held + len(line) > self._kept_bytes:
+                self._lost += 1
+                return
+            self._report_loss()
+            self._put(line)
+
+    def close(self, limit_s: float) -> None:
+        """Write what is queued, for at most `limit_s` seconds, and accept no more lines."""
+        if self._is_closed or self._pid != os.getpid():
+            return
+        with self._lock:
+            self._report_loss()
+            self._is_closed = True
+            self._lines.put(None)
+        if self._thread is None:
+            os.close(self._descriptor)
+        else:
+            self._thread.join(limit_s)
+
+    def _report_loss(self) -> None:
+        lost, self._lost = self._lost, 0
+        if lost:
+            self._put(self._account(lost))
+
+    def _put(self, line: bytes) -> None:
+        self._held += len(line)
+        self._lines.put(line)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_all, name="failsoft-log", daemon=True)
+            self._thread.start()
+
+    def _write_all(self) -> None:
+        try:
+            while (line := self._lines.get()) is not None:
+                self._write_out(memoryview(line))
+                with self._lock:
+                    self._held -= len(line)
+                    if self._lines.empty():
+                        self._report_loss()
+        except OSError:  # the reader has closed the pipe
+            self._is_closed = True
+        finally:
+            os.close(self._descriptor)
+
+    def _write_out(self, rest: memoryview) -> None:
+        while rest:
+            try:
+                rest = rest[os.write(self._descriptor, rest) :]
+            except BlockingIOError:  # the parent has set O_NONBLOCK on the descriptor
+                with selectors.DefaultSelector() as selector:
+                    selector.register(self._descriptor, selectors.EVENT_WRITE)
+                    selector.select()
+
+
+def may_wait(stream: Any) -> int | None:
+    """Return the descriptor of a stream whose writes may block (pipe, socket, terminal); None for others."""
+    try:
+        descriptor: int = stream.fileno()
+        mode = os.fstat(descriptor).st_mode
+    except (AttributeError, OSError, ValueError):
+        return None
+    return descriptor if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode) else None
 
 
 class _Bridge(logging.Handler):

@@ -28,8 +28,108 @@ if TYPE_CHECKING:
     from failsoft.framework.events import RecoveryOutcome
 
 Call: TypeAlias = Any
-"""A `Call`; its room stands above this one, and a log line needs only its attributes."""
+"""A `Call`, whose room stands above this one. Read of it: `tool`, `operation`, `request_id`, `session_id`, `principal`,
+`attempt`, `receipt`, `warnings`, `error` and `handler`; of its `bound`: `settings` and `function`."""
+
 _ID_AT_MOST = 200
+_DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
+
+_CIRCUITS = {
+    "open": ("WARNING", "A circuit opened: its dependency is left alone for a while"),
+    "half_open": ("INFO", "A circuit lets one call try its dependency"),
+    "closed": ("INFO", "A circuit closed: its dependency is used again"),
+}
+
+_core: Any = getattr(loguru, "_core", None)
+
+
+def log_finished(call: Call, duration_s: float) -> None:
+    """Log a call that returned a value: DEBUG, INFO if recovered, WARNING if degraded, warned or slow."""
+    if call.receipt is not None:
+        level = "WARNING" if call.receipt.degraded else "INFO"
+        _say(level, "Call recovered", (finished_facts, "call_recovered", call, duration_s))
+    elif call.warnings:
+        _say("WARNING", "Call succeeded with warnings", (finished_facts, "call_warned", call, duration_s))
+    elif duration_s > call.bound.settings.slow_call_s:
+        _say("WARNING", "Call was slow", (finished_facts, "call_slow", call, duration_s))
+    elif not _is_silent(_DEBUG):
+        _say("DEBUG", "Call succeeded", (finished_facts, "call_succeeded", call, duration_s))
+
+
+def log_failed(call: Call, failure: Failure, duration_s: float) -> None:
+    """Log a call that failed: WARNING for an expected failure, ERROR with the traceback for a crash."""
+    tell(_log_failed, call, failure, duration_s)
+
+
+def _log_failed(call: Call, failure: Failure, duration_s: float) -> None:
+    if failure.is_crash:
+        report_crash(failure.exception, operation=failure.operation, error_id=failure.error_id)
+    if not _is_silent(_ERROR if failure.is_crash else _WARNING):
+        report = (failure_facts, "call_failed", call, failure, duration_s)
+        if failure.is_crash:
+            _say("ERROR", "Call failed", report, failure.exception)
+        else:
+            _say("WARNING", "Call failed", report)
+    if failure.code == BadOutput.code and failure.exception.__cause__ is not None:
+        function = call.handler or call.bound.function
+        report_result(failure.exception, function, operation=failure.operation, error_id=failure.error_id)
+
+
+def log_recovery(call: Call, strategy: str, result: RecoveryOutcome) -> None:
+    """Log that a recovery strategy was tried, at INFO."""
+    if not _is_silent(_INFO):
+        _say("INFO", "Recovery was tried", (recovery_facts, "recovery_tried", call, strategy, result))
+
+
+def log_broken(call: Call, what: str, error: BaseException, *, level: str = "WARNING") -> None:
+    """Log that a part of a toolset that only tells, or that comes after the work, has raised."""
+    facts = {"tool": call.tool, "operation": call.operation, "request_id": call.request_id}
+    logger.bind(**facts).opt(exception=error).log(level, what)
+
+
+def log_events(events: Events) -> None:
+    """Log these events from now on; recoveries and attempts are logged with their call."""
+    events.subscribe(_log_event, CircuitEvent, IdempotencyEvent, StateStoreEvent)
+
+
+def _log_event(event: Event) -> None:
+    if isinstance(event, CircuitEvent):
+        if event.was is not None:
+            level, message = _CIRCUITS[event.state]
+            logger.bind(event="circuit", dependency=event.dependency, reason=event.reason).log(level, message)
+    elif isinstance(event, IdempotencyEvent):
+        facts = logger.bind(tool=event.tool, operation=event.operation, request_id=event.request_id)
+        level = "WARNING" if event.verdict == "lost" else "INFO"
+        facts.bind(event="idempotency", verdict=event.verdict).log(level, "An idempotency key was sent again")
+    elif isinstance(event, StateStoreEvent) and event.available:
+        logger.bind(event="state_store").info("The shared state store was found again")
+    elif isinstance(event, StateStoreEvent):
+        lost = logger.bind(event="state_store", reason=event.reason)
+        lost.warning("The shared state store is unreachable; calls continue with local state")
+
+
+def configure_logging(
+    level: str | None = None,
+    *,
+    json_lines: bool | None = None,
+    stream: Any = None,
+    intercept: tuple[str, ...] = (),
+) -> int:
+    """Set up logging for an application, in place of all sinks that loguru has, and return the new sink's id.
+
+    Args:
+        level: The least level that is written; by default `FAILSOFT_LOG_LEVEL`.
+        json_lines: One JSON object a line, or text for people; by default `FAILSOFT_LOG_JSON`.
+        stream: Where to; by default standard error. Never standard output, which belongs to the protocol under stdio.
+        intercept: Loggers of the standard library whose records are written too (`mcp`, `uvicorn`); an empty name is
+            the root, which has those of all libraries and the warnings.
+
+    Raises:
+        CONFIG_ERROR: The level does not exist, the stream is standard output, or a setting is not usable.
+    """
+    from failsoft.framework.logs.log_output import add_sink  # noqa: PLC0415 - a library that only logs needs no settings
+
+    return add_sink(level, json_lines=json_lines, stream=stream, intercept=intercept)
 
 
 def failure_facts(call: Call, failure: Failure, duration_s: float) -> dict[str, Any]:
@@ -113,72 +213,20 @@ def _without_empty(facts: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value is not None and value not in ("", [], {})}
 
 
-def log_finished(call: Call, duration_s: float) -> None:
-    """Log a call that returned a value: DEBUG, INFO if recovered, WARNING if degraded, warned or slow."""
-    if call.receipt is not None:
-        level = "WARNING" if call.receipt.degraded else "INFO"
-        _say(level, "Call recovered", (finished_facts, "call_recovered", call, duration_s))
-    elif call.warnings:
-        _say("WARNING", "Call succeeded with warnings", (finished_facts, "call_warned", call, duration_s))
-    elif duration_s > call.bound.settings.slow_call_s:
-        _say("WARNING", "Call was slow", (finished_facts, "call_slow", call, duration_s))
-    elif not _is_silent(_DEBUG):
-        _say("DEBUG", "Call succeeded", (finished_facts, "call_succeeded", call, duration_s))
+def _is_silent(level: int) -> bool:
+    """Return whether no sink takes the lines of this module at this level: then they are not even begun.
 
-
-def log_failed(call: Call, failure: Failure, duration_s: float) -> None:
-    """Log a call that failed: WARNING for an expected failure, ERROR with the traceback for a crash."""
-    tell(_log_failed, call, failure, duration_s)
-
-
-def _log_failed(call: Call, failure: Failure, duration_s: float) -> None:
-    if failure.is_crash:
-        report_crash(failure.exception, operation=failure.operation, error_id=failure.error_id)
-    if not _is_silent(_ERROR if failure.is_crash else _WARNING):
-        report = (failure_facts, "call_failed", call, failure, duration_s)
-        if failure.is_crash:
-            _say("ERROR", "Call failed", report, failure.exception)
-        else:
-            _say("WARNING", "Call failed", report)
-    if failure.code == BadOutput.code and failure.exception.__cause__ is not None:
-        function = call.handler or call.bound.function
-        report_result(failure.exception, function, operation=failure.operation, error_id=failure.error_id)
-
-
-def log_recovery(call: Call, strategy: str, result: RecoveryOutcome) -> None:
-    """Log that a recovery strategy was tried, at INFO."""
-    if not _is_silent(_INFO):
-        _say("INFO", "Recovery was tried", (recovery_facts, "recovery_tried", call, strategy, result))
-
-
-def log_broken(call: Call, what: str, error: BaseException, *, level: str = "WARNING") -> None:
-    """Log that a part of a toolset that only tells, or that comes after the work, has raised."""
-    facts = {"tool": call.tool, "operation": call.operation, "request_id": call.request_id}
-    logger.bind(**facts).opt(exception=error).log(level, what)
-
-
-def configure_logging(
-    level: str | None = None,
-    *,
-    json_lines: bool | None = None,
-    stream: Any = None,
-    intercept: tuple[str, ...] = (),
-) -> int:
-    """Set up logging for an application, in place of all sinks that loguru has, and return the new sink's id.
-
-    Args:
-        level: The least level that is written; by default `FAILSOFT_LOG_LEVEL`.
-        json_lines: One JSON object a line, or text for people; by default `FAILSOFT_LOG_JSON`.
-        stream: Where to; by default standard error. Never standard output, which belongs to the protocol under stdio.
-        intercept: Loggers of the standard library whose records are written too (`mcp`, `uvicorn`); an empty name is
-            the root, which has those of all libraries and the warnings.
-
-    Raises:
-        CONFIG_ERROR: The level does not exist, the stream is standard output, or a setting is not usable.
+    loguru finds that out itself, but only after a tenth of the cost of a successful call.
     """
-    from failsoft.framework.logs.log_output import add_sink  # noqa: PLC0415 - a library that only logs needs no settings
+    try:
+        return bool(_core.min_level > level or _core.enabled.get(__name__) is False)
+    except AttributeError:  # another version of loguru keeps it elsewhere
+        return False
 
-    return add_sink(level, json_lines=json_lines, stream=stream, intercept=intercept)
+
+def _say(level: str, message: str, report: tuple[Any, ...], error: BaseException | None = None) -> None:
+    log = _log if error is None else _log.opt(exception=error)
+    log.log(level, message, report=report)
 
 
 def _fill_in(record: Any) -> None:
@@ -193,50 +241,4 @@ def _fill_in(record: Any) -> None:
     stack_as_text(record)
 
 
-def _say(level: str, message: str, report: tuple[Any, ...], error: BaseException | None = None) -> None:
-    log = _log if error is None else _log.opt(exception=error)
-    log.log(level, message, report=report)
-
-
 _log = GuardedLogger(loguru.patch(_fill_in).opt(depth=2))
-_core: Any = getattr(loguru, "_core", None)
-_DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
-
-
-def _is_silent(level: int) -> bool:
-    """Return whether no sink takes the lines of this module at this level: then they are not even begun.
-
-    loguru finds that out itself, but only after a tenth of the cost of a successful call.
-    """
-    try:
-        return bool(_core.min_level > level or _core.enabled.get(__name__) is False)
-    except AttributeError:  # another version of loguru keeps it elsewhere
-        return False
-
-
-_CIRCUITS = {
-    "open": ("WARNING", "A circuit opened: its dependency is left alone for a while"),
-    "half_open": ("INFO", "A circuit lets one call try its dependency"),
-    "closed": ("INFO", "A circuit closed: its dependency is used again"),
-}
-
-
-def log_events(events: Events) -> None:
-    """Log these events from now on; recoveries and attempts are logged with their call."""
-    events.subscribe(_log_event, CircuitEvent, IdempotencyEvent, StateStoreEvent)
-
-
-def _log_event(event: Event) -> None:
-    if isinstance(event, CircuitEvent):
-        if event.was is not None:
-            level, message = _CIRCUITS[event.state]
-            logger.bind(event="circuit", dependency=event.dependency, reason=event.reason).log(level, message)
-    elif isinstance(event, IdempotencyEvent):
-        facts = logger.bind(tool=event.tool, operation=event.operation, request_id=event.request_id)
-        level = "WARNING" if event.verdict == "lost" else "INFO"
-        facts.bind(event="idempotency", verdict=event.verdict).log(level, "An idempotency key was sent again")
-    elif isinstance(event, StateStoreEvent) and event.available:
-        logger.bind(event="state_store").info("The shared state store was found again")
-    elif isinstance(event, StateStoreEvent):
-        lost = logger.bind(event="state_store", reason=event.reason)
-        lost.warning("The shared state store is unreachable; calls continue with local state")

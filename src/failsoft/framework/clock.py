@@ -1,4 +1,4 @@
-"""The current time, for the wire formats and on the event loop's clock."""
+"""Now, for the wire and on the clock of the event loop; and new ids."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Registry of the server's own files, which file operations of tools cannot access.
+"""The server's own files: protected from the tools, read only if they are regular, and where its state lies.
 
-Audit logs, their heads and keys, the recovery file, locks and journals add themselves. Two checks use the registry:
-paths are compared by name when a tool resolves one, and once more by identity (device and inode) right before a commit,
-which also covers hard links, bind mounts and file systems that ignore case.
+Audit logs, their heads and keys, the recovery file, locks and journals add themselves to a registry, so that file
+operations of tools cannot access them. Two checks use it: paths are compared by name when a tool resolves one, and once
+more by identity (device and inode) right before a commit, which also covers hard links, bind mounts and file systems
+that ignore case.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Transition`: one atomic step over the state of one key, in Python and, for shared stores, in Lua."""
+"""Durable records of a toolset: atomic steps over them, their backends, quotas, and typed failures."""
 
 from __future__ import annotations
 

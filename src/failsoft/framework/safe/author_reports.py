@@ -1,4 +1,7 @@
-"""Distinguishes a real cancellation from a stray `CancelledError`."""
+"""What an author is told: log lines that never raise, crashes, and mistakes with their line.
+
+Nothing that only tells may cost a caller the answer: whatever it raises is caught here, except for a real cancellation.
+"""
 
 from __future__ import annotations
 
@@ -16,24 +19,8 @@ from loguru import logger as _loguru  # noqa: TID251 - the guard itself
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.safe.tracebacks import author_line, calling_line, stack_of
 
-
-def is_real_cancellation(error: BaseException) -> bool:
-    """Return whether the running call was really cancelled from outside.
-
-    A `CancelledError` that a handler raises itself, or that comes from a task that it started, is an ordinary failure.
-    asyncio counts cancellation requests on the task; anyio cancels through its scopes, which show as an effective
-    deadline of minus infinity.
-    """
-    if not issubclass(type(error), asyncio.CancelledError):  # isinstance would ask `error.__class__`, which may raise
-        return False
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:
-        return False
-    if task is not None and task.cancelling() > 0:
-        return True
-    anyio = sys.modules.get("anyio")
-    return anyio is not None and anyio.current_effective_deadline() == -math.inf
+_OWN_FRAMES = 2
+"""Frames between loguru and the line that logs: a record names the module of that line."""
 
 
 def tell(say: Callable[..., object], /, *arguments: Any, **facts: Any) -> BaseException | None:
@@ -56,11 +43,23 @@ async def tell_later(saying: Awaitable[object]) -> BaseException | None:
     return None
 
 
-def stack_as_text(record: Any) -> None:
-    """Replace the exception of a log record by its redacted stack: sinks would print the values of local variables."""
-    exception, record["exception"] = record["exception"], None
-    if exception is not None and exception.value is not None and "stack_trace" not in record["extra"]:
-        record["extra"]["stack_trace"] = stack_of(exception.value)
+def is_real_cancellation(error: BaseException) -> bool:
+    """Return whether the running call was really cancelled from outside.
+
+    A `CancelledError` that a handler raises itself, or that comes from a task that it started, is an ordinary failure.
+    asyncio counts cancellation requests on the task; anyio cancels through its scopes, which show as an effective
+    deadline of minus infinity.
+    """
+    if not issubclass(type(error), asyncio.CancelledError):  # isinstance would ask `error.__class__`, which may raise
+        return False
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:
+        return False
+    if task is not None and task.cancelling() > 0:
+        return True
+    anyio = sys.modules.get("anyio")
+    return anyio is not None and anyio.current_effective_deadline() == -math.inf
 
 
 def _at(level: str) -> Callable[..., None]:
@@ -109,8 +108,13 @@ class GuardedLogger:
         return getattr(self._inner, name)
 
 
-_OWN_FRAMES = 2
-"""Frames between loguru and the line that logs: a record names the module of that line."""
+def stack_as_text(record: Any) -> None:
+    """Replace the exception of a log record by its redacted stack: sinks would print the values of local variables."""
+    exception, record["exception"] = record["exception"], None
+    if exception is not None and exception.value is not None and "stack_trace" not in record["extra"]:
+        record["extra"]["stack_trace"] = stack_of(exception.value)
+
+
 logger = GuardedLogger(_loguru.patch(stack_as_text).opt(depth=_OWN_FRAMES))
 """The logger of failsoft and of tools."""
 

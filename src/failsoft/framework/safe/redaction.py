@@ -1,4 +1,4 @@
-"""Redaction of absolute paths in text, except those inside allowed folders."""
+"""Trees and texts without secrets, contents and foreign paths; excerpts for logs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,98 @@ from failsoft.framework.text import bounded
 
 PATH = "<path>"
 """Placeholder for a path outside the allowed folders."""
+WITHHELD = "<withheld>"
+"""Placeholder for a file's content, a sequence or a model."""
+ITEMS_AT_MOST = 20
+"""Entries of a mapping or list that are logged."""
+_DETAILS_AT_MOST = 1_000
+"""Maximum number of values that are visited."""
+_DEPTH = 5
+_CONTENT_WORDS = frozenset({"body", "content", "contents", "preview", "sequence", "sequences", "snippet"})
+_CONTENT_PAIRS = frozenset({("new", "string"), ("old", "string")})
+_CONTENTS = (str, list, tuple, Mapping)
+
+
+def redact(tree: Any) -> Any:
+    """Return a JSON tree with secrets redacted, by the names of keys and by patterns in text.
+
+    Idempotent. Names are matched by whole words: `tokens_used` and `author` stay.
+    """
+    if isinstance(tree, str):
+        return redact_text(tree)
+    if tree is None or isinstance(tree, (bool, int, float)):
+        return tree
+    if isinstance(tree, (dict, Mapping)):  # the check for dict is fast, the one for Mapping is not
+        return _redact_object(tree)
+    if isinstance(tree, list):
+        return [redact(item) for item in tree]
+    if isinstance(tree, tuple):
+        return tuple(redact(item) for item in tree)
+    return tree
+
+
+def _redact_object(tree: Mapping[Any, Any]) -> dict[Any, Any]:
+    redacted: dict[Any, Any] = {}
+    for name, item in tree.items():
+        if not isinstance(name, str):
+            redacted[name] = redact(item)
+            continue
+        shown = _shown(name)
+        is_hidden = is_secret_name(shown) and item is not None and not isinstance(item, bool)
+        redacted[shown] = REDACTED if is_hidden else redact(item)
+    return redacted
+
+
+@lru_cache(maxsize=1_024)
+def _shown(name: str) -> str:
+    """Return a key with secrets redacted; a token may be a key, too."""
+    return redact_text(name)
+
+
+def withhold_contents(tree: Any) -> Any:
+    """Return a JSON tree without file contents, sequences, edits and models: for details and logs, not for results."""
+    if isinstance(tree, (dict, Mapping)):
+        return {name: WITHHELD if is_content(name, item) else withhold_contents(item) for name, item in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return [withhold_contents(item) for item in tree]
+    return tree
+
+
+def is_content(name: Any, item: Any) -> bool:
+    """Return whether an item of this name is a file's content, a sequence, an edit or a model."""
+    return isinstance(name, str) and isinstance(item, _kinds_of_contents(name[:NAME_AT_MOST]))
+
+
+@lru_cache(maxsize=1_024)
+def _kinds_of_contents(name: str) -> tuple[type, ...]:
+    """Return the types whose items are contents under this name; none for most names. Cached, as `is_secret_name`."""
+    words = words_of(name)
+    if not words:
+        return ()
+    if words[-1] == "model":
+        return (Mapping,)
+    return _CONTENTS if words[-1] in _CONTENT_WORDS or words[-2:] in _CONTENT_PAIRS else ()
+
+
+def brief(value: Any) -> Any:
+    """Return a value as a small JSON tree for logs: truncated, without secrets and contents."""
+    return _cut(withhold_contents(redact(json_safe(value, max_items=_DETAILS_AT_MOST))), _DEPTH)
+
+
+def _cut(tree: Any, depth: int) -> Any:
+    if isinstance(tree, str):
+        return bounded(tree)
+    if isinstance(tree, Mapping):
+        if depth == 0:
+            return f"<{len(tree)} entries>"
+        return {bounded(name): _cut(item, depth - 1) for name, item in list(tree.items())[:ITEMS_AT_MOST]}
+    if isinstance(tree, list):
+        if depth == 0 or len(tree) > ITEMS_AT_MOST:
+            return f"<{len(tree)} items>"
+        return [_cut(item, depth - 1) for item in tree]
+    return tree
+
+
 _STOPS = r"""\s"'`<>|,;:()\[\]{}"""
 _QUOTED = r"""(?:(?!(?P=quote)(?!\w))[^\\\r\n]|\\[^\r\n])*+"""
 """The inside of a quotation; a mark that is escaped, of another kind, or an apostrophe in a word does not end it."""
@@ -98,97 +190,3 @@ def _comparable(path: str) -> str:
     if path.startswith("/"):
         return "/" + posixpath.normpath(path).lstrip("/")
     return ntpath.normpath(path.replace("\\\\", "\\") if path[1:2] == ":" else path).replace("\\", "/").lower()
-
-
-WITHHELD = "<withheld>"
-"""Placeholder for a file's content, a sequence or a model."""
-_CONTENT_WORDS = frozenset({"body", "content", "contents", "preview", "sequence", "sequences", "snippet"})
-_CONTENTS = (str, list, tuple, Mapping)
-_CONTENT_PAIRS = frozenset({("new", "string"), ("old", "string")})
-
-
-def redact(tree: Any) -> Any:
-    """Return a JSON tree with secrets redacted, by the names of keys and by patterns in text.
-
-    Idempotent. Names are matched by whole words: `tokens_used` and `author` stay.
-    """
-    if isinstance(tree, str):
-        return redact_text(tree)
-    if tree is None or isinstance(tree, (bool, int, float)):
-        return tree
-    if isinstance(tree, (dict, Mapping)):  # the check for dict is fast, the one for Mapping is not
-        return _redact_object(tree)
-    if isinstance(tree, list):
-        return [redact(item) for item in tree]
-    if isinstance(tree, tuple):
-        return tuple(redact(item) for item in tree)
-    return tree
-
-
-def withhold_contents(tree: Any) -> Any:
-    """Return a JSON tree without file contents, sequences, edits and models: for details and logs, not for results."""
-    if isinstance(tree, (dict, Mapping)):
-        return {name: WITHHELD if is_content(name, item) else withhold_contents(item) for name, item in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        return [withhold_contents(item) for item in tree]
-    return tree
-
-
-def _redact_object(tree: Mapping[Any, Any]) -> dict[Any, Any]:
-    redacted: dict[Any, Any] = {}
-    for name, item in tree.items():
-        if not isinstance(name, str):
-            redacted[name] = redact(item)
-            continue
-        shown = _shown(name)
-        is_hidden = is_secret_name(shown) and item is not None and not isinstance(item, bool)
-        redacted[shown] = REDACTED if is_hidden else redact(item)
-    return redacted
-
-
-@lru_cache(maxsize=1_024)
-def _shown(name: str) -> str:
-    """Return a key with secrets redacted; a token may be a key, too."""
-    return redact_text(name)
-
-
-def is_content(name: Any, item: Any) -> bool:
-    """Return whether an item of this name is a file's content, a sequence, an edit or a model."""
-    return isinstance(name, str) and isinstance(item, _kinds_of_contents(name[:NAME_AT_MOST]))
-
-
-@lru_cache(maxsize=1_024)
-def _kinds_of_contents(name: str) -> tuple[type, ...]:
-    """Return the types whose items are contents under this name; none for most names. Cached, as `is_secret_name`."""
-    words = words_of(name)
-    if not words:
-        return ()
-    if words[-1] == "model":
-        return (Mapping,)
-    return _CONTENTS if words[-1] in _CONTENT_WORDS or words[-2:] in _CONTENT_PAIRS else ()
-
-
-ITEMS_AT_MOST = 20
-"""Entries of a mapping or list that are logged."""
-_DETAILS_AT_MOST = 1_000
-"""Maximum number of values that are visited."""
-_DEPTH = 5
-
-
-def brief(value: Any) -> Any:
-    """Return a value as a small JSON tree for logs: truncated, without secrets and contents."""
-    return _cut(withhold_contents(redact(json_safe(value, max_items=_DETAILS_AT_MOST))), _DEPTH)
-
-
-def _cut(tree: Any, depth: int) -> Any:
-    if isinstance(tree, str):
-        return bounded(tree)
-    if isinstance(tree, Mapping):
-        if depth == 0:
-            return f"<{len(tree)} entries>"
-        return {bounded(name): _cut(item, depth - 1) for name, item in list(tree.items())[:ITEMS_AT_MOST]}
-    if isinstance(tree, list):
-        if depth == 0 or len(tree) > ITEMS_AT_MOST:
-            return f"<{len(tree)} items>"
-        return [_cut(item, depth - 1) for item in tree]
-    return tree

@@ -194,7 +194,7 @@ async def test_problem_has_the_members_of_the_rfc_and_the_extensions() -> None:
     assert wire["detail"].startswith('Document not found: "a.md".')
     assert wire["error_id"] in wire["instance"]
     assert wire["code"] == "DOC_NOT_FOUND"
-    assert wire["retry"] == {"when": "never"}
+    assert wire["retry"] == {"when": "after_fix"}
 
 
 async def test_problem_renames_no_code() -> None:

@@ -65,7 +65,7 @@ async def test_a_client_sees_success_recovery_failure_and_bad_arguments(client: 
 
 async def test_the_next_step_of_a_failure_can_be_taken_as_it_is(client: Client) -> None:
     async with client:
-        refused = answer_of(await client.call_tool("get_documentation", {"pth": "guide/intro.mdx"}))
+        refused = answer_of(await client.call_tool("get_documentation", {"Path": "guide/intro.mdx"}))
         step = refused["error"]["next_step"]
         assert answer_of(await client.call_tool(step["tool"], step["arguments"]))["success"] is True
 

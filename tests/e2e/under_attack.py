@@ -136,9 +136,14 @@ class Judge:
     def result(self, result: dict[str, Any], tool: str | None) -> None:
         """Judge what a tool answered. Which one it was, a broken request may have changed; failures name it."""
         answer = result["structuredContent"]
-        assert json.loads(result["content"][0]["text"]) == answer
+        text = result["content"][0]["text"]
+        if answer["success"]:
+            assert json.loads(text) == answer
+        else:
+            assert f"({answer['error']['code']}): " in text.partition("\n")[0]
         assert result["isError"] is not answer["success"]
-        operation = answer["error"]["operation"] if result["isError"] else self._by_shape(answer["data"])
+        failed = result["_meta"].get("dev.failsoft/error")
+        operation = failed["operation"] if failed else self._by_shape(answer["data"])
         assert tool in {None, operation}
         assert not list(self.validators[operation].iter_errors(answer))
         self.answered[operation, result["isError"]] += 1
@@ -147,7 +152,7 @@ class Judge:
             assert error["category"] not in {"internal", "bad_output", "configuration"}, error
             assert error["effect"] == "none"
             assert error["message"]
-            assert result["_meta"]["dev.failsoft/error"]["code"] == error["code"]
+            assert failed["code"] == error["code"]
             self.codes[operation, error["code"]] += 1
 
     def error(self, error: dict[str, Any]) -> None:

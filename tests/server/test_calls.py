@@ -83,10 +83,10 @@ async def test_missing_arguments_are_a_tool_error_too(client: Client) -> None:
 
 async def test_an_unknown_tool_is_a_protocol_error_that_names_the_closest(client: Client) -> None:
     with pytest.raises(MCPError) as caught:
-        await client.call_tool("fimd", {})
+        await client.call_tool("coumt", {})
     assert caught.value.error.code == -32602
-    assert "'find'" in caught.value.error.message
-    assert caught.value.error.data == {"code": "UNKNOWN_TOOL", "suggestion": "find"}
+    assert "'count'" in caught.value.error.message
+    assert caught.value.error.data == {"code": "UNKNOWN_TOOL", "suggestion": "count"}
 
 
 async def test_an_unknown_tool_unlike_any_other_suggests_none(client: Client) -> None:

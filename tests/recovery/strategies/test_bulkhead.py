@@ -223,6 +223,22 @@ def test_a_flood_of_one_principal_does_not_keep_another_out() -> None:
     on_instant_clock(main())
 
 
+def test_no_principal_takes_the_place_of_another_that_would_then_have_fewer() -> None:
+    """A flood makes room for one with fewer waiting, never for one that would only change places with it."""
+
+    async def main() -> None:
+        tool = protected(Bulkhead(1, wait_s=60, queue=3), work=takes(1))
+
+        async def code(principal: str) -> str:
+            response = await tool.operations["fetch"].call({}, CallScope(principal=principal))
+            return "ok" if response.error is None else response.error.code
+
+        calls = [asyncio.create_task(code(principal)) for principal in ("one", "one", "one", "two", "two")]
+        assert await asyncio.gather(*calls) == ["ok", "ok", "ok", "ok", "OVERLOADED"]
+
+    on_instant_clock(main())
+
+
 def test_a_place_is_held_until_a_thread_has_really_ended() -> None:
     """Each call gives up at once; its thread works on, and counts."""
     go = threading.Event()

@@ -307,3 +307,50 @@ def test_without_a_delay_a_percentile_of_the_last_runs_decides() -> None:
 
     assert clock.run(main()) <= 3
     assert tool.runs == 102
+
+
+class Timed(BaseTool):
+    """Each run takes the next duration and notes when it began."""
+
+    def __init__(self, *durations_s: float) -> None:
+        super().__init__(runtime=quiet_runtime())
+        self.left = list(durations_s)
+        self.began: list[float] = []
+
+    @operation(read_only=True, timeout=600, recovery=[Hedge(percentile=0.5)])
+    async def read(self) -> None:
+        """Take as long as the script says."""
+        self.began.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(self.left.pop(0))
+
+
+async def seconds_until_hedged(tool: Timed) -> float:
+    """Return after how long the next call, a slow one, got its second run."""
+    tool.began.clear()
+    tool.left = [100, 0]
+    assert (await tool.read()).success
+    first, second = tool.began
+    return second - first
+
+
+def test_the_delay_is_the_percentile_that_was_set_and_not_the_shortest_run() -> None:
+    async def main() -> float:
+        tool = Timed(*range(1, 21))
+        for _ in range(20):
+            assert (await tool.read()).success
+        return await seconds_until_hedged(tool)
+
+    assert 10 < InstantClock().run(main()) < 12
+
+
+def test_the_delay_follows_a_service_that_has_become_slower() -> None:
+    async def main() -> float:
+        tool = Timed(*[1] * 20)
+        for _ in range(20):
+            assert (await tool.read()).success
+        for _ in range(60):
+            tool.left = [10, 10]
+            assert (await tool.read()).success
+        return await seconds_until_hedged(tool)
+
+    assert 10 < InstantClock().run(main()) < 12

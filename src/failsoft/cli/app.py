@@ -23,8 +23,6 @@ from failsoft.cli.faults import missing, report, typed, usage
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.plugins import installed_points
 
-__all__ = ["application", "run"]
-
 ENTRY_POINT_GROUP = "failsoft.commands"
 """Commands of other packages: a function each, with typer's annotations, as in `cli/commands`."""
 

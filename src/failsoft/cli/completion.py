@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from failsoft.framework.plugins import installed_points
 
-__all__ = ["complete_codes", "complete_operations", "complete_toolsets"]
-
 
 def complete_toolsets(incomplete: str) -> list[str]:
     """Return the installed toolsets with this prefix."""

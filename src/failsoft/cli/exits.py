@@ -14,8 +14,6 @@ from failsoft.framework.errors import (
     ToolError,
 )
 
-__all__ = ["ExitCode", "exit_code_of", "exit_codes_text"]
-
 
 class ExitCode(IntEnum):
     """Exit codes of the command. The numbers never change their meaning."""

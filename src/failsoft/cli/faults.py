@@ -25,8 +25,6 @@ from failsoft.framework.safe.tracebacks import author_line
 from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.text import bounded
 
-__all__ = ["missing", "report", "typed", "usage"]
-
 # The base class of typer's errors for bad command lines; only this subclass is public.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 

@@ -11,8 +11,6 @@ from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.catalogue import entries, lookup
 from failsoft.framework.text import bounded
 
-__all__ = ["find_code", "known_codes", "own_codes"]
-
 _FRAMEWORK = ("failsoft.framework.", "failsoft.recovery.")
 
 

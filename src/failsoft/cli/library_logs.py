@@ -6,8 +6,6 @@ import logging
 
 from starlette.requests import ClientDisconnect
 
-__all__ = ["LIBRARIES", "drop_noise"]
-
 LIBRARIES = ("",)
 """The standard library's loggers that are forwarded: the root logger, and so all of them."""
 

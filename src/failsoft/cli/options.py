@@ -9,8 +9,6 @@ import typer
 
 from failsoft.cli.completion import complete_toolsets
 
-__all__ = ["App", "Root", "Token", "Toolsets", "Url"]
-
 App: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -27,8 +27,6 @@ from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BadOutput, DeadlineExceeded, Timeout, ToolError
 from failsoft.server.assembly import mcp_server
 
-__all__ = ["Client"]
-
 _KEY = "dev.failsoft/idempotency-key"
 _ENVELOPE = frozenset({"data", "error", "metadata", "success"})
 _WRAPPED = "x-fastmcp-wrap-result"

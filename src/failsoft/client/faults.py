@@ -23,8 +23,6 @@ from failsoft.framework.errors.tool_error import is_code
 from failsoft.framework.normalize.http_status import from_status
 from failsoft.framework.text import bounded
 
-__all__ = ["FAULT_KEY", "LOST_SESSION", "fault_data", "from_upstream", "not_connected"]
-
 FAULT_KEY = "dev.failsoft/fault"
 """Key in the `data` of a JSON-RPC error that replaces an unusable answer: why it is unusable."""
 

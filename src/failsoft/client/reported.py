@@ -24,8 +24,6 @@ from failsoft.framework.normalize.http_status import from_status
 from failsoft.framework.safe.json_safe import encode
 from failsoft.framework.text import bounded
 
-__all__ = ["DRAFT_KEY", "ERROR_KEY", "envelope_in", "error_from_result", "is_failure", "stop_reason_of"]
-
 ERROR_KEY = "dev.failsoft/error"
 DRAFT_KEY = "io.modelcontextprotocol/toolFailure"
 """The protocol's own failure record, a draft: class, code, retryable, retryNotBefore, correlationId."""

@@ -24,8 +24,6 @@ from failsoft.metrics.definitions import (
 )
 from failsoft.metrics.labels import Admission, label
 
-__all__ = ["Children", "Families", "make_families", "shared_families"]
-
 Families: TypeAlias = Mapping[MetricDefinition, Any]
 
 

@@ -12,8 +12,6 @@ from prometheus_client.samples import Sample
 from failsoft.metrics.definitions import DEFINITIONS, MetricDefinition
 from failsoft.metrics.slots import Row
 
-__all__ = ["SlotCollector"]
-
 Sources = Sequence[Callable[[MetricDefinition], Iterator[Row]]]
 
 

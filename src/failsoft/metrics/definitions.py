@@ -8,26 +8,6 @@ from typing import Literal, TypeAlias
 
 from failsoft.framework.events import LoadGauge
 
-__all__ = [
-    "ATTEMPTS",
-    "BUILD_INFO",
-    "CALLS",
-    "CIRCUIT_STATE",
-    "CIRCUIT_TRANSITIONS",
-    "DEFINITIONS",
-    "DURATION",
-    "ERRORS",
-    "INFLIGHT",
-    "LOADS",
-    "OTHER",
-    "RECOVERIES",
-    "RETRY_BUDGET",
-    "STATE_STORE_LOSSES",
-    "STATE_STORE_UNAVAILABLE",
-    "Kind",
-    "MetricDefinition",
-]
-
 Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
 
 OTHER = "__other__"

@@ -11,8 +11,6 @@ from failsoft.framework.events import LoadGauge
 from failsoft.metrics.definitions import CIRCUIT_STATE, CIRCUIT_TRANSITIONS, LOADS, RETRY_BUDGET, MetricDefinition
 from failsoft.metrics.slots import Row
 
-__all__ = ["DependencyChildren", "DependencySlots"]
-
 
 class DependencySlots:
     """The metric values of one dependency."""

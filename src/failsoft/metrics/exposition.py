@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
     from prometheus_client.samples import Sample
 
-__all__ = ["forget_worker", "render", "scrape"]
 
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 _ACCEPT_AT_MOST = 1_000

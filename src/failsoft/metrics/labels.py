@@ -7,8 +7,6 @@ from typing import Generic, TypeVar
 
 from failsoft.framework.text import bounded
 
-__all__ = ["Admission", "label"]
-
 K = TypeVar("K", bound=Hashable)
 _LABEL_AT_MOST = 128
 

@@ -21,7 +21,6 @@ from failsoft.metrics.state_store import StateStoreChildren, StateStoreSlots
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-__all__ = ["OTHER", "PrometheusRecorder", "is_multiprocess"]
 
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 Pair: TypeAlias = tuple[str, str]

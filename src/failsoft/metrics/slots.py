@@ -27,8 +27,6 @@ from failsoft.metrics.definitions import (
 )
 from failsoft.metrics.labels import Admission, label
 
-__all__ = ["Numbers", "Row", "Slots"]
-
 Pair: TypeAlias = tuple[str, str]
 Row: TypeAlias = tuple[str, tuple[str, ...], float]
 """A suffix of the metric's name, the values of its labels, and the number."""

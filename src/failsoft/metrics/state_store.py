@@ -9,8 +9,6 @@ from typing import Any
 from failsoft.metrics.definitions import STATE_STORE_LOSSES, STATE_STORE_UNAVAILABLE, MetricDefinition
 from failsoft.metrics.slots import Row
 
-__all__ = ["StateStoreChildren", "StateStoreSlots"]
-
 
 class StateStoreSlots:
     """The values of one process."""

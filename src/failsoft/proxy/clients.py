@@ -13,8 +13,6 @@ from mcp.shared.exceptions import MCPError
 
 from failsoft.framework.safe.author_reports import logger
 
-__all__ = ["Front"]
-
 _UNSUPPORTED = "The client of this proxy cannot be asked: it speaks another era of the protocol, or has no such feature"
 
 

@@ -14,8 +14,6 @@ from mcp.client.streamable_http import streamable_http_client
 from failsoft.client.faults import fault_data
 from failsoft.proxy.targets import UpstreamTarget
 
-__all__ = ["connected"]
-
 _CONNECT_S = 10.0
 _KEPT_HEADERS = ("retry-after", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit-reset", "ratelimit-remaining")
 _OK, _FAILED = 200, 300

@@ -14,8 +14,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from failsoft.client.faults import fault_data
 
-__all__ = ["LineReader", "message_of"]
-
 _MESSAGE: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
 _ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")')
 _EDGE_BYTES = 2_000

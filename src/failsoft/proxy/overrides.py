@@ -15,8 +15,6 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded
 from failsoft.recovery.configuration.source import line_of
 
-__all__ = ["Overrides", "ToolOverride", "read_overrides"]
-
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)

@@ -15,8 +15,6 @@ from failsoft.client.faults import from_upstream
 from failsoft.framework.errors import Timeout, ToolError
 from failsoft.proxy.toolset import ProxyTools
 
-__all__ = ["Passing", "refusal"]
-
 _LISTS: dict[str, tuple[str, str]] = {
     "resources/list": ("resources", "resources"),
     "resources/templates/list": ("resources", "resourceTemplates"),

@@ -21,8 +21,6 @@ from failsoft.framework.text import bounded
 from failsoft.proxy.lines import LineReader
 from failsoft.proxy.targets import UpstreamTarget
 
-__all__ = ["started"]
-
 _LEAVE_S = 2.0
 """How long a process may take to end by itself once its input is closed, and again after SIGTERM."""
 _ERROR_LINES = 20

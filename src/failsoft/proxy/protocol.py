@@ -24,8 +24,6 @@ from failsoft.server.protocol.encoding import call_tool_result
 from failsoft.server.protocol.progress import Progress
 from failsoft.server.protocol.tools import ToolProtocol
 
-__all__ = ["LiveToolbox", "ProxyProtocol"]
-
 _MORE = {"input_responses": "inputResponses", "request_state": "requestState"}
 
 

@@ -20,8 +20,6 @@ from failsoft.server.lifecycle.draining import stop_watching
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.registry import Tools
 
-__all__ = ["ProxySource", "assemble_proxy", "run_proxy"]
-
 _SHUTDOWN_LIMIT_S = 10.0
 
 

@@ -17,8 +17,6 @@ from failsoft.adapters.foreign.identity import identity_of_command, identity_of_
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.text import bounded
 
-__all__ = ["UpstreamTarget", "check_programs", "from_command", "from_file", "from_url"]
-
 _FILE_AT_MOST = 1_000_000
 _NAME_AT_MOST = 40
 _NAME = re.compile(rf"[A-Za-z0-9_.-]{{1,{_NAME_AT_MOST}}}")

@@ -31,8 +31,6 @@ from failsoft.proxy.targets import UpstreamTarget
 from failsoft.proxy.upstream import ProgressReporter, Upstream
 from failsoft.recovery import CircuitBreaker, RecoveryManager, Retry, RetryBudget, StaleCache
 
-__all__ = ["ProxyRequest", "ProxyTools"]
-
 _RESULT_KEYS = frozenset({"data", "items", "output", "result", "results", "value"})
 _OWN_META = "io.modelcontextprotocol/"
 _EVIDENCE, _OPEN_S = 20, 5.0

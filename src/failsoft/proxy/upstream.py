@@ -23,8 +23,6 @@ from failsoft.proxy.http import connected
 from failsoft.proxy.process import started
 from failsoft.proxy.targets import UpstreamTarget
 
-__all__ = ["Upstream"]
-
 _RAW: Any = TypeAdapter(dict[str, Any])
 _CONNECT_S = 60.0
 """How long one attempt to connect and to list the tools may take; `npx` may have to download the server."""

@@ -13,8 +13,6 @@ from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout
 from failsoft.recovery.strategies.hedge import Hedge
 from failsoft.recovery.strategies.retry import Retry
 
-__all__ = ["check_combination", "check_retries", "check_shared", "shared_by_dependency"]
-
 
 def check_combination(strategies: Iterable[Any], bound: BoundOperation) -> None:
     """Reject conflicting strategies of one operation.

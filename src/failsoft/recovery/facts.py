@@ -10,8 +10,6 @@ from typing import Any, Literal
 
 from failsoft.framework.errors.corrections import closest_name
 
-__all__ = ["StrategyFacts", "facts_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class StrategyFacts:

@@ -38,8 +38,6 @@ from failsoft.recovery.strategies.idempotency.strategy import Idempotency
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.recovery.strategies.retry_budget import RetryBudget
 
-__all__ = ["RecoveryManager"]
-
 
 class RecoveryManager:
     """Strategies per error class, looked up along the class's MRO, the most specific class first.

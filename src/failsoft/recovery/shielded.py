@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["begin", "keep", "see_through"]
-
 T = TypeVar("T")
 _under_way: set[asyncio.Task[Any]] = set()
 """Strong references: the event loop holds only weak ones, so a pending task could be garbage-collected."""

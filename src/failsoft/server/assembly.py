@@ -22,8 +22,6 @@ from failsoft.server.protocol.tools import ToolProtocol
 from failsoft.server.registry import Tools, as_tools
 from failsoft.server.start_checks import check_dependencies, warn_of_misspelt_variables
 
-__all__ = ["Assembly", "assemble", "mcp_server"]
-
 _SHUTDOWN_LIMIT_S = 10.0
 
 

@@ -22,17 +22,6 @@ from failsoft.framework.safe.tracebacks import author_line
 from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.text import bounded
 
-__all__ = [
-    "ENTRY_POINT_GROUP",
-    "ToolSource",
-    "Tools",
-    "as_tools",
-    "find_toolsets",
-    "load_app",
-    "load_toolset",
-    "not_set_up",
-]
-
 ENTRY_POINT_GROUP = "failsoft.toolsets"
 
 Tools: TypeAlias = BaseTool | type[BaseTool] | Iterable[BaseTool | type[BaseTool]] | Callable[[], Any]

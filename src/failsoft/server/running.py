@@ -14,8 +14,6 @@ from failsoft.server.assembly import assemble
 from failsoft.server.lifecycle.draining import stop_watching
 from failsoft.server.registry import Tools
 
-__all__ = ["serve"]
-
 
 def serve(  # noqa: PLR0913 - options of an operator, keyword-only except the first
     tools: Tools,

@@ -14,8 +14,6 @@ from failsoft.framework.text import bounded
 from failsoft.recovery.combinations import check_shared, shared_by_dependency
 from failsoft.server.registry import find_toolsets
 
-__all__ = ["check_dependencies", "misspelt_variables", "warn_of_misspelt_variables"]
-
 _SHORT = 4
 """Minimum length of names to compare: `eu` and `us` are two dependencies."""
 

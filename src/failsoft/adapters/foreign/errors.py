@@ -14,8 +14,6 @@ from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
 
-__all__ = ["anticipated", "is_protocol_error", "unknown_tool"]
-
 _TEXT_AT_MOST = 1_000
 _NAME_AT_MOST = 128
 _URL_ELICITATION_REQUIRED = -32042

@@ -20,8 +20,6 @@ from uuid import UUID
 
 from failsoft.framework.safe.secrets import is_secret_name, is_secret_parameter
 
-__all__ = ["identity_of_command", "identity_of_this_process", "identity_of_url"]
-
 _DIFFERS_AMONG_REPLICAS = frozenset({"--bind", "--fd", "--host", "--log-level", "--port", "--uds", "--workers"})
 """Options of servers that say where a process listens or how it logs, not which server it is."""
 _REPEATED = (str, PurePath, int, float, UUID, Enum)

@@ -11,8 +11,6 @@ from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.server.protocol.encoding import call_tool_result
 
-__all__ = ["METADATA_KEY", "failure_result", "recovery_meta", "safe_result"]
-
 METADATA_KEY = "dev.failsoft/metadata"
 """Key of recovery and warnings in the `_meta` of a success; other successes are unchanged."""
 

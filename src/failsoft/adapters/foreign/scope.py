@@ -12,8 +12,6 @@ from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.call import Call
 from failsoft.server.protocol.caller import principal_of
 
-__all__ = ["scope_from"]
-
 
 def scope_from(
     request: ServerRequestContext[Any, Any] | None,

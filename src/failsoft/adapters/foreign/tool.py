@@ -8,8 +8,6 @@ from typing import Any
 
 from failsoft.framework.call.call import Call, CallScope
 
-__all__ = ["ForeignScope", "ForeignTool"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignTool:

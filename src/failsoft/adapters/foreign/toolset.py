@@ -20,8 +20,6 @@ from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.events import Arguments
 from failsoft.framework.safe.author_reports import logger
 
-__all__ = ["ForeignTools"]
-
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf", "then"})
 """Keywords at a schema's root that may list properties elsewhere than under `properties`."""
 

@@ -25,8 +25,6 @@ from failsoft.framework.state import StateStore
 from failsoft.server.lifecycle.self_audit import faults_of
 from failsoft.server.registry import find_toolsets
 
-__all__ = ["Checkup", "Remark", "check_up"]
-
 _MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
 

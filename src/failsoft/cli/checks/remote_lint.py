@@ -11,8 +11,6 @@ from mcp_types import Tool
 from failsoft.cli.targets.remote import ask_server
 from failsoft.framework.lint import LintFinding, description_faults
 
-__all__ = ["lint_remote"]
-
 _PROBE = {"failsoft_lint_no_such_parameter": 1}
 
 

@@ -18,8 +18,6 @@ from failsoft.framework.files import state_folder
 from failsoft.framework.settings import Settings
 from failsoft.server.registry import find_toolsets
 
-__all__ = ["SecurityFinding", "findings", "made_toolsets"]
-
 _OTHERS_READ = stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 

@@ -14,8 +14,6 @@ from importlib.resources import as_file, files
 
 from failsoft.framework.errors import InitializationError
 
-__all__ = ["DemoServer", "started_server"]
-
 _STARTS_WITHIN_S = 60.0
 _ENDS_WITHIN_S = 15.0
 _URL = re.compile(r"http://[\w.:\[\]]+(?=/mcp)")

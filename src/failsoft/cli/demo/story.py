@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["STORY", "Demo", "DemoStep", "Outcome", "Sample", "Scene"]
-
 Outcome: TypeAlias = Literal["ok", "recovered", "error", "rejected"]
 """The outcome of a call, as in the metrics."""
 

@@ -19,8 +19,6 @@ import typer
 
 from failsoft.cli.reload.supervisor import FileWatcher, end_process
 
-__all__ = ["relay_and_reload"]
-
 _DRAINS_WITHIN_S = 10.0
 _CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
 

@@ -17,8 +17,6 @@ from failsoft.cli.exits import ExitCode
 from failsoft.framework.errors import ConfigurationError
 from failsoft.server.lifecycle.signals import signals_handled
 
-__all__ = ["FileWatcher", "end_process", "fixed_port", "serve_and_reload"]
-
 _ENDS_WITHIN_S = 15.0
 
 

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 
-__all__ = ["divert_output"]
-
 
 @contextmanager
 def divert_output() -> Iterator[None]:

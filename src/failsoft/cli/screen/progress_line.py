@@ -11,8 +11,6 @@ from typing import Self
 from failsoft.cli.screen.terminal import is_terminal
 from failsoft.framework.text import bounded
 
-__all__ = ["Waiting"]
-
 _SHOWN_AFTER_S = 2.0
 _EVERY_S = 0.5
 _WIDE = 100

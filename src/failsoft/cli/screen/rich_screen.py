@@ -18,8 +18,6 @@ from typing_extensions import override
 from failsoft.cli.screen.screen import Screen
 from failsoft.cli.screen.tables import Cell, filled
 
-__all__ = ["RichScreen"]
-
 _LINK_TO_PAGE = re.compile(r"\[([^\]]+)\]\([\w./-]+\.md\)")
 """A link between pages of the docs, which does not work on a terminal."""
 

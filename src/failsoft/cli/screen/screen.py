@@ -12,8 +12,6 @@ import typer
 if TYPE_CHECKING:
     from failsoft.cli.screen.tables import Cell
 
-__all__ = ["Screen"]
-
 
 class Screen:
     """Plain text.

@@ -10,8 +10,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Cell", "filled", "plain_table"]
-
 Cell: TypeAlias = str | Sequence[str | tuple[str, str]]
 """The text of a cell, or its parts, each plain or with the style that it has on a terminal."""
 

@@ -8,8 +8,6 @@ from typing import TextIO
 
 from failsoft.cli.screen.screen import Screen
 
-__all__ = ["is_terminal", "open_screen"]
-
 
 def is_terminal(stream: TextIO) -> bool:
     """Return whether the stream is a terminal with colors, and plain text was not requested."""

@@ -19,8 +19,6 @@ from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.start_checks import misspelt_variables
 
-__all__ = ["answer"]
-
 _SHUTDOWN_LIMIT_S = 10.0
 
 

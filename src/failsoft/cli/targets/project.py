@@ -10,8 +10,6 @@ from typing import Any
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.text import bounded
 
-__all__ = ["ConfiguredProject", "find_project"]
-
 _KNOWN = frozenset({"app"})
 
 

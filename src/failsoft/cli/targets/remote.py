@@ -19,8 +19,6 @@ from failsoft.cli.targets.typed_arguments import from_words
 from failsoft.framework.errors import ToolError, Unauthenticated, Unavailable
 from failsoft.framework.text import bounded
 
-__all__ = ["ask_server", "call_remote", "list_remote"]
-
 T = TypeVar("T")
 _ANSWERS_WITHIN_S = 30.0
 _CALL_WITHIN_S = 3_600.0

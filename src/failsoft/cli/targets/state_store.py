@@ -13,8 +13,6 @@ from failsoft.recovery.state.open_state import shared_backend
 from failsoft.recovery.state.resilient import SharedState
 from failsoft.recovery.strategies.circuit_breaker.steps import FORCE
 
-__all__ = ["StateAdmin", "StoredKey"]
-
 _WINDOW_S, _OPEN_S = 10.0, 5.0
 
 

@@ -19,8 +19,6 @@ from failsoft.server.registry import ToolSource, find_toolsets, not_set_up
 if TYPE_CHECKING:
     from failsoft.proxy.serve import ProxySource
 
-__all__ = ["CommandTarget", "LoggedSource", "installed_tools", "tools_for"]
-
 
 @dataclass(frozen=True, slots=True)
 class LoggedSource:

@@ -11,8 +11,6 @@ from failsoft.cli.faults import usage
 from failsoft.framework.arguments.schemas import Schema, alternatives, enumerated, kinds_of
 from failsoft.framework.text import bounded, json_type
 
-__all__ = ["from_json", "from_words"]
-
 
 def from_words(words: Sequence[str], schema: Schema) -> dict[str, Any]:
     """Parse `key=value` words into arguments. A repeated key makes a list.

@@ -11,8 +11,6 @@ from typing import Any
 import failsoft.recovery
 from failsoft.recovery.facts import StrategyFacts, facts_of
 
-__all__ = ["CONFIGURABLE", "Configurable"]
-
 _IN_CODE_ONLY = frozenset({"derive", "on"})
 """Options whose values are functions or classes, which TOML cannot express."""
 

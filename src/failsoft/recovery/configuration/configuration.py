@@ -15,8 +15,6 @@ from failsoft.recovery.configuration.configurable import CONFIGURABLE
 from failsoft.recovery.configuration.source import ConfigurationSource
 from failsoft.recovery.manager import RecoveryManager
 
-__all__ = ["RecoveryConfiguration", "Section"]
-
 
 @dataclass(frozen=True, slots=True)
 class Section:

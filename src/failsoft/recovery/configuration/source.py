@@ -9,8 +9,6 @@ from typing import Any
 
 from failsoft.framework.errors import ConfigurationError
 
-__all__ = ["ConfigurationSource", "line_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationSource:

@@ -19,8 +19,6 @@ from failsoft.recovery.configuration.configurable import CONFIGURABLE, Configura
 from failsoft.recovery.configuration.configuration import RecoveryConfiguration, Section
 from failsoft.recovery.configuration.source import ConfigurationSource
 
-__all__ = ["read_configuration"]
-
 _FILE_AT_MOST = 1_000_000
 _VARIABLE = "FAILSOFT_RECOVERY"
 _SECTIONS = ("defaults", "tools", "dependencies")

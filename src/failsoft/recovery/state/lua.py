@@ -8,8 +8,6 @@ from typing import Any
 
 from failsoft.framework.records import QuotaReached, Transition
 
-__all__ = ["DELETE", "DUMP", "PUT", "SEED", "SERVER_TIME", "BadValue", "argument", "as_answer", "parsed", "script"]
-
 SERVER_TIME = "(function() local t = redis.call('TIME'); return t[1] + t[2] / 1e6 end)()"
 """The server's clock, so that the clocks of replicas need not agree."""
 

@@ -13,8 +13,6 @@ from failsoft.framework.records import Quota
 from failsoft.framework.state import LocalState, StateStore
 from failsoft.recovery.state.resilient import ResilientState, SharedState
 
-__all__ = ["default_file", "open_state", "shared_backend"]
-
 _SQLITE = "sqlite:"
 _ON_DEMAND = "memory+sqlite:"
 _SLOWEST_S = 1.0

@@ -23,8 +23,6 @@ from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.records import Account, Record, State, StoreLost, Transition, UnreadableValue
 from failsoft.recovery.state.lua import DELETE, DUMP, PUT, SEED, BadValue, argument, as_answer, parsed, script
 
-__all__ = ["RedisState"]
-
 T = TypeVar("T")
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
 _CONNECTIONS = 16

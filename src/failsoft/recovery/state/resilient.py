@@ -14,8 +14,6 @@ from failsoft.framework.records import Quota, RecordBackend, Records, State, Sto
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.state import Companions, LocalState, RecordsOf, StateStore
 
-__all__ = ["ResilientState", "SharedState"]
-
 T = TypeVar("T")
 _PROBE_S = 0.25
 _PROBE_AT_MOST_S = 5.0

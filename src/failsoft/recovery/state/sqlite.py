@@ -13,8 +13,6 @@ from typing import Any
 from failsoft.framework.records import Account, QuotaReached, Record, State, Transition, UnreadableValue
 from failsoft.recovery.state.sqlite_file import SqliteFile
 
-__all__ = ["SqliteState"]
-
 _GET = "SELECT CAST(value AS BLOB) FROM record WHERE key = ? AND until > ?"
 _FIND = "SELECT key, CAST(value AS BLOB), until FROM record WHERE substr(key, 1, ?) = ? AND until > ? ORDER BY key"
 _PUT = """

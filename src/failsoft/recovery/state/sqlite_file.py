@@ -19,8 +19,6 @@ from failsoft.framework.files import others_may_write, protected_files
 from failsoft.framework.records import StoreLost, UnreadableValue
 from failsoft.framework.safe.author_reports import logger
 
-__all__ = ["SqliteFile", "what_is_wrong"]
-
 T = TypeVar("T")
 Work: TypeAlias = Callable[[sqlite3.Connection], Any]
 

@@ -14,8 +14,6 @@ from failsoft.framework.errors import Overloaded
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import Gauge, shown_wait_s
 
-__all__ = ["AdaptiveConcurrency", "AdaptiveConcurrencyOptions", "ConcurrencyLimiter", "next_limit"]
-
 _DROPPED = frozenset({"timeout", "deadline_exceeded", "overloaded"})
 """Categories that indicate overload."""
 _SMOOTHING = 0.2

@@ -15,8 +15,6 @@ from failsoft.framework.call.time_limits import TimeLimit
 from failsoft.framework.errors import ConfigurationError, Timeout
 from failsoft.recovery.facts import StrategyFacts
 
-__all__ = ["AttemptTimeout", "AttemptTimeoutOptions"]
-
 
 @dataclass(frozen=True, slots=True)
 class AttemptTimeoutOptions:

@@ -16,8 +16,6 @@ from failsoft.framework.errors import Overloaded
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import Gauge
 
-__all__ = ["Bulkhead", "BulkheadOptions", "Compartment"]
-
 
 @dataclass(frozen=True, slots=True)
 class BulkheadOptions:

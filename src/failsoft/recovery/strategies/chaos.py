@@ -14,8 +14,6 @@ from failsoft.framework.call.chain import Link, Proceed
 from failsoft.framework.errors import Unavailable
 from failsoft.recovery.facts import StrategyFacts
 
-__all__ = ["Chaos", "ChaosOptions"]
-
 MakeError: TypeAlias = Callable[[], BaseException]
 CallFilter: TypeAlias = Callable[[Call], bool]
 

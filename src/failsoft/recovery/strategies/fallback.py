@@ -19,8 +19,6 @@ from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
 
-__all__ = ["Fallback", "FallbackOptions"]
-
 _RESERVE_RATIO = 0.1
 _RESERVE_AT_MOST_S = 1.0
 _ASKS_FOR_ERROR = "error"

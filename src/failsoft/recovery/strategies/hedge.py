@@ -18,8 +18,6 @@ from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import Gauge, note_recovery
 from failsoft.recovery.shielded import keep
 
-__all__ = ["Hedge", "HedgeOptions"]
-
 _SAMPLES = 200
 _LEAST_SAMPLES = 20
 _LATER = 1.05

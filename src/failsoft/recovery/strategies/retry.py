@@ -20,7 +20,6 @@ from failsoft.recovery.facts import StrategyFacts
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
-__all__ = ["Jitter", "Retry", "RetryOptions", "decorrelated_jitter", "full_jitter"]
 
 Jitter: TypeAlias = Literal["full", "decorrelated"]
 Uniform: TypeAlias = Callable[[float, float], float]

@@ -13,8 +13,6 @@ from failsoft.framework.records import Changed, State, Transition
 from failsoft.framework.state import StateStore
 from failsoft.recovery.facts import StrategyFacts
 
-__all__ = ["WITHDRAW", "Ledger", "RetryBudget", "RetryBudgetOptions", "withdraw"]
-
 REFILL_S = 300.0
 """Time in which an empty budget refills to its floor without any calls, in seconds."""
 _SPARE = 10.0

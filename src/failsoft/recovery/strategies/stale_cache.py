@@ -22,8 +22,6 @@ from failsoft.framework.safe.json_safe import dumps, encode
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
 
-__all__ = ["StaleCache", "StaleCacheOptions"]
-
 _RESERVE_RATIO = 0.02
 _RESERVE_AT_MOST_S = 0.1
 _KEY_AT_MOST = 4_000

@@ -7,8 +7,6 @@ from mcp.server.transport_security import TransportSecurityMiddleware
 from starlette.requests import Request
 from starlette.types import Scope
 
-__all__ = ["Acceptance", "Passed"]
-
 _NAMES = (b"content-type", b"accept")
 """The headers that the checks read; Host and Origin have been checked before."""
 _REMEMBERED_AT_MOST = 256

@@ -20,15 +20,6 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.setting_types import SHARED_HOLDER, holders_by_token
 from failsoft.framework.settings import Settings
 
-__all__ = [
-    "StaticTokens",
-    "authentication",
-    "check_exposure",
-    "chosen_verifier",
-    "is_loopback",
-    "transport_security",
-]
-
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _EVERYWHERE = frozenset({"", "0.0.0.0", "::", "[::]"})  # noqa: S104 - recognised here, never bound to by default
 

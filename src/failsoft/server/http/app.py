@@ -29,8 +29,6 @@ from failsoft.server.http.status import status_routes
 from failsoft.server.protocol.tools import ToolProtocol
 from failsoft.server.registry import Tools
 
-__all__ = ["MCP_PATH", "asgi_app", "build_app"]
-
 MCP_PATH = "/mcp"
 
 

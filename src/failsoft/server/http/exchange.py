@@ -12,8 +12,6 @@ from typing import Any, TypeVar
 import anyio
 from starlette.types import Message, Receive
 
-__all__ = ["PING_S", "Disconnects", "event", "received", "replayed"]
-
 T = TypeVar("T")
 
 PING_S = 15.0

@@ -27,8 +27,6 @@ from failsoft.server.http.plain_results import PlainResult, PlainResults
 from failsoft.server.protocol.kept_list import KeptList
 from failsoft.server.protocol.tools import ToolProtocol
 
-__all__ = ["PROVEN_WITH", "FastLane", "is_proven"]
-
 PROVEN_WITH = frozenset({"2.3.0"})
 """The versions of the SDK with which `tests/server/http/test_fast_lane.py` has passed."""
 

@@ -12,8 +12,6 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.server.http.acceptance import Passed
 from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
 
-__all__ = ["AdmissionMiddleware"]
-
 _ONCE = (b"host", b"authorization", b"origin")
 """Headers that decide about access; a request that repeats one is refused."""
 _CLOSING_S = 5.0

@@ -29,8 +29,6 @@ from failsoft.server.http.exchange import Disconnects, event, replayed
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.protocol.kept_list import encoded
 
-__all__ = ["LegacyRequests"]
-
 _VERSION_HEADER = b"mcp-protocol-version"
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 _HEADERS = (

@@ -23,8 +23,6 @@ from failsoft.server.http.plain_requests import (
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.protocol.kept_list import METHOD, KeptList
 
-__all__ = ["ListLane"]
-
 _HEADERS = header_values(METHOD)
 _BYTES_AT_MOST = 65_536
 """A longer request is the SDK's."""

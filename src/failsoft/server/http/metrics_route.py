@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
     from prometheus_client.samples import Sample
 
-__all__ = ["MetricsEndpoint"]
-
 
 class MetricsEndpoint:
     """ASGI app of the route; merges the registries of all runtimes.

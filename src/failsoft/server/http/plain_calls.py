@@ -13,8 +13,6 @@ from starlette.types import Message, Scope
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.server.http.plain_requests import fits_protocol, has_plain_headers, header_values, request_in
 
-__all__ = ["METHOD", "PlainCalls"]
-
 METHOD = "tools/call"
 
 _HEADERS = header_values(METHOD)

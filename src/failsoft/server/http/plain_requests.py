@@ -9,8 +9,6 @@ import pydantic_core
 from mcp_types import LOG_LEVEL_META_KEY, PROTOCOL_VERSION_META_KEY, methods
 from starlette.types import Message, Scope
 
-__all__ = ["VERSION", "fits_protocol", "has_plain_headers", "header_values", "request_in"]
-
 VERSION = "2026-07-28"
 
 _IDS = frozenset({int, str})

@@ -15,8 +15,6 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.server.http.plain_requests import VERSION
 from failsoft.server.protocol.encoding import call_tool_result
 
-__all__ = ["PlainResult", "PlainResults"]
-
 _TEXT = (
     b'{"content":[{"type":"text","text":%b}],"structuredContent":%b,"isError":%b,"resultType":"complete","_meta":%b}'
 )

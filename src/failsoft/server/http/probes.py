@@ -8,8 +8,6 @@ from starlette.routing import Route
 
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 
-__all__ = ["probe_routes"]
-
 _NEVER_STORED = {"cache-control": "no-store"}
 
 

@@ -13,8 +13,6 @@ from starlette.routing import Route
 
 from failsoft.server.assembly import Assembly
 
-__all__ = ["status_routes"]
-
 _HEADERS = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",

@@ -8,8 +8,6 @@ from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError
 from failsoft.framework.safe.author_reports import logger
 
-__all__ = ["open_audit_logs"]
-
 
 async def open_audit_logs(tools: Iterable[BaseTool]) -> None:
     """Open each audit log of these toolsets once.

@@ -13,8 +13,6 @@ from types import FrameType
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.lifecycle.signals import signals_handled
 
-__all__ = ["CLEANUP_S", "drain_on_signals", "stop_watching"]
-
 CLEANUP_S = 15.0
 """How long cancelled calls and toolsets may take to stop after the grace period, in seconds."""
 _RESPONSE_S = 1.0

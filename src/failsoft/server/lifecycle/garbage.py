@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 
-__all__ = ["collect_rarely", "freeze_loaded"]
-
 _usual = gc.get_threshold()
 _RARE = 100_000
 """New objects between two collections: a server makes about 400,000 while it starts."""

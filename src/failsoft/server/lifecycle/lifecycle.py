@@ -18,8 +18,6 @@ from failsoft.server.lifecycle.audit_start import open_audit_logs
 from failsoft.server.lifecycle.reloading import reload_on_change
 from failsoft.server.lifecycle.self_audit import require_sound
 
-__all__ = ["ADMITTED", "Lifecycle", "Phase"]
-
 ADMITTED = "failsoft.admitted"
 """Key in an ASGI scope: whether the server was ready when the request arrived."""
 Phase: TypeAlias = Literal["starting", "ready", "draining", "stopped"]

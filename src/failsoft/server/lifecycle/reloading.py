@@ -16,8 +16,6 @@ from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.threads import ThreadPool
 from failsoft.server.lifecycle.signals import signals_handled
 
-__all__ = ["reload_on_change"]
-
 _POLL_INTERVAL_S = 1.0
 _HANG_UP = [getattr(signal, "SIGHUP")] if hasattr(signal, "SIGHUP") else []  # noqa: B009 - Windows has none
 

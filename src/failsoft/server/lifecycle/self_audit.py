@@ -12,8 +12,6 @@ from failsoft.framework.errors import SelfAuditFailure, ToolError, catalogue
 from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.text import bounded
 
-__all__ = ["faults_of", "require_sound"]
-
 _FAULTS_AT_MOST = 10
 
 

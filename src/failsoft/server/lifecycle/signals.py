@@ -8,8 +8,6 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
-__all__ = ["SIGNALS", "signals_handled"]
-
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 """The signals that end a server."""
 

@@ -10,8 +10,6 @@ from mcp.server.auth.provider import principal_components
 
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL, oauth_principal, token_principal
 
-__all__ = ["principal_of"]
-
 
 def principal_of(request: ServerRequestContext[Any, Any] | None) -> str | None:
     """Return the principal of a request, or None if it is not authenticated.

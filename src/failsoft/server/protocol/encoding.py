@@ -7,8 +7,6 @@ from typing import Any
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.safe import json_safe
 
-__all__ = ["call_tool_result"]
-
 
 def call_tool_result(response: ToolResponse[Any]) -> dict[str, Any]:
     """Return the result on the wire: the whole response as text and as structured content, with `isError`.

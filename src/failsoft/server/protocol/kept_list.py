@@ -14,8 +14,6 @@ from mcp.server import Server, ServerRequestContext
 from mcp_types import methods
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-__all__ = ["METHOD", "KeptList", "encoded"]
-
 METHOD = "tools/list"
 
 

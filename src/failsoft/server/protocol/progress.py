@@ -8,8 +8,6 @@ from mcp.server.session import ServerSession
 
 from failsoft.framework.text import bounded
 
-__all__ = ["Progress"]
-
 
 class Progress:
     """Sends progress to clients that sent a progress token.

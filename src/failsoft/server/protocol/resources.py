@@ -21,8 +21,6 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.text import bounded
 
-__all__ = ["OfferProtocol"]
-
 T = TypeVar("T")
 _Context = ServerRequestContext[Any, Any]
 _VALUES_AT_MOST = 100

@@ -20,8 +20,6 @@ from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.events import AttemptEvent, CircuitEvent, Event, Events, IdempotencyEvent, RecoveryEvent
 from failsoft.framework.safe.author_reports import tell
 
-__all__ = ["describe_call", "describe_cancelled_call", "install"]
-
 _ERROR_KEY = "dev.failsoft/error"
 _UNKNOWN = object()
 _NAMES: dict[type, str] = {

@@ -26,8 +26,6 @@ from failsoft.server.protocol.kept_list import KeptList
 from failsoft.server.protocol.progress import Progress
 from failsoft.server.protocol.resources import OfferProtocol
 
-__all__ = ["ToolProtocol", "describe_tool"]
-
 T = TypeVar("T")
 
 _NAME_AT_MOST = 128

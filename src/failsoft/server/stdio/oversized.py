@@ -7,8 +7,6 @@ import re
 
 from mcp_types import INVALID_REQUEST
 
-__all__ = ["EDGE_BYTES", "refusal"]
-
 EDGE_BYTES = 400
 """Bytes kept of either end of the line, to find the id in."""
 _ID = rb'"id"\s*:\s*(?P<id>-?(?:0|[1-9]\d{0,17})|"[ !#-\[\]-~]{1,200}")'

@@ -10,8 +10,6 @@ from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPC
 
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 
-__all__ = ["PendingRequests", "TrackingReader", "TrackingWriter"]
-
 
 class PendingRequests:
     """Counts requests as in flight from being read until the transport has accepted their response."""

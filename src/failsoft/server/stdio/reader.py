@@ -11,8 +11,6 @@ from typing import BinaryIO
 from failsoft.framework.safe.author_reports import logger
 from failsoft.server.stdio.oversized import EDGE_BYTES
 
-__all__ = ["StdinReader"]
-
 _AHEAD = 16
 """Read-ahead in lines; a larger one would only move the client's queue into this process."""
 

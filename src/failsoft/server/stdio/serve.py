@@ -22,8 +22,6 @@ from failsoft.server.stdio.pending_answers import PendingRequests, TrackingReade
 from failsoft.server.stdio.reader import StdinReader
 from failsoft.server.stdio.writer import StdoutWriter
 
-__all__ = ["serve_stdio"]
-
 _LAST_BYTES_S = 3.0
 """Time for the client to read pending responses at shutdown, in seconds."""
 

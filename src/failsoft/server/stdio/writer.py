@@ -12,8 +12,6 @@ from typing import BinaryIO
 
 from failsoft.framework.safe.author_reports import logger
 
-__all__ = ["StdoutWriter"]
-
 
 class StdoutWriter:
     """Text output for the SDK. The SDK's own writer cannot be stopped while the pipe is full.

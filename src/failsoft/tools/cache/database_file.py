@@ -16,7 +16,6 @@ from failsoft.tools.cache.pool import ConnectionPool
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-__all__ = ["LOCK_WAIT_S", "DatabaseFile", "FileKind", "ForeignFileError", "cache_folder", "is_damage", "is_reset"]
 
 C = TypeVar("C", bound=sqlite3.Connection)
 LOCK_WAIT_S = 60.0

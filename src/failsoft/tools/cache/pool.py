@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-__all__ = ["ConnectionPool"]
-
 C = TypeVar("C")
 _IDLE_AT_MOST = 4
 

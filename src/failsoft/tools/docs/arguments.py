@@ -10,24 +10,6 @@ from failsoft.framework.arguments.marks import Reference
 from failsoft.tools.docs.documents.path_syntax import PATH_CHARACTERS_AT_MOST
 from failsoft.tools.docs.search.query import ACCEPTED, QUERY_CHARACTERS_AT_MOST
 
-__all__ = [
-    "ConfigPath",
-    "Cursor",
-    "DocPath",
-    "DocPaths",
-    "DocType",
-    "DocTypes",
-    "ExpectedHash",
-    "Level",
-    "Limit",
-    "MinScore",
-    "Mode",
-    "Prefix",
-    "ProjectName",
-    "QueryText",
-]
-
-
 _SPELLED = Reference(kind="spelled")
 """People spell these names, so a near one may be suggested. The handlers look them up in the project of the call."""
 _PATH = Field(min_length=1, max_length=PATH_CHARACTERS_AT_MOST)

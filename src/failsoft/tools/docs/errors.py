@@ -14,15 +14,6 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.errors.violations import Violation, clause
 
-__all__ = [
-    "EmbeddingServiceError",
-    "ExternalDocsNotConfigured",
-    "ExternalDocsNotPromotable",
-    "InvalidDocType",
-    "ProjectNotActivated",
-    "SchemaValidationFailed",
-]
-
 _ERRORS_AT_MOST = 50
 _SPELT_OUT = 3
 

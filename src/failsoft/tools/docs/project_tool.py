@@ -13,8 +13,6 @@ from failsoft.tools.docs.documents.reading import Asked, asked
 from failsoft.tools.docs.projects.project import Project
 from failsoft.tools.docs.projects.projects import Projects
 
-__all__ = ["ProjectTool"]
-
 T = TypeVar("T")
 
 

@@ -12,8 +12,6 @@ from failsoft.tools.docs.project_tool import ProjectTool
 from failsoft.tools.docs.projects.project import Project
 from failsoft.tools.docs.results import ListedDocument
 
-__all__ = ["DocumentResources"]
-
 DOCUMENT_URI = UriTemplate("docs://{project}/{+path}")
 RESOURCES_AT_MOST = 200
 """Documents in a page of the list of resources."""

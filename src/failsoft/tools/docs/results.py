@@ -6,22 +6,6 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-__all__ = [
-    "ActivatedProject",
-    "DocTypeList",
-    "DocumentList",
-    "DocumentText",
-    "Documentation",
-    "ExternalHit",
-    "ExternalResults",
-    "ListedDocType",
-    "ListedDocument",
-    "PromotedDocument",
-    "SearchHit",
-    "SearchResults",
-    "ValidatedDocument",
-]
-
 
 class DocumentText(TypedDict):
     """One document, or a section or page of it. `content` is without front matter, unless that cannot be parsed.

@@ -6,8 +6,6 @@ from pydantic import Field, SecretStr
 
 from failsoft.framework.settings import ToolsetSettings
 
-__all__ = ["DocsSettings"]
-
 
 class DocsSettings(ToolsetSettings):
     """What an operator can set for the docs toolset."""

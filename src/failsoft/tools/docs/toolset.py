@@ -37,19 +37,17 @@ from failsoft.tools.docs.results import (
     SearchResults,
     ValidatedDocument,
 )
-from failsoft.tools.docs.search.connection import IndexConnection
+from failsoft.tools.docs.search.connection import IndexConnection, Scope
 from failsoft.tools.docs.search.corrections import Corrections, corrected_query, lacked, what_would_hit
 from failsoft.tools.docs.search.plain_words import PlainWords
 from failsoft.tools.docs.search.query import Query, parse_query
-from failsoft.tools.docs.search.search import Scope, search
+from failsoft.tools.docs.search.search import search
 from failsoft.tools.docs.semantic.embedders import embedder_for
 from failsoft.tools.docs.semantic.lexical_instead import LexicalInstead
 from failsoft.tools.docs.semantic.meaning import Meaning
 from failsoft.tools.docs.settings import DocsSettings
 from failsoft.tools.docs.suggestions.alternates import alternate_paths
 from failsoft.tools.files import name_roots
-
-__all__ = ["Docs"]
 
 _SHARE_OF_RESPONSE = 4
 """A response holds the content twice, with the escapes of JSON and the facts beside it."""

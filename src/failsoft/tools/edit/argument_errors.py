@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from failsoft.framework.errors import InvalidArgument, Public
 
-__all__ = [
-    "DuplicateOldString",
-    "EmptyEdits",
-    "EmptyOldString",
-    "PathTraversal",
-    "RelativePath",
-    "TooManyEdits",
-]
-
 
 class RelativePath(InvalidArgument):
     """A path is not absolute.

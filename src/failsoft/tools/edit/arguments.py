@@ -18,19 +18,6 @@ from failsoft.tools.edit.argument_errors import (
 )
 from failsoft.tools.edit.engine import TextEdit
 
-__all__ = [
-    "Backup",
-    "DryRun",
-    "EditArgument",
-    "Edits",
-    "ExpectedHash",
-    "FileArgument",
-    "FilePath",
-    "Files",
-    "IncludeContent",
-    "text_edits",
-]
-
 FILES_AT_MOST = 200
 """Files in one call: each is held open until all of them are written."""
 EDITS_AT_MOST = 10_000

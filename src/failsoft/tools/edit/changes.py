@@ -14,8 +14,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from failsoft.tools.edit.engine import EditStep
 
-__all__ = ["ChangedRange", "changed_ranges", "unified_diff"]
-
 _Opcode: TypeAlias = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 _COMPARED_AT_MOST = 300
 """Lines of one changed range that are compared with each other; a longer range is shown as one replacement."""

@@ -11,8 +11,6 @@ from typing import Any
 
 from failsoft.tools.edit.engine import FailedEdit, matches
 
-__all__ = ["CONTEXT_BYTES_AT_MOST", "ambiguous_context", "missing_context", "window"]
-
 CONTEXT_BYTES_AT_MOST = 10_000
 """Bytes of a whole context as JSON, even where that escapes all but ASCII, as many encoders do."""
 _OVERHEAD_BYTES = 100

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from failsoft.framework.errors.vocabulary import PicklableError
 
-__all__ = ["EditStep", "Edited", "FailedEdit", "TextEdit", "TextTooLong", "apply_edits", "later_failures", "matches"]
-
 _LENGTH_AT_MOST = 20_000_000
 """Default limit of intermediate texts, in characters: a few edits can multiply the length of a text."""
 _LATER_AT_MOST = 20

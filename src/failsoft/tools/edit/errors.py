@@ -8,16 +8,6 @@ from typing import Any
 from failsoft.framework.errors import Conflict, InvalidArgument, Public, StorageError, Words
 from failsoft.tools.files.errors import RE_READ
 
-__all__ = [
-    "AmbiguousMatch",
-    "BackupFailed",
-    "DiskFull",
-    "MatchNotFound",
-    "ReadOnlyFs",
-    "SymlinkLoop",
-    "WriteFailed",
-]
-
 
 class MatchNotFound(Conflict):
     """The text that an edit looks for is not in the file.

@@ -13,8 +13,6 @@ from failsoft.tools.edit.errors import AmbiguousMatch, MatchNotFound
 from failsoft.tools.edit.request import EditRequest, FileRequest
 from failsoft.tools.files.errors import FileNotFound
 
-__all__ = ["failed_batch", "failed_edit"]
-
 _PREVIEW = 40
 """Characters of an `old_string` that identify an edit."""
 _LISTED_AT_MOST = 100

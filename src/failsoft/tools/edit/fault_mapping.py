@@ -22,8 +22,6 @@ from failsoft.tools.edit.errors import (
 from failsoft.tools.edit.request import EditRequest
 from failsoft.tools.files.errors import FileNotFound, FileTooLarge, HashMismatch, LockTimeout
 
-__all__ = ["to_error"]
-
 _BY_ERRNO: dict[int, type[ToolError]] = {
     **dict.fromkeys((errno.ENOENT, errno.ENOTDIR), FileNotFound),
     **dict.fromkeys((errno.EACCES, errno.EPERM), PermissionDenied),

@@ -11,8 +11,6 @@ from failsoft.framework.errors import NextStep, ToolError
 from failsoft.framework.text import bounded, quoted
 from failsoft.tools.edit.engine import TextEdit
 
-__all__ = ["EditRequest", "FileRequest", "look_step", "place_of", "respelled_step"]
-
 _PLACE = re.compile(r"(?:files\.(?P<file>\d{1,9}))?\.?(?:edits\.(?P<edit>\d{1,9}))?")
 _PATH_AT_MOST = 4096
 _PASSED_ON = ("backup_path", "edit_status", "failures")

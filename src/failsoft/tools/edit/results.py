@@ -6,8 +6,6 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-__all__ = ["EditResult", "FileResult", "FilesResult", "SingleResult", "message_of", "message_of_all"]
-
 
 class EditResult(TypedDict):
     """One edit of a file: how many matches it replaced; 0 if old_string and new_string are equal."""

@@ -6,8 +6,6 @@ from pydantic import Field
 
 from failsoft.framework.settings import ToolsetSettings
 
-__all__ = ["EditSettings"]
-
 
 class EditSettings(ToolsetSettings):
     """What an operator can set for the edit toolset."""

@@ -29,8 +29,6 @@ from failsoft.tools.edit.work import Work
 from failsoft.tools.files import CLOSED_FOLDER, Files as FilesOnDisk, Roots, name_roots, open_roots
 from failsoft.tools.files.errors import FileNotFound, HashMismatch
 
-__all__ = ["Edit"]
-
 _KERNEL = (Path("/proc"), Path("/sys"))
 """They expose the secrets of the process, and writing there reconfigures the machine."""
 

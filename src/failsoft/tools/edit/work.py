@@ -25,8 +25,6 @@ from failsoft.tools.edit.settings import EditSettings
 from failsoft.tools.files import Content, FileFault, Files, Transaction, Written
 from failsoft.tools.files.errors import FileTooLarge, HashMismatch, InvalidEncoding
 
-__all__ = ["Work"]
-
 
 @dataclass(slots=True)
 class _EditedFile:

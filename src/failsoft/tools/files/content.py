@@ -11,8 +11,6 @@ from functools import cached_property
 from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, SeveralNames, TooLarge
 from failsoft.tools.files.paths.resolved_path import ResolvedPath
 
-__all__ = ["Content", "Identity", "identity_of", "read"]
-
 _TRIES = 5
 _CHUNK_BYTES = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC

@@ -8,8 +8,6 @@ from typing import Self
 from failsoft.framework.errors import Conflict, NotFound, Public, Unsupported
 from failsoft.framework.text import enumerated, quoted
 
-__all__ = ["RE_READ", "FileNotFound", "FileTooLarge", "HashMismatch", "InvalidEncoding", "LockTimeout"]
-
 RE_READ = "Re-read the file to see its current content before retrying"
 """The hint for an edit or a patch that was made from another content."""
 _NAMED_AT_MOST = 5

@@ -9,24 +9,6 @@ from failsoft.framework.errors import Effect
 from failsoft.framework.errors.violations import Reason
 from failsoft.framework.errors.vocabulary import PicklableError
 
-__all__ = [
-    "SPELLING",
-    "BadSpelling",
-    "ChangedOnDisk",
-    "DiskFault",
-    "FileFault",
-    "GivenUp",
-    "LockWaitExceeded",
-    "NotARegularFile",
-    "OutsideRoots",
-    "SameFileTwice",
-    "SeveralNames",
-    "SpellingReason",
-    "Step",
-    "TooLarge",
-    "UnfinishedTransaction",
-]
-
 SpellingReason: TypeAlias = Literal["empty", "nul", "relative", "parent", "long", "encoding", "deep"]
 SPELLING: dict[str, tuple[Reason, str]] = {
     "empty": ("length", "is empty"),

@@ -9,8 +9,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["copy_metadata"]
-
 _NOT_COPIED = frozenset({"security.capability", "security.ima", "security.evm"})
 """They certify the content; the kernel removes them on every write, too."""
 _SERIOUS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})

@@ -11,8 +11,6 @@ from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.text import quoted
 from failsoft.tools.files.paths.roots import Roots
 
-__all__ = ["SAMPLE_ROOT", "name_roots", "open_roots"]
-
 SAMPLE_ROOT = "/srv/project"
 """The root in the examples of a schema, which become paths below the first folder that is served."""
 

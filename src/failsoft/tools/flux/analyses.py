@@ -31,8 +31,6 @@ from failsoft.tools.flux.results import DeletionResult, ExportedModel, FbaResult
 from failsoft.tools.flux.tasks import compute
 from failsoft.tools.flux.workers.pool import Workers
 
-__all__ = ["BUILDING_S", "LOADING_S", "Analyses"]
-
 BUILDING_S = 300.0
 """Seconds for calls that compare a whole genome, or solve thousands of problems."""
 LOADING_S = 60.0

@@ -13,35 +13,6 @@ from failsoft.tools.flux.errors.solving import InvalidFluxThreshold
 from failsoft.tools.flux.lookups.lookups import known_compound, known_reaction, some_words
 from failsoft.tools.flux.models.recipes import SHIPPED_MODELS
 
-__all__ = [
-    "Bounds",
-    "CompoundId",
-    "CustomBounds",
-    "DefaultUptake",
-    "ExportFormat",
-    "ExportLimit",
-    "FilePath",
-    "FluxLimit",
-    "FluxThreshold",
-    "Fraction",
-    "GeneIds",
-    "Maximize",
-    "MediaCompounds",
-    "ModelId",
-    "ModelPath",
-    "Objective",
-    "Offset",
-    "Parsimonious",
-    "Query",
-    "ReactionId",
-    "ReactionIds",
-    "SearchLimit",
-    "Section",
-    "ShippedName",
-    "TextOffset",
-    "UsedMediaId",
-]
-
 _ID_AT_MOST = 128
 _HANDLE = Reference(kind="handle")
 _IDENTIFIER = Reference(kind="identifier")

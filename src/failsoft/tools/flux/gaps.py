@@ -7,8 +7,6 @@ from failsoft.framework.errors import NextStep
 from failsoft.tools.flux.errors.gapfill import GapfillInfeasible, MaxComplexityExceeded
 from failsoft.tools.flux.question import Medium, extended
 
-__all__ = ["guided"]
-
 _COMPLEXITY_AT_MOST = 1_000
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from failsoft.framework.errors import NextStep
 
-__all__ = ["SECRETION_AT_MOST", "Medium", "Question", "extended"]
-
 Bounds = tuple[float, float]
 
 

@@ -10,8 +10,6 @@ from failsoft.tools.files import name_roots
 from failsoft.tools.flux.analyses import Analyses
 from failsoft.tools.flux.media.media import described_media
 
-__all__ = ["Offers"]
-
 _WALKTHROUGH = """Build and check a metabolic model with the flux tools:
 1. load_model with name=textbook, or with path for a file of your own; for a genome build_model.
 2. build_media with ModelSEED or BiGG ids, or take a predefined medium: minimal_aerobic, complete_aerobic.

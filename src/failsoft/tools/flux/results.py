@@ -6,36 +6,6 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-__all__ = [
-    "AddedReaction",
-    "BuiltModel",
-    "CompoundHit",
-    "CompoundHits",
-    "CompoundName",
-    "DeletedMedia",
-    "DeletedModel",
-    "Deletion",
-    "DeletionResult",
-    "ExchangeFlux",
-    "ExportedModel",
-    "FbaResult",
-    "FluxRange",
-    "FvaResult",
-    "GapfilledModel",
-    "LimitingUptake",
-    "ListedMedia",
-    "ListedModel",
-    "Media",
-    "MediaCompound",
-    "MediaList",
-    "ModelList",
-    "ModelText",
-    "NextCall",
-    "ReactionHit",
-    "ReactionHits",
-    "ReactionName",
-]
-
 
 class ListedModel(TypedDict):
     """A model: where it comes from and how large it is."""

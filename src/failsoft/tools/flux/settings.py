@@ -10,8 +10,6 @@ from pydantic import Field
 from failsoft.framework.setting_types import Names, WebAddress
 from failsoft.framework.settings import ToolsetSettings
 
-__all__ = ["FluxSettings"]
-
 
 class FluxSettings(ToolsetSettings):
     """What an operator can set for the flux toolset."""

@@ -16,8 +16,6 @@ from failsoft.tools.flux.errors.models import ModelNotFound
 from failsoft.tools.flux.models.recipes import SHIPPED_MODELS
 from failsoft.tools.flux.workers.pool import Workers
 
-__all__ = ["Engine", "compute", "modification", "require_known", "require_one"]
-
 _SHIPPED = " and ".join(", ".join(SHIPPED_MODELS).rsplit(", ", 1))
 _WORK = "failsoft.tools.flux.work"
 _RUN = f"{_WORK}.running:run"

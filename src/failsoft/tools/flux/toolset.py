@@ -79,8 +79,6 @@ from failsoft.tools.flux.settings import FluxSettings
 from failsoft.tools.flux.tasks import compute, modification, require_known, require_one
 from failsoft.tools.flux.workers.pool import Workers
 
-__all__ = ["Flux"]
-
 
 class Flux(Offers):
     """Metabolic models: load or build one, fill its gaps, and compute its growth on a medium.

@@ -6,35 +6,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-__all__ = [
-    "AuditLimit",
-    "Content",
-    "ExpectedHash",
-    "FilePath",
-    "FirstLine",
-    "FolderPath",
-    "LineLimit",
-    "LintedFiles",
-    "ListCursor",
-    "PatchHash",
-    "PatchText",
-    "PlanBody",
-    "PlanFiles",
-    "PlanHash",
-    "PlanIntent",
-    "PlanLimit",
-    "PlanPhases",
-    "PlanTitle",
-    "ReportBody",
-    "ReportTitle",
-    "RoleName",
-    "SessionId",
-    "Task",
-    "WaivedRules",
-    "WorkspaceRoot",
-    "WritePlanHash",
-]
-
 _TEXT_AT_MOST = 10_000_000
 """Characters of one text."""
 _LINES_AT_MOST = 1_000_000_000

@@ -13,8 +13,6 @@ from failsoft.framework.safe.redaction import redact_paths
 from failsoft.tools.workspace.results import AuditEntries, AuditEntry
 from failsoft.tools.workspace.sessions.sessions import Session
 
-__all__ = ["read_entries"]
-
 _LOOKED_THROUGH_AT_MOST = 8_000_000
 _VERIFIED_AT_MOST = 4_000_000
 """Bytes up to which the log is verified for every reader, in some tenths of a second."""

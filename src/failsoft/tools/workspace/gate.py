@@ -21,8 +21,6 @@ from failsoft.tools.workspace.sessions.invariants import WORKSPACE_ROOT_UNCHANGE
 from failsoft.tools.workspace.sessions.root_identity import is_same_root, root_identity
 from failsoft.tools.workspace.sessions.sessions import Session, Sessions, report_step
 
-__all__ = ["SessionGate"]
-
 _BEGINS, _REPORTS = "begin_session", "write_failure_report"
 """`begin_session` has no session yet; `write_failure_report` also works in a locked one."""
 _WITHOUT_THE_FOLDER = frozenset({_REPORTS, "end_session"})

@@ -33,8 +33,6 @@ from failsoft.tools.workspace.session_tools import SessionTools
 from failsoft.tools.workspace.sessions.sessions import Session
 from failsoft.tools.workspace.settings import WorkspaceSettings
 
-__all__ = ["PlanTools"]
-
 
 class PlanTools(SessionTools):
     """Plans: one author submits what is to be written, another approves it."""

@@ -19,8 +19,6 @@ from failsoft.tools.workspace.results import WrittenReport
 from failsoft.tools.workspace.sessions.locks import LockCause
 from failsoft.tools.workspace.sessions.sessions import Session
 
-__all__ = ["Reports", "report_name"]
-
 _SLUG_AT_MOST = 60
 _NO_WORDS = re.compile(r"[^a-z0-9]+")
 

@@ -24,8 +24,6 @@ from failsoft.tools.workspace.plan_tools import PlanTools
 from failsoft.tools.workspace.results import PlanFacts
 from failsoft.tools.workspace.sessions.sessions import CURRENT, Session
 
-__all__ = ["WorkspaceOffers"]
-
 _FILE = "workspace://{session_id}/files/{+path}"
 _PLAN = "workspace://{session_id}/plans/{plan_hash}"
 _REPORT = "workspace://{session_id}/reports/{+path}"

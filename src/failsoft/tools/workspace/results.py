@@ -8,21 +8,6 @@ from typing_extensions import TypedDict
 
 from failsoft.tools.files import EntryKind
 
-__all__ = [
-    "AuditEntries",
-    "AuditEntry",
-    "BegunSession",
-    "EndedSession",
-    "FileContent",
-    "FileEntry",
-    "FileList",
-    "PlanFacts",
-    "PlanList",
-    "WithdrawnPlan",
-    "WrittenFile",
-    "WrittenReport",
-]
-
 
 class BegunSession(TypedDict):
     """A session that has begun: pass `session_id` with every further call."""

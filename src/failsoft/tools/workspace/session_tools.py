@@ -32,8 +32,6 @@ from failsoft.tools.workspace.sessions.root_identity import root_identity
 from failsoft.tools.workspace.sessions.sessions import Session, Sessions
 from failsoft.tools.workspace.settings import WorkspaceSettings
 
-__all__ = ["SessionTools"]
-
 AUDIT_LOG = "audit-log.jsonl"
 
 

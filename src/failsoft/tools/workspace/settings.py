@@ -7,8 +7,6 @@ from pydantic import Field
 from failsoft.framework.setting_types import Commands, Names
 from failsoft.framework.settings import ToolsetSettings
 
-__all__ = ["WorkspaceSettings"]
-
 
 class WorkspaceSettings(ToolsetSettings):
     """What an operator can set for the workspace toolset."""

@@ -41,8 +41,6 @@ from failsoft.tools.workspace.resources import WorkspaceOffers
 from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile
 from failsoft.tools.workspace.settings import WorkspaceSettings
 
-__all__ = ["Workspace"]
-
 T = TypeVar("T")
 
 

@@ -8,8 +8,6 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from failsoft.framework.call.call import Call
 
-__all__ = ["Alternate", "PathSource", "Rule", "spelled_alternates"]
-
 Rule: TypeAlias = Literal["extension", "folder", "case", "alias", "git_rename", "parent_index"]
 """`extension`: .md and .mdx swapped. `folder`: the index of the very folder that was asked for. `case`: the same path
 in other case. `alias`: another document claims the path in its front matter. `git_rename`: the history of the git work

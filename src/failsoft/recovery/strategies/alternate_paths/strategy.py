@@ -14,8 +14,6 @@ from failsoft.framework.text import file_name
 from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource, spelled_alternates
 
-__all__ = ["AlternatePaths"]
-
 
 class AlternatePaths:
     """Serves a missing document from another path of the same document.

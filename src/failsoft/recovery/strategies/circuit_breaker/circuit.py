@@ -16,8 +16,6 @@ from failsoft.framework.state import StateStore
 from failsoft.recovery.shielded import begin, see_through
 from failsoft.recovery.strategies.circuit_breaker.steps import ADMIT, FORCE, PEEK, REPORT, SLOTS
 
-__all__ = ["Circuit", "CircuitAdmission", "CircuitOptions", "CircuitView"]
-
 _process = os.urandom(6).hex()
 _numbers = itertools.count(1)
 

@@ -14,8 +14,6 @@ from typing import Any, Final
 
 from failsoft.framework.records import Changed, State, Transition
 
-__all__ = ["ADMIT", "FORCE", "PEEK", "REPORT", "SLOTS", "admit", "force", "peek", "report"]
-
 SLOTS: Final = 10
 """Parts of the window; outcomes leave it one part at a time."""
 _RECENT_CALLS: Final = 20

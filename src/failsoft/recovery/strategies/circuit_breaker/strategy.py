@@ -16,8 +16,6 @@ from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import shown_wait_s
 from failsoft.recovery.strategies.circuit_breaker.circuit import Circuit, CircuitAdmission, CircuitOptions, CircuitView
 
-__all__ = ["UNCOUNTED", "CircuitBreaker"]
-
 UNCOUNTED = frozenset(
     {
         "invalid_argument",

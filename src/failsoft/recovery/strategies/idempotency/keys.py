@@ -10,11 +10,9 @@ from typing import Any, TypeAlias
 
 from pydantic_core import to_json
 
-from failsoft.framework.call.call import META_KEY, Call
+from failsoft.framework.call.call import Call
 from failsoft.framework.errors import IdempotencyKeyInvalid, ToolSystemError
 from failsoft.framework.safe.json_safe import json_safe
-
-__all__ = ["META_KEY", "Derive", "argument_hashes", "changed_names", "checked_key", "derived_key", "record_key"]
 
 Derive: TypeAlias = Callable[[Call], Any]
 _SCALARS = frozenset({str, int, float, bool, type(None)})

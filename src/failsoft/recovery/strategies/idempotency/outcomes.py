@@ -18,8 +18,6 @@ from failsoft.framework.errors.tool_error import registry
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.json_safe import dumps, json_safe
 
-__all__ = ["Outcome", "error_text", "read_outcome", "value_text"]
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

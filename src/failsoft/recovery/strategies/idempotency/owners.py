@@ -6,8 +6,6 @@ import functools
 import os
 from pathlib import Path
 
-__all__ = ["is_dead", "new_owner"]
-
 
 def new_owner() -> str:
     """Return a random token for a new call, with its process."""

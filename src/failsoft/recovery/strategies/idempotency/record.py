@@ -14,8 +14,6 @@ from failsoft.framework.safe.json_safe import json_safe
 from failsoft.recovery.shielded import begin, see_through
 from failsoft.recovery.strategies.idempotency.steps import SETTLE
 
-__all__ = ["KeyRecord", "Lease"]
-
 _TRIES = 60
 _PAUSE_AT_MOST_S = 10.0
 

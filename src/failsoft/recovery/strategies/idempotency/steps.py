@@ -17,8 +17,6 @@ from typing import Final
 
 from failsoft.framework.records import Changed, State, Transition
 
-__all__ = ["CLAIM", "SETTLE", "SETTLED", "claim", "settle"]
-
 SETTLED: Final = ("done", "failed", "unknown")
 _LEAST_S: Final = 0.001
 """The shortest time to live, since no store accepts 0."""

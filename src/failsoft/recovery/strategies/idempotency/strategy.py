@@ -11,7 +11,7 @@ from typing import Any
 
 from failsoft.framework.answer.response import RecoveryReceipt
 from failsoft.framework.call.bound import BoundOperation
-from failsoft.framework.call.call import Call
+from failsoft.framework.call.call import META_KEY, Call
 from failsoft.framework.call.chain import Link, Proceed
 from failsoft.framework.call.rerun import Facts, why_not_rerun, worst
 from failsoft.framework.errors import (
@@ -31,7 +31,6 @@ from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import Gauge, note_recovery
 from failsoft.recovery.shielded import begin
 from failsoft.recovery.strategies.idempotency.keys import (
-    META_KEY,
     Derive,
     argument_hashes,
     changed_names,
@@ -43,8 +42,6 @@ from failsoft.recovery.strategies.idempotency.outcomes import error_text, read_o
 from failsoft.recovery.strategies.idempotency.owners import is_dead, new_owner
 from failsoft.recovery.strategies.idempotency.record import KeyRecord, Lease
 from failsoft.recovery.strategies.idempotency.steps import CLAIM
-
-__all__ = ["Idempotency", "IdempotencyOptions"]
 
 _FIRST_PAUSE_S = 0.01
 _PAUSE_AT_MOST_S = 0.25

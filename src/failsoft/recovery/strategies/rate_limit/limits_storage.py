@@ -9,8 +9,6 @@ from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.framework.state import StateStore
 from failsoft.recovery.strategies.rate_limit.steps import TAKE
 
-__all__ = ["StateStorage", "TooMany", "limiter"]
-
 
 class TooMany(PicklableError):
     """A limit is exceeded; unlike the library's answer, this has the wait."""

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from failsoft.framework.records import Changed, State, Transition
 
-__all__ = ["PARTS", "TAKE", "take"]
-
 PARTS: Final = 200
 """Parts of the window. Calls in one part are stored as one entry, so some count for up to a part too long."""
 

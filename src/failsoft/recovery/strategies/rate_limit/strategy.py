@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from limits import RateLimitItem
     from limits.aio.strategies import MovingWindowRateLimiter
 
-__all__ = ["Per", "RateLimit", "RateLimitOptions"]
 
 Per: TypeAlias = Literal["dependency", "principal", "server"]
 

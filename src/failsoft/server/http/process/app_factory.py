@@ -18,8 +18,6 @@ from failsoft.server.lifecycle.draining import drain_on_signals
 from failsoft.server.lifecycle.garbage import freeze_loaded
 from failsoft.server.registry import Tools
 
-__all__ = ["AppFactory"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppFactory:

@@ -17,7 +17,6 @@ from failsoft.framework.safe.author_reports import logger
 if TYPE_CHECKING:
     from failsoft.framework.settings import Settings
 
-__all__ = ["Connection", "ConnectionLimits", "Connections", "DropReason"]
 
 DropReason: TypeAlias = Literal["header_timeout", "body_timeout", "too_many", "too_many_of_address", "invalid"]
 _REPORTED_EVERY_S = 60.0

@@ -14,8 +14,6 @@ from uvicorn.server import ServerState
 
 from failsoft.server.http.process.connections import ConnectionLimits, Connections
 
-__all__ = ["LimitedProtocol"]
-
 Phase: TypeAlias = Literal["idle", "header", "body", "complete"]
 _HEADER_BYTES_AT_MOST = 65_536
 _HEADERS_AT_MOST = 200

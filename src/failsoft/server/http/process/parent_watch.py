@@ -10,8 +10,6 @@ from contextlib import contextmanager
 
 from failsoft.framework.safe.author_reports import logger
 
-__all__ = ["end_without_supervisor"]
-
 
 @contextmanager
 def end_without_supervisor() -> Iterator[None]:

@@ -21,8 +21,6 @@ from failsoft.server.lifecycle.draining import CLEANUP_S, stop_watching
 from failsoft.server.lifecycle.self_audit import require_sound
 from failsoft.server.lifecycle.signals import signals_handled
 
-__all__ = ["serve_http"]
-
 _LIFESPAN_FAILED = 3
 """uvicorn's exit code for an app that did not start."""
 

@@ -10,8 +10,6 @@ import uvicorn
 from failsoft.server.http.process.connections import ConnectionLimits
 from failsoft.server.http.process.limited_protocol import LimitedProtocol
 
-__all__ = ["config_for"]
-
 _LAST_BYTES_S = 3
 """Time for clients to read pending responses once the server has drained, in seconds."""
 

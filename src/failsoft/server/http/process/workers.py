@@ -24,8 +24,6 @@ from failsoft.server.http.process.app_factory import AppFactory
 from failsoft.server.http.process.connections import ConnectionLimits
 from failsoft.server.http.process.uvicorn_config import config_for
 
-__all__ = ["serve_workers"]
-
 _READY_WITHIN_S = 60.0
 _METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _FOLDER_PREFIX, _LOCK_NAME = "failsoft-metrics-", "in-use.lock"

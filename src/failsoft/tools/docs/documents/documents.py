@@ -13,8 +13,6 @@ from failsoft.tools.docs.documents.front_matter import FrontMatter, read_front_m
 from failsoft.tools.docs.documents.path_syntax import folded, without_ending
 from failsoft.tools.docs.documents.sections import heading_lines, plain_text
 
-__all__ = ["Document", "address", "decoded", "parse_document"]
-
 _TITLE_CHARACTERS_AT_MOST = 300
 _TYPE_CHARACTERS_AT_MOST = 64
 _HEADING_WITHIN_CHARACTERS = 20_000

@@ -17,8 +17,6 @@ from typing import Any, Literal, NamedTuple
 
 from failsoft.framework.errors.vocabulary import PicklableError
 
-__all__ = ["FrontMatter", "read_front_matter"]
-
 BLOCK_CHARACTERS_AT_MOST = 65_536
 NESTING_AT_MOST = 64
 NODES_AT_MOST = 5_000

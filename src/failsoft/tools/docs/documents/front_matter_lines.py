@@ -7,8 +7,6 @@ from collections.abc import Sequence
 
 from failsoft.tools.docs.documents.front_matter import FrontMatter
 
-__all__ = ["line_of"]
-
 _TABLE = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
 

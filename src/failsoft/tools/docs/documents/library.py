@@ -19,8 +19,6 @@ from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.files import FileFault
 from failsoft.tools.files.paths.resolved_path import LIST_FLAGS
 
-__all__ = ["LibraryEntry", "entry_of", "load_document", "walk"]
-
 
 class LibraryEntry(NamedTuple):
     """A document's file, as the folder lists it. It was not opened.

@@ -9,8 +9,6 @@ from urllib.parse import unquote
 
 from failsoft.tools.docs.documents.path_syntax import DOCUMENT_ENDINGS, is_document
 
-__all__ = ["links"]
-
 _LINKS_AT_MOST = 100
 _CHARACTERS_AT_MOST = 1024
 _FENCED = re.compile(r"^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)

@@ -9,17 +9,6 @@ from failsoft.tools.docs.documents.path_syntax import folded
 from failsoft.tools.docs.results import ListedDocument
 from failsoft.tools.docs.search.connection import LAST_CHARACTER, IndexConnection
 
-__all__ = [
-    "all_paths",
-    "claimants",
-    "count_documents",
-    "document_types",
-    "list_documents",
-    "paths_at",
-    "paths_in_any_case",
-    "paths_named",
-]
-
 
 def list_documents(
     connection: IndexConnection, doc_type: str | None, prefix: str, limit: int, *, behind: str = ""

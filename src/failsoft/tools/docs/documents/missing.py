@@ -15,8 +15,6 @@ from failsoft.tools.docs.suggestions.alternates import spelled_on_disk
 from failsoft.tools.docs.suggestions.git_history import GitHistory
 from failsoft.tools.docs.suggestions.suggest import Advice, advise, only_likely, search_step
 
-__all__ = ["not_found"]
-
 _NAMED_AT_MOST = 10
 _PATH_ADVICE = "paths are relative to the documentation root"
 

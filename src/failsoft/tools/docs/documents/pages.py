@@ -11,8 +11,6 @@ from typing import NamedTuple
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
 
-__all__ = ["ListCursor", "Position", "ResourceCursor", "page_end", "refused_cursor"]
-
 _PREVIOUS = "the `next_cursor` of the previous answer"
 
 

@@ -10,18 +10,6 @@ from collections.abc import Callable
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Reason, Violation
 
-__all__ = [
-    "DEPTH_AT_MOST",
-    "DOCUMENT_ENDINGS",
-    "NAME_BYTES_AT_MOST",
-    "PATH_CHARACTERS_AT_MOST",
-    "folded",
-    "is_document",
-    "is_visible",
-    "names_of",
-    "without_ending",
-]
-
 PATH_CHARACTERS_AT_MOST = 1024
 NAME_BYTES_AT_MOST = 255
 """What common file systems accept as the name of one file or folder."""

@@ -11,8 +11,6 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.tools.docs.documents.front_matter import FrontMatter, read_front_matter
 from failsoft.tools.docs.errors import SchemaValidationFailed
 
-__all__ = ["LEVEL_KEYS", "with_level"]
-
 LEVEL_KEYS = ("promotion_level", "level")
 """Front matter fields that hold a level; the first is written where a page has neither."""
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")

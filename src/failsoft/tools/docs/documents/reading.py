@@ -17,8 +17,6 @@ from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.documents.sections import anchors, section
 from failsoft.tools.docs.results import DocumentText
 
-__all__ = ["Asked", "asked", "read_asked", "read_page", "split_anchor"]
-
 _ANCHORS_AT_MOST = 5
 _CHANGED = "no cursor: the document was changed, so begin with its first page"
 

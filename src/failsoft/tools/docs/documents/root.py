@@ -33,8 +33,6 @@ from failsoft.tools.files import (
 from failsoft.tools.files.content import read
 from failsoft.tools.files.paths.resolved_path import LIST_FLAGS
 
-__all__ = ["DOCUMENT_BYTES_AT_MOST", "DocumentRoot"]
-
 DOCUMENT_BYTES_AT_MOST = 2_000_000
 _TRIES = 5
 _REPLACED = "it is being replaced again and again"

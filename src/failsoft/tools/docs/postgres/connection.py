@@ -15,8 +15,6 @@ from failsoft.tools.docs.postgres.words import in_words, tsquery, words_of_query
 from failsoft.tools.docs.search.connection import LAST_CHARACTER, LostStoreError, Scope, ScoredRow
 from failsoft.tools.docs.semantic.vectors import Matrices, as_bytes
 
-__all__ = ["DriverError", "PostgresConnection", "PostgresText", "refused", "typed"]
-
 _GONE = (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedObject, errors.InvalidSchemaName)
 _BEGINNINGS_AT_MOST = 50
 """Maximum number of words that a prefix is expanded to, when matches are ranked."""

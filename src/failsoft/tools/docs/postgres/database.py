@@ -16,8 +16,6 @@ from failsoft.recovery.strategies.circuit_breaker.strategy import CircuitBreaker
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs.search.connection import IndexStore
 
-__all__ = ["BREAKER", "PostgresDatabase"]
-
 BREAKER = CircuitBreaker("docs_database", open_s=2, max_open_s=30)
 
 T = TypeVar("T")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["schema"]
-
 _TABLES = """
 CREATE SCHEMA {name};
 SET LOCAL search_path TO {name}, {extensions};

@@ -23,8 +23,6 @@ from failsoft.tools.docs.search.connection import LostStoreError
 from failsoft.tools.docs.search.store import SCHEMA_VERSION
 from failsoft.tools.docs.semantic.vectors import Matrices
 
-__all__ = ["PostgresStore"]
-
 _CONNECT_S = 5
 _STATEMENT_S = 120
 _CREATE_S = 60.0

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["in_words", "tsquery", "words_of_query"]
-
 _WORD = re.compile(r"[^\W_]+")
 _PARTS = re.compile(r'"(?P<term>[^"]*)"(?P<star>\*?)|(?P<sign>[()]|AND|OR|NOT)')
 _SIGNS = {"AND": "&", "OR": "|", "NOT": "& !", "(": "(", ")": ")"}

@@ -11,16 +11,6 @@ from failsoft.framework.errors import ConfigurationError, InvalidArgument
 from failsoft.framework.errors.violations import Violation, clause
 from failsoft.framework.text import quoted
 
-__all__ = [
-    "CONFIG_SCHEMA",
-    "LANGUAGES",
-    "DocTypeConfig",
-    "ProjectConfig",
-    "SearchMode",
-    "misconfigured",
-    "parse_config",
-]
-
 SearchMode: TypeAlias = Literal["lexical", "semantic", "hybrid"]
 LANGUAGES = ("english", "none")
 """The languages whose words are stemmed in the index; `none` takes words as they are."""

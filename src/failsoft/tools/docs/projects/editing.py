@@ -22,8 +22,6 @@ from failsoft.tools.docs.results import PromotedDocument
 from failsoft.tools.files import ChangedOnDisk, DiskFault, FileFault, Files, LockWaitExceeded, OutsideRoots
 from failsoft.tools.files.errors import HashMismatch
 
-__all__ = ["promote"]
-
 
 def promote(
     call: CallContext,

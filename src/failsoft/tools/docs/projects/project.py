@@ -15,8 +15,6 @@ from failsoft.tools.docs.projects.doc_types import DocTypes
 from failsoft.tools.docs.search.index import DocumentIndex, IndexOptions
 from failsoft.tools.docs.suggestions.git_history import GitHistory
 
-__all__ = ["EXTERNAL_PREFIX", "ExternalFolder", "Project", "index_options", "level_of"]
-
 EXTERNAL_PREFIX = "external:"
 """Paths of external documents: `external:NAME/guide/intro.md`."""
 

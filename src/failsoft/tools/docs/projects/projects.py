@@ -35,8 +35,6 @@ from failsoft.tools.docs.search.index import DocumentIndex, IndexOptions
 from failsoft.tools.files import DiskFault, FileFault, OutsideRoots, Roots
 from failsoft.tools.files.content import read
 
-__all__ = ["DEFAULT_HANDLE", "Projects"]
-
 DEFAULT_HANDLE = "default"
 """The handle of the implicit project of a server's root."""
 _CONFIG_BYTES_AT_MOST = 1_000_000

@@ -12,8 +12,6 @@ from failsoft.tools.docs.errors import InvalidDocType
 from failsoft.tools.docs.projects.doc_types import DEFAULT_TYPE, DocTypes
 from failsoft.tools.docs.results import ListedDocType
 
-__all__ = ["invalid_type", "known_level", "listed_types", "require_types", "type_fault"]
-
 _ALLOWED_AT_MOST = 20
 
 

@@ -13,8 +13,6 @@ from failsoft.tools.docs.projects.project import Project
 from failsoft.tools.docs.projects.type_filter import invalid_type, type_fault
 from failsoft.tools.docs.results import ValidatedDocument
 
-__all__ = ["validate"]
-
 
 def validate(project: Project, item: Asked) -> ValidatedDocument:
     """Return what a valid document is.

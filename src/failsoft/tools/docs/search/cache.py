@@ -12,8 +12,6 @@ from failsoft.tools.cache.database_file import LOCK_WAIT_S, cache_folder, is_dam
 from failsoft.tools.docs.search.connection import IndexStore
 from failsoft.tools.docs.search.store import SCHEMA_VERSION, MemoryStore, Store
 
-__all__ = ["IN_MEMORY", "REBUILT", "discard", "in_memory", "open_store"]
-
 IN_MEMORY = "The search index cannot be kept on disk, so it is kept in memory and rebuilt at each start."
 REBUILT = "The search index was damaged and was rebuilt."
 

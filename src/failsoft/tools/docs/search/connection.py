@@ -8,8 +8,6 @@ from typing import Any, NamedTuple, Protocol
 
 from failsoft.framework.errors.vocabulary import PicklableError
 
-__all__ = ["LAST_CHARACTER", "IndexConnection", "IndexStore", "LostStoreError", "Scope", "ScoredRow"]
-
 LAST_CHARACTER = "\U0010ffff"
 """Behind a prefix: the end of the range of all texts that begin with it."""
 

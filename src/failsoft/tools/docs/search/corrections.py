@@ -13,8 +13,6 @@ from failsoft.tools.docs.search.english import SYNONYMS
 from failsoft.tools.docs.search.query import Query
 from failsoft.tools.docs.search.snippet import root_of
 
-__all__ = ["Corrections", "corrected_query", "lacked", "what_would_hit"]
-
 _WORD = re.compile(r"[^\W\d_]{4,40}")
 _WORDS_AT_MOST = 8
 """Words of one query that are corrected: each looks through part of the vocabulary."""

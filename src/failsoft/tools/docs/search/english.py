@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from failsoft.tools.docs.search.snippet import root_of
 
-__all__ = ["STOP_WORDS", "SYNONYMS"]
-
 _WORDS = """
     a about above after again against all also am an and any are aren as at be because been before being below
     between both but by can cannot could couldn did didn do does doesn doing don down during each else ever every

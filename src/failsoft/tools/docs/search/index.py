@@ -29,8 +29,6 @@ from failsoft.tools.docs.search.refresh import IndexChanges, apply_changes, find
 from failsoft.tools.docs.search.store import Store
 from failsoft.tools.docs.search.watch import Watcher
 
-__all__ = ["BEHIND", "STALE_S_AT_MOST", "DocumentIndex", "IndexOptions"]
-
 T = TypeVar("T")
 STALE_S_AT_MOST = 5.0
 _WALK_SHARE = 20.0

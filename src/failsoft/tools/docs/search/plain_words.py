@@ -8,8 +8,6 @@ from failsoft.framework.errors import SearchError, ToolError
 from failsoft.framework.text import quoted
 from failsoft.tools.docs.search.query import plain_words
 
-__all__ = ["PlainWords"]
-
 
 class PlainWords:
     """Strips a refused query of its signs and operators and searches once more; the receipt says with what.

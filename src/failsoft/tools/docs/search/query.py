@@ -15,8 +15,6 @@ from typing import NamedTuple, NoReturn
 from failsoft.framework.errors import NextStep, SearchError
 from failsoft.tools.docs.search.english import STOP_WORDS
 
-__all__ = ["ACCEPTED", "QUERY_CHARACTERS_AT_MOST", "Query", "parse_query", "plain_words"]
-
 ACCEPTED = 'words, "exact phrases", prefix*, AND, OR, NOT and parentheses'
 QUERY_CHARACTERS_AT_MOST = 1000
 _TERMS_AT_MOST = 64

@@ -16,8 +16,6 @@ from failsoft.tools.docs.documents.path_syntax import folded
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.search.connection import IndexConnection
 
-__all__ = ["IndexChanges", "apply_changes", "find_changes", "find_stale", "is_built"]
-
 _NO_FRONT_MATTER = FrontMatter({}, "", "")
 _HEADING = re.compile(r"\n {0,3}##{1,5}[ \t]+([^\n]{1,200})")
 _LEAD_CHARACTERS = 4_000

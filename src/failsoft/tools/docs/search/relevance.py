@@ -13,8 +13,6 @@ from failsoft.tools.docs.search.english import SYNONYMS
 from failsoft.tools.docs.search.snippet import places_of, root_of
 from failsoft.tools.docs.semantic.passages import introduction
 
-__all__ = ["Page", "Term", "pages_of", "relevance", "terms_of"]
-
 _WEIGHTS = (5.0, 5.0, 2.0, 1.0)
 """Of title, description, introduction and text."""
 _LENGTH_SHARES = (0.5, 0.5, 0.5, 0.75)

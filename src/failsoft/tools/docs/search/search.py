@@ -10,8 +10,6 @@ from failsoft.tools.docs.search.query import Query
 from failsoft.tools.docs.search.relevance import pages_of, relevance, terms_of
 from failsoft.tools.docs.search.snippet import root_of, snippet
 
-__all__ = ["Scope", "ScoredRow", "hits_of", "rank", "reaching", "search"]
-
 _POOL = 50
 """Matches that are ranked again by BM25F; FTS5's own BM25 saturates too early to tell a page that is about a word."""
 _ENOUGH = 10

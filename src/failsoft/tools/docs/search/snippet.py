@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence, Set as AbstractSet
 from functools import lru_cache
 from itertools import islice
 
-__all__ = ["MARK", "places_of", "root_of", "snippet"]
-
 MARK = "**"
 _CHARACTERS = 280
 _MATCHES_AT_MOST = 500

@@ -14,8 +14,6 @@ from failsoft.tools.cache.pool import ConnectionPool
 from failsoft.tools.docs.search.connection import Scope, ScoredRow
 from failsoft.tools.docs.semantic.vectors import Matrices, as_bytes
 
-__all__ = ["SCHEMA_VERSION", "MemoryStore", "SqliteConnection", "Store"]
-
 SCHEMA_VERSION = 7
 _KIND = FileKind(0x66736478, SCHEMA_VERSION)
 """`fsdx` in ASCII: an index of failsoft."""

@@ -13,8 +13,6 @@ from failsoft.framework.errors import ToolError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.tools.docs.documents.path_syntax import is_document, is_visible
 
-__all__ = ["Watcher"]
-
 _DEBOUNCE_MS = 200
 _POLL_MS = 1_000
 """How often the thread checks whether to stop."""

@@ -19,8 +19,6 @@ from failsoft.tools.docs.semantic.passages import opening, passages
 from failsoft.tools.docs.semantic.vectors import Unembedded
 from failsoft.tools.docs.settings import DocsSettings
 
-__all__ = ["BREAKER", "Embedder", "LocalModel", "ServiceModel", "embedder_for"]
-
 _NO_SUCH_PATH = frozenset({404, 405, 501})
 BREAKER = CircuitBreaker("docs_embedding", max_open_s=60)
 

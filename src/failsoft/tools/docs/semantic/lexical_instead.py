@@ -7,8 +7,6 @@ from failsoft.framework.call.chain import RecoveryResult
 from failsoft.framework.errors import ToolError
 from failsoft.tools.docs.errors import EmbeddingServiceError
 
-__all__ = ["LexicalInstead"]
-
 
 class LexicalInstead:
     """Runs the same search by words while the embedding service is down; the answer is marked as degraded."""

@@ -18,8 +18,6 @@ from failsoft.tools.docs.search.search import hits_of, rank, reaching
 from failsoft.tools.docs.semantic.embedders import Embedder
 from failsoft.tools.docs.semantic.vectors import embedded, lacking, store
 
-__all__ = ["Meaning", "fused"]
-
 T = TypeVar("T")
 _TRIES = 4
 """How often a search is repeated while documents change under it."""

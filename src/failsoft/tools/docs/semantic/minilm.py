@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MINILM", "MiniLm", "minilm"]
-
 MINILM = "minilm-l6-v2-int8"
 _TOKENS_AT_MOST = 128
 _BATCH = 16

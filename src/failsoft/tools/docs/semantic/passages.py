@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["introduction", "opening", "passages"]
-
 _CHARACTERS = 1_200
 _PASSAGES_AT_MOST = 12
 _OPENING_CHARACTERS = 500

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from failsoft.framework.errors import DatabaseError
 from failsoft.tools.docs.search.connection import IndexConnection, Scope, ScoredRow
 
-__all__ = ["Matrices", "Unembedded", "as_bytes", "embedded", "lacking", "store"]
-
 
 class Unembedded(NamedTuple):
     """A document without vectors, as the index holds it.

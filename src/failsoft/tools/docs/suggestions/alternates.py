@@ -11,8 +11,6 @@ from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.search.index import DocumentIndex
 from failsoft.tools.docs.suggestions.git_history import GitHistory
 
-__all__ = ["alternate_paths", "spelled_on_disk"]
-
 
 def alternate_paths(
     path: str, root: DocumentRoot, index: DocumentIndex, history: GitHistory | None = None

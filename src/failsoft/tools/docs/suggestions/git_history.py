@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from failsoft.framework.safe.author_reports import logger
 
-__all__ = ["GitHistory", "Renamed"]
-
 _TIMEOUT_S = 10.0
 _COMMITS_AT_MOST = 20_000
 _OUTPUT_BYTES_AT_MOST = 20_000_000

@@ -9,11 +9,9 @@ from failsoft.framework.errors import NextStep
 from failsoft.tools.docs.documents.documents import address
 from failsoft.tools.docs.documents.lookup import all_paths, list_documents, paths_at, paths_named
 from failsoft.tools.docs.documents.path_syntax import folded, without_ending
-from failsoft.tools.docs.search.connection import IndexConnection
+from failsoft.tools.docs.search.connection import IndexConnection, Scope
 from failsoft.tools.docs.search.query import parse_query, plain_words
-from failsoft.tools.docs.search.search import Scope, search
-
-__all__ = ["Advice", "advise", "only_likely", "search_step", "suggest_paths"]
+from failsoft.tools.docs.search.search import search
 
 SUGGESTIONS_AT_MOST = 5
 _NAMESAKES_AT_MOST = 200

@@ -9,8 +9,6 @@ from failsoft.tools.files.faults import BadSpelling, DiskFault
 from failsoft.tools.files.paths.path_syntax import names_of
 from failsoft.tools.files.paths.roots import Roots
 
-__all__ = ["destination", "name_within"]
-
 _LACKING_AT_MOST = 33
 """Names at the end of a path that need not exist: the folders that one call creates, and the file."""
 

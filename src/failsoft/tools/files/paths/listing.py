@@ -12,8 +12,6 @@ from failsoft.tools.files.faults import DiskFault, FileFault
 from failsoft.tools.files.paths.resolved_path import LIST_FLAGS
 from failsoft.tools.files.paths.roots import Roots
 
-__all__ = ["EntryKind", "FolderEntry", "listed", "similar_files"]
-
 _COMPARED_AT_MOST = 500
 _SIMILARITY = 75
 

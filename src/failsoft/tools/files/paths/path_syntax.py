@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from failsoft.tools.files.faults import BadSpelling
 
-__all__ = ["PATH_BYTES_AT_MOST", "names_of"]
-
 PATH_BYTES_AT_MOST = 4096
 
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from failsoft.framework.files import folded, protected_files
 from failsoft.tools.files.faults import ChangedOnDisk, DiskFault, NotARegularFile, OutsideRoots
 
-__all__ = ["FOLDER_FLAGS", "LIST_FLAGS", "ResolvedPath", "sync_folder"]
-
 FOLDER_FLAGS = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 """With O_PATH, folders without read permission can be traversed."""
 LIST_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

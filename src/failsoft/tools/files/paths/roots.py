@@ -21,8 +21,6 @@ from failsoft.tools.files.faults import BadSpelling, DiskFault, OutsideRoots
 from failsoft.tools.files.paths.path_syntax import names_of
 from failsoft.tools.files.paths.resolved_path import FOLDER_FLAGS, LIST_FLAGS, ResolvedPath, sync_folder
 
-__all__ = ["CLOSED_FOLDER", "Roots"]
-
 CLOSED_FOLDER = ".failsoft"
 """The server's own folder in a workspace, which toolsets close to tools at any depth."""
 

@@ -16,8 +16,6 @@ from failsoft.tools.files.transactions.journal import Journal, JournalEntry, Jou
 from failsoft.tools.files.transactions.locks import GiveUp
 from failsoft.tools.files.transactions.staged_file import StagedFile
 
-__all__ = ["FileChange", "Written", "commit", "sync_folders", "take_back"]
-
 
 @dataclass(frozen=True, slots=True)
 class FileChange:

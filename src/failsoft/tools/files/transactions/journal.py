@@ -23,8 +23,6 @@ from failsoft.framework.audit.places import make_private
 from failsoft.tools.files.faults import DiskFault
 from failsoft.tools.files.paths.resolved_path import sync_folder
 
-__all__ = ["Journal", "JournalEntry", "JournalRecord", "Journals", "journal_faults"]
-
 _VERSION = 1
 _ENDING = ".journal"
 _DAMAGED = ".damaged"

@@ -22,7 +22,6 @@ from failsoft.tools.files.faults import DiskFault, GivenUp, LockWaitExceeded
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-__all__ = ["GiveUp", "Locks", "never"]
 
 GiveUp = Callable[[], bool]
 

@@ -20,8 +20,6 @@ from failsoft.tools.files.transactions.journal import Journal, JournalEntry, Jou
 from failsoft.tools.files.transactions.locks import GiveUp, Locks, never
 from failsoft.tools.files.transactions.staged_file import StagedFile, State
 
-__all__ = ["Outcome", "Recovered", "recover"]
-
 Outcome: TypeAlias = Literal["forward", "back", "waiting", "elsewhere", "damaged"]
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 

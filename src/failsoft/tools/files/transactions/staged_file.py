@@ -22,8 +22,6 @@ from failsoft.tools.files.metadata import copy_metadata
 from failsoft.tools.files.paths.resolved_path import ResolvedPath
 from failsoft.tools.files.transactions.journal import JournalEntry
 
-__all__ = ["StagedFile", "State"]
-
 State: TypeAlias = Literal["todo", "done", "foreign", "lost"]
 """Not replaced yet; replaced; changed by another program; not replaced, and the staged content is missing or torn."""
 

@@ -20,8 +20,6 @@ from failsoft.tools.files.transactions.journal import Journals, journal_faults
 from failsoft.tools.files.transactions.locks import GiveUp, Locks, never
 from failsoft.tools.files.transactions.recovering import Recovered, recover
 
-__all__ = ["Files", "Transaction"]
-
 
 class Transaction:
     """A set of locked files that are read and changed together. Created by `Files.transaction`."""

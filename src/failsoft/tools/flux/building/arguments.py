@@ -12,17 +12,6 @@ from failsoft.tools.flux.building.templates import TEMPLATES
 from failsoft.tools.flux.errors.building import AMINO_ACIDS, EmptyProteinSequences
 from failsoft.tools.flux.errors.gapfill import InvalidTargetGrowth
 
-__all__ = [
-    "Functions",
-    "MaxComplexity",
-    "MediaId",
-    "ModelName",
-    "ProteinSequences",
-    "TargetGrowth",
-    "TemplateName",
-    "WithRast",
-]
-
 _PROTEINS_AT_MOST = 30_000
 _GROWTH_AT_MOST = 10.0
 """Per hour, well above the fastest known growth: doubling in ten minutes is 4."""

@@ -20,8 +20,6 @@ from failsoft.tools.flux.errors.gapfill import TemplateNotLoaded
 from failsoft.tools.flux.settings import FluxSettings
 from failsoft.tools.flux.tasks import Engine, compute
 
-__all__ = ["Builders", "Wanted"]
-
 _HINT = "Name folders, wheels or sdists with the data in FAILSOFT_FLUX_TEMPLATES: pip download --no-deps carveme pyfba"
 _DIAMOND_HINT = "Install diamond (Debian: diamond-aligner), or name it in FAILSOFT_FLUX_DIAMOND"
 _WITH_FUNCTIONS = "Give the functional roles of the proteins as functions: the tables of this template are installed"

@@ -10,8 +10,6 @@ import httpx2
 
 from failsoft.tools.flux.errors.building import RastUnavailable
 
-__all__ = ["Rast"]
-
 _PROBE_S = 5.0
 _ANSWER_BYTES_AT_MOST = 50_000_000
 _STAGES = (

@@ -9,15 +9,6 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, enumerated, quoted
 from failsoft.tools.flux.errors.building import AMINO_ACIDS, InvalidProteinSequences
 
-__all__ = [
-    "SEQUENCE_AT_MOST",
-    "SEQUENCE_ID",
-    "invalid_sequences",
-    "plain_sequences",
-    "unusual_lengths",
-    "unusual_residues",
-]
-
 SEQUENCE_ID = r"(?!(?:and|or|not)$)[A-Za-z0-9_.:|/-]{1,100}"
 """The ids that gene rules can hold; RAST's (`fig|83333.1.peg.4`) and those of the large databases are among them."""
 SEQUENCE_AT_MOST = 100_000

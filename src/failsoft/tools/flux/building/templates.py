@@ -16,8 +16,6 @@ from typing import IO, Literal, TypeAlias
 
 from failsoft.framework.safe.author_reports import logger
 
-__all__ = ["TEMPLATES", "Route", "TemplateData", "TemplateNames"]
-
 Route: TypeAlias = Literal["homology", "template", "modelseedpy"]
 """How a model is built: from proteins alone, from their functions, or by ModelSEEDpy."""
 

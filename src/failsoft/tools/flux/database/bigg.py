@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CORRECTED"]
-
 CORRECTED: Final = {
     "14glucan": ("cpd11735", "cpd21754"),
     "arab__L": ("cpd00224", "cpd19109", "cpd27351"),

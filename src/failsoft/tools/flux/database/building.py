@@ -12,8 +12,6 @@ from failsoft.tools.flux.database.bigg import CORRECTED
 from failsoft.tools.flux.database.entries import Aliases, Compound, Metabolite, Reaction
 from failsoft.tools.flux.database.tables import Tables
 
-__all__ = ["NAME", "SCHEMA_VERSION", "fill", "folded", "recognize"]
-
 SCHEMA_VERSION = 3
 """Increase it with every change of the content: it is part of the file name, so older files are ignored."""
 _KIND = FileKind(0x66736462, SCHEMA_VERSION)

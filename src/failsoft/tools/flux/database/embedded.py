@@ -17,8 +17,6 @@ from xml.etree import ElementTree as ET
 from failsoft.tools.flux.database.bigg import CORRECTED
 from failsoft.tools.flux.database.entries import COMPOUND_ID, REACTION_ID, Compound, Metabolite, Reaction
 
-__all__ = ["read_metabolites", "read_models", "shipped_models"]
-
 _MODELS = ("textbook", "iJO1366", "salmonella")
 _FBC = "{http://www.sbml.org/sbml/level3/version1/fbc/version2}"
 _GROUPS = "{http://www.sbml.org/sbml/level3/version1/groups/version1}"

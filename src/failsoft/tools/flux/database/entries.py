@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["COMPOUND_ID", "REACTION_ID", "Aliases", "Compound", "Metabolite", "Reaction", "elements"]
-
 COMPOUND_ID = re.compile(r"cpd[0-9]{5}")
 REACTION_ID = re.compile(r"rxn[0-9]{5}")
 _ELEMENT = re.compile(r"([A-Z][a-z]?)([0-9]*)")

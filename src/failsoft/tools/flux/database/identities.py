@@ -7,8 +7,6 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Identities"]
-
 
 class Identities:
     """Look-ups between the ids of one metabolite, over a connection to the database. All answers may be empty."""

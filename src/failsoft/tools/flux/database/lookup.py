@@ -23,8 +23,6 @@ from failsoft.tools.flux.database.storage import PlaceError, Storage, is_full
 from failsoft.tools.flux.database.tables import SHIPPED, find_tables
 from failsoft.tools.flux.errors.database import DatabaseNotLoaded
 
-__all__ = ["Database", "Facts", "Hits"]
-
 T = TypeVar("T")
 _AGAIN_AFTER_S = 10.0
 """Seconds before a failed build is retried, since each attempt reads all tables."""

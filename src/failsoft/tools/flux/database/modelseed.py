@@ -8,8 +8,6 @@ from typing import Any
 
 from failsoft.tools.flux.database.entries import COMPOUND_ID, REACTION_ID, Aliases, Compound, Reaction
 
-__all__ = ["read_compounds", "read_reactions"]
-
 _NOTHING = frozenset({"", "null", None})
 _SOURCES = frozenset({"Name", "BiGG", "KEGG", "MetaCyc", "ChEBI", "MetaNetX"})
 """Sources whose aliases are kept. The others are single models and mirrors of MetaCyc, which would double the size."""

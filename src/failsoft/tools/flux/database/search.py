@@ -11,8 +11,6 @@ from rapidfuzz import fuzz, process
 from failsoft.framework.text import printable
 from failsoft.tools.flux.database.building import NAME, folded
 
-__all__ = ["Found", "Kind", "alike", "is_ec_number", "plain_id", "search"]
-
 Kind: TypeAlias = Literal["compounds", "reactions"]
 _PREFIX: dict[Kind, str] = {"compounds": "cpd", "reactions": "rxn"}
 _ID: dict[Kind, re.Pattern[str]] = {

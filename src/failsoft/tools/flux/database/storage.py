@@ -13,8 +13,6 @@ from failsoft.tools.cache.database_file import LOCK_WAIT_S, DatabaseFile, cache_
 from failsoft.tools.flux.database.building import SCHEMA_VERSION, fill, recognize
 from failsoft.tools.flux.database.tables import Tables
 
-__all__ = ["PlaceError", "Storage", "is_full"]
-
 
 class PlaceError(Exception):
     """The folder of the database cannot be used; the cause says why."""

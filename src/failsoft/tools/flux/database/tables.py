@@ -22,8 +22,6 @@ from failsoft.tools.flux.database.embedded import read_metabolites, read_models,
 from failsoft.tools.flux.database.entries import Compound, Metabolite, Reaction
 from failsoft.tools.flux.database.modelseed import read_compounds, read_reactions
 
-__all__ = ["DISTRIBUTIONS", "Tables", "TablesError", "find_tables"]
-
 SHIPPED = "the models that COBRApy ships"
 """The name of the tables where no others are installed."""
 DISTRIBUTIONS = ("dnngior", "pyfba")

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from failsoft.framework.errors import InvalidArgument, Public, Unavailable, UpstreamError, Words
 
-__all__ = [
-    "AMINO_ACIDS",
-    "EmptyProteinSequences",
-    "InvalidProteinSequences",
-    "InvalidTemplateName",
-    "ModelSeedPyError",
-    "RastUnavailable",
-]
-
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
 """The standard alphabet of proteins. Small letters, `U` and a `*` at the end are accepted besides."""
 

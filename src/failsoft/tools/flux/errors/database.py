@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from failsoft.framework.errors import DatabaseError, InvalidArgument, NotFound, Public, Words
 
-__all__ = [
-    "CompoundNotFound",
-    "DatabaseNotLoaded",
-    "EmptyQuery",
-    "InvalidIdFormat",
-    "InvalidLimit",
-    "ReactionNotFound",
-]
-
 
 class DatabaseNotLoaded(DatabaseError):
     """The database of compounds and reactions is not there.

@@ -7,8 +7,6 @@ from typing import Any, Self
 from failsoft.framework.errors import InvalidArgument, NotFound, Public, Words
 from failsoft.framework.text import bounded, quoted
 
-__all__ = ["InputFileNotFound", "InvalidInputFile"]
-
 _PATH_AT_MOST = 300
 _FAULTS_AT_MOST = 20
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from failsoft.framework.errors import Infeasible, InvalidArgument, Public, Unsupported, Words
 
-__all__ = ["GapfillInfeasible", "InvalidTargetGrowth", "MaxComplexityExceeded", "TemplateNotLoaded"]
-
 
 class GapfillInfeasible(Infeasible):
     """No reactions of the universe make the model grow as wanted on the medium.

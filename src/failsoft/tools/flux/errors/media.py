@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from failsoft.framework.errors import InvalidArgument, Public
 
-__all__ = [
-    "BoundsOutOfOrder",
-    "CompoundNotInList",
-    "EmptyCompoundsList",
-    "InvalidBoundsFormat",
-    "InvalidCompoundIds",
-    "NegativeUptake",
-]
-
 
 class EmptyCompoundsList(InvalidArgument):
     """A medium has no compounds.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from failsoft.framework.errors import NotFound, Public
 
-__all__ = ["MediaNotFound", "ModelNotFound"]
-
 
 class ModelNotFound(NotFound):
     """There is no model of this id.

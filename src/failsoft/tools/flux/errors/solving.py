@@ -6,8 +6,6 @@ from typing import Any
 
 from failsoft.framework.errors import Infeasible, InvalidArgument, NotFound, Public, UpstreamError, Words
 
-__all__ = ["CobrapySolverError", "FbaInfeasible", "FbaUnbounded", "InvalidFluxThreshold", "ObjectiveNotFound"]
-
 
 class ObjectiveNotFound(NotFound):
     """The model has no such reaction to optimize, or no objective.

@@ -7,8 +7,6 @@ from typing import Any
 from failsoft.framework.text import bounded
 from failsoft.tools.flux.errors.files import InvalidInputFile
 
-__all__ = ["read_fasta"]
-
 
 def read_fasta(path: str, data: bytes) -> dict[str, str]:
     """Return the sequences of a file by the first word of their header.

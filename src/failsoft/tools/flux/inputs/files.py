@@ -21,8 +21,6 @@ from failsoft.tools.files import (
 from failsoft.tools.files.content import read
 from failsoft.tools.flux.errors.files import InputFileNotFound, InvalidInputFile
 
-__all__ = ["InputFiles"]
-
 _BYTES_AT_MOST = 64_000_000
 """Of a file, unpacked: several times the size of the largest published models."""
 _PATH_AT_MOST = 300

@@ -10,8 +10,6 @@ from typing import Any
 from failsoft.framework.text import bounded
 from failsoft.tools.flux.errors.files import InvalidInputFile
 
-__all__ = ["read_table"]
-
 _HEADERS = frozenset({"compound", "compounds", "compound_id", "id", "metabolite", "exchange"})
 _ROWS_AT_MOST = 1_000
 _FULL_ROW = 3

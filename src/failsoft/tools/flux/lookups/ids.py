@@ -7,8 +7,6 @@ from typing import NamedTuple
 from failsoft.tools.flux.database import Database, Hits, Kind, plain_id
 from failsoft.tools.flux.database.building import folded
 
-__all__ = ["Meant", "meant"]
-
 _COMPARED_AT_MOST = 100
 """Characters of a malformed id that is looked up as a name; names are shorter."""
 

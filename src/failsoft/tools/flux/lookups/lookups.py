@@ -15,17 +15,6 @@ from failsoft.tools.flux.errors.database import CompoundNotFound, EmptyQuery, In
 from failsoft.tools.flux.lookups.ids import meant
 from failsoft.tools.flux.results import CompoundHits, CompoundName, ReactionHits, ReactionName
 
-__all__ = [
-    "compound_hits",
-    "known_compound",
-    "known_reaction",
-    "named_compound",
-    "named_reaction",
-    "reaction_hits",
-    "some_words",
-    "warn_of_obsolete",
-]
-
 _ECHOED_AT_MOST = 80
 _EXPECTED: dict[Kind, str] = {
     "compounds": "cpd and five digits, as in cpd00027",

@@ -29,8 +29,6 @@ from failsoft.tools.flux.errors.media import (
 from failsoft.tools.flux.lookups.ids import meant
 from failsoft.tools.flux.media.plausibility import missing_sources
 
-__all__ = ["bounds_of", "check_media"]
-
 _LISTED_AT_MOST = 50
 """Ids that an error lists; it always says how many there are."""
 _ECHOED_AT_MOST = 80

@@ -16,8 +16,6 @@ from failsoft.tools.flux.models.store import MediaRecord
 from failsoft.tools.flux.question import SECRETION_AT_MOST, Medium
 from failsoft.tools.flux.results import ListedMedia, Media, MediaCompound
 
-__all__ = ["described_media", "listed_media", "medium_of", "warn_of_media"]
-
 _NAMED_AT_MOST = 10
 
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from failsoft.tools.flux.database.entries import elements
 
-__all__ = ["NutrientSource", "media_warnings", "missing_sources"]
-
 
 class NutrientSource(NamedTuple):
     """A kind of nutrient.

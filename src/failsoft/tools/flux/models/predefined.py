@@ -6,8 +6,6 @@ from typing import Final
 
 from failsoft.tools.flux.question import SECRETION_AT_MOST, Medium
 
-__all__ = ["PREDEFINED"]
-
 _GLUCOSE: Final = "cpd00027"
 _OXYGEN: Final = "cpd00007"
 _SALTS: Final = (

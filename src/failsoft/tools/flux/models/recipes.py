@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeAlias
 
-__all__ = ["SHIPPED_MODELS", "Recipe", "Step"]
-
 Step: TypeAlias = Mapping[str, Any]
 """A base or a step: a JSON object whose `kind` says who makes it."""
 

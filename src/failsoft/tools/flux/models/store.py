@@ -19,8 +19,6 @@ from failsoft.tools.flux.models.predefined import PREDEFINED
 from failsoft.tools.flux.models.recipes import Recipe
 from failsoft.tools.flux.question import Medium
 
-__all__ = ["MediaRecord", "ModelRecord", "ModelStore"]
-
 T = TypeVar("T")
 
 _FIRST_MODEL = NextStep("load_model", {"name": "textbook"})

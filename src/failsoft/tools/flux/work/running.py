@@ -7,8 +7,6 @@ from typing import Any
 
 from failsoft.tools.flux.work.solving.exchanges import use_database
 
-__all__ = ["run"]
-
 
 def run(database: str, task: str, arguments: tuple[Any, ...]) -> Any:
     """Return what a task returns.

@@ -15,8 +15,6 @@ from typing import Any
 
 from failsoft.tools.flux.workers.fork_server_process import FORK, REAP, ask
 
-__all__ = ["ForkServer", "Worker"]
-
 _BOOT = (
     "import json, sys; given = json.loads(sys.argv[1]); sys.path[:] = given['path']; "
     "from failsoft.tools.flux.workers.fork_server_process import main; main(given['control'], given['options'])"

@@ -19,8 +19,6 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-__all__ = ["ANSWER", "FORK", "REAP", "ask", "ending_with_this_process", "main"]
-
 FORK: Final = b"F"
 """Followed by a process id of 0, with the worker's socket: fork; the answer is the process id."""
 REAP: Final = b"R"

@@ -7,8 +7,6 @@ import socket
 import struct
 from typing import Any, Final
 
-__all__ = ["LENGTH", "pack", "receive", "unpack"]
-
 LENGTH: Final = struct.Struct("<Q")
 
 

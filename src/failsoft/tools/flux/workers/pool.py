@@ -20,8 +20,6 @@ from failsoft.tools.flux.settings import FluxSettings
 from failsoft.tools.flux.workers.fork_server import ForkServer, Worker
 from failsoft.tools.flux.workers.messages import LENGTH, pack, unpack
 
-__all__ = ["TaskCrashedError", "Workers"]
-
 _RUNS = 2
 """Attempts at a task whose worker ends: a task changes nothing outside of its worker."""
 _BUSY_WAIT_S = 2.0

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["begin", "progress", "remaining_s"]
-
 _send: Callable[[tuple[Any, ...]], None] | None = None
 _deadline: float | None = None
 

@@ -16,8 +16,6 @@ from failsoft.framework.errors import ToolError
 from failsoft.tools.flux.workers.messages import pack, receive
 from failsoft.tools.flux.workers.progress import begin
 
-__all__ = ["serve"]
-
 
 def serve(server: socket.socket) -> None:
     """Run the tasks that come, until the server is gone."""

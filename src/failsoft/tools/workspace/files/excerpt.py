@@ -8,8 +8,6 @@ import json
 from failsoft.framework.errors import NextStep, ResultTooLarge
 from failsoft.tools.workspace.results import FileContent
 
-__all__ = ["excerpt"]
-
 _MOST_JSON_BYTES_OF_A_BYTE = 6
 """A control character is written as `\\u0000`."""
 

@@ -16,8 +16,6 @@ from failsoft.tools.workspace.files.file_errors import FileAlreadyExists, FileRe
 from failsoft.tools.workspace.files.path_errors import InvalidPath, OutsideWorkspace, PathNotFound, PathTraversalBlocked
 from failsoft.tools.workspace.sessions.errors import SessionInitializationFailed
 
-__all__ = ["Action", "changed", "to_error", "to_root_error"]
-
 Action: TypeAlias = Literal["read", "list", "write"]
 
 _FOLDERS_AT_MOST = 5

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from failsoft.framework.errors import AlreadyExists, Public, StorageError, Words
 
-__all__ = ["FileAlreadyExists", "FileReadFailed", "FileWriteFailed"]
-
 
 class FileAlreadyExists(AlreadyExists):
     """The file exists already.

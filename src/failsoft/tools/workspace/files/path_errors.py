@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from failsoft.framework.errors import InvalidArgument, NotFound, PermissionDenied, Public, Words
 
-__all__ = ["InvalidPath", "OutsideWorkspace", "PathNotFound", "PathTraversalBlocked"]
-
 
 class InvalidPath(InvalidArgument):
     """The path cannot name what is wanted.

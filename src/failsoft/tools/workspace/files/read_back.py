@@ -7,8 +7,6 @@ from collections.abc import Callable
 from failsoft.tools.files import FileFault, Transaction, Written
 from failsoft.tools.workspace.sessions.invariants import WRITTEN_IS_ON_DISK, violated
 
-__all__ = ["require_on_disk"]
-
 
 def require_on_disk(work: Transaction, written: Written, *, warn: Callable[[str], None]) -> None:
     """Read a file again that was just committed, and raise unless it holds what was written.

@@ -29,8 +29,6 @@ from failsoft.tools.workspace.patches.reading import read_patch
 from failsoft.tools.workspace.plans.errors import PlanNotApproved
 from failsoft.tools.workspace.results import FileContent, FileList, WrittenFile
 
-__all__ = ["Guard", "SessionFiles", "WriteCheck"]
-
 Guard: TypeAlias = Callable[[str, str], None]
 """`guard(path, real_path)` raises the ToolError for a file that may not be written. Both paths are relative to the
 workspace: as the caller named it, and without links."""

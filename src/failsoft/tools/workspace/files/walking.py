@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from failsoft.tools.files import FileFault, Roots, listed
 
-__all__ = ["files_below"]
-
 _FILES_AT_MOST = 20_000
 _FOLDERS_AT_MOST = 2_000
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from failsoft.framework.errors import Conflict, InvalidArgument, Public, Words
 
-__all__ = ["PatchApplyFailed", "PatchInvalid"]
-
 
 class PatchInvalid(InvalidArgument):
     """The patch is not a unified diff that changes or makes this one file.

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 
 from failsoft.tools.workspace.patches.errors import PatchApplyFailed
 
-__all__ = ["Hunk", "Patch", "lines_of"]
-
 _SHOWN_AT_MOST = 200
 
 

@@ -14,8 +14,6 @@ from failsoft.tools.workspace.patches.errors import PatchInvalid
 from failsoft.tools.workspace.patches.patch import Hunk, Patch
 from failsoft.tools.workspace.plans.scope import normal
 
-__all__ = ["read_patch"]
-
 _HUNK = re.compile(rb"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@(?: .*)?")
 _NOTHING = "/dev/null"
 _ALLOWED = re.compile(rb"new file mode 100644|index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: 100644)?")

@@ -11,8 +11,6 @@ from failsoft.framework.threads import is_given_up
 from failsoft.tools.files import CLOSED_FOLDER, DiskFault, FileFault, Files, OutsideRoots, destination
 from failsoft.tools.workspace.plans.plan import Plan
 
-__all__ = ["mark_withdrawn", "write_copy"]
-
 _BYTES_AT_MOST = 10_000_000
 
 

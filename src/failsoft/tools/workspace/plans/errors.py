@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from failsoft.framework.errors import ApprovalRequired, InvalidArgument, NotFound, PermissionDenied, Public
 
-__all__ = ["PlanEnforcementFailed", "PlanNotApproved", "PlanNotFound", "PlanScopeViolation"]
-
 
 class PlanNotFound(NotFound):
     """There is no plan with this hash in the workspace.

@@ -13,8 +13,6 @@ from failsoft.tools.workspace.plans.plan import Plan
 from failsoft.tools.workspace.plans.scope import covers
 from failsoft.tools.workspace.sessions.sessions import Session
 
-__all__ = ["list_step", "phase_of", "plan_of", "refusing", "within"]
-
 _SHOWN_AT_MOST = 10
 
 

@@ -10,8 +10,6 @@ from typing_extensions import TypedDict
 from failsoft.framework.text import quoted
 from failsoft.tools.workspace.plans.scope import FILES_AT_MOST, covers, fault_of, normal
 
-__all__ = ["PlanCheck", "PlanFinding", "lint"]
-
 PlanRule: TypeAlias = Literal["invalid", "matches-nothing", "overlap", "too-wide"]
 
 _WIDE_FROM = 200

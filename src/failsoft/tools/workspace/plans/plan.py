@@ -13,8 +13,6 @@ from failsoft.tools.workspace.results import PlanFacts
 from failsoft.tools.workspace.sessions.invariants import PLAN_IS_ITS_HASH, violated
 from failsoft.tools.workspace.sessions.sessions import Session
 
-__all__ = ["Plan", "author_of", "content_of", "hash_of", "read_plan"]
-
 _HASHED = ("body", "files", "title", "workspace_root")
 _HASHED_IF_GIVEN = ("intent", "phases", "waive")
 """Hashed only where they are not empty, so that plans without them keep their hash."""

@@ -27,8 +27,6 @@ from failsoft.tools.workspace.sessions.errors import UnauthorizedAction
 from failsoft.tools.workspace.sessions.invariants import AUTHOR_IS_NOT_APPROVER, PLAN_IS_ITS_HASH, violated
 from failsoft.tools.workspace.sessions.sessions import Session
 
-__all__ = ["PlanDraft", "Plans"]
-
 PLANS_AT_MOST = 200
 """Plans that are listed for one workspace; of more the newest."""
 _NO_PRINCIPAL = "Plans cannot be approved here: this server does not authenticate its callers."

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Reason, Violation
 
-__all__ = ["FILES_AT_MOST", "covers", "fault_of", "faults_of", "normal"]
-
 FILES_AT_MOST = 200
 """Paths and globs of one plan."""
 _LENGTH_AT_MOST = 1_000

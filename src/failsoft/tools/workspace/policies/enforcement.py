@@ -14,8 +14,6 @@ from failsoft.framework.text import bounded, enumerated
 from failsoft.tools.workspace.policies.errors import PolicyViolation, RustPolicyViolation
 from failsoft.tools.workspace.policies.port import Finding, Policy
 
-__all__ = ["judge"]
-
 _FINDINGS_AT_MOST = 1_000
 _LISTED_AT_MOST = 20
 _IN_WORDS_AT_MOST = 5

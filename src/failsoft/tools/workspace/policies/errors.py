@@ -7,8 +7,6 @@ from typing import Any
 
 from failsoft.framework.errors import InvalidArgument, PreconditionFailed, Public, Words
 
-__all__ = ["PolicyViolation", "PreflightFailed", "RustPolicyViolation"]
-
 
 class PolicyViolation(InvalidArgument):
     """The new content breaks a policy of this server.

@@ -13,8 +13,6 @@ from failsoft.tools.workspace.policies.line_numbers import LineNumbers
 from failsoft.tools.workspace.policies.port import Finding
 from failsoft.tools.workspace.policies.stubs import stubs, todo_comments
 
-__all__ = ["GenericPolicy"]
-
 _SECRET = "read it from the environment or a secret store, and have it revoked if it is real"  # noqa: S105 - advice
 _MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: [^\n]*)?\r?$", re.MULTILINE)
 

@@ -6,8 +6,6 @@ from bisect import bisect_right
 
 from failsoft.tools.workspace.policies.port import Finding
 
-__all__ = ["LineNumbers"]
-
 
 class LineNumbers:
     """The lines of a text, each ended by a line feed."""

@@ -17,8 +17,6 @@ from failsoft.tools.workspace.policies.python import PythonPolicy
 from failsoft.tools.workspace.policies.rust import RustPolicy
 from failsoft.tools.workspace.policies.typescript import TypeScriptPolicy
 
-__all__ = ["ENTRY_POINT_GROUP", "load_policies", "rules_of"]
-
 ENTRY_POINT_GROUP = "failsoft.policies"
 _VARIABLE = "FAILSOFT_WORKSPACE_POLICIES"
 _BUILT_IN: dict[str, Callable[[], Policy]] = {

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-__all__ = ["Finding", "Policy"]
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:

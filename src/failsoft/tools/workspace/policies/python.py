@@ -9,8 +9,6 @@ from failsoft.tools.workspace.policies.line_numbers import LineNumbers
 from failsoft.tools.workspace.policies.port import Finding
 from failsoft.tools.workspace.policies.syntax import captures, offset_of, require_grammar, text_of
 
-__all__ = ["PythonPolicy"]
-
 _GRAMMAR = "tree_sitter_python"
 _QUERY = """
 (except_clause (block) @body)

@@ -10,8 +10,6 @@ from failsoft.tools.workspace.policies.line_numbers import LineNumbers
 from failsoft.tools.workspace.policies.port import Finding
 from failsoft.tools.workspace.policies.rust_source import code_of, test_regions
 
-__all__ = ["RustPolicy"]
-
 _UNSAFE = re.compile(r"(?<!r#)\bunsafe\b")
 _PANICKING = re.compile(
     r"""

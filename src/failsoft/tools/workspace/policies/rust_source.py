@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Region", "code_of", "test_regions"]
-
 _NO_CODE = re.compile(
     r"""
       //[^\n]*                                              # a comment to the end of the line

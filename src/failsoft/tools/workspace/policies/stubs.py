@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from failsoft.tools.workspace.policies.line_numbers import LineNumbers
 from failsoft.tools.workspace.policies.rust_source import code_of
 
-__all__ = ["stubs", "todo_comments"]
-
 _WRITE_IT = "write what is missing, or leave it out"
 _ABSTRACT = "write it, or mark the method with @abstractmethod"
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from failsoft.framework.errors import ConfigurationError
 
-__all__ = ["captures", "offset_of", "require_grammar", "text_of"]
-
 _EXTRA = "install failsoft[policies], or leave the policy out of FAILSOFT_WORKSPACE_POLICIES"
 
 

@@ -11,8 +11,6 @@ from failsoft.tools.workspace.policies.line_numbers import LineNumbers
 from failsoft.tools.workspace.policies.port import Finding
 from failsoft.tools.workspace.policies.syntax import captures, offset_of, require_grammar, text_of
 
-__all__ = ["TypeScriptPolicy"]
-
 _GRAMMAR = "tree_sitter_typescript"
 _LANGUAGES = {
     **dict.fromkeys((".ts", ".mts", ".cts"), "language_typescript"),

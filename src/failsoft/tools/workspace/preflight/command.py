@@ -21,8 +21,6 @@ from typing import IO, Literal, TypeAlias
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 
-__all__ = ["Command", "End", "Ran", "shown"]
-
 End: TypeAlias = Literal["exit", "signal", "timeout", "cancelled", "not_started", "lost"]
 _CHUNK_BYTES = 65_536
 _HEAD_BYTES = 4_000

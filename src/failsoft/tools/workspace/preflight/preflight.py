@@ -19,8 +19,6 @@ from failsoft.framework.threads import ThreadPool
 from failsoft.tools.workspace.policies.errors import PreflightFailed
 from failsoft.tools.workspace.preflight.command import Command, Ran, shown
 
-__all__ = ["Preflight", "PreflightCommand", "PreflightResult", "reduced"]
-
 _TAIL_AT_MOST = 4_000
 """Characters of an output in an answer."""
 _LINES_QUOTED = 3

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from failsoft.framework.errors import Conflict, PermissionDenied, PreconditionFailed, Public, StorageError, Words
 
-__all__ = [
-    "InsufficientPermissions",
-    "RoleMismatch",
-    "SessionInitializationFailed",
-    "SessionLocked",
-    "SessionNotInitialized",
-    "UnauthorizedAction",
-]
-
 
 class SessionNotInitialized(PreconditionFailed):
     """The call has no session.

@@ -8,16 +8,6 @@ from types import MappingProxyType
 
 from failsoft.framework.errors import Effect, InvariantViolation
 
-__all__ = [
-    "AUTHOR_IS_NOT_APPROVER",
-    "INVARIANTS",
-    "PLAN_IS_ITS_HASH",
-    "WORKSPACE_ROOT_UNCHANGED",
-    "WRITTEN_IS_ON_DISK",
-    "Invariant",
-    "violated",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Invariant:

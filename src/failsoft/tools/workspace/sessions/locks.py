@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from failsoft.framework.records import Changed, Records, State, Transition
 
-__all__ = ["LOCK", "LOOK", "UNLOCK", "LockCause", "SessionLocks", "lock", "look", "unlock"]
-
 _GONE_S = 0.001
 _KEPT_S = 10.0
 """A store may keep a lock slightly beyond its expiry, so the steps check the expiry themselves."""

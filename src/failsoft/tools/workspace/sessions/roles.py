@@ -14,8 +14,6 @@ from failsoft.framework.text import bounded
 from failsoft.tools.workspace.sessions.errors import InsufficientPermissions, UnauthorizedAction
 from failsoft.tools.workspace.settings import WorkspaceSettings
 
-__all__ = ["Power", "Roles"]
-
 Power: TypeAlias = Literal["read", "plan", "approve", "write"]
 _POWERS: tuple[Power, ...] = get_args(Power)
 

@@ -7,8 +7,6 @@ import platform
 
 from failsoft.tools.files import DiskFault, OutsideRoots, Roots
 
-__all__ = ["is_same_root", "root_identity"]
-
 _ELSEWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 
 

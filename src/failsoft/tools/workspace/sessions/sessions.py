@@ -26,8 +26,6 @@ from failsoft.tools.workspace.sessions.invariants import WORKSPACE_ROOT_UNCHANGE
 from failsoft.tools.workspace.sessions.locks import LockCause, SessionLocks
 from failsoft.tools.workspace.sessions.roles import Power, Roles
 
-__all__ = ["CURRENT", "Session", "Sessions", "report_step"]
-
 CURRENT = "current"
 """Names the session that the local client began last, in the URI of a resource."""
 

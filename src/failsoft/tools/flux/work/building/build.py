@@ -12,8 +12,6 @@ from failsoft.tools.flux.work.solving.exchanges import surroundings_of
 from failsoft.tools.flux.work.solving.facts import free_energy, model_facts, oddities
 from failsoft.tools.flux.work.solving.models import model_of
 
-__all__ = ["build"]
-
 _COMPLETE = (-1_000.0, 1_000.0)
 _GROWS_AT = 1e-6
 

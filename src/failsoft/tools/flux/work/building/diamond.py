@@ -11,8 +11,6 @@ from typing import NamedTuple
 from failsoft.framework.errors import Timeout, UpstreamError
 from failsoft.tools.flux.workers.fork_server_process import ending_with_this_process
 
-__all__ = ["ProteinHit", "search"]
-
 _COLUMNS = ("qseqid", "sseqid", "pident", "qcovhsp", "scovhsp", "bitscore")
 
 

@@ -18,8 +18,6 @@ from failsoft.tools.flux.work.networks.rules import any_of, gene_ids
 from failsoft.tools.flux.work.networks.universe import sbml_universe
 from failsoft.tools.flux.workers.progress import progress
 
-__all__ = ["build"]
-
 IDENTITY_AT_LEAST = 40.0
 COVERED_AT_LEAST = 70.0
 """Percent of the amino acids, and of both proteins' lengths: below it two proteins rarely have the same function."""

@@ -21,8 +21,6 @@ from failsoft.tools.flux.work.networks.rules import gene_ids
 from failsoft.tools.flux.workers.fork_server_process import ending_with_this_process
 from failsoft.tools.flux.workers.progress import progress
 
-__all__ = ["build"]
-
 _PROGRAM = Path(__file__).with_name("modelseedpy_builder.py")
 _RESIDUES = re.compile(r"[A-Z*]{12,}")
 """What may be a part of a protein."""

@@ -21,8 +21,6 @@ from failsoft.tools.flux.work.networks.tables import (
 )
 from failsoft.tools.flux.workers.progress import progress
 
-__all__ = ["build", "split_roles"]
-
 _WITHOUT_GENES = frozenset({"spontaneous", "universal"})
 _BETWEEN_ROLES = re.compile(r"\s+/\s+|\s+@\s+|\s*;\s+")
 

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from failsoft.tools.flux.work.networks.linear import Column, LinearProblem
 from failsoft.tools.flux.work.networks.network import NetworkReaction
 
-__all__ = ["Filled", "GapfillProblem", "Unfillable", "fill"]
-
 GROWS_AT = 1e-6
 """Growth below it is due to the solver's tolerances and counts as 0."""
 _AIM_AT_LEAST = 0.1

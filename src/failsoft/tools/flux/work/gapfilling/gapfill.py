@@ -28,8 +28,6 @@ from failsoft.tools.flux.work.solving.facts import free_energy, model_facts, obj
 from failsoft.tools.flux.work.solving.models import model_of
 from failsoft.tools.flux.workers.progress import progress, remaining_s
 
-__all__ = ["gapfill"]
-
 _NAMED_AT_MOST = 5
 _ANSWER_S = 2.0
 """Seconds of the call's time that are kept for the answer."""

@@ -11,8 +11,6 @@ from failsoft.tools.flux.work.networks.linear import LinearProblem
 from failsoft.tools.flux.work.networks.network import Network
 from failsoft.tools.flux.work.networks.shortage import cheapest, drains_of, feeds_of, relaxed, set_feeds, unmakable
 
-__all__ = ["Lacking", "lacking"]
-
 _LISTED_AT_MOST = 20
 
 

@@ -13,8 +13,6 @@ import cobra
 
 from failsoft.tools.flux.work.networks.network import Network
 
-__all__ = ["add_reactions", "added", "draft", "draft_model", "unpacked"]
-
 
 def draft(network: Network, *, source: str, template: str, name: str = "") -> dict[str, Any]:
     """Return the base of a recipe that keeps a whole network.

@@ -12,8 +12,6 @@ import swiglpk as glpk
 
 from failsoft.framework.errors.vocabulary import PicklableError
 
-__all__ = ["Column", "LinearProblem", "Outcome", "SolverGaveUpError"]
-
 Outcome: TypeAlias = Literal["optimal", "infeasible", "unbounded"]
 _OUTCOMES: dict[int, Outcome] = {
     glpk.GLP_OPT: "optimal",

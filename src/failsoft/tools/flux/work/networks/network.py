@@ -9,8 +9,6 @@ from typing import Any
 
 import cobra
 
-__all__ = ["Network", "NetworkMetabolite", "NetworkReaction", "network_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class NetworkMetabolite:

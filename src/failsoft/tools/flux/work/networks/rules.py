@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-__all__ = ["all_of", "any_of", "gene_ids"]
-
 
 def gene_ids(sequence_ids: Iterable[str]) -> dict[str, str]:
     """Return the gene for each sequence: its id, without the bar that rules read as `or`; each gene once."""

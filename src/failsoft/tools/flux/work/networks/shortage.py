@@ -15,8 +15,6 @@ from failsoft.tools.flux.models.predefined import PREDEFINED
 from failsoft.tools.flux.work.networks.linear import Column, LinearProblem
 from failsoft.tools.flux.work.networks.network import Network
 
-__all__ = ["FEED_AT_MOST", "Feed", "cheapest", "drains_of", "feeds_of", "relaxed", "set_feeds", "unmakable"]
-
 FEED_AT_MOST: Final = 1_000.0
 _TRACE = 1e-3
 """Flux demanded of all parts at once; those that reach it can be produced."""

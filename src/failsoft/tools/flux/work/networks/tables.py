@@ -14,8 +14,6 @@ from typing import Any
 from failsoft.tools.flux.building.templates import TEMPLATES
 from failsoft.tools.flux.work.networks.network import Network, NetworkMetabolite, NetworkReaction
 
-__all__ = ["BIOMASS", "complexes_of_roles", "plain_role", "reaction_complexes", "template_universe"]
-
 BIOMASS = "bio1"
 _DATABASE = "Biochemistry/ModelSEEDDatabase"
 _COMPARTMENTS = {"0": "c0", "1": "e0"}

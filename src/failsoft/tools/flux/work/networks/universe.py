@@ -17,8 +17,6 @@ from failsoft.tools.flux.work.networks.network import Network, NetworkMetabolite
 from failsoft.tools.flux.work.solving.exchanges import ids_of
 from failsoft.tools.flux.work.solving.facts import is_biomass
 
-__all__ = ["candidates", "read_network", "sbml_universe", "shipped_universe"]
-
 _CORE = "{http://www.sbml.org/sbml/level3/version1/core}"
 _FLUX = "{http://www.sbml.org/sbml/level3/version1/fbc/version2}"
 _RESOURCE = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}resource"

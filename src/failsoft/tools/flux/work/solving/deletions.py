@@ -18,8 +18,6 @@ from failsoft.tools.flux.work.solving.modifying import gene_ids, unknown_ids
 from failsoft.tools.flux.work.solving.solver import TROUBLE, ZERO, failure, limit_time
 from failsoft.tools.flux.workers.progress import progress
 
-__all__ = ["delete"]
-
 Kind = Literal["genes", "reactions"]
 _REPORTED_EACH = 50
 _DELETIONS: Final[Mapping[Kind, Callable[..., Any]]] = {

@@ -31,8 +31,6 @@ from failsoft.tools.flux.work.solving.facts import is_biomass
 from failsoft.tools.flux.work.solving.solver import ZERO, Verdict, fluxes_of, solve
 from failsoft.tools.flux.workers.progress import remaining_s
 
-__all__ = ["infeasible", "unbounded"]
-
 _OPEN: Final = 1_000.0
 _HUGE: Final = 1e5
 """Replaces infinite bounds, to find the fluxes that reach it."""

@@ -14,17 +14,6 @@ import cobra
 from failsoft.tools.flux.database.identities import Identities
 from failsoft.tools.flux.question import Medium
 
-__all__ = [
-    "Applied",
-    "Exchange",
-    "Surroundings",
-    "apply_medium",
-    "bounds_under",
-    "ids_of",
-    "surroundings_of",
-    "use_database",
-]
-
 _MODELSEED = re.compile(r"(cpd\d{5})(?:_[a-z]\d*)?")
 _OUTSIDE = frozenset({"e", "e0", "C_e", "extracellular"})
 _COMPARTMENT = re.compile(r"(_[a-z]\d?|\[[a-z]\d?\])$")

@@ -13,8 +13,6 @@ from failsoft.framework.errors import NextStep, ResultTooLarge
 from failsoft.tools.flux.models.recipes import Recipe
 from failsoft.tools.flux.work.solving.models import model_of
 
-__all__ = ["LISTS", "export", "export_text"]
-
 LISTS = ("reactions", "metabolites", "genes")
 _ENTRIES_PER_PAGE = 200
 _SAMPLE = 20_000

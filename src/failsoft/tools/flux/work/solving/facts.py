@@ -14,8 +14,6 @@ from failsoft.tools.flux.models.recipes import Recipe
 from failsoft.tools.flux.work.solving.exchanges import surroundings_of
 from failsoft.tools.flux.work.solving.models import model_of
 
-__all__ = ["biomass_reactions", "describe", "free_energy", "model_facts", "objective_of", "oddities"]
-
 _BIOMASS = re.compile(r"biomass|^bio\d+|^growth$", re.IGNORECASE)
 _REACTIONS_AT_LEAST = 100
 _NAMED_AT_MOST = 10

@@ -20,8 +20,6 @@ from failsoft.tools.flux.work.solving.models import model_of
 from failsoft.tools.flux.work.solving.modifying import similar
 from failsoft.tools.flux.work.solving.solver import TROUBLE, ZERO, failure, fluxes_of, solve
 
-__all__ = ["Optimum", "optimum", "run_fba"]
-
 _EXCHANGES_AT_MOST = 100
 _NAMED_AT_MOST = 5
 _LISTED_AT_MOST = 20

@@ -14,8 +14,6 @@ import cobra.io
 
 from failsoft.tools.flux.models.recipes import Recipe, Step
 
-__all__ = ["BASES", "STEPS", "configure", "model_of", "preload"]
-
 _HERE = "failsoft.tools.flux.work"
 BASES: dict[str, str] = {
     "shipped": f"{_HERE}.solving.models:shipped",

@@ -18,8 +18,6 @@ from failsoft.tools.flux.models.recipes import Recipe, Step
 from failsoft.tools.flux.work.solving.facts import describe
 from failsoft.tools.flux.work.solving.models import model_of
 
-__all__ = ["check_and_describe", "gene_ids", "modify", "similar", "unknown_ids"]
-
 _BEGINNING_AT_LEAST = 3
 """Characters from which on a name counts as the beginning of an id."""
 _SIMILAR_AT_MOST = 5

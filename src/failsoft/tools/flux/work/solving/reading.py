@@ -18,8 +18,6 @@ from failsoft.tools.flux.models.recipes import Step
 from failsoft.tools.flux.work.networks.drafts import packed, unpacked
 from failsoft.tools.flux.work.solving.sbml import Fault, FileFaultError, read_sbml
 
-__all__ = ["FORMATS", "file_model", "read_model"]
-
 FORMATS = {".xml": "sbml", ".sbml": "sbml", ".json": "json", ".mat": "mat", ".yml": "yaml", ".yaml": "yaml"}
 """Format by the ending of the name, without `.gz`."""
 _TEXT_AT_MOST = 300

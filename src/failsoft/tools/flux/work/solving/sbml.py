@@ -12,8 +12,6 @@ import cobra.io
 from failsoft.framework.errors.vocabulary import PicklableError
 from failsoft.framework.text import bounded
 
-__all__ = ["Fault", "FileFaultError", "read_sbml"]
-
 _TEXT_AT_MOST = 300
 _ERROR = 2
 """The least severity of libSBML that makes a file unusable."""

@@ -17,8 +17,6 @@ from failsoft.framework.text import bounded
 from failsoft.tools.flux.errors.solving import CobrapySolverError
 from failsoft.tools.flux.workers.progress import remaining_s
 
-__all__ = ["TROUBLE", "ZERO", "Verdict", "failure", "fluxes_of", "limit_time", "solve"]
-
 Verdict: TypeAlias = Literal["optimal", "infeasible", "unbounded"]
 
 ZERO: Final = 1e-6

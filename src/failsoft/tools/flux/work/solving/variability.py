@@ -21,8 +21,6 @@ from failsoft.tools.flux.work.solving.modifying import unknown_ids
 from failsoft.tools.flux.work.solving.solver import TROUBLE, ZERO, failure, limit_time
 from failsoft.tools.flux.workers.progress import progress
 
-__all__ = ["run_fva"]
-
 _REPORTED_EACH = 50
 _NAMED_AT_MOST = 5
 _HUGE: Final = 1e7

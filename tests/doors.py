@@ -111,7 +111,6 @@ HOMES = {
     "failsoft.recovery.strategies.circuit_breaker.circuit": "Circuit, CircuitAdmission",
     "failsoft.recovery.strategies.circuit_breaker.steps": "ADMIT, FORCE, PEEK, REPORT, admit",
     "failsoft.recovery.strategies.circuit_breaker.strategy": "UNCOUNTED",
-    "failsoft.recovery.strategies.idempotency.keys": "META_KEY as IDEMPOTENCY_META_KEY",
     "failsoft.recovery.strategies.idempotency.steps": "CLAIM, SETTLE, SETTLED, claim, settle",
     "failsoft.recovery.strategies.rate_limit.steps": "PARTS, TAKE",
     "failsoft.recovery.strategies.retry": "decorrelated_jitter, full_jitter",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from failsoft import CallContext, Chaos, ConfigurationError, DocumentNotFound, NotFound, RateLimited
+from failsoft import CallContext, Chaos, ConfigurationError, DocumentNotFound, NotFound, RateLimited, ToolError
 from failsoft.testing import InstantClock
 from tests.chaos.laboratory import KINDS, LIMIT_S, Subject, check_books, subject
 from tests.doors import categories_module as categories
@@ -40,7 +40,9 @@ class Handler:
 FAULTS: dict[str, tuple[Any, ...]] = {
     "none": (),
     "categories": tuple(
-        getattr(categories, name)(message="It failed.") for name in categories.__all__ if name != "ConfigurationError"
+        kind(message="It failed.")
+        for kind in ToolError.__subclasses__()
+        if kind.__module__ == categories.__name__ and kind is not ConfigurationError
     ),
     "nothing was sent": (ConnectionRefusedError(111, "refused"), RateLimited(effect="none", retry_after_seconds=1)),
     "outage": (ConnectionResetError(104, "reset"), TimeoutError(), OSError(113, "no route")),

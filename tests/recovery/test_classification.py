@@ -11,7 +11,9 @@ from failsoft import BaseTool, RecoveryManager, Retry, ToolError, operation
 from tests.doors import STOP_REASONS, categories_module as categories
 from tests.framework.recording import quiet_runtime
 
-CATEGORIES: list[type[ToolError]] = [getattr(categories, name) for name in categories.__all__]
+CATEGORIES: list[type[ToolError]] = [
+    kind for kind in ToolError.__subclasses__() if kind.__module__ == categories.__name__
+]
 
 
 class Operations(BaseTool):

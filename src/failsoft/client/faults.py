@@ -19,7 +19,7 @@ from failsoft.framework.errors import (
     UpstreamError,
     catalogue,
 )
-from failsoft.framework.errors.tool_error import is_code
+from failsoft.framework.errors.vocabulary import is_code
 from failsoft.framework.normalize.http_status import from_status
 from failsoft.framework.text import bounded
 

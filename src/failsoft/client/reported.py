@@ -17,9 +17,8 @@ from failsoft.framework.errors import (
     catalogue,
     categories,
 )
-from failsoft.framework.errors.tool_error import is_code
 from failsoft.framework.errors.violations import Reason, Violation
-from failsoft.framework.errors.vocabulary import Effect, RetryWhen
+from failsoft.framework.errors.vocabulary import Effect, RetryWhen, is_code
 from failsoft.framework.normalize.http_status import from_status
 from failsoft.framework.safe.json_safe import encode
 from failsoft.framework.text import bounded

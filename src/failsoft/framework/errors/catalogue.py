@@ -9,41 +9,26 @@ from typing import Annotated, Any, get_args, get_origin
 
 from failsoft.framework.errors import Actor, RetryWhen, ToolError
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.errors.tool_error import is_code, registry
+from failsoft.framework.errors.tool_error import registry
+from failsoft.framework.errors.vocabulary import is_code
 from failsoft.framework.text import bounded
 
 _FRAMEWORK = "failsoft"
-
-
 _SECTION = re.compile(r"^(Raised when|Caller|Operator|Source):[ \n]", re.MULTILINE)
-
-
 _PUBLIC = re.compile(r"(?:\w+\.)*Public\[(.*)\]")
-
-
 _TYPES = {"str": "string", "Words": "string", "int": "integer", "float": "number", "bool": "boolean"}
-
-
 _INTRODUCTION = (
     "Every failure has a code, which never changes its meaning, and a category, which says who can act and whether a "
     "repeat helps. `failsoft explain CODE` prints what the page of its category says of a code."
 )
-
-
 _SHARED = ("Repeat", "Who acts", "HTTP status", "In `coded_error`", "Since")
 """The facts that a page shows once if an error has them from its category."""
-
-
 _SHARING = "All errors of this category share these facts, unless their section says otherwise."
-
-
 _RETRY: dict[RetryWhen, str] = {
     "after_fix": "after the call was corrected",
     "after_delay": "after a wait, unless something may have been changed that must not be changed twice",
     "never": "no",
 }
-
-
 _ACTOR: dict[Actor, str] = {
     "caller": "the caller",
     "framework": "the framework, then the caller",

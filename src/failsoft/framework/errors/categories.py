@@ -7,39 +7,13 @@ from typing import ClassVar
 from failsoft.framework.errors.tool_error import ToolError
 from failsoft.framework.errors.vocabulary import Public, Words
 
-__all__ = [
-    "AlreadyExists",
-    "ApprovalRequired",
-    "BadOutput",
-    "CircuitOpen",
-    "ConfigurationError",
-    "Conflict",
-    "DatabaseError",
-    "DeadlineExceeded",
-    "Infeasible",
-    "InternalError",
-    "InvalidArgument",
-    "NotFound",
-    "Overloaded",
-    "PermissionDenied",
-    "PreconditionFailed",
-    "QuotaExhausted",
-    "RateLimited",
-    "StorageError",
-    "Timeout",
-    "Unauthenticated",
-    "Unavailable",
-    "Unsupported",
-    "UpstreamError",
-]
-
 
 class InvalidArgument(
     ToolError,
     ValueError,
     category="invalid_argument",
     http=400,
-    coded=("validation_error", -32000),
+    coded="validation_error",
     retry="after_fix",
     actor="caller",
 ):
@@ -55,13 +29,7 @@ class InvalidArgument(
 
 
 class NotFound(
-    ToolError,
-    LookupError,
-    category="not_found",
-    http=404,
-    coded=("not_found_error", -32001),
-    retry="after_fix",
-    actor="caller",
+    ToolError, LookupError, category="not_found", http=404, coded="not_found_error", retry="after_fix", actor="caller"
 ):
     """The requested object does not exist.
 
@@ -75,12 +43,7 @@ class NotFound(
 
 
 class AlreadyExists(
-    ToolError,
-    category="already_exists",
-    http=409,
-    coded=("validation_error", -32000),
-    retry="after_fix",
-    actor="caller",
+    ToolError, category="already_exists", http=409, coded="validation_error", retry="after_fix", actor="caller"
 ):
     """The object to be created exists already.
 
@@ -93,9 +56,7 @@ class AlreadyExists(
     message = "It exists already."
 
 
-class Conflict(
-    ToolError, category="conflict", http=409, coded=("validation_error", -32000), retry="after_fix", actor="caller"
-):
+class Conflict(ToolError, category="conflict", http=409, coded="validation_error", retry="after_fix", actor="caller"):
     """The object was changed since the caller read it, or is in use.
 
     Raised when: a version, a hash or a lock shows a concurrent change.
@@ -108,12 +69,7 @@ class Conflict(
 
 
 class PreconditionFailed(
-    ToolError,
-    category="precondition_failed",
-    http=412,
-    coded=("validation_error", -32000),
-    retry="after_fix",
-    actor="caller",
+    ToolError, category="precondition_failed", http=412, coded="validation_error", retry="after_fix", actor="caller"
 ):
     """Another call has to come first.
 
@@ -187,7 +143,7 @@ class QuotaExhausted(ToolError, category="quota_exhausted", http=429, actor="per
 
 
 class Infeasible(
-    ToolError, category="infeasible", http=422, coded=("infeasibility_error", -32002), retry="after_fix", actor="caller"
+    ToolError, category="infeasible", http=422, coded="infeasibility_error", retry="after_fix", actor="caller"
 ):
     """The arguments are valid, but the problem has no solution.
 
@@ -201,13 +157,7 @@ class Infeasible(
 
 
 class Timeout(
-    ToolError,
-    TimeoutError,
-    category="timeout",
-    http=504,
-    coded=("timeout_error", -32005),
-    retry="after_delay",
-    actor="framework",
+    ToolError, TimeoutError, category="timeout", http=504, coded="timeout_error", retry="after_delay", actor="framework"
 ):
     """One attempt took longer than it may.
 
@@ -225,7 +175,7 @@ class DeadlineExceeded(
     TimeoutError,
     category="deadline_exceeded",
     http=504,
-    coded=("timeout_error", -32005),
+    coded="timeout_error",
     retry="after_delay",
     actor="framework",
 ):
@@ -278,12 +228,7 @@ class CircuitOpen(ToolError, category="circuit_open", http=503, retry="after_del
 
 
 class UpstreamError(
-    ToolError,
-    category="upstream_error",
-    http=502,
-    coded=("library_error", -32003),
-    retry="after_delay",
-    actor="framework",
+    ToolError, category="upstream_error", http=502, coded="library_error", retry="after_delay", actor="framework"
 ):
     """The service behind the tool answered with a failure of its own.
 
@@ -296,7 +241,7 @@ class UpstreamError(
     message = "The service behind this tool reported a failure."
 
 
-class BadOutput(ToolError, category="bad_output", http=502, coded=("library_error", -32003)):
+class BadOutput(ToolError, category="bad_output", http=502, coded="library_error"):
     """The result of the tool does not fit its declared type.
 
     Raised when: the handler's value does not match its declared type, or cannot be written as JSON.
@@ -309,7 +254,7 @@ class BadOutput(ToolError, category="bad_output", http=502, coded=("library_erro
 
 
 class DatabaseError(
-    ToolError, category="database_error", coded=("database_error", -32004), retry="after_delay", actor="operator"
+    ToolError, category="database_error", coded="database_error", retry="after_delay", actor="operator"
 ):
     """The database failed.
 

@@ -20,22 +20,6 @@ from failsoft.framework.errors.violations import Violation, advice, summarize
 from failsoft.framework.errors.vocabulary import Public, Words
 from failsoft.framework.text import file_name, named
 
-__all__ = [
-    "DocumentLoadError",
-    "DocumentNotFound",
-    "InitializationError",
-    "InvalidParameter",
-    "MultipleErrors",
-    "NotImplementedTool",
-    "ReportedFailure",
-    "ResultTooLarge",
-    "SearchError",
-    "ToolSystemError",
-    "UnknownError",
-    "UnknownTool",
-    "ValidationFailed",
-]
-
 
 class DocumentNotFound(NotFound, FileNotFoundError):
     """There is no document at the path.

@@ -1,18 +1,17 @@
-"""Copies errors for `copy`, `deepcopy` and `pickle`, even if one of their facts cannot be copied."""
+"""`ToolError`: a class is an entry of the catalogue, declared and checked once, then raised with its facts."""
 
 from __future__ import annotations
 
-import copy
 import inspect
-import pickle
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeGuard, TypeVar, dataclass_transform, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, dataclass_transform, get_args
 
 from failsoft.framework.errors.template import MessageTemplate
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.errors.vocabulary import (
+    CODE_LENGTH,
+    NUMERIC_CODES,
     Actor,
     Effect,
     ErrorType,
@@ -21,57 +20,20 @@ from failsoft.framework.errors.vocabulary import (
     RetryWhen,
     as_effect,
     as_next_step,
+    deep,
     field_faults,
     is_class_variable,
+    is_code,
     is_public,
     is_words,
+    picklable,
+    rebuild,
     report_mistakes,
 )
-from failsoft.framework.text import bounded
-
-E_ = TypeVar("E_", bound=BaseException)
-
-
-def rebuild(cls: type[E_], state: dict[str, Any], cause: BaseException | None) -> E_:
-    """Return an error of a class with this state, without its constructor."""
-    error = cls.__new__(cls)
-    error.args = (state.get("message", ""),)
-    error.__dict__.update(state)
-    error.__cause__ = cause
-    return error
-
-
-def deep(value: Any, memo: dict[int, Any]) -> Any:
-    """Return a deep copy of a value, or the value itself if it cannot be copied."""
-    try:
-        return copy.deepcopy(value, memo)
-    except Exception:  # noqa: BLE001 - as above
-        return value
-
-
-def picklable(value: Any, *, otherwise: Any = ...) -> Any:
-    """Return a value if it can be pickled, otherwise a replacement, by default its text."""
-    try:
-        pickle.loads(pickle.dumps(value))  # noqa: S301 - our own bytes, made one call earlier
-    except Exception:  # noqa: BLE001 - an error must cross a process even if one of its facts cannot
-        return bounded(repr(value)) if otherwise is ... else otherwise
-    return value
-
 
 Input = TypeVar("Input")
-
-
 Kept = TypeVar("Kept")
-
-
-_CODE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
-
-
-_CODE_LENGTH = 64
-
-
 _NOTHING: tuple[Any, ...] = (None, "", (), [])
-
 
 registry: dict[str, type[ToolError]] = {}
 """All codes with their classes, added when a class is defined. Read it through `errors.catalogue`."""
@@ -119,6 +81,7 @@ class ToolError(_Declared):
 
     code: ClassVar[str] = ""
     """The stable code, unique among all classes: `SHELF_NOT_FOUND`."""
+
     if TYPE_CHECKING:  # the constructor's arguments, in the form of a dataclass
         _text: str = field(default="", kw_only=False)
         message: str = ""
@@ -156,7 +119,6 @@ class ToolError(_Declared):
     """Wire format -> the code of this class in that format."""
     aliases_by_reason: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     """Wire format -> reason of the first violation -> code, for formats with a code per kind of fault."""
-
     content_fields: ClassVar[frozenset[str]] = frozenset()
     """Fields (or `suggestions`) with content that the caller may read anyway and has to copy: never redacted."""
     fields: ClassVar[tuple[str, ...]] = ()
@@ -174,16 +136,15 @@ class ToolError(_Declared):
         *,
         category: str | None = None,
         http: int | None = None,
-        coded: tuple[ErrorType, int] | None = None,
+        coded: ErrorType | None = None,
         retry: RetryWhen | None = None,
         actor: Actor | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init_subclass__(**kwargs)
         _check_place(cls, category)
-        error_type, numeric_code = coded or (None, None)
         facts = {"category": category, "http_status": http, "retry": retry, "actor": actor}
-        for fact, value in {**facts, "error_type": error_type, "numeric_code": numeric_code}.items():
+        for fact, value in {**facts, "error_type": coded, "numeric_code": coded and NUMERIC_CODES[coded]}.items():
             if value is not None:
                 setattr(cls, fact, value)
         cls._builtin = _builtin_base(cls)
@@ -232,9 +193,8 @@ class ToolError(_Declared):
             self.details = dict(details or {})
             self.operator_hint = operator_hint
             self.violations = tuple(violations)
-            report_mistakes(type(self).__name__, mistakes)
+            report_mistakes(type(self).__name__, [*mistakes, *faults])
             if faults:
-                report_mistakes(type(self).__name__, faults)
                 msg = f"{type(self).__name__} {'; '.join(faults)}"
                 raise RaisedWrongly(msg, self)
 
@@ -327,9 +287,7 @@ def _check_place(cls: type[ToolError], category: str | None) -> None:
         msg = f"{cls.__qualname__} must subclass a category (NotFound, InvalidArgument, ...), not ToolError itself"
         raise CatalogueError(msg)
     if depth > 3 or (category is not None and depth != 2):  # noqa: PLR2004 - root, category, concrete
-        msg = (
-            f"{cls.__qualname__} is too deep in the hierarchy: it has three levels, ToolError, category, concrete error"
-        )
+        msg = f"{cls.__qualname__} is too deep in the hierarchy: ToolError, category, concrete error"
         raise CatalogueError(msg)
 
 
@@ -360,16 +318,11 @@ def _collect_fields(cls: type[ToolError]) -> None:
     cls._hints = tuple(MessageTemplate.parse(hint) for hint in cls.hints)
 
 
-def is_code(name: object) -> TypeGuard[str]:
-    """Return whether a name may be an error code: UPPERCASE_SNAKE_CASE, and not too long."""
-    return isinstance(name, str) and _CODE.fullmatch(name) is not None and len(name) <= _CODE_LENGTH
-
-
 def _check_entry(cls: type[ToolError]) -> None:
     name = cls.__qualname__
     code = cls.__dict__.get("code")
     if not is_code(code):
-        msg = f"{name}.code must be UPPERCASE_SNAKE_CASE of at most {_CODE_LENGTH} characters, not {code!r}"
+        msg = f"{name}.code must be UPPERCASE_SNAKE_CASE of at most {CODE_LENGTH} characters, not {code!r}"
         raise CatalogueError(msg)
     if not (cls.__dict__.get("__doc__") or "").strip():
         msg = f"{name} ({code}) has no docstring: describe when it is raised and how to resolve it"

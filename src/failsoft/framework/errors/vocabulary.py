@@ -1,54 +1,33 @@
-"""A base for exceptions with constructor arguments besides the message, so that pickle and copy work."""
+"""The words of errors, what raising one accepts, and how an error is copied and pickled."""
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeGuard, TypeVar, get_args, get_origin
 
 from failsoft.framework.text import bounded
 
-
-class PicklableError(Exception):
-    """An exception that is rebuilt without its constructor, from `args` and its attributes."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.args), self.__dict__
-
-
-def _rebuild(kind: type[PicklableError], args: tuple[Any, ...]) -> PicklableError:
-    return kind.__new__(kind, *args)
-
-
 T = TypeVar("T")
-
+E_ = TypeVar("E_", bound=BaseException)
 
 PUBLIC = "failsoft: public field"
-
-
 Public = Annotated[T, PUBLIC]
 """Marks a field of an error that every caller may see in every environment: `path: Public[str]`."""
 
-
 WORDS = "failsoft: the author's own words"
-
-
 Words: TypeAlias = Annotated[str, WORDS]
 """Marks a field that holds a clause of the author's own (`reason: Public[Words]`): it is not quoted in a message."""
 
-
 Effect: TypeAlias = Literal["none", "unknown", "applied"]
 """Whether a failed call changed anything."""
-
-
 RetryWhen: TypeAlias = Literal["after_fix", "after_delay", "never"]
 """When a call may be repeated: with other arguments, after a wait, or not at all."""
-
-
 Actor: TypeAlias = Literal["caller", "framework", "operator", "author", "person"]
 """Who has to act on a failure."""
-
 
 ErrorType: TypeAlias = Literal[
     "validation_error",
@@ -60,11 +39,43 @@ ErrorType: TypeAlias = Literal[
     "server_error",
 ]
 """The kinds of failure in the format `coded_error`."""
+NUMERIC_CODES: dict[ErrorType, int] = {
+    "validation_error": -32000,
+    "not_found_error": -32001,
+    "infeasibility_error": -32002,
+    "library_error": -32003,
+    "database_error": -32004,
+    "timeout_error": -32005,
+    "server_error": -32603,
+}
+"""The number that goes with each kind, as in JSON-RPC."""
 
+StopReason: TypeAlias = Literal[
+    "not_transient",
+    "effect_possible",
+    "attempts",
+    "budget",
+    "deadline",
+    "wait_too_long",
+    "circuit_open",
+    "rejected",
+    "no_strategy",
+]
+"""Why a failed call was not attempted again; part of every failure.
 
+- `not_transient`: the error does not go away by waiting.
+- `effect_possible`: another attempt could do the work twice.
+- `attempts`, `budget`: the number of attempts or the retry budget is used up.
+- `deadline`, `wait_too_long`: the wait does not fit before the deadline, or exceeds the longest one allowed.
+- `circuit_open`: the breaker of its dependency is open.
+- `rejected`: the call was refused before the handler started.
+- `no_strategy`: no strategy handles errors of this kind.
+"""
+STOP_REASONS: tuple[str, ...] = get_args(StopReason)
+
+CODE_LENGTH = 64
+_CODE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
 _STEP_KEYS = ("tool", "arguments")
-
-
 _EFFECTS: tuple[Effect, ...] = get_args(Effect)
 
 
@@ -78,6 +89,22 @@ class NextStep:
     def to_dict(self) -> dict[str, Any]:
         """Return the wire form, `{"tool": ..., "arguments": {...}}`."""
         return {"tool": self.tool, "arguments": dict(self.arguments)}
+
+
+class PicklableError(Exception):
+    """An exception that is rebuilt without its constructor, from `args` and its attributes."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.args), self.__dict__
+
+
+def _rebuild(kind: type[PicklableError], args: tuple[Any, ...]) -> PicklableError:
+    return kind.__new__(kind, *args)
+
+
+def is_code(name: object) -> TypeGuard[str]:
+    """Return whether a name may be an error code: UPPERCASE_SNAKE_CASE, and not too long."""
+    return isinstance(name, str) and _CODE.fullmatch(name) is not None and len(name) <= CODE_LENGTH
 
 
 class RaisedWrongly(PicklableError, TypeError):
@@ -186,27 +213,27 @@ def _marks(annotation: Any) -> list[Any]:
     return own + [mark for member in get_args(annotation) for mark in _marks(member)]
 
 
-StopReason: TypeAlias = Literal[
-    "not_transient",
-    "effect_possible",
-    "attempts",
-    "budget",
-    "deadline",
-    "wait_too_long",
-    "circuit_open",
-    "rejected",
-    "no_strategy",
-]
-"""Why a failed call was not attempted again; part of every failure.
-
-- `not_transient`: the error does not go away by waiting.
-- `effect_possible`: another attempt could do the work twice.
-- `attempts`, `budget`: the number of attempts or the retry budget is used up.
-- `deadline`, `wait_too_long`: the wait does not fit before the deadline, or exceeds the longest one allowed.
-- `circuit_open`: the breaker of its dependency is open.
-- `rejected`: the call was refused before the handler started.
-- `no_strategy`: no strategy handles errors of this kind.
-"""
+def rebuild(cls: type[E_], state: dict[str, Any], cause: BaseException | None) -> E_:
+    """Return an error of a class with this state, without its constructor."""
+    error = cls.__new__(cls)
+    error.args = (state.get("message", ""),)
+    error.__dict__.update(state)
+    error.__cause__ = cause
+    return error
 
 
-STOP_REASONS: tuple[str, ...] = get_args(StopReason)
+def deep(value: Any, memo: dict[int, Any]) -> Any:
+    """Return a deep copy of a value, or the value itself if it cannot be copied."""
+    try:
+        return copy.deepcopy(value, memo)
+    except Exception:  # noqa: BLE001 - as above
+        return value
+
+
+def picklable(value: Any, *, otherwise: Any = ...) -> Any:
+    """Return a value if it can be pickled, otherwise a replacement, by default its text."""
+    try:
+        pickle.loads(pickle.dumps(value))  # noqa: S301 - our own bytes, made one call earlier
+    except Exception:  # noqa: BLE001 - an error must cross a process even if one of its facts cannot
+        return bounded(repr(value)) if otherwise is ... else otherwise
+    return value

@@ -1,4 +1,4 @@
-"""Errors of governance: the audit log, broken invariants, and servers that do not start."""
+"""The errors of what outlives a call: the audit log, invariants, starting, idempotency keys, the state store."""
 
 from __future__ import annotations
 
@@ -11,20 +11,6 @@ from failsoft.framework.errors.categories import (
     Unavailable,
 )
 from failsoft.framework.errors.vocabulary import Public, Words
-
-__all__ = [
-    "AuditLockFailed",
-    "AuditLogFailed",
-    "BootstrapFailure",
-    "IdempotencyConflict",
-    "IdempotencyInProgress",
-    "IdempotencyKeyInvalid",
-    "IdempotencyOutcomeUnknown",
-    "InvariantViolation",
-    "SelfAuditFailure",
-    "StateUnavailable",
-    "StateUnusable",
-]
 
 
 class AuditLogFailed(StorageError):

@@ -13,7 +13,7 @@ from failsoft import BaseTool, NotFound, ToolResponse, operation
 from failsoft.recovery import Idempotency
 from failsoft.testing import InstantClock
 from tests.doors import (
-    META_KEY as META_KEY,
+    META_KEY,
     SETTLE,
     Account,
     CallScope,

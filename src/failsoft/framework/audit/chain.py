@@ -1,4 +1,4 @@
-"""Serialization of entries: one line of canonical JSON with a hash that chains it to the previous entry.
+"""An entry as a line, sealed to the one before it, and checkpoints that close files.
 
 A line is the canonical JSON of the entry (keys sorted, no blanks, ASCII only) with its hash appended as the last key.
 Only that form is accepted when reading: JSON parsers hide duplicate keys, and the hash of the parsed object would
@@ -19,16 +19,17 @@ from typing import Any, NamedTuple
 from failsoft.framework.clock import new_id, utc_timestamp
 from failsoft.framework.files import opened_regular
 
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 _NO_JSON = "it is not JSON as this log writes it"
 _OTHER_FORM = "it is not in the form that this log writes"
 _NO_PLACE = "it has no number, or no place in the chain"
 _CHANGED = "it was changed after it was written, or sealed with another key"
 _NOT_NEXT = "it does not follow the entry before it"
 _ADDED = frozenset({"alg", "prev", "seq"})
+_ALGORITHM = "hmac-sha256"
 _HASH = re.compile(rb',"hash":"[0-9a-f]{64}"\}')
 _HASH_LENGTH = len(b',"hash":""}') + 64
-_ALGORITHM = "hmac-sha256"
+_EVENT = "checkpoint"
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 class BadLine(ValueError):
@@ -51,11 +52,6 @@ class Head(NamedTuple):
 
 BEGINNING = Head(0, "0" * 64)
 """The head before the first entry."""
-
-
-def canonical(tree: Mapping[str, Any]) -> bytes:
-    """Return a JSON object in canonical form: keys sorted, no blanks, ASCII only."""
-    return _encode(tree).encode("ascii")
 
 
 class Seal:
@@ -107,6 +103,11 @@ class Seal:
         return entry
 
 
+def canonical(tree: Mapping[str, Any]) -> bytes:
+    """Return a JSON object in canonical form: keys sorted, no blanks, ASCII only."""
+    return _encode(tree).encode("ascii")
+
+
 def follow(entry: Mapping[str, Any], after: Head | None) -> Head:
     """Return the end of the chain with this entry.
 
@@ -128,10 +129,6 @@ def follow(entry: Mapping[str, Any], after: Head | None) -> Head:
     return Head(entry["seq"], entry["hash"])
 
 
-_EVENT = "checkpoint"
-_BLOCK = 1 << 20
-
-
 def checkpoint(files: Iterable[tuple[Path, Head]], *, lost: Head | None = None) -> dict[str, Any]:
     """Return the facts of a checkpoint that closes these files. Reads all of them.
 
@@ -148,6 +145,13 @@ def checkpoint(files: Iterable[tuple[Path, Head]], *, lost: Head | None = None) 
     return log_event(_EVENT, reason="archive" if lost is None else "loss", closed=closed)
 
 
+def checkpoint_ends(entry: Mapping[str, Any]) -> frozenset[Head]:
+    """Return the ends that a checkpoint records; none if the entry is not a checkpoint."""
+    if entry.get("event") != _EVENT or not isinstance(entry.get("closed"), list):
+        return frozenset()
+    return frozenset(Head(one["last"], one["last_hash"]) for one in entry["closed"])
+
+
 def log_event(event: str, **facts: Any) -> dict[str, Any]:
     """Return the facts of an entry about the log itself."""
     return {
@@ -161,23 +165,10 @@ def log_event(event: str, **facts: Any) -> dict[str, Any]:
     }
 
 
-def checkpoint_ends(entry: Mapping[str, Any]) -> frozenset[Head]:
-    """Return the ends that a checkpoint records; none if the entry is not a checkpoint."""
-    if entry.get("event") != _EVENT or not isinstance(entry.get("closed"), list):
-        return frozenset()
-    return frozenset(Head(one["last"], one["last_hash"]) for one in entry["closed"])
-
-
 def _end(head: Head) -> dict[str, Any]:
     return {"last": head.seq, "last_hash": head.hash}
 
 
 def _digest(file: Path) -> str:
-    digest = hashlib.sha256()
-    descriptor = opened_regular(file)
-    try:
-        while block := os.read(descriptor, _BLOCK):
-            digest.update(block)
-    finally:
-        os.close(descriptor)
-    return digest.hexdigest()
+    with os.fdopen(opened_regular(file), "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -45,11 +45,6 @@ _REASONS = {
 }
 
 
-def reason_of(error: OSError) -> str:
-    """Return why a file could not be written, by errno and without a path."""
-    return _REASONS.get(error.errno or 0) or f"the system says {errno.errorcode.get(error.errno or 0, 'error')}"
-
-
 class LogFile:
     """Appends entries to one log.
 
@@ -251,7 +246,8 @@ class LogFile:
         except BadLine:
             os.ftruncate(fd, scan.good_bytes)
             logger.warning("The audit log ended in half an entry, which was dropped", dropped_bytes=len(torn))
-            self._repairs.append(_repair(torn))
+            dropped_sha256 = hashlib.sha256(torn).hexdigest()
+            self._repairs.append(log_event("repair", dropped_bytes=len(torn), dropped_sha256=dropped_sha256))
         else:
             os.write(fd, b"\n")
 
@@ -318,6 +314,11 @@ def _refusing() -> Iterator[None]:
         raise NotWritten(reason_of(error)) from error
 
 
+def reason_of(error: OSError) -> str:
+    """Return why a file could not be written, by errno and without a path."""
+    return _REASONS.get(error.errno or 0) or f"the system says {errno.errorcode.get(error.errno or 0, 'error')}"
+
+
 def _is_at(path: str, fd: int) -> bool:
     """Return whether the path still refers to the open file."""
     try:
@@ -339,8 +340,3 @@ def _sync_folder(path: Path) -> None:
 
 def _damaged(what: str) -> str:
     return f"it is damaged ({what}); nothing is written to it until a person has inspected it"
-
-
-def _repair(torn: bytes) -> dict[str, Any]:
-    """Return the facts of the entry that records a dropped partial line."""
-    return log_event("repair", dropped_bytes=len(torn), dropped_sha256=hashlib.sha256(torn).hexdigest())

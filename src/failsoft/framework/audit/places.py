@@ -1,4 +1,4 @@
-"""Locations of audit keys and chain heads: the user's state folder, outside workspaces.
+"""What stands beside a log: its key and its head, in the user's state folder outside workspaces, and its lock.
 
 The head of a log is named after the log's path. So every server of this user knows all logs of this user, and tools of
 one server cannot write the log of another, see `is_known_log`.
@@ -29,6 +29,12 @@ _KEY_BYTES = 32
 _KEY_FILE_BYTES_AT_MOST = 4_096
 _SHORTEST_KEY = 16
 _SEGMENT = re.compile(r"\.\d{12,}$")
+_LENGTH = 256
+_READ_WITHIN_S = 2.0
+_FIRST_PAUSE_S = 0.0002
+_LONGEST_PAUSE_S = 0.02
+_HELD = "another process holds it"
+_NOT_OURS = "it is not what was written there, or was sealed with another key"
 
 
 def default_key_file() -> Path:
@@ -36,44 +42,27 @@ def default_key_file() -> Path:
     return state_folder() / "audit" / "key"
 
 
-def default_head(path: Path) -> Path:
-    """Return the default head file of a log."""
-    real = os.path.join(os.path.realpath(path.parent), path.name)  # noqa: PTH118 - a string is wanted
-    return Path(_head_of(real))
-
-
-def is_known_log(real_path: str) -> bool:
-    """Return whether a file is an audit log of this user, or a segment of one.
+def key_from(file: Path | None, *, make: bool = True) -> bytes:
+    """Return the key in a file.
 
     Args:
-        real_path: Absolute and without links.
-    """
-    return os.path.exists(_head_of(_SEGMENT.sub("", real_path)))  # noqa: PTH110 - False where access is refused, too
-
-
-def _head_of(real_path: str) -> str:
-    name = hashlib.sha256(real_path.encode(errors="surrogateescape")).hexdigest()
-    return f"{state_folder()}/audit/heads/{name}"  # text: on the way of every file operation
-
-
-def read_key(file: Path) -> bytes | None:
-    """Return the key in a file, stripped of white space; None if there is no file.
+        file: The file; None for the default one.
+        make: Whether the default key may be generated.
 
     Raises:
-        OSError: It cannot be read, or is not a regular file.
-        ValueError: It is shorter than 16 bytes, or others than its owner may write it.
+        KeyUnusable: There is no key, and none can be generated.
     """
     try:
-        descriptor = opened_regular(file)
-    except FileNotFoundError:
-        return None
-    with os.fdopen(descriptor, "rb") as stream:
-        if others_may_write(descriptor):
-            raise ValueError(WRITABLE_BY_OTHERS)
-        key = stream.read(_KEY_FILE_BYTES_AT_MOST).strip()
-    if len(key) < _SHORTEST_KEY:
-        msg = f"a key has at least {_SHORTEST_KEY} bytes"
-        raise ValueError(msg)
+        key = made_key() if file is None and make else read_key(file or default_key_file())
+    except OSError as error:
+        msg = f"its key cannot be read or made ({error.strerror or error})"
+        raise KeyUnusable(msg) from error
+    except ValueError as error:
+        msg = f"its key is not usable: {error}"
+        raise KeyUnusable(msg) from error
+    if key is None:
+        msg = "the file of its key does not exist"
+        raise KeyUnusable(msg)
     return key
 
 
@@ -107,27 +96,24 @@ def made_key() -> bytes:
     return made
 
 
-def key_from(file: Path | None, *, make: bool = True) -> bytes:
-    """Return the key in a file.
-
-    Args:
-        file: The file; None for the default one.
-        make: Whether the default key may be generated.
+def read_key(file: Path) -> bytes | None:
+    """Return the key in a file, stripped of white space; None if there is no file.
 
     Raises:
-        KeyUnusable: There is no key, and none can be generated.
+        OSError: It cannot be read, or is not a regular file.
+        ValueError: It is shorter than 16 bytes, or others than its owner may write it.
     """
     try:
-        key = made_key() if file is None and make else read_key(file or default_key_file())
-    except OSError as error:
-        msg = f"its key cannot be read or made ({error.strerror or error})"
-        raise KeyUnusable(msg) from error
-    except ValueError as error:
-        msg = f"its key is not usable: {error}"
-        raise KeyUnusable(msg) from error
-    if key is None:
-        msg = "the file of its key does not exist"
-        raise KeyUnusable(msg)
+        descriptor = opened_regular(file)
+    except FileNotFoundError:
+        return None
+    with os.fdopen(descriptor, "rb") as stream:
+        if others_may_write(descriptor):
+            raise ValueError(WRITABLE_BY_OTHERS)
+        key = stream.read(_KEY_FILE_BYTES_AT_MOST).strip()
+    if len(key) < _SHORTEST_KEY:
+        msg = f"a key has at least {_SHORTEST_KEY} bytes"
+        raise ValueError(msg)
     return key
 
 
@@ -138,53 +124,24 @@ def make_private(folder: Path) -> None:
         one.mkdir(mode=0o700, exist_ok=True)
 
 
-_FIRST_PAUSE_S = 0.0002
-_LONGEST_PAUSE_S = 0.02
-_HELD = "another process holds it"
+def default_head(path: Path) -> Path:
+    """Return the default head file of a log."""
+    real = os.path.join(os.path.realpath(path.parent), path.name)  # noqa: PTH118 - a string is wanted
+    return Path(_head_of(real))
 
 
-class NotWritten(PicklableError):
-    """Entries could not be written; the text is a reason that fits into a sentence.
+def is_known_log(real_path: str) -> bool:
+    """Return whether a file is an audit log of this user, or a segment of one.
 
     Args:
-        reason: `the disk is full`.
-        is_locked: Another process held the lock until the time limit.
+        real_path: Absolute and without links.
     """
-
-    def __init__(self, reason: str, *, is_locked: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.is_locked = is_locked
+    return os.path.exists(_head_of(_SEGMENT.sub("", real_path)))  # noqa: PTH110 - False where access is refused, too
 
 
-def lock(fd: int, until: float, *, shared: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
-    """Lock an open file, trying again until the clock says `until`, and at least once.
-
-    Raises:
-        NotWritten: Another process held the lock until the time limit.
-    """
-    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-    pause = _FIRST_PAUSE_S
-    while True:
-        try:
-            fcntl.flock(fd, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if clock() + pause > until:
-                raise NotWritten(_HELD, is_locked=True) from None
-        else:
-            return
-        time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - jitter, not cryptography
-        pause = min(2 * pause, _LONGEST_PAUSE_S)
-
-
-def unlock(fd: int) -> None:
-    """Release the lock."""
-    fcntl.flock(fd, fcntl.LOCK_UN)
-
-
-_LENGTH = 256
-_READ_WITHIN_S = 2.0
-_NOT_OURS = "it is not what was written there, or was sealed with another key"
+def _head_of(real_path: str) -> str:
+    name = hashlib.sha256(real_path.encode(errors="surrogateescape")).hexdigest()
+    return f"{state_folder()}/audit/heads/{name}"  # text: on the way of every file operation
 
 
 class HeadFile:
@@ -263,3 +220,42 @@ class HeadFile:
 def _require_private(descriptor: int) -> None:
     if others_may_write(descriptor):
         raise BadLine(WRITABLE_BY_OTHERS)
+
+
+class NotWritten(PicklableError):
+    """Entries could not be written; the text is a reason that fits into a sentence.
+
+    Args:
+        reason: `the disk is full`.
+        is_locked: Another process held the lock until the time limit.
+    """
+
+    def __init__(self, reason: str, *, is_locked: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.is_locked = is_locked
+
+
+def lock(fd: int, until: float, *, shared: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+    """Lock an open file, trying again until the clock says `until`, and at least once.
+
+    Raises:
+        NotWritten: Another process held the lock until the time limit.
+    """
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    pause = _FIRST_PAUSE_S
+    while True:
+        try:
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if clock() + pause > until:
+                raise NotWritten(_HELD, is_locked=True) from None
+        else:
+            return
+        time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - jitter, not cryptography
+        pause = min(2 * pause, _LONGEST_PAUSE_S)
+
+
+def unlock(fd: int) -> None:
+    """Release the lock."""
+    fcntl.flock(fd, fcntl.LOCK_UN)

@@ -1,4 +1,4 @@
-"""The files of one log: the current one, and the rotated ones.
+"""Read a log: its files in order, its lines and entries, the newest first, and a check of each line on the way.
 
 A full file is renamed to its name plus the number of its last entry, so that names sort in the order of the chain.
 """
@@ -17,12 +17,9 @@ from typing import Any, BinaryIO
 from failsoft.framework.audit.chain import BEGINNING, BadLine, Head, Seal, checkpoint_ends, follow
 
 _DIGITS = 12
+_BLOCK = 1 << 20
 _TAIL_BLOCK = 65_536
-
-
-def segment_name(path: Path, last_seq: int) -> Path:
-    """Return the name of a rotated file."""
-    return path.with_name(f"{path.name}.{last_seq:0{_DIGITS}}")
+_ANOTHER = "its hash differs from that of the recorded head"
 
 
 def segments(path: Path) -> list[Path]:
@@ -35,22 +32,87 @@ def segments(path: Path) -> list[Path]:
     return sorted(aside, key=lambda file: int(file.suffix[1:]))
 
 
-def last_line(path: Path) -> bytes:
-    """Return the last complete line of a file, without its newline; empty if there is none."""
-    with path.open("rb") as file:
-        position = file.seek(0, os.SEEK_END)
-        found = b""
-        while position and found.count(b"\n") <= 1:  # the newline that ends it, and the one before it
-            start = max(0, position - _TAIL_BLOCK)
-            file.seek(start)
-            found = file.read(position - start) + found
-            position = start
-    complete = found.rpartition(b"\n")[0]
-    return complete.rpartition(b"\n")[2]
+def segment_name(path: Path, last_seq: int) -> Path:
+    """Return the name of a rotated file."""
+    return path.with_name(f"{path.name}.{last_seq:0{_DIGITS}}")
 
 
-_BLOCK = 1 << 20
-_ANOTHER = "its hash differs from that of the recorded head"
+def entries(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the entries of a log in order, including rotated files, without checking them.
+
+    Lines that are not JSON objects are skipped; `verify` reports them.
+    """
+    for file in [*segments(path), *([path] if path.exists() else [])]:
+        with file.open("rb") as stream:
+            yield from (entry for line in stream if (entry := _parsed(line)) is not None)
+
+
+def find(path: Path, error_id: str) -> list[dict[str, Any]]:
+    """Return the entries with that error id, in order."""
+    return [entry for entry in entries(path) if entry.get("error_id") == error_id]
+
+
+def newest(path: Path, field: str, value: str, *, limit: int, bytes_at_most: int) -> tuple[list[dict[str, Any]], bool]:
+    """Return the last entries that have a value in a field, oldest first, and whether there may be more before them.
+
+    Args:
+        path: The log.
+        field: A key of entries.
+        value: The value to match.
+        limit: Maximum number of entries.
+        bytes_at_most: Bytes to search, from the end of the log.
+    """
+    found: list[dict[str, Any]] = []
+    needle = f"{json.dumps(field)}:{json.dumps(value)}".encode("ascii")
+    seen = 0
+    for line in _backwards(path):
+        seen += len(line) + 1
+        if len(found) == limit or seen > bytes_at_most:
+            return found[::-1], True
+        if needle not in line:
+            continue
+        entry = _parsed(line)
+        # A file that is rotated while it is read is seen again under its new name.
+        is_known = bool(found) and entry is not None and entry.get("seq", 0) >= found[-1].get("seq", 0)
+        if entry is not None and entry.get(field) == value and not is_known:
+            found.append(entry)
+    return found[::-1], False
+
+
+def _backwards(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a log, last first; the current file is opened before rotated ones are listed."""
+    with ExitStack() as held:
+        try:
+            current = [held.enter_context(path.open("rb"))]
+        except FileNotFoundError:
+            current = []
+        aside = reversed(segments(path))
+        for stream in current:
+            yield from _lines_backwards(stream)
+        for file in aside:
+            with file.open("rb") as stream:
+                yield from _lines_backwards(stream)
+
+
+def _lines_backwards(stream: BinaryIO) -> Iterator[bytes]:
+    position = stream.seek(0, os.SEEK_END)
+    rest = b""
+    while position:
+        start = max(0, position - _BLOCK)
+        stream.seek(start)
+        rest, *lines = (stream.read(position - start) + rest).split(b"\n")
+        position = start
+        yield from (line for line in reversed(lines) if line)
+    if rest:
+        yield rest
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) else None
 
 
 @dataclass(slots=True)
@@ -95,16 +157,6 @@ class Scan:
         self.good_bytes += len(line) + 1
 
 
-def end_of(file: Path, seal: Seal) -> Head:
-    """Return the end of a rotated file.
-
-    Raises:
-        BadLine: It is not valid.
-        OSError: The file cannot be read.
-    """
-    return follow(seal.open(last_line(file)), None)
-
-
 def lines_of(fd: int, start: int, end: int) -> Iterator[bytes]:
     """Yield the lines of an open file between two offsets, with their newlines; the last one may have none."""
     rest = b""
@@ -120,79 +172,25 @@ def lines_of(fd: int, start: int, end: int) -> Iterator[bytes]:
         yield rest
 
 
-def entries(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a log in order, including rotated files, without checking them.
+def end_of(file: Path, seal: Seal) -> Head:
+    """Return the end of a rotated file.
 
-    Lines that are not JSON objects are skipped; `verify` reports them.
+    Raises:
+        BadLine: It is not valid.
+        OSError: The file cannot be read.
     """
-    for file in [*segments(path), *([path] if path.exists() else [])]:
-        with file.open("rb") as stream:
-            yield from (entry for line in stream if (entry := _parsed(line)) is not None)
+    return follow(seal.open(last_line(file)), None)
 
 
-def newest(path: Path, field: str, value: str, *, limit: int, bytes_at_most: int) -> tuple[list[dict[str, Any]], bool]:
-    """Return the last entries that have a value in a field, oldest first, and whether there may be more before them.
-
-    Args:
-        path: The log.
-        field: A key of entries.
-        value: The value to match.
-        limit: Maximum number of entries.
-        bytes_at_most: Bytes to search, from the end of the log.
-    """
-    found: list[dict[str, Any]] = []
-    needle = f"{json.dumps(field)}:{json.dumps(value)}".encode("ascii")
-    seen = 0
-    for line in _backwards(path):
-        seen += len(line) + 1
-        if len(found) == limit or seen > bytes_at_most:
-            return found[::-1], True
-        if needle not in line:
-            continue
-        entry = _parsed(line)
-        # A file that is rotated while it is read is seen again under its new name.
-        is_known = bool(found) and entry is not None and entry.get("seq", 0) >= found[-1].get("seq", 0)
-        if entry is not None and entry.get(field) == value and not is_known:
-            found.append(entry)
-    return found[::-1], False
-
-
-def find(path: Path, error_id: str) -> list[dict[str, Any]]:
-    """Return the entries with that error id, in order."""
-    return [entry for entry in entries(path) if entry.get("error_id") == error_id]
-
-
-def _backwards(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a log, last first; the current file is opened before rotated ones are listed."""
-    with ExitStack() as held:
-        try:
-            current = [held.enter_context(path.open("rb"))]
-        except FileNotFoundError:
-            current = []
-        aside = reversed(segments(path))
-        for stream in current:
-            yield from _lines_backwards(stream)
-        for file in aside:
-            with file.open("rb") as stream:
-                yield from _lines_backwards(stream)
-
-
-def _lines_backwards(stream: BinaryIO) -> Iterator[bytes]:
-    position = stream.seek(0, os.SEEK_END)
-    rest = b""
-    while position:
-        start = max(0, position - _BLOCK)
-        stream.seek(start)
-        rest, *lines = (stream.read(position - start) + rest).split(b"\n")
-        position = start
-        yield from (line for line in reversed(lines) if line)
-    if rest:
-        yield rest
-
-
-def _parsed(line: bytes) -> dict[str, Any] | None:
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return entry if isinstance(entry, dict) else None
+def last_line(path: Path) -> bytes:
+    """Return the last complete line of a file, without its newline; empty if there is none."""
+    with path.open("rb") as file:
+        position = file.seek(0, os.SEEK_END)
+        found = b""
+        while position and found.count(b"\n") <= 1:  # the newline that ends it, and the one before it
+            start = max(0, position - _TAIL_BLOCK)
+            file.seek(start)
+            found = file.read(position - start) + found
+            position = start
+    complete = found.rpartition(b"\n")[0]
+    return complete.rpartition(b"\n")[2]

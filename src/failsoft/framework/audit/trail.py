@@ -94,7 +94,7 @@ class AuditLog:
         self._no_answer = NotWritten(f"the disk did not answer within {wait_s:g} seconds")
         self._lock = threading.Lock()
         self._closed = False
-        self._writer = self._new_writer()
+        self._writer = _WriterThread(self._new_file())
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self | None:
@@ -219,7 +219,7 @@ class AuditLog:
     def _submit(self, entry: _QueuedEntry) -> None:
         with self._lock:
             if self._writer.pid != os.getpid():  # a fork has no threads, and shares the lock of its parent
-                self._writer = self._new_writer()
+                self._writer = _WriterThread(self._new_file())
             writer = self._writer
             if self._closed:
                 raise AuditLogFailed(reason="it was closed")
@@ -240,9 +240,6 @@ class AuditLog:
 
     def _close_at_exit(self) -> None:
         self.close(_AT_EXIT_S)
-
-    def _new_writer(self) -> _WriterThread:
-        return _WriterThread(self._new_file())
 
     @contextmanager
     def _file_of_its_own(self) -> Iterator[tuple[LogFile, float]]:

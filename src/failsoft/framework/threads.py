@@ -1,4 +1,4 @@
-"""Worker threads for sync handlers: daemons, capped, abandoned when their call times out.
+"""Worker threads for the functions of authors that are not async: daemons, capped, given up when their call times out.
 
 An executor of the standard library joins its threads at exit, so one hung handler would keep the process alive; and it
 queues silently behind hung threads. Here a call that finds no free thread fails with OVERLOADED.
@@ -23,19 +23,7 @@ pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
 T = TypeVar("T")
 _IDLE_S = 30.0
 _NO_THREAD: dict[str, Any] = {"retry_after_seconds": 2.0, "effect": "none"}
-
-
-class _ThreadJob:
-    """One function to run in a thread. `done` and `abandoned` change with the pool's lock held only."""
-
-    __slots__ = ("abandoned", "done", "function", "future", "loop")
-
-    def __init__(self, function: Callable[[], Any]) -> None:
-        self.function = function
-        self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[tuple[bool, Any]] = self.loop.create_future()
-        self.done = False
-        self.abandoned = False
+_current = threading.local()
 
 
 class ThreadPool:
@@ -176,9 +164,6 @@ class ThreadPool:
             return
 
 
-_current = threading.local()
-
-
 def runs_on_loop(function: Callable[..., Any]) -> bool:
     """Return whether a call only creates a coroutine; the function may be an object's `__call__`."""
     called = getattr(type(function), "__call__", None)  # noqa: B004 - asked for itself, not to see whether there is one
@@ -194,6 +179,19 @@ def is_given_up() -> bool:
     return job is not None and job.abandoned
 
 
+class _ThreadJob:
+    """One function to run in a thread. `done` and `abandoned` change with the pool's lock held only."""
+
+    __slots__ = ("abandoned", "done", "function", "future", "loop")
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self.function = function
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[tuple[bool, Any]] = self.loop.create_future()
+        self.done = False
+        self.abandoned = False
+
+
 def _outcome(job: _ThreadJob) -> tuple[bool, Any]:
     _current.loop, _current.job = job.loop, job
     try:
@@ -205,6 +203,11 @@ def _outcome(job: _ThreadJob) -> tuple[bool, Any]:
         del job  # it has the future of the error, whose traceback refers to this frame
 
 
+def _settle(future: asyncio.Future[tuple[bool, Any]], outcome: tuple[bool, Any]) -> None:
+    if not future.done():
+        future.set_result(outcome)
+
+
 async def _run(function: Callable[..., Awaitable[None]], arguments: tuple[Any, ...]) -> None:
     """Send a progress report; errors are only logged, since progress is optional."""
 
@@ -214,8 +217,3 @@ async def _run(function: Callable[..., Awaitable[None]], arguments: tuple[Any, .
     error = await tell_later(send())
     if error is not None:
         logger.opt(exception=error).debug("A progress report could not be sent")
-
-
-def _settle(future: asyncio.Future[tuple[bool, Any]], outcome: tuple[bool, Any]) -> None:
-    if not future.done():
-        future.set_result(outcome)

@@ -48,12 +48,10 @@ class Explanation:
 
     Args:
         accepted: What the whole schema accepts.
-        others: Names that are accepted at the root beside the published ones, with the published name of each.
     """
 
-    def __init__(self, accepted: Accepted, others: Mapping[str, str] | None = None) -> None:
+    def __init__(self, accepted: Accepted) -> None:
         self._whole = accepted
-        self._others = others or {}
         self._steps = _STEPS_AT_MOST
 
     @property
@@ -86,7 +84,7 @@ class Explanation:
         unknown = 0
         for name in names:
             if name in value:
-                below = properties.get(self._others.get(name, name))
+                below = properties.get(name)
                 at = Place(place, name, value[name])
                 if below is not None:
                     found += self._of(below, at)
@@ -128,20 +126,17 @@ class Explanation:
         value = place.value
         properties = mapping(schema, "properties")
         required = schema.get("required") or ()
-        others = self._others if place.above is None else {}
-        given = {others[name]: name for name in value if name in others and others[name] not in value}
         for name, below in properties.items():
-            sent = name if name in value else given.get(name)
-            if sent is not None:
-                yield from self._of(below, Place(place, sent, value[sent], place.accepted.below(name)))
+            if name in value:
+                yield from self._of(below, Place(place, name, value[name]))
             elif name in required:
                 yield Fault("missing", Place(place, name))
-        yield from self._missing(schema, place, given)
-        yield from self._of_other_names(schema, place, properties.keys() | given.values() | others.keys())
+        yield from self._missing(schema, place)
+        yield from self._of_other_names(schema, place, properties.keys())
         for reason, expected in faults_of_size(schema, len(value), "Properties"):
             yield Fault(reason, place, expected)
 
-    def _missing(self, schema: Schema, place: Place, given: Mapping[str, str]) -> Iterator[Fault]:
+    def _missing(self, schema: Schema, place: Place) -> Iterator[Fault]:
         value = place.value
         names = [name for name in schema.get("required") or () if name not in mapping(schema, "properties")]
         for keyword in ("dependentRequired", "dependencies"):
@@ -151,7 +146,7 @@ class Explanation:
                 elif trigger in value:
                     yield from self._of(needed, place)
         for name in names:
-            if isinstance(name, str) and name not in value and name not in given:
+            if isinstance(name, str) and name not in value:
                 yield Fault("missing", Place(place, name))
 
     def _of_other_names(self, schema: Schema, place: Place, known: Collection[str]) -> Iterator[Fault]:
@@ -343,9 +338,9 @@ def _at(path: Iterable[str | int], value: Any, accepted: Accepted) -> Place:
     return Place(place, steps[-1], value, accepted)
 
 
-def found_at_once(accepted: Accepted, value: Any, others: Mapping[str, str]) -> list[Violation]:
+def found_at_once(accepted: Accepted, value: Any) -> list[Violation]:
     """Return faults of arguments that are too large to be validated before; see `explained`."""
-    return [violation(fault) for fault in Explanation(accepted, others).faults(value)]
+    return [violation(fault) for fault in Explanation(accepted).faults(value)]
 
 
 TOO_MUCH = Violation(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin
 
-from pydantic import AliasChoices, AliasPath
+from pydantic import AliasChoices
 from pydantic.fields import FieldInfo
 
 from failsoft.framework.errors import InvalidArgument
@@ -178,7 +178,7 @@ def _deep(annotation: Any) -> list[Any]:
 
 
 def aliases_of(owner: str, parameters: Mapping[str, Parameter]) -> dict[str, str]:
-    """Map each declared alias to the name in the schema that it stands for.
+    """Map each other name of a parameter, by `Alias` or by pydantic, to the name in the schema that it stands for.
 
     Raises:
         TypeError: Two parameters have one name, in whatever case and with whatever separators.
@@ -194,6 +194,10 @@ def aliases_of(owner: str, parameters: Mapping[str, Parameter]) -> dict[str, str
                 raise TypeError(msg)
             owned.append((alias, own))
             found[alias] = own
+    for own, parameter in parameters.items():
+        for name in (parameter.name, *_aliases(FieldInfo.from_annotation(parameter.annotation))):
+            if name not in parameters:
+                found.setdefault(name, own)
     return found
 
 
@@ -208,34 +212,7 @@ def under_own_names(params: Any, aliases: Mapping[str, str]) -> Any:
     return named
 
 
-def spellings(parameters: Iterable[Parameter]) -> dict[str, frozenset[str]]:
-    """Map each name of a parameter with several names to all of its names."""
-    found: dict[str, frozenset[str]] = {}
-    for parameter in parameters:
-        of_the_field = _aliases(FieldInfo.from_annotation(parameter.annotation))
-        names = frozenset({parameter.name, *parameter.aliases, *of_the_field})
-        if len(names) > 1:
-            found |= dict.fromkeys(names, names)
-    return found
-
-
-def with_changes(
-    params: Mapping[str, Any], changed: Mapping[str, Any], known: Mapping[str, frozenset[str]]
-) -> dict[str, Any]:
-    """Return the arguments with changes in them: one that is changed is not also there under another name.
-
-    Args:
-        params: As received.
-        changed: The new values, under any name of their parameters.
-        known: See `spellings`.
-    """
-    if not known:
-        return {**params, **changed}
-    replaced = {name for given in changed for name in known.get(given, ())}
-    return {**{name: value for name, value in params.items() if name not in replaced}, **changed}
-
-
 def _aliases(field: FieldInfo) -> list[str]:
     alias = field.validation_alias if field.validation_alias is not None else field.alias
     choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
-    return [str(choice.path[0]) if isinstance(choice, AliasPath) else choice for choice in choices if choice]
+    return [choice for choice in choices if isinstance(choice, str)]

@@ -68,7 +68,6 @@ def violations_from_pydantic(
     error: pydantic_core.ValidationError,
     schema: Accepted | Schema | None = None,
     arguments: Any = ABSENT,
-    others: Mapping[str, str] | None = None,
 ) -> list[Violation]:
     """Return all faults of the arguments, one a place.
 
@@ -76,7 +75,6 @@ def violations_from_pydantic(
         error: What the validator raised.
         schema: The JSON Schema of the arguments, or what was made of it before.
         arguments: The arguments as received. Without them or a schema, the error alone says what is wrong.
-        others: See `Explanation`.
     """
     if error.error_count() > _LINES_AT_MOST:
         return [TOO_MUCH]
@@ -85,7 +83,7 @@ def violations_from_pydantic(
     faults: dict[tuple[Any, ...], Fault] = {}
     if arguments is not ABSENT and accepted.schema:
         names = [line["loc"][0] if line["loc"] else "" for line in lines]
-        faults = Explanation(accepted, others).by_place(arguments, dict.fromkeys(names))
+        faults = Explanation(accepted).by_place(arguments, dict.fromkeys(names))
     if len(lines) == len(faults) and all(line["loc"] in faults and line["type"] not in _AUTHORS for line in lines):
         return [violation(fault) for fault in faults.values()]  # the usual case: pydantic and the schema agree
     own = [line for line in lines if line["type"] not in _CONSEQUENCES] or lines

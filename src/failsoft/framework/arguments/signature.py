@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from failsoft.framework.arguments.accepted import Accepted
 from failsoft.framework.arguments.faults import NOT_JSON, found_at_once
-from failsoft.framework.arguments.marks import Parameter, aliases_of, read_marks, spellings, under_own_names
+from failsoft.framework.arguments.marks import Parameter, aliases_of, read_marks, under_own_names
 from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
 from failsoft.framework.arguments.schemas import check_input_schema, drop_generated_titles, objects_of, subschemas
 from failsoft.framework.errors import InvalidArgument, InvalidParameter
@@ -93,8 +93,6 @@ class SignatureArguments:
     """The parameters that declare error classes, by their names in the schema."""
     aliases: Mapping[str, str]
     """Other accepted names, and the names in the schema that they stand for."""
-    others: Mapping[str, str]
-    """Names that pydantic accepts beside those in the schema, and the names in the schema that they stand for."""
 
     @classmethod
     def from_parameters(cls, owner: str, parameters: list[Parameter]) -> SignatureArguments:
@@ -132,11 +130,8 @@ class SignatureArguments:
         is_flat = all(own.get("type") in _SCALAR_TYPES for own in schema["properties"].values())
         validator: Any = adapter.validator
         aliases = aliases_of(owner, dict(zip(schema["properties"], parameters, strict=True)))
-        known = spellings(parameters)
-        others = {name: own for own in schema["properties"] for name in known.get(own, ()) if name != own}
-        others = {name: own for name, own in others.items() if name not in aliases}
         accepted = Accepted.by(schema, aliases=aliases)
-        return cls(parameters, schema, validator, needs_json, is_flat, extra, accepted, with_faults, aliases, others)
+        return cls(parameters, schema, validator, needs_json, is_flat, extra, accepted, with_faults, aliases)
 
     def copied(self, *, changes: bool) -> SignatureArguments:
         """Return the same arguments with a schema of their own.
@@ -199,14 +194,14 @@ class SignatureArguments:
         except (ValueError, RecursionError):  # from a caller in this process, or with lone surrogates
             return self.validator.validate_python(given, extra=self.extra)  # type: ignore[no-any-return]  # the same
         if len(text) > _EXPLAINED_FIRST_FROM_BYTES:
-            violations = found_at_once(self.accepted, given, self.others)
+            violations = found_at_once(self.accepted, given)
             if violations:
                 raise self._refusal(violations)
         return self.validator.validate_json(text, strict=True, extra=self.extra)  # type: ignore[no-any-return]  # the same
 
     def _explained(self, error: pydantic_core.ValidationError, given: Mapping[str, Any]) -> list[Violation]:
         try:
-            return violations_from_pydantic(error, self.accepted, given, self.others)
+            return violations_from_pydantic(error, self.accepted, given)
         except (ValueError, RecursionError):
             return [NOT_JSON]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 from typing_extensions import ParamSpec, TypeVar
 
 from failsoft.framework.answer.formats import find_format
+from failsoft.framework.arguments.marks import under_own_names
 from failsoft.framework.call.call import META_KEY, NO_SCOPE, Call, CallScope
 from failsoft.framework.call.chain import Chain, Link, Recovery, assemble, connect
 from failsoft.framework.call.checks import check, checks_of, reviews_of, validate
@@ -86,7 +87,6 @@ class BoundOperation(Generic[P, R_co]):
             item.name: mark.kind for item in self.parameters for mark in (*item.references, *item.item_references)
         }
         self.dropped_steps: set[str] = set()
-        self._spellings: dict[str, frozenset[str]] | None = None
         self.checks = tuple(checks_of(declaration, tool, self.parameters, self.input_schema))
         self.reviews = reviews_of(declaration, tool)
 
@@ -166,11 +166,8 @@ class BoundOperation(Generic[P, R_co]):
 
     def with_changes(self, params: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments with changes applied, under any name of their parameters."""
-        from failsoft.framework.arguments.marks import spellings, with_changes  # noqa: PLC0415 - only a recovery needs it
-
-        if self._spellings is None:
-            self._spellings = spellings(self.parameters)
-        return with_changes(params, changed, self._spellings)
+        aliases = self.arguments.aliases
+        return {**under_own_names(params, aliases), **under_own_names(changed, aliases)}
 
     @property
     def strategies(self) -> tuple[Any, ...]:

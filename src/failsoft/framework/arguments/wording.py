@@ -62,6 +62,8 @@ class Place:
 
     def path(self) -> tuple[str | int, ...]:
         """Return the steps from the root: names and list positions."""
+        if self.above is not None and self.above.above is None:  # most places are arguments
+            return (self.step,)
         steps: list[str | int] = []
         place = self
         while place.above is not None:

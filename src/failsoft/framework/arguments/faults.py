@@ -187,9 +187,9 @@ class Explanation:
 
     def _of_list(self, schema: Schema, place: Place) -> Iterator[Fault]:
         value = place.value
-        size = [Fault(reason, place, expected) for reason, expected in faults_of_size(schema, len(value), "Items")]
-        yield from size
-        if size and len(value) > schema.get("maxItems", math.inf):  # what is in it does not matter then, as to pydantic
+        for reason, expected in faults_of_size(schema, len(value), "Items"):
+            yield Fault(reason, place, expected)
+        if len(value) > schema.get("maxItems", math.inf):  # what is in it does not matter then, as to pydantic
             return
         prefix = schema.get("prefixItems") or ()
         items: Any = schema.get("items", True)
@@ -232,9 +232,8 @@ class Explanation:
         for keyword in ("anyOf", "oneOf"):
             if isinstance(schema.get(keyword), list):
                 found += self._of_union(schema, schema[keyword], place, is_exclusive=keyword == "oneOf")
-        if "not" in schema and self._fits(schema["not"], place):
-            found.append(Fault("value", place))
-        return found
+        is_forbidden = "not" in schema and self._fits(schema["not"], place)
+        return [*found, Fault("value", place)] if is_forbidden else found
 
     def _of_union(
         self, schema: Schema, branches: Sequence[Any], place: Place, *, is_exclusive: bool
@@ -313,7 +312,7 @@ def explained(accepted: Accepted, value: Any) -> list[Violation]:
         RecursionError: It is nested too deeply.
     """
     explanation = Explanation(accepted)
-    found = [violation(fault) for fault in explanation.faults(value)]
+    found = list(map(violation, explanation.faults(value)))
     return found if found or explanation.is_whole else [TOO_MUCH]
 
 
@@ -336,11 +335,6 @@ def _at(path: Iterable[str | int], value: Any, accepted: Accepted) -> Place:
     for step in steps[:-1]:
         place = Place(place, step, ABSENT, NOTHING_KNOWN)
     return Place(place, steps[-1], value, accepted)
-
-
-def found_at_once(accepted: Accepted, value: Any) -> list[Violation]:
-    """Return faults of arguments that are too large to be validated before; see `explained`."""
-    return [violation(fault) for fault in Explanation(accepted).faults(value)]
 
 
 TOO_MUCH = Violation(

@@ -14,10 +14,11 @@ from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
 from failsoft.framework.arguments.accepted import Accepted
-from failsoft.framework.arguments.faults import NOT_JSON, found_at_once
+from failsoft.framework.arguments.faults import NOT_JSON, Explanation
 from failsoft.framework.arguments.marks import Parameter, aliases_of, read_marks, under_own_names
 from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
 from failsoft.framework.arguments.schemas import check_input_schema, drop_generated_titles, objects_of, subschemas
+from failsoft.framework.arguments.wording import violation
 from failsoft.framework.errors import InvalidArgument, InvalidParameter
 from failsoft.framework.errors.violations import Violation
 
@@ -194,7 +195,7 @@ class SignatureArguments:
         except (ValueError, RecursionError):  # from a caller in this process, or with lone surrogates
             return self.validator.validate_python(given, extra=self.extra)  # type: ignore[no-any-return]  # the same
         if len(text) > _EXPLAINED_FIRST_FROM_BYTES:
-            violations = found_at_once(self.accepted, given)
+            violations = list(map(violation, Explanation(self.accepted).faults(given)))
             if violations:
                 raise self._refusal(violations)
         return self.validator.validate_json(text, strict=True, extra=self.extra)  # type: ignore[no-any-return]  # the same

@@ -24,7 +24,7 @@ HOMES = {
     "failsoft.client.faults": "from_upstream",
     "failsoft.client.reported": "error_from_result, is_failure",
     "failsoft": "framework as framework_area",
-    "failsoft.framework": "errors as errors_module",
+    "failsoft.framework": "errors as errors_module, normalize as normalize_module",
     "failsoft.framework.answer.failure": "CONTEXT_KEY, RetryAdvice",
     "failsoft.framework.answer.formats": "FORMATS, REQUIRED, find_format",
     "failsoft.framework.answer.lean": "lean_text",
@@ -69,12 +69,11 @@ HOMES = {
     "failsoft.framework.logs.log_output": "LogWriter, may_wait",
     "failsoft.framework.logs.logs": "log_events, log_recovery",
     "failsoft.framework.memory_records": "MemoryRecords",
-    "failsoft.framework.normalize": "rules as normalize_rules_module, system_errors as system_errors_module",
+    "failsoft.framework.normalize": "TABLES, THIRD_PARTIES, normalize, system_errors as system_errors_module",
     "failsoft.framework.normalize.http_status": "STATUSES, from_status, parse_wait, reset_wait, retry_after",
     "failsoft.framework.normalize.reasons": "with_reason",
-    "failsoft.framework.normalize.rules": "TABLES, normalize",
     "failsoft.framework.offers": "UriTemplate",
-    "failsoft.framework.plugins": "installed_points, load_rules",
+    "failsoft.framework.plugins": "installed_points",
     "failsoft.framework.records": (
         "Account, Changed, Quota, RecordBackend, Records, State, StoreLost, Transition, scope_of"
     ),

@@ -21,7 +21,7 @@ from failsoft.cli import commands
 from failsoft.cli.exits import ExitCode, exit_codes_text
 from failsoft.cli.faults import missing, report, typed, usage
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.plugins import installed_points
+from failsoft.framework.plugins import sorted_points
 
 ENTRY_POINT_GROUP = "failsoft.commands"
 """Commands of other packages: a function each, with typer's annotations, as in `cli/commands`."""
@@ -123,7 +123,7 @@ def application(command: str | None = None) -> typer.Typer:
     for name in [command] if command in names else sorted(names):
         _add(app, importlib.import_module(f"{commands.__name__}.{name}"))
     if command not in names:
-        for point in sorted(installed_points(ENTRY_POINT_GROUP), key=lambda point: point.name):
+        for point in sorted_points(ENTRY_POINT_GROUP):
             _add_foreign(app, point, names)
     return app
 

@@ -1,4 +1,4 @@
-"""Entry points of installed packages, found with one scan per process."""
+"""The one seam for plug-ins: entry points of installed packages, scanned and loaded once; what is broken is skipped."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from failsoft.framework.errors import ToolError
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -22,6 +20,11 @@ def installed_points(group: str) -> tuple[EntryPoint, ...]:
     return tuple(_scan(tuple(sys.path)).select(group=group))
 
 
+def sorted_points(group: str) -> list[EntryPoint]:
+    """Return the entry points of a group by name, in an order that does not depend on the installation."""
+    return sorted(installed_points(group), key=lambda point: (point.name, point.value))
+
+
 @functools.lru_cache(maxsize=1)
 def _scan(_path: tuple[str, ...]) -> Any:
     from importlib.metadata import entry_points  # noqa: PLC0415 - 10 ms that `import failsoft` does without
@@ -29,72 +32,47 @@ def _scan(_path: tuple[str, ...]) -> Any:
     return entry_points()
 
 
-GROUP = "failsoft.normalizers"
-"""The entry-point group that third parties add their rules to."""
+class Plugins:
+    """The functions of a group of entry points, loaded once; a broken one is skipped, and the log says so once.
 
-
-Rule: TypeAlias = Callable[[BaseException], Any]
-
-
-_rules: tuple[tuple[str, Rule], ...] | None = None
-
-
-_loading = threading.Lock()
-
-
-_reported: set[str] = set()
-
-
-def by_entry_points(exc: BaseException) -> ToolError | None:
-    """Return what the first third-party rule that knows the exception makes of it.
-
-    A rule that raises, or returns something else, is skipped; the log says so once per rule.
+    Args:
+        group: The group of entry points.
+        kind: What one is called in the log (`normalizer`); also the name under which its own name is bound.
     """
-    for name, rule in _known_rules():
-        try:
-            error = rule(exc)
-        except BaseException as broken:  # noqa: BLE001 - a broken rule must not cost the answer
-            _report(name, "A third-party normalizer raised and was skipped", broken)
-            continue
-        if isinstance(error, ToolError):
-            return error
-        if error is not None:
-            _report(name, "A third-party normalizer returned no ToolError and was skipped", None)
-    return None
 
+    def __init__(self, group: str, kind: str) -> None:
+        self._group = group
+        self._kind = kind
+        self._loading = threading.Lock()
+        self._loaded: tuple[tuple[str, Callable[..., Any]], ...] | None = None
+        self._reported: set[str] = set()
 
-def _known_rules() -> tuple[tuple[str, Rule], ...]:
-    if _rules is not None:
-        return _rules
-    try:
-        return load_rules()
-    except BaseException:  # noqa: BLE001 - no file descriptor or memory left: that is the failure to tell about
-        return ()
+    def load(self) -> tuple[tuple[str, Callable[..., Any]], ...]:
+        """Return the functions with their names, in that order; a server may call this before it needs them."""
+        if self._loaded is None:
+            with self._loading:
+                if self._loaded is None:
+                    self._loaded = tuple(self._usable())
+        return self._loaded
 
+    def report(self, name: str, what: str, broken: BaseException | None = None) -> None:
+        """Log what is wrong with one of them (`raised and was skipped`), once for each."""
+        if name in self._reported:
+            return
+        self._reported.add(name)
+        from failsoft.framework.safe.author_reports import logger  # noqa: PLC0415 - when there is something to say
 
-def load_rules() -> tuple[tuple[str, Rule], ...]:
-    """Return the rules, loaded once, in the order of their names; a server may call this before its first failure."""
-    global _rules  # noqa: PLW0603 - loaded once per process
-    with _loading:
-        if _rules is None:
-            points = sorted(installed_points(GROUP), key=lambda point: (point.name, point.value))
-            _rules = tuple((point.name, rule) for point in points if (rule := _loaded(point)) is not None)
-    return _rules
+        about = logger.bind(**{self._kind: name}).opt(exception=broken)
+        about.warning("A third-party {} {}", self._kind, what)
 
-
-def _loaded(point: Any) -> Rule | None:
-    try:
-        rule = point.load()
-    except BaseException as broken:  # noqa: BLE001 - a broken package must not cost the answer
-        _report(point.name, "A third-party normalizer could not be loaded", broken)
-        return None
-    return rule if callable(rule) else None
-
-
-def _report(name: str, what: str, broken: BaseException | None) -> None:
-    if name in _reported:
-        return
-    _reported.add(name)
-    from failsoft.framework.safe.author_reports import logger  # noqa: PLC0415 - loaded when there is something to say
-
-    logger.bind(normalizer=name).opt(exception=broken).warning(what)
+    def _usable(self) -> list[tuple[str, Callable[..., Any]]]:
+        found = []
+        for point in sorted_points(self._group):
+            try:
+                function = point.load()
+            except BaseException as broken:  # noqa: BLE001 - a broken package must not cost the answer
+                self.report(point.name, "could not be loaded", broken)
+                continue
+            if callable(function):
+                found.append((point.name, function))
+        return found

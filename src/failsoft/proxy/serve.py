@@ -9,7 +9,7 @@ from typing import Literal
 
 from failsoft._version import __version__
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.normalize import load_rules
+from failsoft.framework.normalize import THIRD_PARTIES
 from failsoft.proxy.clients import Front
 from failsoft.proxy.overrides import Overrides
 from failsoft.proxy.protocol import LiveToolbox, ProxyProtocol
@@ -61,7 +61,7 @@ def assemble_proxy(
 ) -> Assembly:
     """Return a server for the upstreams of a `ProxySource`; the signature is that of `assemble`."""
     made: list[ProxyTools] = tools()  # type: ignore[operator, assignment]  # a ProxySource
-    load_rules()
+    THIRD_PARTIES.load()
     toolbox = LiveToolbox(made)
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     settings = made[0].runtime.settings

@@ -14,7 +14,7 @@ from mcp.server import Server
 from failsoft._version import __version__
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.normalize import load_rules
+from failsoft.framework.normalize import THIRD_PARTIES
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.settings import Settings
 from failsoft.server.lifecycle.lifecycle import Lifecycle
@@ -53,7 +53,7 @@ def assemble(
     check_dependencies(made)
     _warn_of_stacks(made)
     warn_of_misspelt_variables(made)
-    load_rules()  # imports third-party packages now and not during the first failing call
+    THIRD_PARTIES.load()  # imports third-party packages now and not during the first failing call
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     protocol = ToolProtocol(toolbox, lifecycle, max_response_bytes=settings.max_response_bytes)
     name = name or (made[0].name if len(made) == 1 else "failsoft")

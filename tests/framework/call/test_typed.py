@@ -8,7 +8,7 @@ import pytest
 
 from failsoft import BaseTool, RecoveryManager, Retry, operation
 from failsoft.recovery import Call, CircuitBreaker, Idempotency
-from tests.doors import CallScope, normalize_rules_module as rules
+from tests.doors import CallScope, normalize_module as rules
 from tests.framework.recording import quiet_runtime
 
 pytestmark = pytest.mark.anyio

@@ -251,9 +251,9 @@ def test_normalizing_imports_no_library():
     program = """
         import sys
         from tests.doors import normalize
-        from tests.doors import load_rules
+        from tests.doors import THIRD_PARTIES
         from tests.doors import TABLES
-        load_rules()
+        THIRD_PARTIES.load()
         own = {"builtins", "asyncio", "concurrent", "multiprocessing", "socket", "ssl", "queue", "http", "urllib",
                "subprocess", "shutil", "pydantic_core", "tenacity", "sqlite3", "gzip", "json", "_lzma",
                "tarfile", "tomllib", "xml", "zipfile", "zlib"}

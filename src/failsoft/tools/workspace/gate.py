@@ -11,7 +11,7 @@ from failsoft.framework.answer.failure import Failure
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Middleware, Proceed
 from failsoft.framework.errors import InvariantViolation, NextStep, ToolError
-from failsoft.framework.normalize.rules import members
+from failsoft.framework.normalize import members
 from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 from failsoft.framework.threads import ThreadPool

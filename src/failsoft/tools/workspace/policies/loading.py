@@ -9,7 +9,7 @@ from typing import Any
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.plugins import installed_points
+from failsoft.framework.plugins import sorted_points
 from failsoft.framework.text import bounded
 from failsoft.tools.workspace.policies.generic import GenericPolicy
 from failsoft.tools.workspace.policies.port import Policy
@@ -50,15 +50,10 @@ def _load(names: Sequence[str]) -> Iterator[Policy]:
             yield _BUILT_IN[name]()
             continue
         if installed is None:
-            installed = {point.name: point for point in reversed(sorted_points())}
+            installed = {point.name: point for point in reversed(sorted_points(ENTRY_POINT_GROUP))}
         if name not in installed:
             raise _unknown(name, [*_BUILT_IN, *sorted(installed)])
         yield _loaded(name, installed[name])
-
-
-def sorted_points() -> list[EntryPoint]:
-    """Return the entry points of the group, in an order that does not depend on the installation."""
-    return sorted(installed_points(ENTRY_POINT_GROUP), key=lambda point: (point.name, point.value))
 
 
 def _loaded(name: str, point: EntryPoint) -> Policy:

@@ -23,12 +23,12 @@ _FACE = {
         "failsoft.framework.arguments.marks": "Alias Fault Reference",
         "failsoft.framework.call.call": "CallContext",
         "failsoft.framework.call.effects": "NOT_DONE",
+        "failsoft.framework.call.operation": "operation",
+        "failsoft.framework.call.toolset": "BaseTool",
         "failsoft.framework.errors": "NextStep Public",
         "failsoft.framework.errors.violations": "Violation",
-        "failsoft.framework.settings": "ToolsetSettings",
-        "failsoft.framework.call.toolset": "BaseTool",
         "failsoft.framework.offers": "completion prompt resource",
-        "failsoft.framework.call.operation": "operation",
+        "failsoft.framework.settings": "ToolsetSettings",
     },
     "fail": {
         "failsoft.framework.errors": (
@@ -51,12 +51,12 @@ _FACE = {
     },
     "run": {
         "failsoft.framework.call.chain": "Middleware Proceed",
+        "failsoft.framework.call.runtime": "Runtime",
         "failsoft.framework.logs.logs": "configure_logging",
         "failsoft.framework.settings": "Settings",
         "failsoft.framework.standalone": (
             "ErrorContext ErrorHandler ErrorResponse ErrorResponseFactory SystemErrorFactory"
         ),
-        "failsoft.framework.call.runtime": "Runtime",
         "failsoft.server": "asgi_app mcp_server serve",
     },
     "watch": {

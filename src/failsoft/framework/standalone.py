@@ -1,4 +1,4 @@
-"""`ErrorHandler`: answers, logs and counts an error raised outside a tool's chain."""
+"""Errors outside a call: `ErrorHandler` answers as the chain does, the factories make responses and errors."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 
 _NAME_AT_MOST = 128
+_MESSAGE_AT_MOST = 1_000
+_UNEXPECTED = "An unexpected error occurred. Check server logs for details."
+_CANCELLED = "Operation was cancelled"
+_FORMAT = "system_error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,15 +133,6 @@ def _read(context: Mapping[str, Any]) -> ErrorContext:
     )
 
 
-_MESSAGE_AT_MOST = 1_000
-
-
-_UNEXPECTED = "An unexpected error occurred. Check server logs for details."
-
-
-_CANCELLED = "Operation was cancelled"
-
-
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
     """One failure in the format `error_response`: a code for programs, a sentence, and further facts if there are any.
@@ -205,9 +200,6 @@ class ErrorResponseFactory:
 
 def _code(error: ToolError | type[ToolError]) -> str:
     return error.aliases.get(ErrorResponseFormat.name, error.code)
-
-
-_FORMAT = "system_error"
 
 
 class SystemErrorFactory:
@@ -357,6 +349,4 @@ def _with(error: ToolError, context: dict[str, str | None]) -> ToolError:
 
 
 def _as_exception(cause: object) -> BaseException | None:
-    if cause is None or isinstance(cause, BaseException):
-        return cause
-    return NonExceptionCause(cause)
+    return cause if cause is None or isinstance(cause, BaseException) else NonExceptionCause(cause)

@@ -1,4 +1,4 @@
-"""Checks of tool titles, descriptions, parameter descriptions and annotations."""
+"""What a model would stumble over: descriptions and schemas of tools, and the texts of their failures."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.answer.failure import Failure
+from failsoft.framework.arguments.schemas import subschemas
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.call import Call, CallScope
 from failsoft.framework.call.explain import explain
@@ -20,11 +21,7 @@ from failsoft.framework.text import PYTHON_SECTION, quoted
 
 WORDS_AT_MOST = 60
 """Maximum number of words of a tool's description, which is part of every conversation."""
-
-
 _SAYS = frozenset({"description", "enum", "const", "$ref"})
-
-
 _MARKUP = re.compile(r":(?:class|meth|func)\b[^:]*:")
 
 
@@ -60,34 +57,19 @@ def introduction_faults(introduction: str) -> Iterator[tuple[str, str]]:
 
 def _undescribed(schema: Any) -> Iterator[str]:
     """Yield the names of parameters, at any depth, that have neither a description nor listed values."""
-    if isinstance(schema, list):
-        for item in schema:
-            yield from _undescribed(item)
-    if not isinstance(schema, Mapping):
-        return
-    for keyword, inner in schema.items():
-        if keyword in {"properties", "$defs"} and isinstance(inner, Mapping):
-            for name, own in inner.items():
-                parts = [own, *own.get("anyOf", ())] if isinstance(own, Mapping) else []
-                if keyword == "properties" and all(_SAYS.isdisjoint(part) for part in parts) and parts:
-                    yield name
-                yield from _undescribed(own)
-        elif keyword not in {"default", "examples", "enum", "const"}:
-            yield from _undescribed(inner)
+    for part in subschemas(schema):
+        properties = part.get("properties")
+        for name, own in properties.items() if isinstance(properties, Mapping) else ():
+            if isinstance(own, Mapping) and all(_SAYS.isdisjoint(one) for one in (own, *own.get("anyOf", ()))):
+                yield name
 
 
 MESSAGE_AT_MOST = 1_200
 """Maximum length of a message: some clients truncate longer ones, whose end says what to do."""
-
-
 _CAUSE_AT_LEAST = 12
-
-
 _VAGUE = re.compile(
     r"^(an? )?(unexpected |unknown )?(error|failure|problem|invalid input|something went wrong)\b[.! ]*$", re.IGNORECASE
 )
-
-
 _FORBIDDEN: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("url", re.compile(r"\b(?:https?|ftp|file)://", re.IGNORECASE)),
     ("stack", re.compile(r"Traceback \(most recent|File \"[^\"]+\", line \d|\bat 0x[0-9a-f]{6,}")),
@@ -103,8 +85,6 @@ _FORBIDDEN: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("variable", re.compile(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+=|\$\{?[A-Z_]{3,}|\bFAILSOFT_[A-Z]")),
     ("control", re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069]")),
 )
-
-
 _WAIT = re.compile(r"[Cc]all `(?P<tool>[^`]+)` again in \d+(?:\.\d+)? seconds?")
 
 

@@ -242,9 +242,8 @@ class SystemErrorFactory:
             error = _with(known, context)
         else:
             error = _made(error_code or known.code, human_message, context)
-        error.__cause__ = error.__cause__ or (
-            thrown if isinstance(thrown, BaseException) else NonExceptionCause(thrown)
-        )
+        if error.__cause__ is None:
+            error.__cause__ = thrown if isinstance(thrown, BaseException) else NonExceptionCause(thrown)
         return error
 
     @classmethod
@@ -338,7 +337,6 @@ def _with(error: ToolError, context: dict[str, str | None]) -> ToolError:
         known = ", ".join(["tool_name", *Governance.__dataclass_fields__])
         msg = f"unknown facts: {', '.join(sorted(unknown))}; an error takes {known}"
         raise TypeError(msg)
-    context = dict(context)
     if (tool_name := context.pop("tool_name", None)) is not None:
         vars(error)["tool_name"] = bounded(tool_name)
     if context:

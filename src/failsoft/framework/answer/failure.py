@@ -1,4 +1,4 @@
-"""The governance facts of a call: role, session, workspace, plan.
+"""`Failure`: the facts of one failed call, the governance facts among them: role, session, workspace, plan.
 
 A toolset with sessions sets `call.governance = Governance(...)`, an error may have its own, and a caller gives the
 phase and the plan in `_meta["dev.failsoft/context"]`.
@@ -20,8 +20,6 @@ from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 
 CONTEXT_KEY = "dev.failsoft/context"
-
-
 _FROM_CALLERS = ("phase_id", "plan_hash")
 
 
@@ -61,8 +59,6 @@ class Governance:
 
 
 NAMES = tuple(field.name for field in fields(Governance))
-
-
 UNGOVERNED = Governance()
 """The call belongs to no session."""
 
@@ -99,11 +95,7 @@ EFFECTS: dict[Effect, str] = {
     "unknown": "It is unknown whether anything was changed",
 }
 """What a caller is told about the effect, as the beginning of a sentence."""
-
-
 _PRINTED_AT_MOST = 200
-
-
 _TEXT = frozenset({str})
 
 
@@ -197,7 +189,7 @@ class Failure:
     governance: Governance = UNGOVERNED
     rejected: bool = False
     read_only: bool = False
-    about: Mapping[str, Any] | None = None
+    toolset_facts: Mapping[str, Any] | None = None
     """Facts from the toolset about where it failed; only some wire formats have fields for them."""
     is_cut: bool = False
     """Whether something was left out because of the size limit of clients."""

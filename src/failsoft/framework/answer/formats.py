@@ -1,4 +1,4 @@
-"""The format of seed 002: a flat failure with a name and a number for its kind, and its public facts."""
+"""The six wire formats, one class each, and the look-up of a format by its name."""
 
 from __future__ import annotations
 
@@ -58,11 +58,7 @@ class CodedErrorFormat(FlatFormat):
 
 _PLACE: dict[str, type] = {"file_path": str, "file_index": int, "edit_index": int}
 """Facts about the location of the failure among the arguments."""
-
-
 _LISTED: dict[str, type] = {"edit_status": list, "backup_path": str}
-
-
 _IN_VIOLATIONS = ("param", "expected")
 """Facts of the first violation, which `violations` contains."""
 
@@ -83,7 +79,7 @@ class EditEnvelopeFormat(FlatFormat):
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
         """Return the envelope and the extras."""
-        facts = {**failure.public, **(failure.about or {})}
+        facts = {**failure.public, **(failure.toolset_facts or {})}
         hints = list(failure.suggestions or failure.hints) or [general_hint(failure)]
         wire: dict[str, Any] = {
             "success": False,
@@ -269,8 +265,8 @@ class SystemErrorFormat(WireFormat):
             wire["stack_trace"] = failure.stack_trace
         if failure.suggestions:
             wire["suggestions"] = list(failure.suggestions)
-        if failure.details or failure.about:
-            wire["details"] = {**(failure.details or {}), **(failure.about or {})}
+        if failure.details or failure.toolset_facts:
+            wire["details"] = {**(failure.details or {}), **(failure.toolset_facts or {})}
         return {**wire, **self.extras(failure)}
 
 

@@ -16,18 +16,10 @@ from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.text import is_named, named, quoted
 
 _FAULTS_AT_MOST = 20
-
-
 _QUESTION = re.compile(r"Did you mean: (.+)\?")
 """A candidate as seed 004 words it; the line names it as one already."""
-
-
 _CANDIDATES_AT_MOST = 5
-
-
 _EXCERPTS_AT_MOST = 4
-
-
 _CANDIDATE_AT_MOST = 120
 
 

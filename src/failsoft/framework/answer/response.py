@@ -1,16 +1,19 @@
-"""`RecoveryReceipt`: how a call was recovered, sent with every recovered result."""
+"""`ToolResponse`: the answer to a call, with its metadata and recovery receipt, encoded once."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.safe import json_safe
 from failsoft.framework.safe.json_safe import Encoded
 from failsoft.framework.text import bounded
+
+if TYPE_CHECKING:
+    from failsoft.framework.answer.wire import WireFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +41,11 @@ class RecoveryReceipt:
 
 
 T = TypeVar("T")
-
-
 ERROR_KEY = "dev.failsoft/error"
-
-
 METADATA_KEY = "dev.failsoft/metadata"
-
-
 _TEXT = frozenset({str})
-
-
 _PRINTED_AT_MOST = 200
-
-
 _SHOWN_AT_MOST = 2_000
-
-
 _CUTS: tuple[dict[str, Any], ...] = (
     {"details": None, "cause": None, "stack_trace": None, "is_cut": True},
     {"violations_at_most": 10},
@@ -119,21 +110,6 @@ def _bytes_of(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-class Renderer(Protocol):
-    """The part of a wire format that a response needs; the formats are in `formats`."""
-
-    name: ClassVar[str]
-
-    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
-        """Return a success, its data not yet JSON-safe."""
-
-    def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:
-        """Return a failure."""
-
-    def text(self, failure: Failure) -> str | None:
-        """Return the text of a failure; None if it is its JSON."""
-
-
 @dataclass(slots=True, eq=False, repr=False)
 class ToolResponse(Generic[T]):
     """The answer to a call: a `Success` with the handler's value as `data`, or a `Failed` with a `Failure` as `error`.
@@ -156,7 +132,7 @@ class ToolResponse(Generic[T]):
     error: Failure | None = None
     metadata: Metadata = field(default_factory=lambda: Metadata(0.0))
     content: tuple[Any, ...] = ()
-    wire: Renderer | None = None
+    wire: WireFormat | None = None
     encoded: EncodedResponse | None = None
 
     def __repr__(self) -> str:

@@ -12,18 +12,10 @@ from failsoft.framework.arguments.schemas import inline_root
 
 AnswerStyle: TypeAlias = Literal["lean", "json", "full"]
 """`FAILSOFT_ANSWER`: a failure as lean text, as the compact JSON of the essentials, or as JSON with everything."""
-
-
 EXTRAS = ("effect", "stop_reason", "next_step", "violations", "error_id")
 """Keys that every seed format may have after its own, so that a client that reads only the text can act."""
-
-
 CAUSES = ("cause", "stack_trace")
-
-
 _OPEN: dict[str, Any] = {"type": "object"}
-
-
 _STRING: dict[str, Any] = {"type": "string"}
 
 

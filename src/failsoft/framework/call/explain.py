@@ -1,4 +1,4 @@
-"""Composes the second part of a failure message: effect, wait, and what to do, but for the call in `next_step`."""
+"""From the error to the `Failure`: what failed, its effect, what to do, all bounded and redacted for the caller."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from failsoft.framework.answer.failure import EFFECTS, Failure, governance_of
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.next_step import Proposal, propose
+from failsoft.framework.call.next_step import NextCall, choose
 from failsoft.framework.call.rerun import stop_reason_of
 from failsoft.framework.clock import new_id, utc_timestamp
 from failsoft.framework.errors import NextStep, ToolError, UnknownError, UnknownTool
@@ -25,13 +25,15 @@ from failsoft.framework.safe.tracebacks import stack_of
 from failsoft.framework.text import bounded, is_named, named, quoted
 
 _CANDIDATE_SHOWN = 80
-
-
 _CANDIDATES_AT_MOST = 3
-
-
 _NAMED_AT_MOST = 3
-
+_MESSAGE_AT_MOST = 1_000
+_TEXT_AT_MOST = 2_000
+_SUGGESTIONS_AT_MOST = 8
+_VIOLATIONS_AT_MOST = 200
+_CANDIDATE_AT_MOST = 120
+_SENT_DEPTH = 4
+_SENT_AT_MOST = 200
 
 _WHO = {
     "operator": "The operator of this server has to fix this",
@@ -39,12 +41,84 @@ _WHO = {
     "person": "A person has to decide or grant this",
     "framework": "The operator of this server has to look into this",
 }
-
-
 _SAME_KEY = "The same call with the same key is safe"
 
 
-class Advice(NamedTuple):
+def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen: NextCall | None = None) -> Failure:
+    """Return the failure of this call with everything that its caller may see.
+
+    Args:
+        error: The error.
+        call: The call that failed.
+        error_id: The id of the failure; a new one if left out.
+        chosen: The next step; by default that of `choose`, without running references and checks.
+    """
+    bound, scope, settings = call.bound, call.scope, call.bound.settings
+    chosen = choose(error, call) if chosen is None else chosen
+    effect, retry, step = chosen.effect, chosen.retry, chosen.step
+    if chosen.dropped and error.next_step is not None:
+        tool = bounded(error.next_step.tool, _CANDIDATE_AT_MOST)
+        text = f"the next step `{tool}` of {type(error).__name__} was dropped: {chosen.dropped}"
+        report_mistake(text, error=error, operation=bound.name, is_known=error.code in bound.dropped_steps)
+        bound.dropped_steps.add(error.code)
+    error_id = error_id or new_id()
+    detail = settings.detail_level
+    faults = error.violations[:_VIOLATIONS_AT_MOST]
+    violations, guesses = _without_guesses(faults, call) if faults else (faults, [])
+    own = [text for text in (*error.own_suggestions(), *guesses) if not _is_unrelated(text, error, call)]
+    hints = error.rendered_hints()
+    shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
+    headline = _sentence(error.message)
+    near = "" if step is not None else _candidates(error, guesses, call, headline)
+    advice = _advise(error, call, chosen, error_id)
+    fault_texts = [text for item in violations for text in (str(item.message), str(item.path))]
+    given = [f"{headline} {near}" if near else headline, *shown, *hints, *fault_texts]
+    texts = _without_paths(given, call) if detail == "minimal" else given
+    message = f"{texts[0]} {advice.said}".rstrip()
+    if not _is_clean(texts, message):
+        message, *texts = map(_cleaned, [message, *texts])
+    headline, suggestions = texts[0].removesuffix(f" {near}") if near else texts[0], shown
+    if texts is not given:  # something in them must not be sent
+        after_shown, after_hints = 1 + len(shown), 1 + len(shown) + len(hints)
+        suggestions, hints = texts[1:after_shown], tuple(texts[after_shown:after_hints])
+        violations = _rewritten(violations, texts[after_hints:])
+    if "suggestions" in error.content_fields:
+        suggestions = [bounded(text, _TEXT_AT_MOST) for text in shown]
+    return Failure(
+        message=message,
+        headline=headline,
+        remedy=advice.remedy,
+        is_for_person=advice.is_for_person,
+        code=error.code,
+        category=error.category,
+        tool=bound.tool_name,
+        operation=bound.name,
+        retry=retry,
+        effect=effect,
+        error_id=error_id,
+        timestamp=utc_timestamp(),
+        exception=error,
+        stop_reason=stop_reason_of(error, call),
+        suggestions=tuple(suggestions),
+        hints=hints,
+        next_step=step,
+        dropped_step=chosen.dropped,
+        violations=collapsed(violations),
+        faults=len(once_each(error.violations)) if faults else 0,
+        details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
+        cause=_cause(error, withheld=settings.detail is None) if detail == "full" else None,
+        stack_trace=_stack(error) if settings.debug_stack else None,
+        request_id=scope.request_id,
+        session_id=scope.session_id,
+        principal=scope.principal,
+        governance=governance_of(error, call.governance, scope.session_id, scope.meta),
+        rejected=call.attempt == 0,
+        read_only=call.read_only,
+        toolset_facts=_toolset_facts(error, call),
+    )
+
+
+class _Advice(NamedTuple):
     """What to do about a failure.
 
     Args:
@@ -58,16 +132,16 @@ class Advice(NamedTuple):
     is_for_person: bool = False
 
 
-def advise(error: ToolError, call: Call, proposal: Proposal, error_id: str) -> Advice:
+def _advise(error: ToolError, call: Call, chosen: NextCall, error_id: str) -> _Advice:
     """Return the effect, if there may be one, and what to do; empty if there is nothing to add."""
-    effect, retry, step = proposal.effect, proposal.retry, proposal.step
+    effect, retry, step = chosen.effect, chosen.retry, chosen.step
     left = "" if effect == "none" else EFFECTS[effect]
     if retry.when == "after_delay":
         again = f"call `{call.operation}` again in {retry.wait_in_words}."
         if left and not call.idempotent:
-            return Advice(f"{_SAME_KEY}.", f"{left}. {_SAME_KEY}: {again}")
-        return Advice("", f"{left}; {again}" if left else f"To go on, {again}")
-    if proposal.forbids_repeat:
+            return _Advice(f"{_SAME_KEY}.", f"{left}. {_SAME_KEY}: {again}")
+        return _Advice("", f"{left}; {again}" if left else f"To go on, {again}")
+    if chosen.forbids_repeat:
         left = f"{left}, so do not repeat the call"
         who = _WHO.get(error.actor, "A person has to look")
         is_look = step is not None and step.tool == call.bound.verify_with
@@ -79,7 +153,7 @@ def advise(error: ToolError, call: Call, proposal: Proposal, error_id: str) -> A
     if left and retry.when == "after_fix" and not call.idempotent:
         remedy = f"{_SAME_KEY}. {remedy}".rstrip()
     told = _with_id(remedy, error_id) if is_for_person else remedy
-    return Advice(remedy, f"{left}. {told}".rstrip() if left else told, is_for_person)
+    return _Advice(remedy, f"{left}. {told}".rstrip() if left else told, is_for_person)
 
 
 def _with_id(remedy: str, error_id: str) -> str:
@@ -88,15 +162,6 @@ def _with_id(remedy: str, error_id: str) -> str:
         return f"The error id is {error_id}."
     first, mark, rest = remedy.partition(",")
     return f"{first} (error id {error_id}){mark}{rest}" if mark else f"{remedy[:-1]} (error id {error_id})."
-
-
-def near_or_listed(candidates: Sequence[str], headline: str, *, are_near: bool) -> str:
-    """Return the candidates that the headline does not name yet: `Closest: "guide/intro.mdx".`."""
-    if not candidates:
-        return ""
-    unnamed = [item for item in candidates[:_CANDIDATES_AT_MOST] if not is_named(item, headline)]
-    title = "Closest" if are_near else "Candidates"
-    return f"{title}: {', '.join(quoted(item, _CANDIDATE_SHOWN) for item in unnamed)}." if unnamed else ""
 
 
 def _never(error: ToolError, call: Call, step: NextStep | None) -> tuple[str, bool]:
@@ -142,101 +207,6 @@ def _changes(violations: Sequence[Violation], said: str) -> str:
     return f"{verb} it"
 
 
-_MESSAGE_AT_MOST = 1_000
-
-
-_TEXT_AT_MOST = 2_000
-
-
-_SUGGESTIONS_AT_MOST = 8
-
-
-_VIOLATIONS_AT_MOST = 200
-
-
-_CANDIDATE_AT_MOST = 120
-
-
-_SENT_DEPTH = 4
-
-
-_SENT_AT_MOST = 200
-
-
-def explain(error: ToolError, call: Call, *, error_id: str | None = None, proposal: Proposal | None = None) -> Failure:
-    """Return the failure of this call with everything that its caller may see.
-
-    Args:
-        error: The error.
-        call: The call that failed.
-        error_id: The id of the failure; a new one if left out.
-        proposal: The next step; by default that of `propose`, without running references and checks.
-    """
-    bound, scope, settings = call.bound, call.scope, call.bound.settings
-    proposal = propose(error, call) if proposal is None else proposal
-    effect, retry, step = proposal.effect, proposal.retry, proposal.step
-    if proposal.dropped and error.next_step is not None:
-        tool = bounded(error.next_step.tool, _CANDIDATE_AT_MOST)
-        text = f"the next step `{tool}` of {type(error).__name__} was dropped: {proposal.dropped}"
-        report_mistake(text, error=error, operation=bound.name, is_known=error.code in bound.dropped_steps)
-        bound.dropped_steps.add(error.code)
-    error_id = error_id or new_id()
-    detail = settings.detail_level
-    faults = error.violations[:_VIOLATIONS_AT_MOST]
-    violations, guesses = _without_guesses(faults, call) if faults else (faults, [])
-    own = [text for text in (*error.own_suggestions(), *guesses) if not _is_unrelated(text, error, call)]
-    hints = error.rendered_hints()
-    shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
-    headline = _sentence(error.message)
-    near = "" if step is not None else _candidates(error, guesses, call, headline)
-    advice = advise(error, call, proposal, error_id)
-    fault_texts = [text for item in violations for text in (str(item.message), str(item.path))]
-    given = [f"{headline} {near}" if near else headline, *shown, *hints, *fault_texts]
-    texts = _without_paths(given, call) if detail == "minimal" else given
-    message = f"{texts[0]} {advice.said}".rstrip()
-    if not _is_clean(texts, message):
-        message, *texts = map(_cleaned, [message, *texts])
-    headline, suggestions = texts[0].removesuffix(f" {near}") if near else texts[0], shown
-    if texts is not given:  # something in them must not be sent
-        after_shown, after_hints = 1 + len(shown), 1 + len(shown) + len(hints)
-        suggestions, hints = texts[1:after_shown], tuple(texts[after_shown:after_hints])
-        violations = _rewritten(violations, texts[after_hints:])
-    if "suggestions" in error.content_fields:
-        suggestions = [bounded(text, _TEXT_AT_MOST) for text in shown]
-    return Failure(
-        message=message,
-        headline=headline,
-        remedy=advice.remedy,
-        is_for_person=advice.is_for_person,
-        code=error.code,
-        category=error.category,
-        tool=bound.tool_name,
-        operation=bound.name,
-        retry=retry,
-        effect=effect,
-        error_id=error_id,
-        timestamp=utc_timestamp(),
-        exception=error,
-        stop_reason=stop_reason_of(error, call),
-        suggestions=tuple(suggestions),
-        hints=hints,
-        next_step=step,
-        dropped_step=proposal.dropped,
-        violations=collapsed(violations),
-        faults=len(once_each(error.violations)) if faults else 0,
-        details=redact(withhold_contents(json_safe(error.all_details()))) or None if detail != "minimal" else None,
-        cause=_cause(error, withheld=settings.detail is None) if detail == "full" else None,
-        stack_trace=_stack(error) if settings.debug_stack else None,
-        request_id=scope.request_id,
-        session_id=scope.session_id,
-        principal=scope.principal,
-        governance=governance_of(error, call.governance, scope.session_id, scope.meta),
-        rejected=call.attempt == 0,
-        read_only=call.read_only,
-        about=_about(error, call),
-    )
-
-
 def _without_guesses(violations: Sequence[Violation], call: Call) -> tuple[tuple[Violation, ...], list[str]]:
     """Move suggested ids and handles from the violations to the candidates: a similar id means something else."""
     if "reference" not in [item.reason for item in violations]:
@@ -277,10 +247,19 @@ def _candidates(error: ToolError, guesses: list[str], call: Call, headline: str)
         near = near_names(failed.value, named)
     texts = [*(near or named), *guesses]
     names = [text for text in texts if 0 < len(text) <= _CANDIDATE_AT_MOST and text[-1] not in ".?!:"]
-    return near_or_listed(names, headline, are_near=bool(near or guesses))
+    return _near_or_listed(names, headline, are_near=bool(near or guesses))
 
 
-def _about(error: ToolError, call: Call) -> Mapping[str, Any] | None:
+def _near_or_listed(candidates: Sequence[str], headline: str, *, are_near: bool) -> str:
+    """Return the candidates that the headline does not name yet: `Closest: "guide/intro.mdx".`."""
+    if not candidates:
+        return ""
+    unnamed = [item for item in candidates[:_CANDIDATES_AT_MOST] if not is_named(item, headline)]
+    title = "Closest" if are_near else "Candidates"
+    return f"{title}: {', '.join(quoted(item, _CANDIDATE_SHOWN) for item in unnamed)}." if unnamed else ""
+
+
+def _toolset_facts(error: ToolError, call: Call) -> Mapping[str, Any] | None:
     """Return the toolset's own facts on the failure, redacted; empty if the author's code raises."""
     try:
         facts = call.toolset.failure_facts(error, call)

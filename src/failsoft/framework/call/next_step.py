@@ -26,46 +26,28 @@ if TYPE_CHECKING:
 
 _ARGUMENTS_AT_MOST = 2_000
 """Maximum length of a next step's arguments as JSON; a longer call is only described in the message."""
-
-
 _MANY_FAULTS = 20
-
-
 _ARGUMENTS_OF_MANY_AT_MOST = 500
 """The same where faults are many: merged, they say it in fewer characters than the corrected arguments."""
-
-
 _LIMITS = frozenset({"count", "limit", "max_items", "max_results", "page_size", "per_page", "top_k"})
 """Parameters that limit the size of a result."""
-
-
 _MARGIN = 0.8
-
-
 _CHECKED_WITHIN_S = 0.5
 """Time limit for the references and checks of the suggested tool, in seconds; after it the step is dropped."""
-
-
 _WRAPPERS = frozenset(
     {"arguments", "args", "body", "data", "input", "kwargs", "params", "parameters", "payload", "request"}
 )
 """Names of an object around all arguments that say nothing of their own; so does `order` of `place_order`."""
-
-
 _WHAT: Mapping[Reason, What] = {"unexpected": "parameter", "reference": "reference", "unknown_tool": "tool"}
 """What a suggestion corrects, if it is no value that an author accepts."""
-
-
 _OF_SIZE = frozenset({"range", "length"})
 """Reasons whose suggestion is a bound that the failure names."""
-
-
 _LOOKED_UP_IN_VAIN = frozenset({"not_found", "invalid_argument"})
 
 
 @dataclass(kw_only=True)
-class Proposal:
-    """The effect and the retry advice of a failure, the next step, and why the author's own one was dropped.
+class NextCall:
+    """The next step of a failure with its effect and retry advice, and why the author's own step was dropped.
 
     Args:
         effect: Whether the failed call changed anything.
@@ -82,8 +64,8 @@ class Proposal:
     forbids_repeat: bool = False
 
 
-def propose(error: ToolError, call: Call) -> Proposal:
-    """Return a step whose tool exists and whose arguments have valid types; `settle` runs the other checks."""
+def choose(error: ToolError, call: Call) -> NextCall:
+    """Return a step whose tool exists and whose arguments have valid types; `confirm` runs the other checks."""
     facts = caller_facts(error, call)
     effect, retry, dropped = facts.effect, retry_of(error, facts), ""
     if could_do_twice(facts):
@@ -91,29 +73,29 @@ def propose(error: ToolError, call: Call) -> Proposal:
         own = error.next_step if error.retry == "never" else None
         if step is None and own is not None and own.tool != call.operation:  # such as a report about a crash
             step, dropped = _given(error, own, call, retry)
-        return Proposal(effect=effect, retry=retry, step=step, dropped=dropped, forbids_repeat=True)
+        return NextCall(effect=effect, retry=retry, step=step, dropped=dropped, forbids_repeat=True)
     if error.next_step is not None:
         step, dropped = _given(error, error.next_step, call, retry)
         if step is not None:
-            return Proposal(effect=effect, retry=retry, step=step)
+            return NextCall(effect=effect, retry=retry, step=step)
     if retry.when == "after_delay":
         step, _ = _checked(call.operation, call.params, call)
     else:
         step = _corrected(error, call, retry)
-    return Proposal(effect=effect, retry=retry, step=step, dropped=dropped)
+    return NextCall(effect=effect, retry=retry, step=step, dropped=dropped)
 
 
-async def settle(proposal: Proposal, step: NextStep, error: ToolError, call: Call) -> Proposal:
-    """Return the proposal if its step also passes the references and checks of its tool, otherwise one without a step.
+async def confirm(chosen: NextCall, step: NextStep, error: ToolError, call: Call) -> NextCall:
+    """Return the choice if its step also passes the references and checks of its tool, otherwise one without a step.
 
     They run as in the call itself, with a time limit; the handler does not run. A call that is repeated unchanged after
     a wait is not checked again.
     """
     bound = call.toolbox.find(step.tool)
     if bound is None or not bound.checks:
-        return proposal
+        return chosen
     if step.tool == call.operation and step.arguments == call.params:  # it passed them, or they fail temporarily
-        return proposal
+        return chosen
     probe = Call(bound, step.arguments, call.scope)
     try:
         async with asyncio.timeout(_CHECKED_WITHIN_S):
@@ -124,10 +106,10 @@ async def settle(proposal: Proposal, step: NextStep, error: ToolError, call: Cal
             raise
         refusal = normalize(raised)
     else:
-        return proposal
+        return chosen
     is_given = error.next_step is not None and step.tool == error.next_step.tool
-    dropped = f"its arguments are refused with {refusal.code}" if is_given else proposal.dropped
-    return replace(proposal, step=None, dropped=dropped)
+    dropped = f"its arguments are refused with {refusal.code}" if is_given else chosen.dropped
+    return replace(chosen, step=None, dropped=dropped)
 
 
 def _given(error: ToolError, given: NextStep, call: Call, retry: RetryAdvice) -> tuple[NextStep | None, str]:

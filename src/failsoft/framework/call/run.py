@@ -16,7 +16,7 @@ from failsoft.framework.call.audited import note_cancelled, recorded, success_re
 from failsoft.framework.call.call import Call, CallScope
 from failsoft.framework.call.chain import Proceed, RecoveryEngine, Step
 from failsoft.framework.call.explain import explain
-from failsoft.framework.call.next_step import propose, settle
+from failsoft.framework.call.next_step import choose, confirm
 from failsoft.framework.call.time_limits import current_call
 from failsoft.framework.errors import BadOutput, Overloaded, ReportedFailure, ResultTooLarge, ToolError, ToolSystemError
 from failsoft.framework.events import AttemptEvent, AttemptResult, Outcome
@@ -154,10 +154,10 @@ def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
 async def _explained(error: ToolError, call: Call) -> Failure:
     """Return the failure, even of an error whose attributes raise when read."""
     try:
-        proposal = propose(error, call)
-        if proposal.step is not None:
-            proposal = await settle(proposal, proposal.step, error, call)
-        return explain(error, call, proposal=proposal)
+        chosen = choose(error, call)
+        if chosen.step is not None:
+            chosen = await confirm(chosen, chosen.step, error, call)
+        return explain(error, call, chosen=chosen)
     except BaseException as broken:
         if is_real_cancellation(broken):
             raise

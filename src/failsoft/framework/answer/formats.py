@@ -11,6 +11,7 @@ from failsoft.framework.answer.response import Metadata
 from failsoft.framework.answer.wire import (
     CAUSES,
     EXTRAS,
+    STRING,
     AnswerStyle,
     FlatFormat,
     WireFormat,
@@ -136,7 +137,8 @@ class ErrorResponseFormat(WireFormat):
             aggregated["totalErrors"] = max(failure.faults, len(failure.violations))
             details |= aggregated
             if is_aggregate:
-                message = _seed_message(aggregated["totalErrors"])
+                count = aggregated["totalErrors"]
+                message = f"Validation failed: {count} error{'' if count == 1 else 's'}"
         wire = {"error": True, "code": self.code_of(failure), "message": message}
         if details:
             wire["details"] = details
@@ -169,10 +171,6 @@ def field_errors(faults: list[tuple[str, str]]) -> dict[str, Any]:
     return {"fieldErrors": by_field, "totalErrors": len(faults)}
 
 
-def _seed_message(count: int) -> str:
-    return f"Validation failed: {count} error{'' if count == 1 else 's'}"
-
-
 class ProblemFormat(WireFormat):
     """`type` is the catalogue page of the code, `instance` the error id as a URN, `errors[]` refer to arguments.
 
@@ -185,7 +183,7 @@ class ProblemFormat(WireFormat):
         *("effect", "error_id"),
     )
     optional: ClassVar[tuple[str, ...]] = ("errors", "suggestions", "details", *CAUSES, "stop_reason", "next_step")
-    described: ClassVar[dict[str, Any]] = {"code": {"type": "string"}, "detail": {"type": "string"}}
+    described: ClassVar[dict[str, Any]] = {"code": STRING, "detail": STRING}
     is_parsed: ClassVar[bool] = False
 
     def code_of(self, failure: Failure) -> str:
@@ -196,7 +194,7 @@ class ProblemFormat(WireFormat):
         """Return the problem object."""
         wire: dict[str, Any] = {
             "type": f"{self.docs_url}/{failure.code}" if self.docs_url else f"urn:failsoft:error:{failure.code}",
-            "title": _title(failure.exception.__doc__),
+            "title": (failure.exception.__doc__ or "").strip().partition("\n")[0],
             "status": failure.exception.http_status,
             "detail": failure.message,
             "instance": f"urn:failsoft:call:{failure.error_id}",
@@ -210,10 +208,6 @@ class ProblemFormat(WireFormat):
         if failure.details:
             wire["details"] = failure.details
         return {**wire, **causes(failure), **self.extras(failure, with_violations=False)}
-
-
-def _title(documentation: str | None) -> str:
-    return (documentation or "").strip().partition("\n")[0]
 
 
 def _pointed(violation: Violation, said: str) -> dict[str, Any]:
@@ -243,24 +237,19 @@ class SystemErrorFormat(WireFormat):
     name: ClassVar[str] = "system_error"
     required: ClassVar[tuple[str, ...]] = (*REQUIRED, "effect", "error_id")
     optional: ClassVar[tuple[str, ...]] = ("stack_trace", "suggestions", "details", *EXTRAS[1:-1])
-    described: ClassVar[dict[str, Any]] = {"error_code": {"type": "string"}, "human_message": {"type": "string"}}
+    described: ClassVar[dict[str, Any]] = {"error_code": STRING, "human_message": STRING}
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:  # noqa: ARG002 - the format has no place for it
         """Return the envelope and the extras."""
-        governance = failure.governance
-        wire: dict[str, Any] = {
+        facts = {
+            **failure.governance.to_dict(),
             "error_code": self.code_of(failure),
             "human_message": failure.message,
-            "role": governance.role,
-            "session_id": governance.session_id,
-            "workspace_root": governance.workspace_root,
             "tool_name": failure.operation,
-            "invariant_id": governance.invariant_id,
-            "phase_id": governance.phase_id,
-            "plan_hash": governance.plan_hash,
             "cause": failure.cause,
             "timestamp": failure.timestamp,
         }
+        wire: dict[str, Any] = {name: facts[name] for name in REQUIRED}
         if failure.stack_trace is not None:
             wire["stack_trace"] = failure.stack_trace
         if failure.suggestions:
@@ -272,7 +261,7 @@ class SystemErrorFormat(WireFormat):
 
 _SHORT_ERROR: dict[str, Any] = {
     "type": "object",
-    "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+    "properties": {"code": STRING, "message": STRING},
     "required": ["code", "message"],
 }
 

@@ -16,7 +16,7 @@ EXTRAS = ("effect", "stop_reason", "next_step", "violations", "error_id")
 """Keys that every seed format may have after its own, so that a client that reads only the text can act."""
 CAUSES = ("cause", "stack_trace")
 _OPEN: dict[str, Any] = {"type": "object"}
-_STRING: dict[str, Any] = {"type": "string"}
+STRING: dict[str, Any] = {"type": "string"}
 
 
 class WireFormat:
@@ -36,7 +36,7 @@ class WireFormat:
     """The other keys of a failure."""
     flag: ClassVar[tuple[str, bool]] = ("success", True)
     """The key that tells a success from a failure, and its value on success."""
-    described: ClassVar[dict[str, Any]] = {"code": _STRING, "message": _STRING}
+    described: ClassVar[dict[str, Any]] = {"code": STRING, "message": STRING}
     """The keys of a failure in a tool's output schema; the first one is only there on failure."""
     is_parsed: ClassVar[bool] = True
     """Whether clients of this format parse the text, so that it is JSON whatever the style."""
@@ -49,10 +49,14 @@ class WireFormat:
     def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
         """Return a success, its data not yet JSON-safe; `metadata` only if it says something."""
         flag, value = self.flag
-        wire = {flag: value, "data": response.data}
+        wire = {flag: value, **self.data_fields(response.data)}
         if metadata := response.metadata.to_dict(full=self.is_full):
             wire["metadata"] = metadata
         return wire
+
+    def data_fields(self, data: Any) -> dict[str, Any]:
+        """Return the data of a success under its keys."""
+        return {"data": data}
 
     def failure(self, failure: Failure, metadata: Metadata) -> dict[str, Any]:
         """Return a failure."""
@@ -130,17 +134,13 @@ _OWN = frozenset({"success", "metadata", "error_code"})
 class FlatFormat(WireFormat):
     """Base of the flat formats: the fields of the data are next to `success: true`."""
 
-    described: ClassVar[dict[str, Any]] = {"error_code": {"type": "string"}, "message": {"type": "string"}}
+    described: ClassVar[dict[str, Any]] = {"error_code": STRING, "message": STRING}
 
-    def success(self, response: ToolResponse[Any]) -> dict[str, Any]:
-        """Return `{"success": true}` and the fields of the data; `metadata` only if it says more than the time."""
-        data = response.data
+    def data_fields(self, data: Any) -> dict[str, Any]:
+        """Return the fields of the data, or the data under `data` where they are none or one has a reserved name."""
         fields = data if type(data) is dict else _fields_of(data)
         is_flat = fields is not None and _OWN.isdisjoint(fields) and all(type(name) is str for name in fields)
-        wire: dict[str, Any] = {"success": True, **(fields if is_flat and fields is not None else {"data": data})}
-        if metadata := response.metadata.to_dict(full=self.is_full):
-            wire["metadata"] = metadata
-        return wire
+        return dict(fields) if is_flat and fields is not None else {"data": data}
 
     def answer_schema(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return one object schema for both forms, distinguished by `error_code`; see `WireFormat`."""
@@ -158,12 +158,10 @@ class FlatFormat(WireFormat):
         is_success = {"required": ["success", *required], "properties": {"success": {"const": True}}}
         schema: dict[str, Any] = {
             "type": "object",
-            "properties": {"success": {"type": "boolean"}, "metadata": {"type": "object"}, **merged},
+            "properties": {"success": {"type": "boolean"}, "metadata": _OPEN, **merged},
             "anyOf": [is_success, {"required": ["error_code"]}],
         }
-        if definitions:
-            schema["$defs"] = definitions
-        return schema
+        return {**schema, "$defs": definitions} if definitions else schema
 
 
 def _fields_of(data: Any) -> Mapping[Any, Any] | None:

@@ -50,7 +50,7 @@ HOMES = {
     "failsoft.framework.call.chain": "Link, PLACES, RecoveryEngine, assemble, connect",
     "failsoft.framework.call.explain": "explain",
     "failsoft.framework.call.operation": "Operation",
-    "failsoft.framework.call.rerun": "Facts, RunFacts, caller_retry, effect_of_run, why_not_rerun, worst",
+    "failsoft.framework.call.rerun": "Facts, RunFacts, could_do_twice, effect_of_run, retry_of, why_not_rerun, worst",
     "failsoft.framework.call.runtime": "default_runtime",
     "failsoft.framework.call.time_limits": "BUDGET_KEY, current_budget",
     "failsoft.framework.clock": "new_id",

@@ -190,7 +190,8 @@ class Client:
     async def _is_worth_a_repeat(self, facts: Facts, name: str) -> bool:
         reason = why_not_rerun(facts)
         if reason == "effect_possible" and await self._may_repeat(name):
-            reason = why_not_rerun(facts._replace(is_repeatable=True))
+            facts.is_repeatable = True
+            reason = why_not_rerun(facts)
         return reason is None
 
     async def _sent(self, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> tuple[Any, ToolError | None]:

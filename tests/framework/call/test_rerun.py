@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.doors import STOP_REASONS, Facts, RunFacts, caller_retry, effect_of_run, why_not_rerun, worst
+from failsoft import DocumentNotFound
+from tests.doors import STOP_REASONS, Facts, RunFacts, could_do_twice, effect_of_run, retry_of, why_not_rerun, worst
 
 EFFECTS = ("none", "unknown", "applied")
 RETRIES = ("after_fix", "after_delay", "never")
@@ -53,9 +55,13 @@ def test_the_first_reason_against_another_run_for_every_combination_of_facts() -
 def test_a_caller_never_repeats_what_may_have_been_done_and_else_does_as_the_error_says() -> None:
     for facts in table():
         is_safe = facts.effect == "none" or facts.is_repeatable
-        assert caller_retry(facts) == (facts.retry or "never" if is_safe else "never"), facts
+        error = DocumentNotFound(path="guide/intro.md")
+        error.retry = facts.retry
+        forbids_repeat = could_do_twice(facts.effect, is_repeatable=facts.is_repeatable)
+        advised = retry_of(error, forbids_repeat=forbids_repeat).when
+        assert advised == (facts.retry or "never" if is_safe else "never"), facts
         framework = why_not_rerun(facts)
-        assert framework is not None or facts.retry is None or caller_retry(facts) == "after_delay", facts
+        assert framework is not None or facts.retry is None or advised == "after_delay", facts
 
 
 @pytest.mark.parametrize(
@@ -97,7 +103,7 @@ def test_what_a_failed_run_has_changed_for_every_combination_of_facts() -> None:
 def test_a_statement_that_is_not_the_author_s_never_makes_a_run_safer() -> None:
     for run in RUNS:
         if run.stated == "none" and not run.is_own:
-            assert effect_of_run(run) == effect_of_run(run._replace(stated=None)), run
+            assert effect_of_run(run) == effect_of_run(replace(run, stated=None)), run
 
 
 def test_the_worst_of_several_effects_counts() -> None:

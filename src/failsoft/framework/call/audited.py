@@ -127,7 +127,7 @@ async def recorded(call: Call, failure: Failure, audit: AuditLog, duration_s: fl
     except BaseException as error:
         if is_real_cancellation(error):
             raise
-        logs.log_failed(call, failure, duration_s)
+        tell(logs.log_failed, call, failure, duration_s)
         said = f"The call failed with {failure.code}"
         refused = _refused(error, said, original_code=failure.code, effect=failure.effect)
         return explain(refused, call, error_id=failure.error_id)

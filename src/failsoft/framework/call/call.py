@@ -446,8 +446,8 @@ class Call(CallContext):
         """Return what decides whether the handler may run once more with other arguments, or without a wait."""
         runs_left = None if self.runs_above is None else self.runs_above.left
         is_repeatable = self.read_only or self.idempotent
-        effect = self.effect_of(error)
-        return Facts(effect, is_repeatable, None, False, runs_left, was_retried_below, self.expired > 0)  # noqa: FBT003 - as a tuple is quicker
+        effect = "none" if self.read_only else self.effect_of(error)
+        return Facts(effect, is_repeatable, None, False, runs_left, was_retried_below, self.expired > 0)  # noqa: FBT003 - by position is quicker
 
     async def retry(self, **changed: Any) -> Any:
         """Run the handler again with changed arguments, validated again, and return its value.

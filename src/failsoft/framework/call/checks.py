@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -274,11 +275,12 @@ def validate(joined: Sequence[Check] = ()) -> Step:
             INVALID_PARAM: With every fault as a violation; or the error class declared for a faulty parameter.
             CONFIG_ERROR: The toolset has calls on another event loop.
         """
-        loop = asyncio.get_running_loop()
-        use = call.bound.tool.loop_use
+        loop = get_running_loop()
+        bound = call.bound
+        use = bound.tool.loop_use
         if use is None or use.loop is not loop:
             use = _use_on(loop, call)
-        arguments = call.bound.arguments
+        arguments = bound.arguments
         aliases = arguments.aliases
         if aliases:  # sent by an alias, an argument gets its own name, so that the rest of the call knows that alone
             call.params = under_own_names(call.params, aliases)

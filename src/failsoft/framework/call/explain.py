@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 from failsoft.framework.answer.failure import EFFECTS, Failure, governance_of
 from failsoft.framework.call.call import Call
@@ -98,7 +98,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         error_id=error_id,
         timestamp=utc_timestamp(),
         exception=error,
-        stop_reason=stop_reason_of(error, call),
+        stop_reason=stop_reason_of(error, call, effect),
         suggestions=tuple(suggestions),
         hints=hints,
         next_step=step,
@@ -118,7 +118,8 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
     )
 
 
-class _Advice(NamedTuple):
+@dataclass(slots=True)
+class _Advice:
     """What to do about a failure.
 
     Args:

@@ -11,7 +11,7 @@ from failsoft.framework.answer.failure import RetryAdvice
 from failsoft.framework.arguments.corrected import corrected_call, value_at, with_value
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.checks import run_checks
-from failsoft.framework.call.rerun import caller_facts, could_do_twice, retry_of
+from failsoft.framework.call.rerun import could_do_twice, is_repeatable_by_caller, retry_of
 from failsoft.framework.errors import Effect, NextStep, ResultTooLarge, ToolError, UnknownTool
 from failsoft.framework.errors.corrections import HowFar, What, correction, how_far
 from failsoft.framework.errors.violations import Reason, Violation
@@ -66,9 +66,10 @@ class NextCall:
 
 def choose(error: ToolError, call: Call) -> NextCall:
     """Return a step whose tool exists and whose arguments have valid types; `confirm` runs the other checks."""
-    facts = caller_facts(error, call)
-    effect, retry, dropped = facts.effect, retry_of(error, facts), ""
-    if could_do_twice(facts):
+    effect, dropped = call.effect_of(error), ""
+    forbids_repeat = could_do_twice(effect, is_repeatable=is_repeatable_by_caller(call))
+    retry = retry_of(error, forbids_repeat=forbids_repeat)
+    if forbids_repeat:
         step = _look_at_the_state(call)
         own = error.next_step if error.retry == "never" else None
         if step is None and own is not None and own.tool != call.operation:  # such as a report about a crash
@@ -223,6 +224,8 @@ def _how_far(item: Violation, arguments: Any, call: Call, *, changes: bool) -> H
 
 def _respelled(error: ToolError, call: Call) -> dict[str, Any] | None:
     """Replace a `spelled` name that does not exist by its only close match."""
+    if not error.suggestions:
+        return None
     path, value = _not_found(error, call) if is_read(call) else ("", "")  # a write never turns to another record
     found = correction(value, error.suggestions, what="reference", changes=False) if path else None
     return None if found is None else with_value(call.params, path, found.meant)

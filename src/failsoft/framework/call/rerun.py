@@ -5,7 +5,8 @@ Strategies, `Call.retry`, the typed client, idempotency keys and the `retry` of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.failure import RetryAdvice
 from failsoft.framework.errors import CircuitOpen, Effect, RetryWhen, ToolError
@@ -26,7 +27,8 @@ def worst(*effects: Effect | None) -> Effect:
     return "unknown" if "unknown" in effects else "none"
 
 
-class RunFacts(NamedTuple):
+@dataclass(slots=True)
+class RunFacts:
     """What is known of one run of a handler that failed.
 
     Args:
@@ -63,7 +65,8 @@ def effect_of_run(run: RunFacts) -> Effect:
     return "none" if is_undone and run.has_ended else "unknown"
 
 
-class Facts(NamedTuple):
+@dataclass(slots=True)  # a named tuple takes ten times as long to read
+class Facts:
     """What is known of a failed call when its handler may be run once more, or the caller may send it once more.
 
     Args:
@@ -95,9 +98,9 @@ class Facts(NamedTuple):
     has_token: bool = True
 
 
-def could_do_twice(facts: Facts) -> bool:
+def could_do_twice(effect: Effect, *, is_repeatable: bool) -> bool:
     """Return whether another run could do work a second time that must be done once."""
-    return facts.effect != "none" and not facts.is_repeatable
+    return effect != "none" and not is_repeatable
 
 
 def why_not_rerun(facts: Facts) -> StopReason | None:  # noqa: PLR0911 - one return a reason
@@ -113,7 +116,7 @@ def why_not_rerun(facts: Facts) -> StopReason | None:  # noqa: PLR0911 - one ret
         return "circuit_open"
     if facts.retry not in (None, "after_delay"):
         return "not_transient"
-    if could_do_twice(facts):
+    if could_do_twice(facts.effect, is_repeatable=facts.is_repeatable):
         return "effect_possible"
     if facts.was_retried_below or (facts.runs_left is not None and facts.runs_left < 1):
         return "attempts"
@@ -122,11 +125,6 @@ def why_not_rerun(facts: Facts) -> StopReason | None:  # noqa: PLR0911 - one ret
     if facts.is_over or (facts.remaining_s is not None and facts.wait_s >= facts.remaining_s):
         return "deadline"
     return None if facts.has_token else "budget"
-
-
-def caller_retry(facts: Facts) -> RetryWhen:
-    """Return when the caller may send the call again: as the error says, but never if that could do the work twice."""
-    return "never" if could_do_twice(facts) else facts.retry or "never"
 
 
 class RunsLeft:
@@ -167,40 +165,36 @@ class RunsLeft:
 
 
 DEFAULT_WAIT_S = 2.0
-
-
 _WAIT_AT_MOST_S = 31_536_000.0
-"""A year; a longer wait is treated as `never`."""
+"""A year; a longer wait is sent as a year."""
+_NEVER = RetryAdvice("never")
+_ADVICE: dict[RetryWhen, RetryAdvice] = {"after_fix": RetryAdvice("after_fix"), "never": _NEVER}
 
 
-_ADVICE: dict[RetryWhen, RetryAdvice] = {"after_fix": RetryAdvice("after_fix"), "never": RetryAdvice("never")}
-
-
-def caller_facts(error: ToolError, call: Call) -> Facts:
-    """Return what decides whether the caller may send the call again.
+def is_repeatable_by_caller(call: Call) -> bool:
+    """Return whether the caller does no harm by sending the call again.
 
     With an idempotency key a repetition does nothing twice; one that got an earlier outcome would only get it again.
     """
-    has_key = call.idempotency_key is not None and not call.is_replayed
-    return Facts(call.effect_of(error), call.idempotent or has_key, error.retry)
+    return call.idempotent or (call.idempotency_key is not None and not call.is_replayed)
 
 
-def retry_of(error: ToolError, facts: Facts) -> RetryAdvice:
-    """Return the error class's retry advice, or `never` if a repetition could do the work twice."""
-    when = caller_retry(facts)
+def retry_of(error: ToolError, *, forbids_repeat: bool) -> RetryAdvice:
+    """Return when the caller may send the call again: as the error says, but never if that could do the work twice."""
+    when: RetryWhen = "never" if forbids_repeat else error.retry
     if when != "after_delay":
-        return _ADVICE[when]
+        return _ADVICE.get(when, _NEVER)
     wait: Any = error.retry_after_seconds
     makes_sense = isinstance(wait, (int, float)) and wait >= 0  # NaN is not
     return RetryAdvice("after_delay", round(float(min(wait, _WAIT_AT_MOST_S)), 3) if makes_sense else DEFAULT_WAIT_S)
 
 
-def stop_reason_of(error: ToolError, call: Call) -> StopReason:
-    """Return why no further attempt was made."""
+def stop_reason_of(error: ToolError, call: Call, effect: Effect) -> StopReason:
+    """Return why no further attempt was made after this error, with what the call has changed."""
     if call.stop_reason is not None:
         return call.stop_reason
     is_circuit_open = error.category == CircuitOpen.category
     if call.attempt == 0 and not is_circuit_open:
         return "rejected"
-    facts = Facts(call.effect_of(error), call.read_only or call.idempotent, error.retry, is_circuit_open)
+    facts = Facts(effect, call.read_only or call.idempotent, error.retry, is_circuit_open)
     return why_not_rerun(facts) or "no_strategy"

@@ -142,8 +142,9 @@ def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
     bound = call.bound
     bound.metrics.finished("replayed" if call.is_replayed else "rejected" if failure.rejected else "error", duration_s)
     bound.metrics.failed(failure.category, failure.code)
-    logs.log_failed(call, failure, duration_s)
-    tell(bound.alert, failure)
+    tell(logs.log_failed, call, failure, duration_s)
+    if bound.tool.runtime.alerts is not None:
+        tell(bound.alert, failure)
     call.forget_errors()
     metadata = Metadata(int(duration_s * 1_000_000) / 1000, warnings=call.warnings or [])
     response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost

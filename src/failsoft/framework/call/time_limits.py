@@ -44,9 +44,10 @@ def inherit(call: Call) -> Call | None:
 
     Both can only reduce the limits. A task that outlives its handler belongs to no call.
     """
-    outer, received = running_call(), call.scope.meta.get(BUDGET_KEY)
+    outer, received = current_call.get(), call.scope.meta.get(BUDGET_KEY)
     if outer is None and received is None:  # most calls; the look at an abstract class below is dear
         return None
+    outer = running_call()
     if outer is not None:
         call.runs_above = outer.runs
         if (remaining_s := outer.remaining_s()) is not None:
@@ -197,7 +198,8 @@ def deadline(limit_s: float) -> Step:
         mine = watch
         if mine is None or mine.loop is not loop:
             mine = watch = _DeadlineTimer(loop)  # the timer of another loop continues for its own calls
-        mine.begin(call, task, call.set_deadline(loop, limit_s))
+        call.loop, call.deadline = loop, loop.time() + limit_s
+        mine.begin(call, task, call.deadline)
         try:
             value = await proceed(call)
         except BaseException as error:

@@ -46,8 +46,9 @@ _core: Any = getattr(loguru, "_core", None)
 def log_finished(call: Call, duration_s: float) -> None:
     """Log a call that returned a value: DEBUG, INFO if recovered, WARNING if degraded, warned or slow."""
     if call.receipt is not None:
-        level = "WARNING" if call.receipt.degraded else "INFO"
-        _say(level, "Call recovered", (finished_facts, "call_recovered", call, duration_s))
+        if not _is_silent(_WARNING if call.receipt.degraded else _INFO):
+            level = "WARNING" if call.receipt.degraded else "INFO"
+            _say(level, "Call recovered", (finished_facts, "call_recovered", call, duration_s))
     elif call.warnings:
         _say("WARNING", "Call succeeded with warnings", (finished_facts, "call_warned", call, duration_s))
     elif duration_s > call.bound.settings.slow_call_s:

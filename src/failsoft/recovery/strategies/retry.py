@@ -155,19 +155,17 @@ class _Series:
         self.wait_s = self._wait(error)
         # Hedges and nested calls count too, and those of the outer call.
         bounds = (self._left, self._options.attempts - 1 - call.runs.taken, call.runs.left_above)
-        facts = call.facts(error, was_retried_below=call.is_retried_below)._replace(
-            retry=error.retry,
-            is_circuit_open=error.category == CircuitOpen.category,
-            runs_left=min(bound for bound in bounds if bound is not None),
-            wait_s=self.wait_s,
-            patience_s=max(self._options.cap_s, self._options.patience_s),
-            remaining_s=call.remaining_s(),
-        )
+        facts = call.facts(error, was_retried_below=call.is_retried_below)
+        facts.retry, facts.is_circuit_open = error.retry, error.category == CircuitOpen.category
+        facts.runs_left = min(bound for bound in bounds if bound is not None)
+        facts.wait_s, facts.remaining_s = self.wait_s, call.remaining_s()
+        facts.patience_s = max(self._options.cap_s, self._options.patience_s)
         reason = why_not_rerun(facts)
         has_run, self._runs = call.attempt > self._runs, call.attempt
         # A run that this server itself rejected put no load on the dependency, so its retry costs no token.
         if reason is None and has_run and call.bound.chain.recovery.budget is not None:
-            reason = why_not_rerun(facts._replace(has_token=await call.bound.chain.recovery.budget.withdraw()))
+            facts.has_token = await call.bound.chain.recovery.budget.withdraw()
+            reason = why_not_rerun(facts)
         self._left -= 1
         call.stop_reason = reason
         return reason

@@ -93,6 +93,11 @@ class Front(BaseTool):
         """Ask the shop."""
         return await self.client.call("busy", timeout_s=limit_s)
 
+    @operation(read_only=True)
+    async def look(self) -> str:
+        """Ask the shop in a way that it refuses."""
+        return await self.client.call("price", {"item": "tea", "currency": 3})
+
 
 @pytest.mark.parametrize(("limit_s", "most_ms"), [(None, 7_000), (60.0, 7_000), (3.0, 3_000)])
 async def test_a_handler_sends_what_its_own_call_has_left(limit_s, most_ms):
@@ -102,6 +107,17 @@ async def test_a_handler_sends_what_its_own_call_has_left(limit_s, most_ms):
     budget = shop.metas[0]["dev.failsoft/budget"]
     assert most_ms - 2_000 < budget["remaining_ms"] <= most_ms
     assert budget["runs_left"] == (2 if limit_s is None else 1)
+
+
+async def test_the_caller_of_a_handler_is_not_told_to_call_a_tool_of_another_server():
+    async with Client(Shop, attempts=1) as client:
+        with pytest.raises(failsoft.InvalidParameter) as direct:
+            await client.call("price", {"item": "tea", "currency": 3})
+        response = await Front(client).look()
+    assert "`price`" in direct.value.message
+    assert response.error.next_step is None
+    assert "`price`" not in response.error.message
+    assert "currency" in response.error.message
 
 
 async def test_a_call_that_may_have_had_its_effect_is_not_repeated():

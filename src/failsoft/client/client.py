@@ -20,7 +20,7 @@ from mcp.server import Server
 from mcp.server.mcpserver import MCPServer
 
 from failsoft.client.faults import from_upstream
-from failsoft.client.reported import error_from_result, is_failure, stop_reason_of
+from failsoft.client.reported import error_from_result, is_failure, stop_reason_of, without_advice
 from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget, running_call
 from failsoft.framework.call.toolset import BaseTool
@@ -176,6 +176,7 @@ class Client:
             )
             if not await self._is_worth_a_repeat(facts, name):
                 if outer is not None:
+                    failed.message = without_advice(failed.message, name)
                     outer.failed_below(failed, was_retried=was_retried or run > 1)
                 raise failed
             if outer is not None:

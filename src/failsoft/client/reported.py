@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, cast, get_args
 
@@ -37,6 +38,7 @@ _MESSAGE_AT_MOST = 1_000
 _LIST_AT_MOST = 50
 _DETAILS_AT_MOST = 20_000
 _ENVELOPE_AT_MOST = 1_000_000
+_BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 
 
 def is_failure(result: Any) -> bool:
@@ -70,6 +72,15 @@ def stop_reason_of(result: Any) -> Any:
     """Return why a server of failsoft did not run a failed call again; None if it does not say."""
     own = _mapping(_mapping(getattr(result, "meta", None)).get(ERROR_KEY))
     return own.get("stop_reason") or _body(_mapping(getattr(result, "structured_content", None))).get("stop_reason")
+
+
+def without_advice(message: str, tool: str) -> str:
+    """Return a server's message without the sentences that say to call this tool of it again.
+
+    Whoever reads the message of a handler that passes the failure on has the tools of another server.
+    """
+    sentences = _BETWEEN_SENTENCES.split(message)
+    return " ".join(item for item in sentences if f"call `{tool}` again" not in item) or f"`{tool}` failed."
 
 
 def _body(tree: Mapping[str, Any]) -> Mapping[str, Any]:

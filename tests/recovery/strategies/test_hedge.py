@@ -59,6 +59,12 @@ class Uneven(BaseTool):
         """Do it again without harm."""
         return await self._run(call)
 
+    @operation(idempotent=True, timeout=60, recovery=[Hedge(1.0, extra=2)])
+    async def append(self, call: CallContext) -> int:
+        """Find out that these arguments do harm twice."""
+        call.idempotent = False
+        return await self._run(call)
+
     @operation(read_only=True, timeout=60, recovery=[Hedge(1.0), Retry(base_s=0)])
     async def retried(self, call: CallContext) -> int:
         """Change nothing, and be retried."""
@@ -117,6 +123,14 @@ def test_as_many_are_started_as_are_allowed_one_after_each_delay() -> None:
     tool, metrics = uneven((30, None), (30, None), (0.25, None))
     assert (answer(tool, "put", clock).data, clock.elapsed_s) == (3, 2.25)
     assert sorted(metrics.of("attempted")) == ["cancelled", "cancelled", "ok"]
+
+
+def test_a_run_whose_handler_narrows_its_declaration_gets_no_other_beside_it() -> None:
+    clock = InstantClock()
+    tool, metrics = uneven((30, None), (0.25, None), (0.25, None))
+    assert (answer(tool, "append", clock).data, clock.elapsed_s) == (1, 30)
+    assert tool.log == [("began", 1), ("ended", 1)]
+    assert metrics.of("attempted") == ["ok"]
 
 
 def test_an_error_that_waiting_may_cure_leaves_it_to_the_run_under_way() -> None:

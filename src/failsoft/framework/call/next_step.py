@@ -192,14 +192,15 @@ def _unwrapped(call: Call) -> dict[str, Any] | None:
     given = call.params
     if not isinstance(given, dict) or len(given) != 1:
         return None
-    accepted = call.bound.input_schema.get("properties", {})
     ((name, inner),) = given.items()
+    if not isinstance(inner, dict) or not inner:
+        return None
+    accepted = call.bound.input_schema.get("properties", {})
     plain = str(name).casefold()  # a caller in this process may send any key
     is_neutral = plain in _WRAPPERS or plain in call.operation.casefold().split("_")
     if not is_read(call) and not is_neutral:  # `draft`, `example` may mean something
         return None
-    is_whole = name not in accepted and isinstance(inner, dict) and inner and inner.keys() <= accepted.keys()
-    return dict(inner) if is_whole else None
+    return dict(inner) if name not in accepted and inner.keys() <= accepted.keys() else None
 
 
 def _judged(violations: Sequence[Violation], arguments: Any, call: Call) -> Sequence[Violation]:

@@ -239,6 +239,8 @@ def _is_json_of(text: str, meant: Any) -> bool:
     """Return whether a text is a value's JSON, or that of the only item of a list."""
     if isinstance(meant, bool):
         return _BOOLEANS.get(text.casefold()) is meant
+    if text[:1].isalpha():  # a word, which the reader would refuse by an exception
+        return False
     try:
         is_clear = len(text) <= _JSON_AT_MOST and not _GROUPED.fullmatch(text)
         parsed = (_load(text) if "{" in text else json.loads(text)) if is_clear else None

@@ -1,4 +1,4 @@
-"""How long and how often a call may run: one budget for the call, nested calls and upstream servers."""
+"""How long a call may run, and how often: its own limit, and one budget with nested calls and upstream servers."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def deadline(limit_s: float) -> Step:
         nonlocal watch
         loop = asyncio.get_running_loop()
         if call.inherited_until is not None and call.inherited_until < loop.time() + limit_s:
-            return await _within_budget(call, proceed, loop, call.inherited_until)
+            return await inherited_deadline(call, proceed)
         task = asyncio.current_task(loop)
         if task is None:
             msg = "a call needs a task to run in"
@@ -203,9 +203,7 @@ def deadline(limit_s: float) -> Step:
         try:
             value = await proceed(call)
         except BaseException as error:
-            if not call.expired:
-                raise
-            if not is_due_to_limit(task, cancelled_before, error):
+            if not call.expired or not is_due_to_limit(task, cancelled_before, error):
                 raise
             call.stop_reason = "deadline"
             raise DeadlineExceeded(limit_s=limit_s) from error
@@ -220,22 +218,15 @@ def deadline(limit_s: float) -> Step:
 
 
 async def inherited_deadline(call: Call, proceed: Proceed) -> Any:
-    """Run a call of an operation without a limit within the time left of its request or parent call.
+    """Run a call within the time left of its request or parent call, if that is the only or the earlier limit.
 
     Raises:
-        DEADLINE_EXCEEDED: That time has passed.
+        DEADLINE_EXCEEDED: That time has passed; if it had before the call, nothing was begun.
     """
-    if call.inherited_until is None:
+    until = call.inherited_until
+    if until is None:
         return await proceed(call)
-    return await _within_budget(call, proceed, asyncio.get_running_loop(), call.inherited_until)
-
-
-async def _within_budget(call: Call, proceed: Proceed, loop: asyncio.AbstractEventLoop, until: float) -> Any:
-    """Run a call whose parent call has less time left than the limit of its operation.
-
-    Raises:
-        DEADLINE_EXCEEDED: That time has passed.
-    """
+    loop = asyncio.get_running_loop()
     remaining_s = until - loop.time()
     if remaining_s <= 0:  # nothing is begun that cannot be waited for
         call.stop_reason = "deadline"

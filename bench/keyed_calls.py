@@ -11,7 +11,7 @@ from typing import Any
 from measure import Figure, benchmark, figure, us
 
 from failsoft import BaseTool, Runtime, Settings, operation
-from failsoft.framework.call.call import META_KEY, NO_SCOPE, CallScope
+from failsoft.framework.call import META_KEY, NO_SCOPE, CallScope
 from failsoft.framework.events import Events
 from failsoft.framework.state import StateStore
 from failsoft.recovery.state import open_state

@@ -19,7 +19,8 @@ from typing import Any
 from measure import Contender, Figure, benchmark, figure, interleave, us
 
 from failsoft import BaseTool, RecoveryManager, Retry, Runtime, operation
-from failsoft.framework.call.call import NO_SCOPE, Call, CallContext
+from failsoft.framework.call import NO_SCOPE, CallContext
+from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import connect
 from failsoft.framework.state import LocalState
 from failsoft.recovery import CircuitBreaker, RetryBudget

@@ -46,7 +46,7 @@ HOMES = {
     "failsoft.framework.audit.reading": "entries as audit_entries, find, newest, segments",
     "failsoft.framework.audit.verify": "verify",
     "failsoft.framework.call.bound": "BoundOperation, Toolbox",
-    "failsoft.framework.call.call": "CallScope, META_KEY, NO_SCOPE",
+    "failsoft.framework.call": "CallScope, META_KEY, NO_SCOPE",
     "failsoft.framework.call.chain": "Link, PLACES, RecoveryEngine, assemble, connect",
     "failsoft.framework.call.explain": "explain",
     "failsoft.framework.call.operation": "Operation",

@@ -21,7 +21,7 @@ _FACE = {
     "write": {
         "failsoft.framework.answer.response": "Failed Success ToolResponse",
         "failsoft.framework.arguments.marks": "Alias Fault Reference",
-        "failsoft.framework.call.call": "CallContext",
+        "failsoft.framework.call": "CallContext",
         "failsoft.framework.call.effects": "NOT_DONE",
         "failsoft.framework.call.operation": "operation",
         "failsoft.framework.call.toolset": "BaseTool",

@@ -18,7 +18,7 @@ from failsoft.framework.arguments.marks import (
 from failsoft.framework.audit.trail import (
     AuditLog as AuditLog,
 )
-from failsoft.framework.call.call import (
+from failsoft.framework.call import (
     CallContext as CallContext,
 )
 from failsoft.framework.call.chain import (

@@ -12,8 +12,9 @@ from typing import Any
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.arguments.schemas import subschemas
+from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
-from failsoft.framework.call.call import Call, CallScope
+from failsoft.framework.call.call import Call
 from failsoft.framework.call.explain import explain
 from failsoft.framework.errors import InvalidArgument, ToolError
 from failsoft.framework.errors.catalogue import entries

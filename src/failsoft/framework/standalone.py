@@ -12,8 +12,8 @@ from typing import Any
 from failsoft.framework.answer.failure import Governance, governance_of
 from failsoft.framework.answer.formats import ErrorResponseFormat, field_errors
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
-from failsoft.framework.call.call import CallScope
 from failsoft.framework.call.operation import operation
 from failsoft.framework.call.run import answer_failure
 from failsoft.framework.call.runtime import Runtime

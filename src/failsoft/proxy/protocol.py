@@ -15,8 +15,9 @@ from failsoft.adapters.foreign.output_schema import widened
 from failsoft.adapters.foreign.results import METADATA_KEY, recovery_meta
 from failsoft.adapters.foreign.tool import ForeignScope
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
-from failsoft.framework.call.call import Call, CallScope
+from failsoft.framework.call.call import Call
 from failsoft.proxy.pass_through import Passing, refusal
 from failsoft.proxy.toolset import ProxyRequest, ProxyTools
 from failsoft.server.lifecycle.lifecycle import Lifecycle

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -129,10 +130,10 @@ async def test_the_guard_lets_run_again_what_is_safe(looking: Looking) -> None:
         assert (why_not_rerun(call.facts(error)) is None) is (may and not (name == "write" and attempt > 0))
 
 
-def test_without_a_deadline_there_is_no_end(looking: Looking) -> None:
+async def test_without_a_deadline_there_is_no_end(looking: Looking) -> None:
     call = Call(looking.operations["last"], {}, CallScope())
     assert call.remaining_s() is None
-    call.deadline = call.bound.clock() - 5
+    call.set_deadline(asyncio.get_running_loop(), -5)
     assert call.remaining_s() == 0.0
 
 

@@ -58,7 +58,7 @@ class Shop(BaseTool):
         if how == "warn":
             call.warn("stock is {low}")
         if how == "recover":
-            call.receipt = RecoveryReceipt("alternate_path", "Found it at a/b.md", 2, {"path": "a/b.md"})
+            call.tell(receipt=RecoveryReceipt("alternate_path", "Found it at a/b.md", 2, {"path": "a/b.md"}))
         if how == "try":
             call.error = DocumentNotFound(path="a")
             log_recovery(call, "retry", "failed")

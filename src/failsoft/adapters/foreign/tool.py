@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from failsoft.framework.call.call import Call, CallScope
+from failsoft.framework.call import CallScope
+from failsoft.framework.call.call import Call
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,8 @@ from failsoft.cli.screen.progress_line import Waiting
 from failsoft.cli.targets.toolsets import CommandTarget, tools_for
 from failsoft.cli.targets.typed_arguments import from_words
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
-from failsoft.framework.call.call import CallScope
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
 from failsoft.server.lifecycle.lifecycle import Lifecycle

@@ -75,7 +75,7 @@ def of_cancelled(call: Call) -> dict[str, Any]:
 
 
 def _done(call: Call, event: str, effect: str) -> dict[str, Any]:
-    governance = governance_of(None, call.governance, call.scope.session_id, call.scope.meta)
+    governance = governance_of(None, call.told.governance, call.scope.session_id, call.scope.meta)
     return _entry(
         call,
         governance,
@@ -99,7 +99,7 @@ def _entry(call: Call, governance: Governance, **facts: Any) -> dict[str, Any]:
         "operation": call.operation,
         "principal": None if call.principal is None else redact_principal(bounded(call.principal, _ID_AT_MOST)),
         "request_id": _bounded_id(call.request_id),
-        "facts": brief(call.audit_facts) if call.audit_facts else None,
+        "facts": brief(call.told.audit_facts) if call.told.audit_facts else None,
     }
     present = {name: value for name, value in others.items() if value not in (None, "", [], {})}
     return _within_limit({**seed, **always, **present})

@@ -1,24 +1,26 @@
-"""`Reported`: a progress report that may be awaited."""
+"""`Call`: one call, in parts: what identifies it, its time, the work of its handler, and what it tells its caller."""
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import math
 import time
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from dataclasses import replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
 from failsoft.framework.answer.failure import Governance
 from failsoft.framework.answer.response import RecoveryReceipt
+from failsoft.framework.call import NOTHING_REPORTED, NOTHING_TOLD, CallContext, CallScope, CallTold, Reported
 from failsoft.framework.call.effects import CallRecord, effect_in_thread, effect_on_loop
 from failsoft.framework.call.rerun import Facts, RunFacts, RunsLeft, effect_of_run, why_not_rerun, worst
 from failsoft.framework.clock import new_id
 from failsoft.framework.errors import DeadlineExceeded, Effect, ToolError, ToolSystemError
-from failsoft.framework.errors.vocabulary import StopReason
 from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.author_reports import logger, tell
 from failsoft.framework.safe.secrets import redact_text
@@ -26,167 +28,6 @@ from failsoft.framework.text import bounded
 
 if TYPE_CHECKING:
     from failsoft.framework.call.bound import BoundOperation, Toolbox
-
-
-class Reported:
-    """A progress report that is being sent; awaiting it is optional and waits until it has been sent."""
-
-    __slots__ = ("_sent",)
-
-    def __init__(self, sent: Awaitable[None] | None) -> None:
-        self._sent = sent
-
-    def __await__(self) -> Generator[Any, None, None]:
-        if self._sent is not None:
-            yield from self._sent.__await__()
-
-
-NOTHING_REPORTED = Reported(None)
-
-
-class CallContext(Protocol):
-    """One call. A handler asks for it by annotating a parameter with this type; it is never part of the schema.
-
-    Middleware and recovery strategies get the same object as `failsoft.recovery.Call`, which has more members: those of
-    the engine, which handlers may not rely on.
-
-    Attributes:
-        params: The arguments as received, or as repaired.
-        deadline: The deadline of the call, on the event loop's clock in seconds; None without a time-out.
-        attempt: The number of the current attempt, from 1.
-        read_only: Whether this call changes nothing. A handler may set it depending on its arguments (a dry run).
-        idempotent: Whether this call may be sent twice. A handler may set it depending on its arguments.
-        idempotency_key: Of a call with a key, a key for the handler's own requests, as visible ASCII: the same in each
-            repetition, and different for each caller and operation. None without a key.
-    """
-
-    if not TYPE_CHECKING:  # type checkers then reject assignments to attributes
-        __slots__ = ()
-
-    params: Mapping[str, Any]
-    deadline: float | None
-    attempt: int
-    read_only: bool
-    idempotent: bool
-    idempotency_key: str | None
-
-    @property
-    def tool(self) -> str:
-        """The name of the toolset."""
-
-    @property
-    def operation(self) -> str:
-        """The MCP name of the tool that was called."""
-
-    @property
-    def request_id(self) -> str:
-        """The id of the request; generated if the transport has none."""
-
-    @property
-    def session_id(self) -> str | None:
-        """The session named by the caller, or None."""
-
-    @property
-    def principal(self) -> str | None:
-        """The caller as authenticated by the transport, or None."""
-
-    @property
-    def logger(self) -> Any:
-        """A loguru logger bound to this call's tool, operation and request id."""
-
-    @property
-    def data_limit_bytes(self) -> int | None:
-        """The size limit of the response's data in bytes of JSON, for paging; None without a limit."""
-
-    def remaining_s(self) -> float | None:
-        """Return the seconds left before the deadline, at least 0; None without a deadline."""
-
-    def http_timeout(self) -> float | None:
-        """Return the time-out for an outgoing request in seconds: slightly less than the remaining time."""
-
-    def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> Reported:
-        """Report progress to the caller. Awaiting it is optional, so it works in sync handlers too.
-
-        Reports that do not increase or are not numbers are dropped, because the protocol forbids them, and so are
-        reports that the caller did not request.
-        """
-
-    def warn(self, message: str) -> None:
-        """Add a sentence to `metadata.warnings`, about a result that is usable with a reservation."""
-
-    def audit(self, **facts: Any) -> None:
-        """Add facts to this call's audit entry, if there is one: names of what was changed, never its contents."""
-
-    def effect(self, name: str, run: Callable[[], Any], probe: Callable[[], Any] | None = None) -> Any:
-        """Run a side effect once: mark it in the record of a keyed call, run it, and store its value.
-
-        A repetition after a crash gets the stored value; if the crash happened during the work, the probe decides.
-        Await it in an async handler; in a sync handler it returns the value. Without a key it only runs the work.
-
-        Args:
-            name: Identifies the effect within the handler.
-            run: Does the work; takes no arguments, sync or async; returns a JSON value.
-            probe: Checks without changing anything: returns the value of the work if it was done, `failsoft.NOT_DONE`
-                if not, and raises if it cannot determine that.
-
-        Raises:
-            IDEMPOTENCY_OUTCOME_UNKNOWN: The work may have been done, and the probe could not determine it.
-            STATE_UNAVAILABLE: The record could not be written, so the work was not started.
-        """
-
-
-ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
-
-
-META_KEY = "dev.failsoft/idempotency-key"
-"""Key of the idempotency key in a request's `_meta`."""
-
-
-def _always() -> bool:
-    return True
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class CallScope:
-    """What a transport knows about a call besides its arguments. Not to be changed.
-
-    It is not frozen, because then each attribute would be set by a call of `object.__setattr__`.
-
-    Args:
-        request_id: The id of the request on the wire.
-        session_id: The session named by the caller.
-        principal: The authenticated caller.
-        meta: The request's `_meta`.
-        report_progress: Sends one progress notification; None if the caller did not ask for progress.
-        toolbox: The tools that are served together with this one.
-        max_response_bytes: Above this the response becomes RESULT_TOO_LARGE; None leaves it unencoded until needed.
-        ended_by_server: Called when the call is cancelled; returns the error to respond with if the server ended it.
-        cancels: Called when a keyed call is cancelled; returns whether its caller requested that, as opposed to a lost
-            connection.
-    """
-
-    request_id: str | None = None
-    session_id: str | None = None
-    principal: str | None = None
-    meta: Mapping[str, Any] = field(default_factory=dict)
-    report_progress: ProgressReporter | None = None
-    toolbox: Toolbox | None = None
-    max_response_bytes: int | None = None
-    ended_by_server: Callable[[], ToolError | None] | None = None
-    cancels: Callable[[], bool] = _always
-
-
-NO_SCOPE = CallScope()
-
-
-@dataclass(frozen=True, slots=True)
-class FailedReference:
-    """An argument whose look-up found nothing: the error, the location, the kind of name, and the value."""
-
-    error: ToolError
-    path: str
-    kind: str
-    value: Any
 
 
 _ANSWER_S, _ANSWER_RATIO = 0.25, 0.05
@@ -203,75 +44,86 @@ _WARNINGS_AT_MOST = 50
 _WARNING_LENGTH = 1_000
 
 
+def _of(part: str, name: str) -> Any:
+    """Return the property for an attribute of a part, under the name that authors know."""
+    return property(attrgetter(f"{part}.{name}"))
+
+
+def _told(name: str) -> Any:
+    return property(attrgetter(f"told.{name}"), lambda call, value: call.tell(**{name: value}))
+
+
 class Call(CallContext):
     """One call, as seen by middleware and strategies; handlers see the members of `CallContext`.
 
     Attributes:
+        bound: The operation that was called.
+        scope: What the transport knows about the call.
         arguments: The validated arguments, as the handler gets them.
-        expired: The number of expired time limits around the current run; above 0 nothing more may be started in it.
-        warnings: The texts for `metadata.warnings`.
+        handler: The function to run in place of the operation's, if one was given.
         loop: The event loop of the call, set when its deadline starts or its key is claimed.
-        left_behind: The combined effect of the failed runs of the handler.
-        raised: The exception of the last run of the handler, not normalized.
-        failed_reference: The argument whose look-up found nothing.
-        refused: The error about the changed arguments of a `retry`, which are not the caller's fault.
-        stop_reason: Why a failed call was not run again, once decided.
-        governance: Session, role and plan, once the toolset has determined them.
-        record: The durable record of a call with a key.
-        effect_begun: Whether something may have been changed: `effect` was called, or a handler without it runs.
-        thread_over: For a sync handler, done when its last run has ended, possibly after its call.
-        is_running: Whether its handler is running.
         inherited_until: The deadline of the parent call, on the event loop's clock in seconds.
+        expired: The number of expired time limits around the current run; above 0 nothing more may be started in it.
         runs_above: The further runs that the caller allows, shared with its other calls; None without a bound.
         is_counted: Whether the next run has been allowed and counted in `runs` already.
+        record: The durable record of a call with a key.
+        is_running: Whether its handler is running.
+        effect_begun: Whether something may have been changed: `effect` was called, or a handler without it runs.
+        handler_done: Whether the last run of the handler returned a value.
         is_retried_below: Whether a call that the handler made failed after several runs.
-        is_replayed: Whether the outcome is an earlier call's.
-        audit_facts: The facts passed to `audit`.
+        raised: The exception of the last run of the handler, not normalized.
+        effect_so_far: The combined effect of the failed runs of the handler.
+        thread_over: For a sync handler, done when its last run has ended, possibly after its call.
+        told: What is told besides the value or the error: warnings, receipt, stop reason.
+        error: The typed error that recovery is about.
+        refused: The error about the changed arguments of a `retry`, which are not the caller's fault.
+        started_at: When it began, on the clock of `time.perf_counter`.
     """
 
     __slots__ = (
-        "_inner",
         "_last_progress",
         "_origin",
         "_request_id",
+        "_retry_point",
         "_runs",
         "_typed",
         "arguments",
         "attempt",
-        "audit_facts",
         "bound",
-        "cache_hit",
         "deadline",
-        "documents_processed",
         "effect_begun",
+        "effect_so_far",
         "error",
         "expired",
-        "failed_reference",
-        "governance",
         "handler",
         "handler_done",
         "idempotency_key",
         "idempotent",
         "inherited_until",
         "is_counted",
-        "is_replayed",
         "is_retried_below",
         "is_running",
-        "left_behind",
         "loop",
         "params",
         "raised",
         "read_only",
-        "receipt",
         "record",
         "refused",
         "runs_above",
         "scope",
         "started_at",
-        "stop_reason",
         "thread_over",
-        "warnings",
+        "told",
     )
+
+    tool: str = _of("bound", "tool_name")
+    toolset: Any = _of("bound", "tool")
+    operation: str = _of("bound", "name")
+    session_id: str | None = _of("scope", "session_id")
+    principal: str | None = _of("scope", "principal")
+    cache_hit: bool | None = _told("cache_hit")
+    documents_processed: int | None = _told("documents_processed")
+    governance: Governance | None = _told("governance")
 
     def __init__(
         self,
@@ -284,55 +136,29 @@ class Call(CallContext):
         self.params = params
         self.scope = scope
         self.handler = handler
-        self.read_only = bound.read_only
-        self.idempotent = bound.idempotent
         self.arguments: dict[str, Any] = {}
         self.attempt = 0
-        self.handler_done = False
-        self.left_behind: Effect = "none"
-        self.raised: BaseException | None = None
-        self.deadline: float | None = None
-        self.loop: asyncio.AbstractEventLoop | None = None
-        self._origin: Call | None = None
-        self._typed: tuple[BaseException, ToolError] | None = None
-        self.expired = 0
-        self.error: ToolError | None = None
-        self.failed_reference: FailedReference | None = None
-        self.stop_reason: StopReason | None = None
-        self.governance: Governance | None = None
-        self.audit_facts: dict[str, Any] | None = None
-        self.receipt: RecoveryReceipt | None = None
-        self.refused: ToolError | None = None
-        self.warnings: list[str] | None = None
-        self.cache_hit: bool | None = None
-        self.documents_processed: int | None = None
-        self.record: CallRecord | None = None
+        self.read_only = bound.read_only
+        self.idempotent = bound.idempotent
         self.idempotency_key: str | None = None
-        self.effect_begun = False
-        self.is_replayed = False
-        self.is_running = False
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.deadline: float | None = None
         self.inherited_until: float | None = None
+        self.expired = 0
         self.runs_above: RunsLeft | None = None
         self._runs: RunsLeft | None = None
         self.is_counted = False
-        self.is_retried_below = False
+        self.record: CallRecord | None = None
+        self.is_running = self.effect_begun = self.handler_done = self.is_retried_below = False
+        self.raised: BaseException | None = None
+        self.effect_so_far: Effect = "none"
         self.thread_over: Future[None] | None = None
+        self.told = NOTHING_TOLD
+        self.error: ToolError | None = None
+        self.refused: ToolError | None = None
+        self._typed: tuple[BaseException, ToolError] | None = None
+        self._origin: Call | None = None
         self.started_at = time.perf_counter()
-
-    @property
-    @override
-    def tool(self) -> str:
-        return self.bound.tool_name
-
-    @property
-    def toolset(self) -> Any:
-        """The toolset itself, for strategies that ask it for candidates."""
-        return self.bound.tool
-
-    @property
-    @override
-    def operation(self) -> str:
-        return self.bound.name
 
     @property
     @override
@@ -342,16 +168,6 @@ class Call(CallContext):
         except AttributeError:
             self._request_id: str = self.scope.request_id or new_id()
             return self._request_id
-
-    @property
-    @override
-    def session_id(self) -> str | None:
-        return self.scope.session_id
-
-    @property
-    @override
-    def principal(self) -> str | None:
-        return self.scope.principal
 
     @property
     def toolbox(self) -> Toolbox:
@@ -371,9 +187,17 @@ class Call(CallContext):
 
     @override
     def remaining_s(self) -> float | None:
-        # A sync handler calls this from its thread, which has no running loop, so the loop of the deadline is used.
-        now = self.loop.time() if self.loop is not None else self.bound.clock()
-        return None if self.deadline is None else max(0.0, self.deadline - now)
+        # A sync handler asks from its thread, which has no running loop, so the loop of the deadline is used.
+        return None if self.deadline is None or self.loop is None else max(0.0, self.deadline - self.loop.time())
+
+    def set_deadline(self, loop: asyncio.AbstractEventLoop, limit_s: float) -> float:
+        """Start the deadline of the call and return it, on the loop's clock in seconds."""
+        self.loop, self.deadline = loop, loop.time() + limit_s
+        return self.deadline
+
+    def end_by(self, until: float) -> None:
+        """Reduce the remaining time to end at `until`, on the event loop's clock in seconds."""
+        self.inherited_until = until if self.inherited_until is None else min(self.inherited_until, until)
 
     @property
     def runs(self) -> RunsLeft:
@@ -383,45 +207,44 @@ class Call(CallContext):
             self._runs = RunsLeft(None if most is None else most - 1, self.runs_above)
         return self._runs
 
-    @property
-    def runs_left(self) -> int | None:
-        """The number of runs left, including this one; None without a bound."""
-        left = self.runs.left
-        return None if left is None else left + 1
-
     def failed_below(self, error: ToolError, *, was_retried: bool) -> None:
         """Record the failure of a call that the handler made; what it changed is not what the handler changed."""
         self.is_retried_below |= was_retried  # the handler may still pass it on, whatever it calls next
         error.effect_is_foreign = True
-
-    def end_by(self, until: float) -> None:
-        """Reduce the remaining time to end at `until`, on the event loop's clock in seconds."""
-        self.inherited_until = until if self.inherited_until is None else min(self.inherited_until, until)
 
     @override
     def http_timeout(self) -> float | None:
         remaining_s = self.remaining_s()
         return None if remaining_s is None else max(0.001, remaining_s - min(_ANSWER_S, _ANSWER_RATIO * remaining_s))
 
-    def set_deadline(self, loop: asyncio.AbstractEventLoop, limit_s: float) -> float:
-        """Start the deadline of the call and return it, on the loop's clock in seconds."""
-        self.loop, self.deadline = loop, loop.time() + limit_s
-        return self.deadline
-
     @override
     def warn(self, message: str) -> None:
         tell(self._warn, message)
 
     def _warn(self, message: str) -> None:
-        if self.warnings is None:
-            self.warnings = []
+        told = self.told.warnings
         text = bounded(redact_text(str(message)[: 4 * _WARNING_LENGTH]), _WARNING_LENGTH)
-        if text not in self.warnings and len(self.warnings) < _WARNINGS_AT_MOST:
-            self.warnings.append(text)
+        if text not in told and len(told) < _WARNINGS_AT_MOST:
+            self.tell(warnings=(*told, text))
+
+    def tell(self, **facts: Any) -> None:
+        """Set facts of `told`, such as `stop_reason`."""
+        if self.told is NOTHING_TOLD:
+            self.told = CallTold()
+        for name, value in facts.items():
+            setattr(self.told, name, value)
+
+    def recovered(self, receipt: RecoveryReceipt) -> None:
+        """Record a recovery; changes of an earlier receipt are kept in the new one."""
+        before = self.told.receipt
+        if before is not None and before.changed:
+            message = bounded(f"{before.message}; {receipt.message}")
+            receipt = replace(receipt, message=message, changed={**before.changed, **receipt.changed})
+        self.tell(receipt=receipt)
 
     @override
     def audit(self, **facts: Any) -> None:
-        self.audit_facts = {**(self.audit_facts or {}), **facts}
+        self.tell(audit_facts={**(self.told.audit_facts or {}), **facts})
 
     @override
     def report_progress(self, done: float, total: float | None = None, message: str | None = None) -> Reported:
@@ -465,7 +288,7 @@ class Call(CallContext):
             raise
         self.runs.take()
         self.is_counted = self.attempt > 0
-        return await self._inner(self)
+        return await self._retry_point(self)
 
     def typed(self, raised: BaseException) -> ToolError:
         """Return the typed error for an exception of this call; each exception is normalized once."""
@@ -486,7 +309,7 @@ class Call(CallContext):
         if self.handler_done:
             return "applied"
         stated = None if error is None else error.effect
-        return worst(self.left_behind, "unknown" if self.is_running else None, stated)
+        return worst(self.effect_so_far, "unknown" if self.is_running else None, stated)
 
     def run_failed(self, raised: BaseException) -> None:
         """Record that a run of the handler ended with this exception, and what it has changed."""
@@ -501,9 +324,9 @@ class Call(CallContext):
                 has_begun=self.effect_begun,
                 has_ended=bound.is_async or not issubclass(type(raised), asyncio.CancelledError),
             )
-            self.left_behind = worst(self.left_behind, effect_of_run(run))
+            self.effect_so_far = worst(self.effect_so_far, effect_of_run(run))
 
-    def begin_again(self) -> None:
+    def require_rerun_allowed(self) -> None:
         """Refuse or count a further run of the handler, whoever starts it.
 
         Raises:
@@ -515,7 +338,7 @@ class Call(CallContext):
             self._require_rerun(self.facts(), self.error if self.raised is None else self.typed(self.raised))
             self.runs.take()
         if not self.read_only:
-            self.left_behind = self.effect_of()
+            self.effect_so_far = self.effect_of()
         self.raised = None
         self.handler_done = self.is_retried_below = False
 
@@ -524,7 +347,7 @@ class Call(CallContext):
         reason = why_not_rerun(facts)
         if reason is None:
             return
-        self.stop_reason = reason
+        self.tell(stop_reason=reason)
         if reason == "deadline":
             raise DeadlineExceeded(limit_s=self.bound.timeout_s or 0.0)
         try:
@@ -532,62 +355,38 @@ class Call(CallContext):
         finally:
             del error  # its traceback holds this frame: a reference cycle
 
-    def recovered(self, receipt: RecoveryReceipt) -> None:
-        """Record a recovery; changes of an earlier receipt are kept in the new one."""
-        if self.receipt is not None and self.receipt.changed:
-            message = bounded(f"{self.receipt.message}; {receipt.message}")
-            receipt = replace(receipt, message=message, changed={**self.receipt.changed, **receipt.changed})
-        self.receipt = receipt
-
     def set_retry_point(self, inner: Callable[[Call], Awaitable[Any]], error: ToolError) -> None:
         """Set the error, and the part of the chain that `retry` runs again."""
-        self._inner = inner
+        self._retry_point = inner
         self.error = error
 
+    def fork(self, number: int) -> Call:
+        """Return a separate context for a concurrent run with this number; 0 is the first run."""
+        if number:
+            self.runs.take()
+        self._request_id, self._runs = self.request_id, self.runs  # both are shared
+        made = copy.copy(self)
+        if self.told is not NOTHING_TOLD:
+            made.told = copy.copy(self.told)
+        made.is_counted = number > 0 or self.is_counted
+        made._origin = self  # noqa: SLF001 - of a copy of this call
+        made.attempt = self.attempt + number
+        return made
 
-_JOINED = (
-    *("audit_facts", "cache_hit", "documents_processed", "governance", "handler_done", "idempotent", "raised"),
-    *("_typed", "is_retried_below", "read_only", "receipt", "thread_over", "warnings"),
-)
-"""Attributes that the call copies from the context of a run."""
+    def join(self, forks: Sequence[Call], last: Call) -> None:
+        """Merge concurrent runs: the number and effects of all, and the work of the one that decided the result.
 
-
-_FORKED = (
-    *("arguments", "audit_facts", "deadline", "error", "governance", "idempotent", "left_behind", "read_only"),
-    *("inherited_until", "receipt", "record", "runs_above", "started_at"),
-)
-"""Initial attributes of the context of a concurrent run."""
-
-
-def fork(call: Call, number: int) -> Call:
-    """Return a separate context for a concurrent run with this number; 0 is the first run."""
-    if number:
-        call.runs.take()
-    made = Call(call.bound, call.params, call.scope, call.handler)
-    made._request_id = call.request_id  # noqa: SLF001 - a part of the class, in a file of its own
-    made._origin = call  # noqa: SLF001 - the same
-    made._runs = call.runs  # noqa: SLF001 - the same
-    made.is_counted = number > 0 or call.is_counted
-    made.loop = call.loop
-    made.attempt = call.attempt + number
-    made.warnings = list(call.warnings) if call.warnings else None
-    for fact in _FORKED:
-        setattr(made, fact, getattr(call, fact))
-    return made
+        Args:
+            forks: All forks, in the order of their numbers.
+            last: The fork whose value or error is that of the call.
+        """
+        before = self.attempt
+        self.attempt += sum(made.attempt - before - number for number, made in enumerate(forks))
+        effects = [made.effect_of() if made.is_running else made.effect_so_far for made in forks]
+        for fact in _DECISIVE:
+            setattr(self, fact, getattr(last, fact))
+        self.effect_so_far = worst(*effects)
 
 
-def join(call: Call, forks: Sequence[Call], last: Call) -> None:
-    """Merge concurrent runs: the number and effects of all, and the facts of the one that decided the result.
-
-    Args:
-        call: The call that they are runs of.
-        forks: All forks, in the order of their numbers.
-        last: The fork whose value or error is that of the call.
-    """
-    before = call.attempt
-    call.attempt += sum(made.attempt - before - number for number, made in enumerate(forks))
-    for fact in _JOINED:
-        setattr(call, fact, getattr(last, fact))
-    call.left_behind = worst(
-        *(made.left_behind for made in forks), *(made.effect_of() for made in forks if made.is_running)
-    )
+_DECISIVE = ("_typed", "handler_done", "idempotent", "is_retried_below", "raised", "read_only", "thread_over", "told")
+"""What a call keeps of the run that decided its result."""

@@ -12,7 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from failsoft.framework.arguments.marks import NameKind, Parameter, under_own_names
-from failsoft.framework.call.call import Call, CallContext, FailedReference
+from failsoft.framework.call import CallContext, FailedReference
+from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, Step
 from failsoft.framework.call.operation import Operation
 from failsoft.framework.errors import ConfigurationError, InvalidParameter, ToolError
@@ -199,8 +200,8 @@ class _ReferenceSearch:
         await self.await_each(remaining)
 
     def _note(self, error: ToolError, path: str, value: Any) -> None:
-        if self.call.failed_reference is None:  # later values are those of a strategy, not the caller's
-            self.call.failed_reference = FailedReference(error, path, self.kind, value)
+        if self.call.told.failed_reference is None:  # later values are those of a strategy, not the caller's
+            self.call.tell(failed_reference=FailedReference(error, path, self.kind, value))
 
 
 def _accept(path: str, verdict: Any) -> None:

@@ -111,7 +111,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         request_id=scope.request_id,
         session_id=scope.session_id,
         principal=scope.principal,
-        governance=governance_of(error, call.governance, scope.session_id, scope.meta),
+        governance=governance_of(error, call.told.governance, scope.session_id, scope.meta),
         rejected=call.attempt == 0,
         read_only=call.read_only,
         toolset_facts=_toolset_facts(error, call),
@@ -227,7 +227,7 @@ def _is_spelled(item: Violation, call: Call) -> bool:
 
 def _is_unrelated(text: str, error: ToolError, call: Call) -> bool:
     """Return whether a suggestion is an id or handle that has nothing in common with the one that was looked up."""
-    failed = call.failed_reference
+    failed = call.told.failed_reference
     if failed is None or failed.error is not error or any(map(str.isspace, text)):
         return False
     kind: Any = failed.kind
@@ -238,7 +238,7 @@ def _candidates(error: ToolError, guesses: list[str], call: Call, headline: str)
     """Return in words the suggestions that are names and not sentences, the near ones only where there are any."""
     if error.category not in {"not_found", "invalid_argument"} or not (error.suggestions or guesses):
         return ""
-    failed = call.failed_reference
+    failed = call.told.failed_reference
     is_spelled = failed is not None and failed.error is error and failed.kind == "spelled"
     texts = [str(item) for item in error.suggestions]
     named = [text for text in texts if is_spelled or not any(map(str.isspace, text))]

@@ -237,7 +237,7 @@ def _not_found(error: ToolError, call: Call) -> tuple[str, str]:
 
     That is the argument whose look-up failed, or the one whose value is in a field of an error of the handler.
     """
-    failed = call.failed_reference
+    failed = call.told.failed_reference
     if failed is not None and failed.error is error:
         is_spelled = failed.kind == "spelled" and isinstance(failed.value, str)
         return (failed.path, failed.value) if is_spelled else ("", "")

@@ -16,7 +16,8 @@ from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.arguments.marks import Parameter
 from failsoft.framework.arguments.schemas import check_tool_name
 from failsoft.framework.arguments.signature import SignatureArguments, read_parameters
-from failsoft.framework.call.call import Call, CallContext
+from failsoft.framework.call import CallContext
+from failsoft.framework.call.call import Call
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.errors.corrections import closest_name
 

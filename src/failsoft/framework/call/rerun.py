@@ -176,7 +176,7 @@ def is_repeatable_by_caller(call: Call) -> bool:
 
     With an idempotency key a repetition does nothing twice; one that got an earlier outcome would only get it again.
     """
-    return call.idempotent or (call.idempotency_key is not None and not call.is_replayed)
+    return call.idempotent or (call.idempotency_key is not None and not call.told.is_replayed)
 
 
 def retry_of(error: ToolError, *, forbids_repeat: bool) -> RetryAdvice:
@@ -191,8 +191,8 @@ def retry_of(error: ToolError, *, forbids_repeat: bool) -> RetryAdvice:
 
 def stop_reason_of(error: ToolError, call: Call, effect: Effect) -> StopReason:
     """Return why no further attempt was made after this error, with what the call has changed."""
-    if call.stop_reason is not None:
-        return call.stop_reason
+    if call.told.stop_reason is not None:
+        return call.told.stop_reason
     is_circuit_open = error.category == CircuitOpen.category
     if call.attempt == 0 and not is_circuit_open:
         return "rejected"

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.response import Failed, Metadata, Success, ToolResponse
 from failsoft.framework.answer.result import reported_failure
+from failsoft.framework.call import CallScope
 from failsoft.framework.call.audited import note_cancelled, recorded, success_refused
-from failsoft.framework.call.call import Call, CallScope
+from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Proceed, RecoveryEngine, Step
 from failsoft.framework.call.explain import explain
 from failsoft.framework.call.next_step import choose, confirm
@@ -67,13 +68,14 @@ async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
 
 def _success(call: Call, value: Any) -> Success[Any]:
     bound = call.bound
+    told = call.told
     data, blocks = bound.result.split(value)
     metadata = Metadata(
         int((time.perf_counter() - call.started_at) * 1_000_000) / 1000,
-        call.cache_hit,
-        call.documents_processed,
-        call.warnings or [],
-        call.receipt,
+        told.cache_hit,
+        told.documents_processed,
+        [*told.warnings],
+        told.receipt,
     )
     response = Success(True, data, None, metadata, blocks, bound.wire)  # noqa: FBT003 - positional: half the cost
     limit = call.scope.max_response_bytes
@@ -87,11 +89,11 @@ def _success(call: Call, value: Any) -> Success[Any]:
 
 
 def _outcome(call: Call) -> Outcome:
-    if call.receipt is None:
+    if call.told.receipt is None:
         return "ok"
-    if call.is_replayed:
+    if call.told.is_replayed:
         return "replayed"
-    return "degraded" if call.receipt.degraded else "recovered"
+    return "degraded" if call.told.receipt.degraded else "recovered"
 
 
 def _answer_to(raised: BaseException, call: Call) -> Awaitable[Failed] | None:
@@ -140,13 +142,14 @@ async def _failure(call: Call, error: ToolError) -> Failed:
 
 def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
     bound = call.bound
-    bound.metrics.finished("replayed" if call.is_replayed else "rejected" if failure.rejected else "error", duration_s)
+    outcome: Outcome = "replayed" if call.told.is_replayed else "rejected" if failure.rejected else "error"
+    bound.metrics.finished(outcome, duration_s)
     bound.metrics.failed(failure.category, failure.code)
     tell(logs.log_failed, call, failure, duration_s)
     if bound.tool.runtime.alerts is not None:
         tell(bound.alert, failure)
     call.forget_errors()
-    metadata = Metadata(int(duration_s * 1_000_000) / 1000, warnings=call.warnings or [])
+    metadata = Metadata(int(duration_s * 1_000_000) / 1000, warnings=[*call.told.warnings])
     response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost
     limit = call.scope.max_response_bytes
     return response if limit is None else response.within(limit)
@@ -192,7 +195,7 @@ async def invoke(call: Call) -> Any:
     """
     bound = call.bound
     if call.attempt:
-        call.begin_again()
+        call.require_rerun_allowed()
     call.attempt = run = call.attempt + 1
     if not bound.marks_effects:
         call.effect_begun = True

@@ -6,14 +6,16 @@ import asyncio
 import math
 from collections.abc import Awaitable, Mapping
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.call.call import Call
-from failsoft.framework.call.chain import Proceed, Step
 from failsoft.framework.call.rerun import RunsLeft
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import DeadlineExceeded
+
+if TYPE_CHECKING:
+    from failsoft.framework.answer.response import ToolResponse
+    from failsoft.framework.call.call import Call
+    from failsoft.framework.call.chain import Proceed, Step
 
 BUDGET_KEY = "dev.failsoft/budget"
 """Key of the budget in a request's `_meta`: `{"remaining_ms": n, "runs_left": n}`; `runs_left` includes this run."""
@@ -34,9 +36,9 @@ def current_budget() -> dict[str, int]:
     call = running_call()
     if call is None:
         return {}
-    remaining_s, runs_left = call.remaining_s(), call.runs_left
+    remaining_s, left = call.remaining_s(), call.runs.left
     budget = {} if remaining_s is None else {"remaining_ms": int(remaining_s * 1000)}
-    return budget if runs_left is None else {**budget, "runs_left": runs_left}
+    return budget if left is None else {**budget, "runs_left": left + 1}
 
 
 def inherit(call: Call) -> Call | None:
@@ -147,7 +149,7 @@ async def run_until(call: Call, proceed: Proceed, until: float, limit_s: float) 
     except BaseException as raised:
         if not limit.close(raised):
             raise
-        call.stop_reason = "deadline"
+        call.tell(stop_reason="deadline")
         raise DeadlineExceeded(limit_s=limit_s) from raised
     limit.close()
     return value
@@ -165,9 +167,9 @@ async def run_with_reserve(call: Call, proceed: Proceed, reserve_s: float) -> An
     end = call.deadline
     if end is None or reserve_s <= 0:
         return await proceed(call)
-    call.deadline = end - reserve_s
+    until = call.deadline = end - reserve_s
     try:
-        return await run_until(call, proceed, call.deadline, round((call.bound.timeout_s or 0.0) - reserve_s, 6))
+        return await run_until(call, proceed, until, round((call.bound.timeout_s or 0.0) - reserve_s, 6))
     finally:
         call.deadline = end
 
@@ -205,7 +207,7 @@ def deadline(limit_s: float) -> Step:
         except BaseException as error:
             if not call.expired or not is_due_to_limit(task, cancelled_before, error):
                 raise
-            call.stop_reason = "deadline"
+            call.tell(stop_reason="deadline")
             raise DeadlineExceeded(limit_s=limit_s) from error
         else:
             if call.expired:
@@ -229,7 +231,7 @@ async def inherited_deadline(call: Call, proceed: Proceed) -> Any:
     loop = asyncio.get_running_loop()
     remaining_s = until - loop.time()
     if remaining_s <= 0:  # nothing is begun that cannot be waited for
-        call.stop_reason = "deadline"
+        call.tell(stop_reason="deadline")
         raise DeadlineExceeded(limit_s=0.0, effect="none")
     return await run_until(call, proceed, call.set_deadline(loop, remaining_s), round(remaining_s, 3))
 

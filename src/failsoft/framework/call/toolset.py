@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from failsoft.framework.answer.failure import Failure
 from failsoft.framework.answer.response import Failed, Success, ToolResponse
+from failsoft.framework.call import NO_SCOPE
 from failsoft.framework.call.bound import BoundOperation, Toolbox
-from failsoft.framework.call.call import NO_SCOPE, Call
+from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Middleware, RecoveryEngine
 from failsoft.framework.call.operation import Offer, Operation
 from failsoft.framework.call.run import answer_failure

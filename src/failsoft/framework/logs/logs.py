@@ -45,11 +45,11 @@ _core: Any = getattr(loguru, "_core", None)
 
 def log_finished(call: Call, duration_s: float) -> None:
     """Log a call that returned a value: DEBUG, INFO if recovered, WARNING if degraded, warned or slow."""
-    if call.receipt is not None:
-        if not _is_silent(_WARNING if call.receipt.degraded else _INFO):
-            level = "WARNING" if call.receipt.degraded else "INFO"
+    if call.told.receipt is not None:
+        if not _is_silent(_WARNING if call.told.receipt.degraded else _INFO):
+            level = "WARNING" if call.told.receipt.degraded else "INFO"
             _say(level, "Call recovered", (finished_facts, "call_recovered", call, duration_s))
-    elif call.warnings:
+    elif call.told.warnings:
         _say("WARNING", "Call succeeded with warnings", (finished_facts, "call_warned", call, duration_s))
     elif duration_s > call.bound.settings.slow_call_s:
         _say("WARNING", "Call was slow", (finished_facts, "call_slow", call, duration_s))
@@ -59,10 +59,6 @@ def log_finished(call: Call, duration_s: float) -> None:
 
 def log_failed(call: Call, failure: Failure, duration_s: float) -> None:
     """Log a call that failed: WARNING for an expected failure, ERROR with the traceback for a crash."""
-    tell(_log_failed, call, failure, duration_s)
-
-
-def _log_failed(call: Call, failure: Failure, duration_s: float) -> None:
     if failure.is_crash:
         report_crash(failure.exception, operation=failure.operation, error_id=failure.error_id)
     if not _is_silent(_ERROR if failure.is_crash else _WARNING):
@@ -166,14 +162,14 @@ def failure_facts(call: Call, failure: Failure, duration_s: float) -> dict[str, 
 def finished_facts(call: Call, duration_s: float) -> dict[str, Any]:
     """Return the facts of a call that returned a value."""
     facts = {**_call_facts(call, duration_s), "attempts": call.attempt}
-    receipt = call.receipt
+    receipt = call.told.receipt
     if receipt is not None:
         facts["recovered"] = True
         facts["strategy"] = receipt.strategy
         facts["degraded"] = receipt.degraded
         facts["recovery"] = redact_text(bounded(receipt.message))
-    if call.warnings:
-        facts["warnings"] = brief(call.warnings)
+    if call.told.warnings:
+        facts["warnings"] = brief([*call.told.warnings])
     return _without_empty(facts)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.call.bound import BoundOperation
-from failsoft.framework.call.call import Call, fork, join
+from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.errors import ConfigurationError
@@ -185,7 +185,7 @@ class _Race:
             try:
                 await self._end(is_awaited=not is_decided)
             finally:
-                join(self._call, [run.fork for run in self._runs], last.fork)
+                self._call.join([run.fork for run in self._runs], last.fork)
         if len(self._runs) > 1:
             self._report(last)
         if last.error is None:
@@ -197,7 +197,7 @@ class _Race:
             self._runs.clear()
 
     def _start(self) -> None:
-        self._runs.append(_Run(fork(self._call, len(self._runs)), self._proceed))
+        self._runs.append(_Run(self._call.fork(len(self._runs)), self._proceed))
 
     async def _start_extra(self) -> bool:
         """Start one more run, if the call may run again beside its other runs, and the budget has a token for it."""

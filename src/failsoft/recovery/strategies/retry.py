@@ -167,7 +167,7 @@ class _Series:
             facts.has_token = await call.bound.chain.recovery.budget.withdraw()
             reason = why_not_rerun(facts)
         self._left -= 1
-        call.stop_reason = reason
+        call.tell(stop_reason=reason)
         return reason
 
     def _wait(self, error: ToolError) -> float:

@@ -157,7 +157,7 @@ class _Cache:
     async def _lead(self, key: Key, old: _CachedAnswer | None, call: Call, proceed: Proceed) -> Any:
         """Run the call and wake the waiting calls, however it ends."""
         flight = self._flights[key] = _Flight()
-        receipt, warnings_before = call.receipt, len(call.warnings or ())
+        receipt, warnings_before = call.told.receipt, len(call.told.warnings)
         try:
             value = await run_with_reserve(call, proceed, 0 if old is None else _reserve(call))
             flight.entry = _entry_of(value, call, receipt, warnings_before)
@@ -169,7 +169,7 @@ class _Cache:
             call.error = call.typed(raised)
             flight.error = copy.copy(call.error)
         else:
-            call.cache_hit = False
+            call.tell(cache_hit=False)
             return value
         finally:
             if self._flights.get(key) is flight:
@@ -218,11 +218,11 @@ async def _landed(flight: _Flight, call: Call) -> None:
 
 def _entry_of(value: Any, call: Call, receipt: RecoveryReceipt | None, warnings_before: int) -> _CachedAnswer:
     """Return the entry of an answer; `receipt` and `warnings_before` are those from before the run."""
-    inner = call.receipt if call.receipt is not receipt else None
+    told = call.told
+    inner = told.receipt if told.receipt is not receipt else None
     is_other = inner is not None and (inner.degraded or bool(inner.changed))
-    warnings = tuple((call.warnings or [])[warnings_before:])
-    size = len(dumps(value))
-    return _CachedAnswer(_own(value), _now(), call.documents_processed, warnings, size, inner if is_other else None)
+    new, size = told.warnings[warnings_before:], len(dumps(value))
+    return _CachedAnswer(_own(value), _now(), told.documents_processed, new, size, inner if is_other else None)
 
 
 def _instead(error: ToolError, old: _CachedAnswer | None, call: Call) -> Any:
@@ -263,8 +263,8 @@ def _age(entry: _CachedAnswer) -> float:
 
 def _served(entry: _CachedAnswer, call: Call) -> Any:
     """Return an entry's value as the answer of a call, and set the facts of the entry on the call."""
-    call.cache_hit = True
-    call.documents_processed = entry.documents_processed
+    call.tell(cache_hit=True)
+    call.tell(documents_processed=entry.documents_processed)
     if entry.receipt is not None:
         call.recovered(replace(entry.receipt, attempts=call.attempt))
     for warning in entry.warnings:

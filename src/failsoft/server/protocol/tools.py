@@ -11,8 +11,8 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
-from failsoft.framework.call.call import CallScope
 from failsoft.framework.call.run import answer_failure
 from failsoft.framework.errors import Unavailable
 from failsoft.framework.events import NullMetrics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failsoft.framework.call.call import CallContext
+from failsoft.framework.call import CallContext
 from failsoft.framework.errors import NextStep
 from failsoft.tools.flux.errors.gapfill import GapfillInfeasible, MaxComplexityExceeded
 from failsoft.tools.flux.question import Medium, extended

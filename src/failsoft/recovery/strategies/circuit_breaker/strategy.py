@@ -177,7 +177,7 @@ def _guarded(circuit: Circuit, lease_s: float) -> Step:
 async def _admitted(circuit: Circuit, lease_s: float, call: Call) -> CircuitAdmission:
     admission = await circuit.admit(lease_s)
     if admission.wait_s is not None:
-        call.stop_reason = "circuit_open"
+        call.tell(stop_reason="circuit_open")
         raise CircuitOpen(
             retry_after_seconds=shown_wait_s(admission.wait_s),
             effect=call.effect_of(call.error),

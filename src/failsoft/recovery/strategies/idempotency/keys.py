@@ -73,7 +73,7 @@ class _Watched(dict[str, Any]):
 
 def record_key(call: Call, key: str) -> str:
     """Return the record key for an idempotency key, scoped to the caller, the operation and the session, if any."""
-    session = [] if call.governance is None else [call.governance.session_id]
+    session = [] if call.told.governance is None else [call.told.governance.session_id]
     try:
         whole = to_json([call.principal, key, *session])
     except ValueError:  # a principal with a lone surrogate

@@ -44,8 +44,9 @@ class Outcome:
 
 def value_text(value: Any, call: Call) -> str:
     """Return a value with the facts of its call as JSON text."""
-    receipt = None if call.receipt is None else call.receipt.to_dict()
-    facts = {"attempts": call.attempt, "warnings": call.warnings or [], "documents_processed": call.documents_processed}
+    told = call.told
+    receipt = None if told.receipt is None else told.receipt.to_dict()
+    facts = {"attempts": call.attempt, "warnings": told.warnings, "documents_processed": told.documents_processed}
     others = dumps({"receipt": receipt, **facts})
     return f'{{"value":{_packed(value, call.bound.result)},{others[1:]}'
 
@@ -66,7 +67,7 @@ def error_text(error: ToolError, effect: Effect, call: Call) -> str:
             {field.name: getattr(fault, field.name) for field in fields(Violation)} for fault in error.violations
         ],
     }
-    return dumps({"error": facts, "effect": effect, "attempts": call.attempt, "warnings": call.warnings or []})
+    return dumps({"error": facts, "effect": effect, "attempts": call.attempt, "warnings": call.told.warnings})
 
 
 def read_outcome(text: str, result: Result) -> Outcome:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.answer.response import RecoveryReceipt
+from failsoft.framework.call import META_KEY
 from failsoft.framework.call.bound import BoundOperation
-from failsoft.framework.call.call import META_KEY, Call
+from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
 from failsoft.framework.call.rerun import Facts, why_not_rerun, worst
 from failsoft.framework.errors import (
@@ -308,18 +309,18 @@ def _replay(text: str, call: Call) -> Any:
         raise _refused(call, "lost", _unknown(call)) from error
     for warning in outcome.warnings:
         call.warn(warning)
-    call.attempt, call.left_behind = outcome.attempts, outcome.effect  # those of the first call
-    call.is_replayed = True
+    call.attempt, call.effect_so_far = outcome.attempts, outcome.effect  # those of the first call
+    call.tell(is_replayed=True)
     call.audit(replayed=True)
     _announce(call, "replayed")
     if outcome.error is not None:
         note_recovery(call, Idempotency.name, "failed")
-        call.stop_reason = "effect_possible"
+        call.tell(stop_reason="effect_possible")
         call.warn("This is the outcome of an earlier call with the same idempotency key; nothing was done now")
         raise outcome.error
     note_recovery(call, Idempotency.name, "recovered")
-    call.cache_hit = True
-    call.documents_processed = outcome.documents_processed
+    call.tell(cache_hit=True)
+    call.tell(documents_processed=outcome.documents_processed)
     first = outcome.receipt
     if first is not None:
         call.recovered(first)
@@ -369,8 +370,8 @@ def _refused(call: Call, verdict: IdempotencyVerdict, error: ToolError) -> ToolE
     """Return the error of a call without an outcome; an unknown effect of the first call counts as its own."""
     _announce(call, verdict)
     if error.effect == "unknown":
-        call.left_behind, call.attempt = "unknown", max(1, call.attempt)
-        call.stop_reason = "effect_possible"
+        call.effect_so_far, call.attempt = "unknown", max(1, call.attempt)
+        call.tell(stop_reason="effect_possible")
     return error
 
 

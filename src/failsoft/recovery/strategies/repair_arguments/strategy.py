@@ -87,8 +87,8 @@ async def _with(repair: Repair, call: Call, proceed: Proceed) -> Any:
     except BaseException:
         call.warn(said)  # a failure has no receipt
         raise
-    if call.receipt is not None and call.receipt.strategy == RepairArguments.name:
-        call.receipt = replace(call.receipt, attempts=call.attempt)
+    if call.told.receipt is not None and call.told.receipt.strategy == RepairArguments.name:
+        call.tell(receipt=replace(call.told.receipt, attempts=call.attempt))
     return value
 
 

@@ -8,7 +8,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from failsoft.framework.call.call import CallContext
+from failsoft.framework.call import CallContext
 from failsoft.framework.errors import NextStep, Overloaded, PermissionDenied, ToolError
 from failsoft.framework.normalize import normalize
 from failsoft.framework.text import quoted

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from failsoft.framework.call.call import NO_SCOPE, Call
+from failsoft.framework.call import NO_SCOPE
+from failsoft.framework.call.call import Call
 from failsoft.framework.errors import (
     ConfigurationError,
     DocumentLoadError,

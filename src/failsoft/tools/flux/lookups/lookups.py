@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
-from failsoft.framework.call.call import CallContext
+from failsoft.framework.call import CallContext
 from failsoft.framework.errors import NextStep
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded, quoted

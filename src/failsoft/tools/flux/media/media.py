@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from failsoft.framework.call.call import CallContext
+from failsoft.framework.call import CallContext
 from failsoft.framework.text import enumerated
 from failsoft.tools.flux.database import Database
 from failsoft.tools.flux.lookups.lookups import warn_of_obsolete

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from failsoft.framework.call.call import NO_SCOPE, Call
+from failsoft.framework.call import NO_SCOPE
+from failsoft.framework.call.call import Call
 from failsoft.framework.errors import NextStep
 from failsoft.framework.records import Records
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from typing_extensions import TypedDict
 
-from failsoft.framework.call.call import CallContext
+from failsoft.framework.call import CallContext
 from failsoft.framework.errors import ToolError, Unavailable, Unsupported
 from failsoft.framework.safe.redaction import redact_paths
 from failsoft.framework.safe.secrets import redact_text

@@ -1,4 +1,14 @@
-"""The outermost link: turns a value or an exception into a `ToolResponse`, counts it, and logs it."""
+"""The way of a call through its chain, outermost first; `bound.py` assembles it, `chain.py` says the places.
+
+1. `observe` (here) is outside all others: a value or an exception becomes the response, is counted and logged.
+2. `validate` (`checks.py`) refuses arguments that do not fit the signature or the schema.
+3. `deadline` (`time_limits.py`) ends the rest in time.
+4. `recover` (here) types every error and passes it to the recovery engine, which may run the rest again.
+5. `check` (`checks.py`) looks references up and runs the author's checks.
+6. `invoke` (here) runs the handler once; its reviews add warnings.
+7. The answer: `_success` fits the value into the result type; `_failure` chooses the next step (`next_step.py`),
+   explains the error (`explain.py`), runs the toolset's hook and writes the audit entry (`audited.py`).
+"""
 
 from __future__ import annotations
 

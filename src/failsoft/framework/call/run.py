@@ -196,6 +196,22 @@ def _forget_earlier_calls(raised: BaseException) -> None:
             link = inner
 
 
+def recover(engine: RecoveryEngine) -> Step:
+    """Return the link that passes every error, typed, to the engine, which can run the handler again."""
+
+    async def step(call: Call, proceed: Proceed) -> Any:
+        try:
+            return await proceed(call)
+        except BaseException as raised:
+            if call.expired or is_real_cancellation(raised):
+                raise
+            call.set_retry_point(proceed, call.typed(raised))
+        # No local name for the error: its traceback refers to this frame, so the two would form a reference cycle.
+        return await engine.recover(call.error, call)  # type: ignore[arg-type]  # set one line above
+
+    return step
+
+
 async def invoke(call: Call) -> Any:
     """Run the handler once and return its value.
 
@@ -323,22 +339,6 @@ async def _review(review: Callable[..., Any], call: Call, value: Any) -> None:
         if is_real_cancellation(error):
             raise
         logs.log_broken(call, "A plausibility check failed", error)
-
-
-def recover(engine: RecoveryEngine) -> Step:
-    """Return the link that passes every error, typed, to the engine, which can run the handler again."""
-
-    async def step(call: Call, proceed: Proceed) -> Any:
-        try:
-            return await proceed(call)
-        except BaseException as raised:
-            if call.expired or is_real_cancellation(raised):
-                raise
-            call.set_retry_point(proceed, call.typed(raised))
-        # No local name for the error: its traceback refers to this frame, so the two would form a reference cycle.
-        return await engine.recover(call.error, call)  # type: ignore[arg-type]  # set one line above
-
-    return step
 
 
 async def answer_failure(

@@ -187,8 +187,7 @@ class Explanation:
 
     def _of_list(self, schema: Schema, place: Place) -> Iterator[Fault]:
         value = place.value
-        for reason, expected in faults_of_size(schema, len(value), "Items"):
-            yield Fault(reason, place, expected)
+        yield from (Fault(reason, place, expected) for reason, expected in faults_of_size(schema, len(value), "Items"))
         if len(value) > schema.get("maxItems", math.inf):  # what is in it does not matter then, as to pydantic
             return
         prefix = schema.get("prefixItems") or ()

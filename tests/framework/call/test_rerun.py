@@ -110,3 +110,16 @@ def test_the_worst_of_several_effects_counts() -> None:
     for effects in itertools.product((None, *EFFECTS), repeat=3):
         harm = [effect for effect in ("applied", "unknown") if effect in effects]
         assert worst(*effects) == (harm[0] if harm else "none"), effects
+
+
+@pytest.mark.parametrize(
+    ("run", "effect"),
+    [
+        (RunFacts(), "unknown"),
+        (RunFacts(stated="none"), "unknown"),
+        (RunFacts(atomic=True), "none"),
+        (RunFacts(marks_effects=True), "none"),
+    ],
+)
+def test_a_run_is_taken_to_have_ended_and_nothing_else_that_would_make_it_safe(run: RunFacts, effect: str) -> None:
+    assert effect_of_run(run) == effect

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import pytest
 
-from tests.doors import how_far
+from tests.doors import how_far, near_names
 
 Answer: TypeAlias = Literal["use", "ask", "list", "drop"]
 What: TypeAlias = Literal["parameter", "enum", "value", "tool", "reference"]
@@ -370,6 +370,7 @@ OTHER_VALUES: list[tuple[Any, Any]] = [
     ("9007199254740993", 9007199254740992.0), ("12345678901234567890", 12345678901234567168), ("red", "blue"),
     ("a,b", ["a,b"]),  # it may be two values: a text with several is not one value for a list of one
     ("2024-13-01", "2024-12-01"), ({"a": 1}, {"a": 2}), ("buy", ["sell"]), ("[true]", [1]), ("0.1", 0.2),
+    (None, [None]), ("null", None), ('{"a": 1, "a": 2}', {"a": 2}),  # it is not certain which one was meant
 ]  # fmt: skip
 
 
@@ -417,3 +418,31 @@ def test_a_unit_is_stripped_only_where_schema_or_description_names_it() -> None:
     ]
     wrong = mistaken(rows)
     assert wrong == []
+
+
+def test_a_name_that_is_right_is_used_even_by_a_tool_that_changes_something() -> None:
+    rows = [
+        Row(name, name, what, changes, "use")
+        for name in ("delete_record", "x" * 300) for what in SPELLED for changes in (False, True)
+    ]  # fmt: skip
+    wrong = mistaken(rows)
+    assert wrong == []
+
+
+def test_a_text_is_no_name_and_never_corrected_by_its_spelling() -> None:
+    texts = pairs("Kubernetes/kubernetes in-progress/in_progress delivery_adress/delivery_address")
+    wrong = mistaken(never(texts, ("value",)))
+    assert wrong == []
+
+
+def test_names_are_compared_up_to_200_characters() -> None:
+    rows = []
+    for length, spelled, slip in ((200, "use", "use"), (201, "list", "list")):
+        name = "warehouse_" + "a" * (length - 10)
+        rows += [Row(name.upper(), name, what, False, spelled) for what in SPELLED]  # type: ignore[arg-type]
+        rows += [Row(name[:-1] + "b", name, what, False, slip) for what in SPELLED]  # type: ignore[arg-type]
+    wrong = mistaken(rows)
+    assert wrong == []
+    long, longer = "a" * 200, "a" * 201
+    assert (near_names(long[1:], [long]), near_names(long[1:], [longer])) == ([long], [])
+    assert (near_names(long, [long[1:]]), near_names(longer, [long])) == ([long[1:]], [])

@@ -165,6 +165,7 @@ def test_what_the_raiser_knows_of_the_effect_counts(raised: ToolError, name: str
         (None, 2.0, "in 2 seconds"),
         (0, 0.0, "in 0 seconds"),
         (0.25, 0.25, "in 0.25 seconds"),
+        (0.12345, 0.123, "in 0.123 seconds"),
         (1, 1.0, "in 1 second."),
         (1.2, 1.2, "in 2 seconds"),
         (90, 90.0, "in 90 seconds"),

@@ -13,6 +13,7 @@ from typing_extensions import ParamSpec, TypeVar
 from failsoft.framework.answer.formats import find_format
 from failsoft.framework.arguments.marks import under_own_names
 from failsoft.framework.call import META_KEY, NO_SCOPE, CallScope
+from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Chain, Link, Recovery, assemble, connect
 from failsoft.framework.call.checks import check, checks_of, reviews_of, validate
 from failsoft.framework.call.operation import Operation, located

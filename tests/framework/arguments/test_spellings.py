@@ -47,13 +47,6 @@ class Shelf(BaseTool):
         """Find by one of two names."""
         return found(title)
 
-    @operation(read_only=True)
-    async def by_path(
-        self, title: Annotated[str, Field(validation_alias=AliasPath("book", "name"))], limit: int = 1
-    ) -> str:
-        """Find by a name inside an object."""
-        return found(title)
-
 
 def found(title: str) -> str:
     if title != "Emma":
@@ -69,14 +62,6 @@ async def test_a_retry_may_name_the_parameter_either_way(name: str, given: str, 
     manager.register(NotFound, Renamed(changed))
     tool = Shelf(runtime=quiet_runtime(recovery=manager))
     response = await tool.execute_with_error_handling(name, {given: "Dune", "limit": 2})
-    assert (response.data, response.metadata.recovery and response.metadata.recovery.attempts) == ("Emma", 2)
-
-
-async def test_a_changed_parameter_replaces_the_object_that_it_was_read_from() -> None:
-    manager = RecoveryManager()
-    manager.register(NotFound, Renamed("title"))
-    tool = Shelf(runtime=quiet_runtime(recovery=manager))
-    response = await tool.execute_with_error_handling("by_path", {"book": {"name": "Dune"}, "limit": 2})
     assert (response.data, response.metadata.recovery and response.metadata.recovery.attempts) == ("Emma", 2)
 
 

@@ -32,7 +32,8 @@ for (const version of [1, 2]) {
       assert.equal(failure.effect, "none");
       assert.deepEqual(new Set(failure.violations.map((item) => item.path)), new Set(["item", "itm"]));
       assert.ok(failure.errorId);
-      assert.equal(failure.nextStep.tool, "price");
+      const misspelt = parseFailure(await client.callTool({ name: "price", arguments: { Item: "tea" } }));
+      assert.deepEqual(misspelt.nextStep, { tool: "price", arguments: { item: "tea" } });
       assert.equal(parseFailure(await client.callTool({ name: "price", arguments: { item: "tea" } })), undefined);
     } finally {
       await client.close();

@@ -1,5 +1,7 @@
 """The table of evidence: code, next step, effect and retry advice reach every client, from every kind of server.
 
+Clients that hand on only the text get them as its lines, where they say something; the others in the object.
+
 Each client calls each server over HTTP and gives back what it hands to its user, or to its model.
 """
 
@@ -68,22 +70,44 @@ WANTED: list[dict[str, Any]] = [
     },
     {"code": "UNAVAILABLE", "effect": "unknown", "retry": {"when": "never"}, "next_step": None},
 ]
+LINES: list[tuple[str, set[str]]] = [
+    ("price was refused (INVALID_PARAM): ", {'Next: price {"item":"tea","currency":"USD"}'}),
+    ("price failed (RATE_LIMITED): ", {'Next: price {"item":"tea"}', "Wait: 600 s"}),
+    ("order failed (UNAVAILABLE): ", {"It is unknown whether anything was changed.", "Do not repeat the call."}),
+]
+"""How the first line of each failure's text begins, and which lines it has for the next step, effect and advice."""
 Urls = dict[str, str]
 Read = Callable[[Urls, Any, Path], dict[str, list[Any]]]
+
+
+def texts(texts: list[str]) -> list[Any]:
+    """Return what each failure's text says, as the object would."""
+    for text, (begins, wanted) in zip(texts, LINES, strict=False):
+        first, *others = text.split("\n")
+        assert first.startswith(begins)
+        facts = {line for line in others if not line.startswith("Error id: ")}
+        assert facts == wanted
+    return [{"error": error} for error in WANTED[: len(texts)]]
 
 
 def results(results: list[dict[str, Any]]) -> list[Any]:
     """Return the structured content of whole results, whose text and metadata say the same."""
     trees = []
+    texts([result["content"][0]["text"] for result in results])
     for result in results:
         assert result["isError"] is True
         tree = result["structuredContent"]
-        assert json.loads(result["content"][0]["text"]) == tree
         meta = result["_meta"]["dev.failsoft/error"]
-        assert meta == {name: tree["error"][name] for name in meta}
-        assert {"code", "effect", "retry"} <= meta.keys()
+        assert {"code", "effect", "retry", "error_id"} <= meta.keys() & tree["error"].keys()
+        assert {"tool", "operation", "timestamp"} <= meta.keys() - tree["error"].keys()
+        assert all(meta[name] == said for name, said in tree["error"].items() if name in meta)
         trees.append(tree)
     return trees
+
+
+def objects(texts: list[str]) -> list[Any]:
+    """Return the objects that a client turned into text."""
+    return [json.loads(text) for text in texts]
 
 
 def with_sdk(mode: str) -> Read:
@@ -107,8 +131,8 @@ def with_fastmcp(urls: Urls, _node: Any, _folder: Path) -> dict[str, list[Any]]:
             for one in CALLS:
                 with pytest.raises(ToolError) as raised:
                     await client.call_tool(one["name"], one["arguments"])
-                said.append(json.loads(str(raised.value)))
-        return said
+                said.append(str(raised.value))
+        return texts(said)
 
     return {name: anyio.run(call, url) for name, url in urls.items()}
 
@@ -137,7 +161,7 @@ def with_inspector(urls: Urls, node: Any, folder: Path) -> dict[str, list[Any]]:
         return dict(zip(urls, pool.map(inspect, urls.values()), strict=True))
 
 
-def with_framework(environment: str, framework: str) -> Read:
+def with_framework(environment: str, framework: str, read_shown: Callable[[list[str]], list[Any]]) -> Read:
     def read(urls: Urls, _node: Any, _folder: Path) -> dict[str, list[Any]]:
         if not (FRAMEWORKS / "stamp").exists():
             pytest.skip("the agent frameworks are not installed (scripts/fetch.sh agent_frameworks)")
@@ -145,7 +169,7 @@ def with_framework(environment: str, framework: str) -> Read:
         command = [str(python), str(HERE / "agent_client.py"), framework, json.dumps(urls), json.dumps(CALLS)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr[-3_000:]
-        return {name: [json.loads(text) for text in shown] for name, shown in json.loads(done.stdout).items()}
+        return {name: read_shown(shown) for name, shown in json.loads(done.stdout).items()}
 
     return read
 
@@ -157,9 +181,9 @@ CLIENTS: dict[str, tuple[Read, str]] = {
     "TypeScript SDK 2": (with_typescript("client_v2.mjs"), "whole result"),
     "Inspector": (with_inspector, "whole result"),
     "FastMCP": (with_fastmcp, "text, in an exception"),
-    "PydanticAI": (with_framework("agents", "pydantic_ai"), "structured content, as a retry prompt"),
-    "LangChain": (with_framework("langchain", "langchain"), "text, in a message of status `error`"),
-    "OpenAI Agents": (with_framework("agents", "openai_agents"), "text"),
+    "PydanticAI": (with_framework("agents", "pydantic_ai", objects), "structured content, as a retry prompt"),
+    "LangChain": (with_framework("langchain", "langchain", texts), "text, in a message of status `error`"),
+    "OpenAI Agents": (with_framework("agents", "openai_agents", texts), "text"),
 }
 
 

@@ -43,7 +43,7 @@ def _check_calls(seen: dict[str, Any]) -> None:
 def _check_failure(result: dict[str, Any], code: str) -> None:
     assert result["isError"] is True
     assert result["structuredContent"]["error"]["code"] == code
-    assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+    assert f"({code}): " in result["content"][0]["text"].partition("\n")[0]
     meta = result["_meta"]["dev.failsoft/error"]
     assert (meta["code"], meta["effect"], meta["retry"]) == (code, "none", {"when": "after_fix"})
     assert meta["error_id"] == result["structuredContent"]["error"]["error_id"]

@@ -168,6 +168,8 @@ class BoundOperation(Generic[P, R_co]):
     def with_changes(self, params: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
         """Return arguments with changes applied, under any name of their parameters."""
         aliases = self.arguments.aliases
+        if not aliases:
+            return {**params, **changed}
         return {**under_own_names(params, aliases), **under_own_names(changed, aliases)}
 
     @property

@@ -279,8 +279,10 @@ class Call(CallContext):
             ToolError: The error of the new run, or the current one if there must be none; `stop_reason` then says why.
             DEADLINE_EXCEEDED: The deadline has passed, so nothing is started.
         """
-        was_retried_below = self.is_retried_below and not changed
-        self._require_rerun(self.facts(self.error, was_retried_below=was_retried_below), self.error)
+        # No fact forbids a further run of a read that has neither a bound nor an expired time limit.
+        if not self.read_only or self.expired or self.runs_above is not None or self.is_retried_below:
+            was_retried_below = self.is_retried_below and not changed
+            self._require_rerun(self.facts(self.error, was_retried_below=was_retried_below), self.error)
         try:
             self.arguments = self.bound.arguments.validate(self.bound.with_changes(self.params, changed))
         except ToolError as refused:

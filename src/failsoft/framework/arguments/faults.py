@@ -94,7 +94,7 @@ class Explanation:
                 found.append(Fault("missing", Place(place, name)))
             else:
                 return _by_place(self._of(schema, place))
-        return _by_place(found)
+        return {found[0].place.path(): found[0]} if len(found) == 1 else _by_place(found)
 
     def _of(self, schema: Any, place: Place) -> list[Fault]:
         """Return the faults of one value by one schema."""

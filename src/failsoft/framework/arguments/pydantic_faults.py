@@ -82,10 +82,14 @@ def violations_from_pydantic(
     lines = error.errors(include_url=False)
     faults: dict[tuple[Any, ...], Fault] = {}
     if arguments is not ABSENT and accepted.schema:
-        names = [line["loc"][0] if line["loc"] else "" for line in lines]
-        faults = Explanation(accepted).by_place(arguments, dict.fromkeys(names))
-    if len(lines) == len(faults) and all(line["loc"] in faults and line["type"] not in _AUTHORS for line in lines):
-        return [violation(fault) for fault in faults.values()]  # the usual case: pydantic and the schema agree
+        names = {line["loc"][0] if line["loc"] else "": None for line in lines}
+        faults = Explanation(accepted).by_place(arguments, names)
+    if len(lines) == len(faults):
+        for line in lines:
+            if line["loc"] not in faults or line["type"] in _AUTHORS:
+                break
+        else:  # the usual case: pydantic and the schema agree
+            return list(map(violation, faults.values()))
     own = [line for line in lines if line["type"] not in _CONSEQUENCES] or lines
     return _with_lines(faults, own, arguments, accepted)
 

@@ -153,7 +153,7 @@ class SignatureArguments:
                 return self.validator.validate_python(given)  # type: ignore[no-any-return]  # the validator's type is its schema's
             except pydantic_core.ValidationError as error:
                 if _is_flat(given):  # JSON mode decides, and would give the same result for such values
-                    whole = _with_integers(given, self.accepted)
+                    whole = _with_integers(given, self.accepted) if float in map(type, given.values()) else given
                     violations = self._explained(error, given) if whole is given else []
                 else:
                     return self._validate_json(given)

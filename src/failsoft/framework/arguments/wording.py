@@ -178,16 +178,19 @@ def _correction(reason: Reason, place: Place, allowed: Sequence[Any]) -> Correct
     value = place.value
     if reason not in {"enum", "type"} or value is ABSENT or (isinstance(value, str) and _is_too_long(value)):
         return None
-    changes = place.accepted.changes
+    accepted = place.accepted
+    changes = accepted.changes
     found = correction(value, allowed, what="enum", changes=changes) if allowed else None
-    if found is None and reason == "type":
-        kinds = place.accepted.kinds
-        meant = in_another_form(value, kinds, place.accepted.below(0).kinds if "array" in kinds else frozenset())
-        answer = how_far(value, meant, what="value", changes=changes)
-        if answer == "list" and meant is not None and isinstance(value, str):  # it may have a unit
-            answer = how_far(value, meant, what="value", changes=changes, about=_about(place))
-        found = Correction(meant, answer) if meant is not None and answer in {"use", "ask"} else None
-    return found
+    if found is not None or reason != "type":
+        return found
+    kinds = accepted.kinds
+    meant = in_another_form(value, kinds, accepted.below(0).kinds if "array" in kinds else frozenset())
+    if meant is None:
+        return None
+    answer = how_far(value, meant, what="value", changes=changes)
+    if answer == "list" and isinstance(value, str):  # it may have a unit
+        answer = how_far(value, meant, what="value", changes=changes, about=_about(place))
+    return Correction(meant, answer) if answer in {"use", "ask"} else None
 
 
 def _about(place: Place) -> str:

@@ -65,14 +65,17 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
     detail = settings.detail_level
     faults = error.violations[:_VIOLATIONS_AT_MOST]
     violations, guesses = _without_guesses(faults, call) if faults else (faults, [])
-    own = [text for text in (*error.own_suggestions(), *guesses) if not _is_unrelated(text, error, call)]
+    own = [*error.own_suggestions(), *guesses]
+    if own:
+        own = [text for text in own if not _is_unrelated(text, error, call)]
     hints = error.rendered_hints()
     shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
     headline = _sentence(error.message)
     near = "" if step is not None else _candidates(error, guesses, call, headline)
     advice = _advise(error, call, chosen, error_id)
-    fault_texts = [text for item in violations for text in (str(item.message), str(item.path))]
-    given = [f"{headline} {near}" if near else headline, *shown, *hints, *fault_texts]
+    given = [f"{headline} {near}" if near else headline, *shown, *hints]
+    for item in violations:
+        given += (str(item.message), str(item.path))
     texts = _without_paths(given, call) if detail == "minimal" else given
     message = f"{texts[0]} {advice.said}".rstrip()
     if not _is_clean(texts, message):

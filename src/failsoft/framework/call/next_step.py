@@ -205,13 +205,13 @@ def _unwrapped(call: Call) -> dict[str, Any] | None:
 
 def _judged(violations: Sequence[Violation], arguments: Any, call: Call) -> Sequence[Violation]:
     """Return the violations with how far their suggestions may go; an author's own are judged here."""
-    changes = not is_read(call)
-    return [
-        replace(item, how_far=_how_far(item, arguments, call, changes=changes), omit=item.omit and not changes)
-        if item.how_far is None and (item.suggestion is not None or item.omit)
-        else item
-        for item in violations
-    ]
+    judged = list(violations)
+    for number, item in enumerate(violations):
+        if item.how_far is None and (item.suggestion is not None or item.omit):
+            changes = not is_read(call)
+            answer = _how_far(item, arguments, call, changes=changes)
+            judged[number] = replace(item, how_far=answer, omit=item.omit and not changes)
+    return judged
 
 
 def _how_far(item: Violation, arguments: Any, call: Call, *, changes: bool) -> HowFar:

@@ -199,7 +199,7 @@ def _hint(violation: Violation) -> str:
 
 
 def _accepted(violation: Violation) -> str:
-    accepted = ", ".join([named(option) for option in violation.allowed[:8]])
+    accepted = ", ".join(map(named, violation.allowed[:8]))
     return f"; accepted: {accepted}" if accepted else ""
 
 

@@ -93,15 +93,16 @@ def violation(fault: Fault) -> Violation:
     """Return the fault as data, its message bounded and without the value received."""
     reason, place, expected = fault.reason, fault.place, fault.expected
     path = place.path()
-    if reason == "missing":
-        expected = place.accepted.words or bounded(expected)
-        message = bounded(f"is missing ({expected})") if expected else "is missing"
-        return Violation(path=dotted(path), reason=reason, message=message, expected=expected, is_standard=True)
     if reason == "unexpected" and place.above is not None:
         return _unexpected(dotted(path), str(place.step), place.above)
-    allowed = place.accepted.values
+    accepted = place.accepted
+    if reason == "missing":
+        expected = accepted.words or bounded(expected)
+        message = bounded(f"is missing ({expected})") if expected else "is missing"
+        return Violation(path=dotted(path), reason=reason, message=message, expected=expected, is_standard=True)
+    allowed = accepted.values
     if reason == "type":
-        expected = place.accepted.words_of_type or expected
+        expected = accepted.words_of_type or expected
     elif reason == "enum" and allowed:
         expected = " or ".join(filter(None, [one_of(allowed), expected]))
     private = _is_private(path, place.value)

@@ -104,11 +104,10 @@ class Violation:
 
 def once_each(violations: Sequence[Violation]) -> tuple[Violation, ...]:
     """Leave out the missing names that were only misspelt: the unexpected name with its suggestion says it."""
-    meant = [
-        ".".join([*item.path.split(".")[:-1], item.suggestion])
-        for item in violations
-        if item.reason == "unexpected" and isinstance(item.suggestion, str)
-    ]
+    meant = set()
+    for item in violations:
+        if item.reason == "unexpected" and isinstance(item.suggestion, str):
+            meant.add(".".join([*item.path.split(".")[:-1], item.suggestion]))
     if not meant:
         return tuple(violations)
     return tuple([item for item in violations if item.reason != "missing" or item.path not in meant])

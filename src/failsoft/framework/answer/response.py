@@ -40,6 +40,14 @@ class RecoveryReceipt:
         return wire
 
 
+def after_receipt(before: RecoveryReceipt, receipt: RecoveryReceipt) -> RecoveryReceipt:
+    """Return the receipt of a further recovery, which keeps what the one before has changed."""
+    if not before.changed:
+        return receipt
+    message = bounded(f"{before.message}; {receipt.message}")
+    return replace(receipt, message=message, changed={**before.changed, **receipt.changed})
+
+
 T = TypeVar("T")
 ERROR_KEY = "dev.failsoft/error"
 METADATA_KEY = "dev.failsoft/metadata"

@@ -8,19 +8,18 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
 from failsoft.framework.answer.failure import Governance
-from failsoft.framework.answer.response import RecoveryReceipt
+from failsoft.framework.answer.response import RecoveryReceipt, after_receipt
 from failsoft.framework.call import NOTHING_REPORTED, NOTHING_TOLD, CallContext, CallScope, CallTold, Reported
-from failsoft.framework.call.effects import CallRecord, effect_in_thread, effect_on_loop
-from failsoft.framework.call.rerun import Facts, RunFacts, RunsLeft, effect_of_run, why_not_rerun, worst
+from failsoft.framework.call.effects import CallRecord, run_effect
+from failsoft.framework.call.rerun import Facts, RunsLeft, effect_of_failed_run, require_rerun, worst
 from failsoft.framework.clock import new_id
-from failsoft.framework.errors import DeadlineExceeded, Effect, ToolError, ToolSystemError
+from failsoft.framework.errors import Effect, ToolError
 from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.author_reports import logger, tell
 from failsoft.framework.safe.secrets import redact_text
@@ -38,10 +37,7 @@ _ENVELOPE_BYTES, _DATA_AT_LEAST_BYTES = 4_000, 1_000
 """The size reserved for the rest of a response, and the minimum size for its data."""
 
 
-_WARNINGS_AT_MOST = 50
-
-
-_WARNING_LENGTH = 1_000
+_WARNINGS_AT_MOST, _WARNING_LENGTH = 50, 1_000
 
 
 def _of(part: str, name: str) -> Any:
@@ -76,6 +72,7 @@ class Call(CallContext):
         thread_over: For a sync handler, done when its last run has ended, possibly after its call.
         told: What is told besides the value or the error: warnings, receipt, stop reason.
         error: The typed error that recovery is about.
+        retry_point: The part of the chain that `retry` runs again, set with the error.
         refused: The error about the changed arguments of a `retry`, which are not the caller's fault.
         started_at: When it began, on the clock of `time.perf_counter`.
     """
@@ -84,7 +81,6 @@ class Call(CallContext):
         "_last_progress",
         "_origin",
         "_request_id",
-        "_retry_point",
         "_runs",
         "_typed",
         "arguments",
@@ -109,6 +105,7 @@ class Call(CallContext):
         "read_only",
         "record",
         "refused",
+        "retry_point",
         "runs_above",
         "scope",
         "started_at",
@@ -124,6 +121,7 @@ class Call(CallContext):
     cache_hit: bool | None = _told("cache_hit")
     documents_processed: int | None = _told("documents_processed")
     governance: Governance | None = _told("governance")
+    retry_point: Callable[[Call], Awaitable[Any]]
 
     def __init__(
         self,
@@ -190,15 +188,6 @@ class Call(CallContext):
         # A sync handler asks from its thread, which has no running loop, so the loop of the deadline is used.
         return None if self.deadline is None or self.loop is None else max(0.0, self.deadline - self.loop.time())
 
-    def set_deadline(self, loop: asyncio.AbstractEventLoop, limit_s: float) -> float:
-        """Start the deadline of the call and return it, on the loop's clock in seconds."""
-        self.loop, self.deadline = loop, loop.time() + limit_s
-        return self.deadline
-
-    def end_by(self, until: float) -> None:
-        """Reduce the remaining time to end at `until`, on the event loop's clock in seconds."""
-        self.inherited_until = until if self.inherited_until is None else min(self.inherited_until, until)
-
     @property
     def runs(self) -> RunsLeft:
         """The further runs of this call and of the calls below it."""
@@ -235,12 +224,9 @@ class Call(CallContext):
             setattr(self.told, name, value)
 
     def recovered(self, receipt: RecoveryReceipt) -> None:
-        """Record a recovery; changes of an earlier receipt are kept in the new one."""
+        """Record a recovery, with the changes of an earlier one."""
         before = self.told.receipt
-        if before is not None and before.changed:
-            message = bounded(f"{before.message}; {receipt.message}")
-            receipt = replace(receipt, message=message, changed={**before.changed, **receipt.changed})
-        self.tell(receipt=receipt)
+        self.tell(receipt=receipt if before is None else after_receipt(before, receipt))
 
     @override
     def audit(self, **facts: Any) -> None:
@@ -259,18 +245,13 @@ class Call(CallContext):
 
     @override
     def effect(self, name: str, run: Callable[[], Any], probe: Callable[[], Any] | None = None) -> Any:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return effect_in_thread(self, name, run, probe)
-        return effect_on_loop(self, name, run, probe)
+        return run_effect(self, name, run, probe)
 
     def facts(self, error: ToolError | None = None, *, was_retried_below: bool = False) -> Facts:
         """Return what decides whether the handler may run once more with other arguments, or without a wait."""
-        runs_left = None if self.runs_above is None else self.runs_above.left
         is_repeatable = self.read_only or self.idempotent
         effect = "none" if self.read_only else self.effect_of(error)
-        return Facts(effect, is_repeatable, None, False, runs_left, was_retried_below, self.expired > 0)  # noqa: FBT003 - by position is quicker
+        return Facts(effect, is_repeatable, None, False, self.runs.left_above, was_retried_below, self.expired > 0)  # noqa: FBT003 - by position is quicker
 
     async def retry(self, **changed: Any) -> Any:
         """Run the handler again with changed arguments, validated again, and return its value.
@@ -279,10 +260,7 @@ class Call(CallContext):
             ToolError: The error of the new run, or the current one if there must be none; `stop_reason` then says why.
             DEADLINE_EXCEEDED: The deadline has passed, so nothing is started.
         """
-        # No fact forbids a further run of a read that has neither a bound nor an expired time limit.
-        if not self.read_only or self.expired or self.runs_above is not None or self.is_retried_below:
-            was_retried_below = self.is_retried_below and not changed
-            self._require_rerun(self.facts(self.error, was_retried_below=was_retried_below), self.error)
+        require_rerun(self, self.facts(self.error, was_retried_below=self.is_retried_below and not changed), self.error)
         try:
             self.arguments = self.bound.arguments.validate(self.bound.with_changes(self.params, changed))
         except ToolError as refused:
@@ -290,7 +268,7 @@ class Call(CallContext):
             raise
         self.runs.take()
         self.is_counted = self.attempt > 0
-        return await self._retry_point(self)
+        return await self.retry_point(self)
 
     def typed(self, raised: BaseException) -> ToolError:
         """Return the typed error for an exception of this call; each exception is normalized once."""
@@ -317,16 +295,7 @@ class Call(CallContext):
         """Record that a run of the handler ended with this exception, and what it has changed."""
         self.raised = raised
         if not self.read_only:
-            error, bound = self.typed(raised), self.bound
-            run = RunFacts(
-                stated=error.effect,
-                is_own=issubclass(type(raised), ToolError) and not error.effect_is_foreign,
-                atomic=bound.atomic,
-                marks_effects=bound.marks_effects,
-                has_begun=self.effect_begun,
-                has_ended=bound.is_async or not issubclass(type(raised), asyncio.CancelledError),
-            )
-            self.effect_so_far = worst(self.effect_so_far, effect_of_run(run))
+            self.effect_so_far = worst(self.effect_so_far, effect_of_failed_run(self, raised))
 
     def require_rerun_allowed(self) -> None:
         """Refuse or count a further run of the handler, whoever starts it.
@@ -337,30 +306,12 @@ class Call(CallContext):
         if self.is_counted:
             self.is_counted = False
         else:
-            self._require_rerun(self.facts(), self.error if self.raised is None else self.typed(self.raised))
+            require_rerun(self, self.facts(), self.error if self.raised is None else self.typed(self.raised))
             self.runs.take()
         if not self.read_only:
             self.effect_so_far = self.effect_of()
         self.raised = None
         self.handler_done = self.is_retried_below = False
-
-    def _require_rerun(self, facts: Facts, error: ToolError | None) -> None:
-        """Raise the error of the call, and note the reason, if the handler must not run again."""
-        reason = why_not_rerun(facts)
-        if reason is None:
-            return
-        self.tell(stop_reason=reason)
-        if reason == "deadline":
-            raise DeadlineExceeded(limit_s=self.bound.timeout_s or 0.0)
-        try:
-            raise error or ToolSystemError(component="something that runs a handler twice")
-        finally:
-            del error  # its traceback holds this frame: a reference cycle
-
-    def set_retry_point(self, inner: Callable[[Call], Awaitable[Any]], error: ToolError) -> None:
-        """Set the error, and the part of the chain that `retry` runs again."""
-        self._retry_point = inner
-        self.error = error
 
     def fork(self, number: int) -> Call:
         """Return a separate context for a concurrent run with this number; 0 is the first run."""

@@ -48,7 +48,16 @@ Step: TypeAlias = Callable[[], Any]
 """A function that may return an awaitable, run on the loop or in the handler's thread."""
 
 
-async def effect_on_loop(call: Call, name: str, run: Step, probe: Step | None) -> Any:
+def run_effect(call: Call, name: str, run: Step, probe: Step | None) -> Any:
+    """Run an effect where its handler runs: on the event loop, to be awaited there, or in the thread of a sync one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return _effect_in_thread(call, name, run, probe)
+    return _effect_on_loop(call, name, run, probe)
+
+
+async def _effect_on_loop(call: Call, name: str, run: Step, probe: Step | None) -> Any:
     """Run an effect of an async handler and return its value. Sync functions run in a thread."""
     steps = _steps(call, name, run, probe)
 
@@ -67,7 +76,7 @@ async def effect_on_loop(call: Call, name: str, run: Step, probe: Step | None) -
             outcome = functools.partial(steps.throw, error)
 
 
-def effect_in_thread(call: Call, name: str, run: Step, probe: Step | None) -> Any:
+def _effect_in_thread(call: Call, name: str, run: Step, probe: Step | None) -> Any:
     """Run an effect of a sync handler in its thread and return its value; async functions run on the call's loop.
 
     Raises:

@@ -1,15 +1,16 @@
-"""May it run again: what a run may have changed, and the first reason against another one. Pure functions over facts.
+"""May it run again: what a run may have changed, and the first reason against another one, from facts.
 
 Strategies, `Call.retry`, the typed client, idempotency keys and the `retry` of every answer ask here (ADR 0007).
 """
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.failure import RetryAdvice
-from failsoft.framework.errors import CircuitOpen, Effect, RetryWhen, ToolError
+from failsoft.framework.errors import CircuitOpen, DeadlineExceeded, Effect, RetryWhen, ToolError, ToolSystemError
 from failsoft.framework.errors.vocabulary import StopReason
 
 if TYPE_CHECKING:
@@ -63,6 +64,20 @@ def effect_of_run(run: RunFacts) -> Effect:
         return worst(run.stated)
     is_undone = run.atomic or (run.marks_effects and not run.has_begun)
     return "none" if is_undone and run.has_ended else "unknown"
+
+
+def effect_of_failed_run(call: Call, raised: BaseException) -> Effect:
+    """Return what the run of a call's handler that ended with this exception has changed."""
+    error, bound = call.typed(raised), call.bound
+    run = RunFacts(
+        stated=error.effect,
+        is_own=issubclass(type(raised), ToolError) and not error.effect_is_foreign,
+        atomic=bound.atomic,
+        marks_effects=bound.marks_effects,
+        has_begun=call.effect_begun,
+        has_ended=bound.is_async or not issubclass(type(raised), asyncio.CancelledError),
+    )
+    return effect_of_run(run)
 
 
 @dataclass(slots=True)  # a named tuple takes ten times as long to read
@@ -125,6 +140,25 @@ def why_not_rerun(facts: Facts) -> StopReason | None:  # noqa: PLR0911 - one ret
     if facts.is_over or (facts.remaining_s is not None and facts.wait_s >= facts.remaining_s):
         return "deadline"
     return None if facts.has_token else "budget"
+
+
+def require_rerun(call: Call, facts: Facts, error: ToolError | None) -> None:
+    """Raise the error of the call, and note the reason, if its handler must not run again.
+
+    Raises:
+        ToolError: The error passed, for any reason but the next.
+        DEADLINE_EXCEEDED: A time limit of the call has expired.
+    """
+    reason = why_not_rerun(facts)
+    if reason is None:
+        return
+    call.tell(stop_reason=reason)
+    if reason == "deadline":
+        raise DeadlineExceeded(limit_s=call.bound.timeout_s or 0.0)
+    try:
+        raise error or ToolSystemError(component="something that runs a handler twice")
+    finally:
+        del error  # its traceback holds this frame: a reference cycle
 
 
 class RunsLeft:

@@ -205,9 +205,9 @@ def recover(engine: RecoveryEngine) -> Step:
         except BaseException as raised:
             if call.expired or is_real_cancellation(raised):
                 raise
-            call.set_retry_point(proceed, call.typed(raised))
+            call.error, call.retry_point = call.typed(raised), proceed
         # No local name for the error: its traceback refers to this frame, so the two would form a reference cycle.
-        return await engine.recover(call.error, call)  # type: ignore[arg-type]  # set one line above
+        return await engine.recover(call.error, call)
 
     return step
 

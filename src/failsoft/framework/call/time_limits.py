@@ -53,13 +53,18 @@ def inherit(call: Call) -> Call | None:
     if outer is not None:
         call.runs_above = outer.runs
         if (remaining_s := outer.remaining_s()) is not None:
-            call.end_by(loop_time() + remaining_s)
+            _end_by(loop_time() + remaining_s, call)
     if isinstance(received, Mapping):
         if (remaining_s := _number(received.get("remaining_ms"), 1000)) is not None:
-            call.end_by(loop_time() + remaining_s)
+            _end_by(loop_time() + remaining_s, call)
         if (runs_left := _number(received.get("runs_left"))) is not None:
             call.runs_above = RunsLeft(max(0, int(runs_left) - 1), call.runs_above)
     return outer
+
+
+def _end_by(until: float, call: Call) -> None:
+    """Reduce the remaining time to end at `until`, on the event loop's clock in seconds."""
+    call.inherited_until = until if call.inherited_until is None else min(call.inherited_until, until)
 
 
 def _number(value: Any, divisor: int = 1) -> float | None:
@@ -233,7 +238,8 @@ async def inherited_deadline(call: Call, proceed: Proceed) -> Any:
     if remaining_s <= 0:  # nothing is begun that cannot be waited for
         call.tell(stop_reason="deadline")
         raise DeadlineExceeded(limit_s=0.0, effect="none")
-    return await run_until(call, proceed, call.set_deadline(loop, remaining_s), round(remaining_s, 3))
+    call.loop, call.deadline = loop, until
+    return await run_until(call, proceed, until, round(remaining_s, 3))
 
 
 class _DeadlineTimer:

@@ -160,29 +160,20 @@ class Operation(Generic[P, R_co]):
         Raises:
             TypeError: MCP cannot represent the signature or a schema.
         """
-        if self.input_schema is None:
-            if self._signature is None:
-                self._signature = self._read_signature(owner)
-            arguments, result, context = self._signature
-            return arguments.copied(changes=not self.read_only), result, tuple(arguments.parameters), context
-        hints = self.hints()
-        parameters, context, keywords = read_parameters(self.function, hints, CONTEXTS)
-        declared = JsonSchemaArguments(owner, self.input_schema, changes=not self.read_only)
-        self._check_names(owner, declared.schema.get("properties", {}), context, takes_any=keywords is not None)
-        return declared, Result(hints.get("return", Any)), tuple(parameters), context
-
-    def _read_signature(self, owner: str) -> tuple[SignatureArguments, Result, str | None]:
-        """Return the arguments, the result and the name of the context parameter.
-
-        Raises:
-            TypeError: MCP cannot represent the signature.
-        """
-        hints = self.hints()
-        parameters, context, keywords = read_parameters(self.function, hints, CONTEXTS)
-        if keywords is not None:
-            msg = f"{owner} takes **{keywords}: give it an input_schema, so that callers know what it accepts"
-            raise TypeError(msg)
-        return SignatureArguments.from_parameters(owner, parameters), Result(hints.get("return", Any)), context
+        if self._signature is None:
+            hints = self.hints()
+            parameters, context, keywords = read_parameters(self.function, hints, CONTEXTS)
+            if self.input_schema is not None:
+                declared = JsonSchemaArguments(owner, self.input_schema, changes=not self.read_only)
+                self._check_names(owner, declared.schema.get("properties", {}), context, takes_any=keywords is not None)
+                return declared, Result(hints.get("return", Any)), tuple(parameters), context
+            if keywords is not None:
+                msg = f"{owner} takes **{keywords}: give it an input_schema, so that callers know what it accepts"
+                raise TypeError(msg)
+            arguments = SignatureArguments.from_parameters(owner, parameters)
+            self._signature = arguments, Result(hints.get("return", Any)), context
+        arguments, result, context = self._signature
+        return arguments.copied(changes=not self.read_only), result, tuple(arguments.parameters), context
 
     def hints(self) -> dict[str, Any]:
         """Return the handler's type hints.

@@ -1,9 +1,8 @@
-"""Stage 2: references and the author's checks, after validation and before the handler."""
+"""What stands before the handler: `validate` for the arguments, `check` for references and the author's checks."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -142,7 +141,7 @@ def _lookup(lookup: Callable[..., Any], tool: BaseTool) -> Callable[[Any], Any]:
     parameters = inspect.signature(lookup).parameters.values()
     needed = [item for item in parameters if item.default is item.empty and item.kind not in _NEVER_POSITIONAL]
     wants_tool = len(needed) > 1
-    return functools.partial(lookup, tool) if wants_tool else lookup
+    return partial(lookup, tool) if wants_tool else lookup
 
 
 def _reference(find: Callable[[Call], Found], lookup: Callable[[Any], Any], kind: NameKind) -> Check:
@@ -153,7 +152,7 @@ def _reference(find: Callable[[Call], Found], lookup: Callable[[Any], Any], kind
         if not found:
             return None
         search = _ReferenceSearch(lookup, kind, call)
-        return functools.partial(search.await_each if is_async else search.call_each, found)
+        return partial(search.await_each if is_async else search.call_each, found)
 
     return Check(of, is_async=is_async)
 
@@ -233,7 +232,7 @@ def _check(method: Callable[..., Any], tool: BaseTool, defaults: dict[str, Any],
         values = {name: at_hand[name] for name in names if name in at_hand}
         if context is not None:
             values[context] = call
-        return functools.partial(method, tool, **values)
+        return partial(method, tool, **values)
 
     return Check(of, is_async=runs_on_loop(method))
 
@@ -246,7 +245,7 @@ def _review(method: Callable[..., Any], tool: BaseTool) -> Callable[[Call, Any],
     is_async = runs_on_loop(method)
 
     def review(call: Call, value: Any) -> Awaitable[Any]:
-        return call.bound.threads.run_author(functools.partial(method, tool, value), is_async=is_async)
+        return call.bound.threads.run_author(partial(method, tool, value), is_async=is_async)
 
     return review
 
@@ -287,7 +286,7 @@ def validate(joined: Sequence[Check] = ()) -> Step:
             call.params = under_own_names(call.params, aliases)
         try:
             if arguments.is_slow is not None and arguments.is_slow(call.params):
-                call.arguments = await _validated_in_thread(call)
+                call.arguments = await bound.threads.run(partial(arguments.validate, call.params))
             else:
                 call.arguments = arguments.validate(call.params)
         except InvalidParameter as refused:
@@ -302,10 +301,6 @@ def validate(joined: Sequence[Check] = ()) -> Step:
             use.calls -= 1
 
     return step
-
-
-async def _validated_in_thread(call: Call) -> dict[str, Any]:
-    return await call.bound.threads.run(partial(call.bound.arguments.validate, call.params))
 
 
 def _use_on(loop: asyncio.AbstractEventLoop, call: Call) -> LoopUse:

@@ -8,8 +8,8 @@ from typing import Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from failsoft.framework.call.bound import closest_tool
 from failsoft.framework.errors import ReportedFailure, ToolError, UnknownError
+from failsoft.framework.errors.corrections import closest_tool
 from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded

@@ -19,16 +19,19 @@ from failsoft.framework.call.checks import check, checks_of, reviews_of, validat
 from failsoft.framework.call.operation import Operation, located
 from failsoft.framework.call.run import invoke, observe, recover
 from failsoft.framework.call.time_limits import deadline, inherit, inherited_deadline, nested
-from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.errors.corrections import how_far, is_same_spelling
-from failsoft.framework.events import guarded
+from failsoft.framework.errors import ConfigurationError, UnknownTool
+from failsoft.framework.errors.corrections import closest_tool
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.events import AttemptEvent, guarded
+from failsoft.framework.safe.author_reports import tell
+from failsoft.framework.text import quoted
 
 if TYPE_CHECKING:
     from failsoft.framework.answer.failure import Failure
     from failsoft.framework.answer.response import Failed, Success
     from failsoft.framework.call.chain import RecoveryEngine
     from failsoft.framework.call.toolset import BaseTool
-    from failsoft.framework.events import OperationMetrics
+    from failsoft.framework.events import AttemptResult, OperationMetrics
 
 
 P = ParamSpec("P", default=...)
@@ -98,7 +101,6 @@ class BoundOperation(Generic[P, R_co]):
         self.metrics = guarded(runtime.metrics.bind(tool.name, self.name))
         self.threads, self.state, self.events = runtime.threads, runtime.state, runtime.events
         self.audit = tool.audit if tool.audit is not None else runtime.audit
-        self.clock = time.monotonic
         self.wire = find_format(
             tool.wire_format if self.settings.wire_format == "auto" else self.settings.wire_format,
             style=self.settings.answer,
@@ -249,6 +251,23 @@ class BoundOperation(Generic[P, R_co]):
         vars(copied := copy.copy(self)).update(facts, metrics=metrics)
         return copied
 
+    def publish_run(self, call: Call, result: AttemptResult, began: float) -> None:
+        """Publish that a run of the handler is over; `began` is its start, on the clock of `time.perf_counter`."""
+        tell(self._publish_run, call, result, time.perf_counter() - began)
+
+    def _publish_run(self, call: Call, result: AttemptResult, duration_s: float) -> None:
+        raised = call.raised if result != "ok" else None
+        event = AttemptEvent(
+            tool=call.tool,
+            operation=call.operation,
+            request_id=call.request_id,
+            attempt=call.attempt,
+            result=result,
+            code=call.typed(raised).code if raised is not None else None,
+            duration_s=duration_s,
+        )
+        self.events.publish(event)
+
     def alert(self, failure: Failure) -> None:
         """Pass a critical failure to the alert sinks, asynchronously."""
         if failure.exception.critical and not failure.recoverable and self.tool.runtime.alerts is not None:
@@ -305,26 +324,19 @@ class Toolbox:
         tools = {own: bound.read_only for own, bound in self._operations.items()}
         return closest_tool(name, tools, fits=takes_them if arguments is not None else None)
 
+    def unknown(self, name: str, arguments: Mapping[str, Any]) -> UnknownTool:
+        """Return the error of a call of a name that no tool has."""
+        closest = self.closest(name, arguments)
+        violation = Violation(
+            path="",
+            reason="unknown_tool",
+            message=f"there is no tool named {quoted(name)}",
+            expected="the name of a tool of this server",
+            allowed=() if closest else self.names[:20],
+            suggestion=closest,
+            is_standard=True,
+        )
+        return UnknownTool(name=name, violations=[violation])
+
     def __iter__(self) -> Iterator[BoundOperation]:
         return iter(self._operations.values())
-
-
-def closest_tool(name: str, tools: Mapping[str, bool], *, fits: Callable[[str], bool] | None = None) -> str | None:
-    """Return the tool that an unknown name is in another spelling, or None if that is not certain.
-
-    A tool with effects is returned only for a difference in case or separators, or of one letter.
-
-    Args:
-        name: As called.
-        tools: Whether each tool is read-only, by name.
-        fits: Whether a tool takes the arguments of the call, which decides between tools that are equally near.
-    """
-    near = [
-        own
-        for own, read_only in tools.items()
-        if how_far(name, own, what="tool", changes=not read_only) in {"use", "ask"}
-    ]
-    near = [own for own in near if is_same_spelling(name, own)] or near
-    if len(near) > 1 and fits is not None:
-        near = list(filter(fits, near))
-    return near[0] if len(near) == 1 else None

@@ -20,9 +20,8 @@ from failsoft.framework.call.chain import Middleware, RecoveryEngine
 from failsoft.framework.call.operation import Offer, Operation
 from failsoft.framework.call.run import answer_failure
 from failsoft.framework.call.runtime import Runtime, default_runtime
-from failsoft.framework.errors import InitializationError, ToolError, UnknownTool
+from failsoft.framework.errors import InitializationError, ToolError
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.errors.violations import Violation
 from failsoft.framework.events import bound_late
 from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.text import bounded, prose, quoted, snake_case
@@ -330,21 +329,10 @@ class BaseTool(metaclass=_ToolType):
 
     async def _unknown(self, name: str, params: Mapping[str, Any] | None) -> ToolResponse[Any]:
         shown = bounded(str(name), _NAME_LENGTH)
-        closest = self._toolbox.closest(shown, _mapping(params))
-        violation = Violation(
-            path="",
-            reason="unknown_tool",
-            message=f"there is no tool named {quoted(shown)}",
-            expected="the name of a tool of this server",
-            allowed=() if closest else self._toolbox.names[:20],
-            suggestion=closest,
-            is_standard=True,
-        )
+        received = _mapping(params)
         metrics = bound_late(self.runtime.metrics, self.name, "__unknown__")
         unknown = next(iter(self._operations.values())).under_name(metrics=metrics, name=shown, read_only=True)
-        return await answer_failure(
-            unknown, UnknownTool(name=shown, violations=[violation]), _mapping(params), NO_SCOPE
-        )
+        return await answer_failure(unknown, self._toolbox.unknown(shown, received), received, NO_SCOPE)
 
 
 def _mapping(params: Any) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -275,3 +275,24 @@ def _is_equal(one: Any, other: Any) -> bool:
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
         return len(one) == len(other) and all(map(_is_equal, one, other))
     return bool(one == other)
+
+
+def closest_tool(name: str, tools: Mapping[str, bool], *, fits: Callable[[str], bool] | None = None) -> str | None:
+    """Return the tool that an unknown name is in another spelling, or None if that is not certain.
+
+    A tool with effects is returned only for a difference in case or separators, or of one letter.
+
+    Args:
+        name: As called.
+        tools: Whether each tool is read-only, by name.
+        fits: Whether a tool takes the arguments of the call, which decides between tools that are equally near.
+    """
+    near = [
+        own
+        for own, read_only in tools.items()
+        if how_far(name, own, what="tool", changes=not read_only) in {"use", "ask"}
+    ]
+    near = [own for own in near if is_same_spelling(name, own)] or near
+    if len(near) > 1 and fits is not None:
+        near = list(filter(fits, near))
+    return near[0] if len(near) == 1 else None

@@ -145,8 +145,11 @@ async def success_refused(call: Call, audit: AuditLog) -> Failure | None:
     return None
 
 
-def note_cancelled(call: Call, audit: AuditLog) -> None:
-    """Write a cancelled call to the audit log without waiting, since its answer is discarded."""
+def note_cancelled(call: Call) -> None:
+    """Write a cancelled call that may have changed something to the audit log, without waiting: nobody waits for it."""
+    audit = call.bound.audit
+    if not call.bound.governed or audit is None or not call.attempt or call.read_only:
+        return
     error = tell(lambda: audit.note(of_cancelled(call)))  # a cancellation has to go on, whatever the log says
     if error is not None:
         logger.opt(exception=error).error("A cancelled call is not in the audit log", operation=call.operation)

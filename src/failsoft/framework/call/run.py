@@ -1,20 +1,22 @@
-"""The way of a call through its chain, outermost first; `bound.py` assembles it, `chain.py` says the places.
+"""The way of a call, link by link, outermost first. `bound.py` assembles the chain, `chain.py` says all the places.
 
-1. `observe` (here) is outside all others: a value or an exception becomes the response, is counted and logged.
-2. `validate` (`checks.py`) refuses arguments that do not fit the signature or the schema.
-3. `deadline` (`time_limits.py`) ends the rest in time.
-4. `recover` (here) types every error and passes it to the recovery engine, which may run the rest again.
-5. `check` (`checks.py`) looks references up and runs the author's checks.
-6. `invoke` (here) runs the handler once; its reviews add warnings.
-7. The answer: `_success` fits the value into the result type; `_failure` chooses the next step (`next_step.py`),
-   explains the error (`explain.py`), runs the toolset's hook and writes the audit entry (`audited.py`).
+    observe    run.py          makes the value or the exception the response; counts and logs the call
+    validate   checks.py       refuses arguments that do not fit the signature or the schema
+    deadline   time_limits.py  ends the rest in time
+    recover    run.py          types every error and passes it to the recovery engine, which may run the rest again
+    (links of strategies)      such as breakers and bulkheads; others stand before `recover`, such as caches
+    check      checks.py       looks references up and runs the author's checks
+    invoke     run.py          runs the handler once; of a failed run notes what it may have changed (`rerun.py`)
+
+Back in `observe`, the call has succeeded, failed or been cancelled. `_succeeded` makes the response of the value.
+`_failed` chooses the next step (`next_step.py`), explains the error (`explain.py`), runs the toolset's `on_failure`,
+writes the audit entry (`audited.py`), and at last counts, logs, alerts and makes the response (`_failed_response`).
 """
 
 from __future__ import annotations
 
 import inspect
 import time
-import types
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
@@ -34,16 +36,10 @@ from failsoft.framework.events import AttemptEvent, AttemptResult, Outcome
 from failsoft.framework.logs import logs
 from failsoft.framework.safe.author_reports import is_real_cancellation, tell
 from failsoft.framework.safe.json_safe import json_safe
+from failsoft.framework.safe.tracebacks import forget_earlier_calls
 
 if TYPE_CHECKING:
     from failsoft.framework.call.bound import BoundOperation
-
-
-# Read past any property of the exception's own class that would answer for it.
-_traceback_of: Callable[[BaseException], types.TracebackType | None] = vars(BaseException)["__traceback__"].__get__
-
-
-_cause_of: Callable[[BaseException], BaseException | None] = vars(BaseException)["__cause__"].__get__
 
 
 async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
@@ -52,9 +48,9 @@ async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
     metrics.started()
     try:
         value = await proceed(call)
-        response = _success(call, value)
+        response = _succeeded(call, value)
     except BaseException as raised:
-        _forget_earlier_calls(raised)
+        forget_earlier_calls(raised)
         failing = _answer_to(raised, call)
         if failing is None:
             _cancelled(call)
@@ -76,124 +72,18 @@ async def observe(call: Call, proceed: Proceed) -> Success[Any] | Failed:
     return response
 
 
-def _success(call: Call, value: Any) -> Success[Any]:
-    bound = call.bound
-    told = call.told
-    data, blocks = bound.result.split(value)
-    metadata = Metadata(
-        int((time.perf_counter() - call.started_at) * 1_000_000) / 1000,
-        told.cache_hit,
-        told.documents_processed,
-        [*told.warnings],
-        told.receipt,
-    )
-    response = Success(True, data, None, metadata, blocks, bound.wire)  # noqa: FBT003 - positional: half the cost
-    limit = call.scope.max_response_bytes
-    if limit is not None:
-        encoded = response.encode()
-        if encoded.size_bytes > limit:
-            raise ResultTooLarge(size_bytes=encoded.size_bytes, limit_bytes=limit)
-        if not encoded.is_faithful and not bound.result.admits(json_safe(data)):
-            raise BadOutput
-    return response
-
-
-def _outcome(call: Call) -> Outcome:
-    if call.told.receipt is None:
-        return "ok"
-    if call.told.is_replayed:
-        return "replayed"
-    return "degraded" if call.told.receipt.degraded else "recovered"
-
-
 def _answer_to(raised: BaseException, call: Call) -> Awaitable[Failed] | None:
     """Return the answer to an exception, to be awaited; None if the call was cancelled by its caller."""
-    error = _ended_by_server(call) if is_real_cancellation(raised) else call.typed(raised)
-    return None if error is None else _failure(call, error)
+    error: ToolError | None
+    if is_real_cancellation(raised):
+        ended_by_server = call.scope.ended_by_server
+        error = None if ended_by_server is None else ended_by_server()
+    else:
+        error = call.typed(raised)
+    return None if error is None else _failed(call, error)
 
 
-def _ended_by_server(call: Call) -> ToolError | None:
-    ask = call.scope.ended_by_server
-    return None if ask is None else ask()
-
-
-def _cancelled(call: Call) -> None:
-    bound = call.bound
-    if bound.governed and bound.audit is not None and call.attempt and not call.read_only:
-        note_cancelled(call, bound.audit)
-    _abandoned(call)
-
-
-def _abandoned(call: Call) -> None:
-    """Count a call as cancelled: its caller has left before the response was complete."""
-    call.bound.metrics.finished("cancelled", time.perf_counter() - call.started_at)
-    call.forget_errors()
-
-
-async def _failure(call: Call, error: ToolError) -> Failed:
-    duration_s = time.perf_counter() - call.started_at
-    try:
-        failure = await _explained(error, call)
-        try:
-            await call.toolset.on_failure(failure, call)
-        except BaseException as broken:  # the response is sent even if the hook raises
-            if is_real_cancellation(broken):
-                raise
-            logs.log_broken(call, "A toolset's on_failure failed", broken, level="ERROR")
-        audit = call.bound.audit
-        if audit is not None:
-            failure = await recorded(call, failure, audit, duration_s)
-            duration_s = time.perf_counter() - call.started_at
-    except BaseException:
-        _abandoned(call)
-        raise
-    return _failed_response(call, failure, duration_s)
-
-
-def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
-    bound = call.bound
-    outcome: Outcome = "replayed" if call.told.is_replayed else "rejected" if failure.rejected else "error"
-    bound.metrics.finished(outcome, duration_s)
-    bound.metrics.failed(failure.category, failure.code)
-    tell(logs.log_failed, call, failure, duration_s)
-    if bound.tool.runtime.alerts is not None:
-        tell(bound.alert, failure)
-    call.forget_errors()
-    metadata = Metadata(int(duration_s * 1_000_000) / 1000, warnings=[*call.told.warnings])
-    response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost
-    limit = call.scope.max_response_bytes
-    return response if limit is None else response.within(limit)
-
-
-async def _explained(error: ToolError, call: Call) -> Failure:
-    """Return the failure, even of an error whose attributes raise when read."""
-    try:
-        chosen = choose(error, call)
-        if chosen.step is not None:
-            chosen = await confirm(chosen, chosen.step, error, call)
-        return explain(error, call, chosen=chosen)
-    except BaseException as broken:
-        if is_real_cancellation(broken):
-            raise
-        system = ToolSystemError(component=f"the error {type(error).__name__}")
-        system.__cause__ = broken
-        return explain(system, call)
-
-
-def _forget_earlier_calls(raised: BaseException) -> None:
-    """Truncate an exception's traceback, and its cause's, to the current call.
-
-    If an author raises one instance repeatedly, Python prepends the frames of each raise and keeps the objects of
-    earlier calls alive. The first frame is the one that caught it last; another frame of that code is an older call.
-    """
-    for exception in (raised, _cause_of(raised)):
-        link = None if exception is None else _traceback_of(exception)
-        outermost = None if link is None else link.tb_frame.f_code
-        while link is not None and (inner := link.tb_next) is not None:
-            if inner.tb_frame.f_code is outermost:
-                link.tb_next = None
-                break
-            link = inner
+# The next links are `validate` in `checks.py`, and `deadline` or `inherited_deadline` in `time_limits.py`.
 
 
 def recover(engine: RecoveryEngine) -> Step:
@@ -210,6 +100,9 @@ def recover(engine: RecoveryEngine) -> Step:
         return await engine.recover(call.error, call)
 
     return step
+
+
+# The next link is `check` in `checks.py`, after those of strategies; `Call.retry` runs them again from here.
 
 
 async def invoke(call: Call) -> Any:
@@ -240,7 +133,7 @@ async def invoke(call: Call) -> Any:
     except BaseException as error:
         if call.attempt == run:
             call.run_failed(error)
-            _count(call, _result_of(call, error), began)
+            _count_failed_run(call, error, began)
         raise
     finally:
         call.is_running = False
@@ -248,7 +141,9 @@ async def invoke(call: Call) -> Any:
     budget = bound.chain.recovery.budget
     if budget is not None:
         budget.count()
-    _count(call, "ok", began)
+    bound.metrics.attempted("ok")
+    if began is not None:
+        bound.publish_run(call, "ok", began)
     for review in bound.reviews:
         await _review(review, call, value)
     return value
@@ -301,31 +196,13 @@ def _accepted(call: Call, value: Any) -> Any:
     return call.bound.result.conform(value)
 
 
-def _result_of(call: Call, error: BaseException) -> AttemptResult:
+def _count_failed_run(call: Call, error: BaseException, began: float | None) -> None:
+    result: AttemptResult = "cancelled" if is_real_cancellation(error) else "error"
     if call.expired or issubclass(type(error), TimeoutError):
-        return "timeout"
-    return "cancelled" if is_real_cancellation(error) else "error"
-
-
-def _count(call: Call, result: AttemptResult, began: float | None) -> None:
-    """Count a finished run, and publish an event if there are listeners (`began` is then its start)."""
+        result = "timeout"
     call.bound.metrics.attempted(result)
     if began is not None:
-        tell(_publish, call, result, began)
-
-
-def _publish(call: Call, result: AttemptResult, began: float) -> None:
-    raised = call.raised if result != "ok" else None
-    event = AttemptEvent(
-        tool=call.tool,
-        operation=call.operation,
-        request_id=call.request_id,
-        attempt=call.attempt,
-        result=result,
-        code=call.typed(raised).code if raised is not None else None,
-        duration_s=time.perf_counter() - began,
-    )
-    call.bound.events.publish(event)
+        call.bound.publish_run(call, result, began)
 
 
 async def _review(review: Callable[..., Any], call: Call, value: Any) -> None:
@@ -339,6 +216,97 @@ async def _review(review: Callable[..., Any], call: Call, value: Any) -> None:
         if is_real_cancellation(error):
             raise
         logs.log_broken(call, "A plausibility check failed", error)
+
+
+def _succeeded(call: Call, value: Any) -> Success[Any]:
+    bound = call.bound
+    told = call.told
+    data, blocks = bound.result.split(value)
+    metadata = Metadata(
+        int((time.perf_counter() - call.started_at) * 1_000_000) / 1000,
+        told.cache_hit,
+        told.documents_processed,
+        [*told.warnings],
+        told.receipt,
+    )
+    response = Success(True, data, None, metadata, blocks, bound.wire)  # noqa: FBT003 - positional: half the cost
+    limit = call.scope.max_response_bytes
+    if limit is not None:
+        encoded = response.encode()
+        if encoded.size_bytes > limit:
+            raise ResultTooLarge(size_bytes=encoded.size_bytes, limit_bytes=limit)
+        if not encoded.is_faithful and not bound.result.admits(json_safe(data)):
+            raise BadOutput
+    return response
+
+
+def _outcome(call: Call) -> Outcome:
+    if call.told.receipt is None:
+        return "ok"
+    if call.told.is_replayed:
+        return "replayed"
+    return "degraded" if call.told.receipt.degraded else "recovered"
+
+
+async def _failed(call: Call, error: ToolError) -> Failed:
+    duration_s = time.perf_counter() - call.started_at
+    try:
+        failure = await _explained(error, call)
+        try:
+            await call.toolset.on_failure(failure, call)
+        except BaseException as broken:  # the response is sent even if the hook raises
+            if is_real_cancellation(broken):
+                raise
+            logs.log_broken(call, "A toolset's on_failure failed", broken, level="ERROR")
+        audit = call.bound.audit
+        if audit is not None:
+            failure = await recorded(call, failure, audit, duration_s)
+            duration_s = time.perf_counter() - call.started_at
+    except BaseException:
+        _abandoned(call)
+        raise
+    return _failed_response(call, failure, duration_s)
+
+
+async def _explained(error: ToolError, call: Call) -> Failure:
+    """Return the failure, even of an error whose attributes raise when read."""
+    try:
+        chosen = choose(error, call)
+        if chosen.step is not None:
+            chosen = await confirm(chosen, chosen.step, error, call)
+        return explain(error, call, chosen=chosen)
+    except BaseException as broken:
+        if is_real_cancellation(broken):
+            raise
+        system = ToolSystemError(component=f"the error {type(error).__name__}")
+        system.__cause__ = broken
+        return explain(system, call)
+
+
+def _failed_response(call: Call, failure: Failure, duration_s: float) -> Failed:
+    bound = call.bound
+    outcome: Outcome = "replayed" if call.told.is_replayed else "rejected" if failure.rejected else "error"
+    bound.metrics.finished(outcome, duration_s)
+    bound.metrics.failed(failure.category, failure.code)
+    tell(logs.log_failed, call, failure, duration_s)
+    if bound.tool.runtime.alerts is not None:
+        tell(bound.alert, failure)
+    call.forget_errors()
+    metadata = Metadata(int(duration_s * 1_000_000) / 1000, warnings=[*call.told.warnings])
+    response = Failed(False, None, failure, metadata, (), bound.wire)  # noqa: FBT003 - positional: half the cost
+    limit = call.scope.max_response_bytes
+    return response if limit is None else response.within(limit)
+
+
+def _cancelled(call: Call) -> None:
+    note_cancelled(call)
+    _abandoned(call)
+
+
+def _abandoned(call: Call) -> None:
+    """Count a call as cancelled: its caller has left before the response was complete."""
+    call.bound.metrics.finished("cancelled", time.perf_counter() - call.started_at)
+    call.forget_errors()
 
 
 async def answer_failure(

@@ -8,7 +8,7 @@ import site
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -26,6 +26,11 @@ _RUN_AT_MOST = 5
 """Consecutive frames of libraries that are shown; of longer runs the first and the last two are."""
 _STACK_AT_MOST = 20_000
 """Characters of a stack that are kept, from its end."""
+
+
+# Read past any property of the exception's own class that would answer for it.
+_traceback_of: Callable[[BaseException], TracebackType | None] = vars(BaseException)["__traceback__"].__get__
+_cause_of: Callable[[BaseException], BaseException | None] = vars(BaseException)["__cause__"].__get__
 
 
 def stack_of(error: BaseException) -> str:
@@ -130,6 +135,22 @@ def _frames(link: TracebackType | None) -> Iterator[traceback.FrameSummary]:
             yield from map(_summary, run[-half:])
         else:
             yield from map(_summary, run)
+
+
+def forget_earlier_calls(raised: BaseException) -> None:
+    """Truncate an exception's traceback, and its cause's, to the current call.
+
+    If an author raises one instance repeatedly, Python prepends the frames of each raise and keeps the objects of
+    earlier calls alive. The first frame is the one that caught it last; another frame of that code is an older call.
+    """
+    for exception in (raised, _cause_of(raised)):
+        link = None if exception is None else _traceback_of(exception)
+        outermost = None if link is None else link.tb_frame.f_code
+        while link is not None and (inner := link.tb_next) is not None:
+            if inner.tb_frame.f_code is outermost:
+                link.tb_next = None
+                break
+            link = inner
 
 
 def _links(link: TracebackType | None) -> Iterator[TracebackType]:

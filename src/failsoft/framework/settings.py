@@ -158,6 +158,7 @@ class Settings(EnvironmentSettings):
         default="lean",
         description="A failure as plain lines for a model, as compact JSON, or as JSON with everything.",
     )
+    """`FAILSOFT_ANSWER`; the variable of every field is its name, prefixed."""
     output_schema: Literal["short", "full", "off"] = Field(
         default="short",
         description="Output schemas in `tools/list`: whether the call worked, that of the whole answer, or none.",

@@ -1,7 +1,7 @@
 """How far a correction may go: the one judge of names and values, and the names that are near to another one.
 
-Pure functions: nothing here knows a schema or a call. Next steps, messages, `Toolbox.closest`, `RepairArguments` and
-`Alias` ask `how_far` and nothing else (contract: what a next step may say).
+Pure functions over the words of `meanings.py`: nothing here knows a schema or a call. Next steps, messages,
+`Toolbox.closest`, `RepairArguments` and `Alias` ask `how_far` and nothing else (contract: what a next step may say).
 """
 
 from __future__ import annotations

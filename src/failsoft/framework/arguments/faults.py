@@ -18,7 +18,7 @@ from failsoft.framework.arguments.values import (
     same_json,
     unique_key,
 )
-from failsoft.framework.arguments.wording import ABSENT, Fault, Place, violation
+from failsoft.framework.arguments.wording import ABSENT, TOO_MUCH, Fault, Place, violation
 from failsoft.framework.errors.violations import Violation
 
 VIOLATIONS_AT_MOST = 200
@@ -334,17 +334,3 @@ def _at(path: Iterable[str | int], value: Any, accepted: Accepted) -> Place:
     for step in steps[:-1]:
         place = Place(place, step, ABSENT, NOTHING_KNOWN)
     return Place(place, steps[-1], value, accepted)
-
-
-TOO_MUCH = Violation(
-    path="",
-    reason="value",
-    message="they have too many faults, or faults in too large a value, to list; correct them and call again",
-    expected="arguments that fit the schema",
-)
-NOT_JSON = Violation(
-    path="",
-    reason="format",
-    message="they cannot be written as JSON (a cycle, or text that is not Unicode)",
-    expected="a JSON object",
-)

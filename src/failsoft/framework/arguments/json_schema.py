@@ -16,7 +16,7 @@ from typing import Any
 import pydantic_core
 
 from failsoft.framework.arguments.accepted import Accepted
-from failsoft.framework.arguments.faults import COMBINING, NOT_JSON, explained, fault_of
+from failsoft.framework.arguments.faults import COMBINING, explained, fault_of
 from failsoft.framework.arguments.schemas import (
     SlowPatterns,
     check_expansion,
@@ -27,6 +27,7 @@ from failsoft.framework.arguments.schemas import (
     subschemas,
 )
 from failsoft.framework.arguments.values import found_in, is_of_format, same_json, unique_key
+from failsoft.framework.arguments.wording import NOT_JSON
 from failsoft.framework.errors import InvalidParameter
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.text import bounded

@@ -10,10 +10,10 @@ from typing import Any
 import pydantic_core
 
 from failsoft.framework.arguments.accepted import Accepted
-from failsoft.framework.arguments.faults import TOO_MUCH, VIOLATIONS_AT_MOST, Explanation
+from failsoft.framework.arguments.faults import VIOLATIONS_AT_MOST, Explanation
 from failsoft.framework.arguments.schemas import ALLOWED_AT_MOST, Schema
 from failsoft.framework.arguments.values import FORMATS, matching
-from failsoft.framework.arguments.wording import ABSENT, ECHO_AT_MOST, Fault, Place, violation
+from failsoft.framework.arguments.wording import ABSENT, ECHO_AT_MOST, TOO_MUCH, Fault, Place, violation
 from failsoft.framework.errors.tool_error import ToolError
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.safe.secrets import is_secret_name, redact_text

@@ -14,11 +14,11 @@ from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
 from failsoft.framework.arguments.accepted import Accepted
-from failsoft.framework.arguments.faults import NOT_JSON, Explanation
+from failsoft.framework.arguments.faults import Explanation
 from failsoft.framework.arguments.marks import Parameter, aliases_of, read_marks, under_own_names
 from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
 from failsoft.framework.arguments.schemas import check_input_schema, drop_generated_titles, objects_of, subschemas
-from failsoft.framework.arguments.wording import violation
+from failsoft.framework.arguments.wording import NOT_JSON, violation
 from failsoft.framework.errors import InvalidArgument, InvalidParameter
 from failsoft.framework.errors.violations import Violation
 

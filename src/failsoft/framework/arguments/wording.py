@@ -26,6 +26,18 @@ _SECRET_AT_LEAST = 8
 _STEP_AT_MOST = 100
 _JSON_AT_MOST = 1_500
 """Characters of a suggestion that is a list or an object."""
+TOO_MUCH = Violation(
+    path="",
+    reason="value",
+    message="they have too many faults, or faults in too large a value, to list; correct them and call again",
+    expected="arguments that fit the schema",
+)
+NOT_JSON = Violation(
+    path="",
+    reason="format",
+    message="they cannot be written as JSON (a cycle, or text that is not Unicode)",
+    expected="a JSON object",
+)
 
 
 class Place:

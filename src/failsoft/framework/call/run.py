@@ -96,7 +96,7 @@ def recover(engine: RecoveryEngine) -> Step:
             return await proceed(call)
         except BaseException as raised:
             if call.expired or is_real_cancellation(raised):
-                raise
+                raise  # to `deadline`, which makes it DEADLINE_EXCEEDED, or to the caller
             call.error, call.retry_point = call.typed(raised), proceed
         # No local name for the error: its traceback refers to this frame, so the two would form a reference cycle.
         return await engine.recover(call.error, call)
@@ -221,6 +221,12 @@ async def _review(review: Callable[..., Any], call: Call, value: Any) -> None:
 
 
 def _succeeded(call: Call, value: Any) -> Success[Any]:
+    """Return the response with the value.
+
+    Raises:
+        RESULT_TOO_LARGE: The response exceeds the limit of its transport.
+        BAD_OUTPUT: What JSON makes of the value does not fit the declared return type.
+    """
     bound = call.bound
     told = call.told
     data, blocks = bound.result.split(value)
@@ -251,6 +257,7 @@ def _outcome(call: Call) -> Outcome:
 
 
 async def _failed(call: Call, error: ToolError) -> Failed:
+    """Return the response with the error, explained, after the toolset's hook and the audit log have seen it."""
     duration_s = time.perf_counter() - call.started_at
     try:
         failure = await _explained(error, call)

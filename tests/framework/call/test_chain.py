@@ -268,6 +268,32 @@ async def test_a_home_made_retry_ends_with_the_error_of_the_one_run(where: str) 
         assert (response.error.code, response.error.effect, tool.runs) == (code, "unknown", 1)
 
 
+async def by_retry(call: Any, proceed: Any) -> Any:
+    try:
+        return await proceed(call)
+    except Exception:  # noqa: BLE001 - a middleware that repeats whatever fails
+        return await call.retry()
+
+
+@pytest.mark.parametrize("where", ["validate", "recover"])
+async def test_a_failure_of_the_run_that_a_middleware_asks_for_is_the_handlers(where: str) -> None:
+    class Gone(BaseTool):
+        """Gone."""
+
+        runs = 0
+
+        @operation(read_only=True)
+        async def look(self) -> None:
+            """Fail."""
+            self.runs += 1
+            raise ConnectionRefusedError
+
+    tool = Gone(runtime=quiet_runtime(middleware=[Middleware(name="mine", run=by_retry, before=where)]))
+    response = await tool.look()
+    assert response.error is not None
+    assert (response.error.code, response.error.retry.when, tool.runs) == ("UNAVAILABLE", "after_delay", 2)
+
+
 async def test_a_middleware_inside_recovery_is_passed_by_every_run() -> None:
     passed: list[int] = []
 

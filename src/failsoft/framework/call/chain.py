@@ -179,7 +179,7 @@ def _guarded(name: str, run: Step) -> Step:
         try:
             return await run(call, watched)
         except BaseException as error:
-            is_own = not any(error is one for one in passed)
+            is_own = error is not call.raised and not any(error is one for one in passed)  # `call.retry` passes by
             if not is_own or issubclass(type(error), ToolError) or is_real_cancellation(error):
                 raise
             raise ToolSystemError(component=f"the middleware '{name}'") from error

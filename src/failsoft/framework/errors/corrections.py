@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from failsoft.framework.errors.meanings import edits_between, is_measured, means_something_else
+from failsoft.framework.errors.meanings import (
+    edits_between,
+    is_another_option,
+    is_another_unit,
+    is_measured,
+    means_something_else,
+)
 from failsoft.framework.text import json_type
 
 HowFar: TypeAlias = Literal["use", "ask", "list", "drop"]
@@ -29,10 +35,14 @@ _SIMILARITY = 60
 _LETTERS_PER_EDIT = 5
 _SEPARATORS = re.compile(r"(?<=[^\W_])[\s_.-]+(?=[^\W_])")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s_.-]+(?=\d)")
+_IN_CODES = re.compile(r"(?<=[^\W\d_])[\s_.-]+(?=\d)|(?<=\d)[\s_.-]+(?=[^\W\d_])")
+"""What is between the letters and the digits of a code: `C-1`."""
 _SECONDS = re.compile(r"(?:[\s_.-][sS]|(?<=[a-z])S)$")
 """The last letter of `period_s`, which is not `periods`."""
 _UNCLEAR = re.compile(r"^(?:$|[\[{\"])|[,;|&\s]|\.\.|^[^.]*/[^.]*$")
 """A text that may be nothing, JSON that is cut off or quoted, or several values; a path mostly has a dot."""
+_UNCLEAR_TO_WRITE = re.compile(r"\*|^(?:all|any|none|null)$|[^\W_]\s*\+\s*[^\W_]|[;\uff1b\u3001\uff0c]", re.IGNORECASE)
+"""A text that may stand for all, for nothing or for several, which only a read takes as one value."""
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 """A number whose dots may be those of thousands: `41.300`."""
 _BOOLEANS = {"true": True, "false": False}
@@ -89,11 +99,21 @@ def how_far(
 def _how_far_of_a_name(given: str, meant: str, what: What, *, changes: bool, is_alias: bool) -> HowFar:
     if given == meant:
         return "use"
+    if what == "enum" and changes and not is_alias and _is_another_code(given, meant):
+        return "list"
     if is_alias or is_same_spelling(given, meant):
         return "use" if not changes or what in {"parameter", "enum"} else "ask"
     if not _is_slip(given, meant, what, changes=changes):
         return "list"
     return "ask" if changes else "use"
+
+
+def _is_another_code(given: str, meant: str) -> bool:
+    """Return whether a code differs by what a write does not put right: a single letter's case, `C-1` for `C1`."""
+    if len(given) == len(meant) == 1:
+        return given.casefold() == meant.casefold()
+    one, other = _IN_CODES.sub("\0", given), _IN_CODES.sub("\0", meant)
+    return one.count("\0") != other.count("\0") and _plain(given) == _plain(meant)
 
 
 def correction(
@@ -126,6 +146,8 @@ def correction(
     if len(near) != 1:
         return None
     ((name, answer),) = near.items()
+    if what == "enum" and isinstance(given, str) and isinstance(name, str) and is_another_option(given, name, listed):
+        return None
     return Correction(name, answer)
 
 
@@ -168,7 +190,9 @@ def is_same_spelling(given: str, meant: str) -> bool:
     """
     if max(len(given), len(meant)) > _LENGTH_AT_MOST or _plain(given) != _plain(meant):
         return False
-    return given == meant or bool(_SECONDS.search(given)) == bool(_SECONDS.search(meant))
+    if given == meant:
+        return True
+    return bool(_SECONDS.search(given)) == bool(_SECONDS.search(meant)) and not is_another_unit(given, meant)
 
 
 @lru_cache(maxsize=1_024)
@@ -207,6 +231,8 @@ def _is_near(given: str, meant: str, most: int, begins_alike: bool) -> bool:  # 
 
 def _how_far_of_a_value(given: Any, meant: Any, what: What, about: str, *, changes: bool) -> HowFar:
     try:
+        if changes and isinstance(given, str) and meant == [given] and _UNCLEAR_TO_WRITE.search(given.strip()):
+            return "list"
         if is_same_form(given, meant) or (what == "enum" and is_same_form(meant, given)):
             return "use"
     except RecursionError:  # nested deeper than Python compares

@@ -6,8 +6,8 @@ Pure functions and the lists that they read; `errors/corrections.py` decides by 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 _OPPOSITES = """
@@ -48,7 +48,8 @@ ml cl dl l litre litres liter liters gal gallon gallons mol mmol umol molar ppm 
 c f k celsius fahrenheit kelvin degree degrees radian radians w kw mw watt watts kilowatt kilowatts wh kwh mwh v mv kv
 volt volts millivolt millivolts a ma j kj cal kcal joule joules calorie calories power energy latitude longitude
 pct percent percentage percentile ratio fraction rate count counts number amount quantity qty total delta offset index
-id ids uuid name names key code hash url uri path email phone
+id ids uuid name names key code hash url uri path email phone ip port db dbm dbi pa kpa hpa mpa bar mbar psi
+pst pdt est edt cst cdt mst mdt gmt utc bst cet cest
 """
 """Units, quantities and kinds of values, none of which stands for another."""
 
@@ -73,9 +74,37 @@ _LONG_UNIT = 3
 """Letters of a unit that has a plural of its own: `days`, not `ms`."""
 _GLUED = 3
 """Letters of the shortest opposites that are found inside other words: `mintemperature`."""
+_UNITS = "b B bps Bps W Wh V A Hz Pa g m s S M J F N Nm L l mol eV cal bar"
+"""Units in the case that they are written in: `S` is not `s`."""
+_SI = {
+    "": "",
+    "f": "f",
+    "p": "p",
+    "n": "n",
+    "u": "u",
+    "µ": "u",
+    "m": "m",
+    "k": "k",
+    "K": "k",
+    "M": "M",
+    "G": "G",
+    "T": "T",
+}
+_LOWER_BY_CUSTOM = re.compile(r"[kmgt]?(?:b|bps|hz|pa)")
+"""Units that nobody takes by the letter: `mb` is no millibit."""
+_CASE_MATTERS = frozenset({"mw", "mv", "ma", "mj", "mwh", "m", "b"})
+"""Units of which even the lower and the upper spelling are two: `MW` is no usual spelling of `mw`."""
+_UNIT_AT_MOST = 4
+_OPTION_AT_MOST = 3
+_FORMULA = re.compile(
+    "(?:(?:A[cglrstu]|B[aehikr]?|C[adeflorsu]?|D[bsy]|E[rsu]|F[elmr]?|G[ade]|H[efgos]?|I[nr]?|Kr?|L[airuv]|M[dgnot]"
+    r"|N[abdeiop]?|O[s]?|P[abdmortu]?|R[abefghnu]|S[bceimnr]?|T[abcehilm]|U|V|W|Xe|Yb?|Z[nr])\d*)+"
+)
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
+_TOKENS = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAPITAL = re.compile(r"(?<=[a-z])[A-Z][a-z]+")
 _MEASURED = re.compile(r"([+-]?\d{1,15}(?:\.\d{1,15})?)\s*([^\W\d_]{1,20}|%|µ\w{1,3})")
 _ROMAN = re.compile(r"[ivxlc]{1,5}")
 _SIGN = re.compile(r"^[-+!~<>=^]+")
@@ -113,6 +142,71 @@ def means_something_else(given: str, meant: str, *, begins_alike: bool = False) 
         before != after and _is_another_word(before, after, is_first=begins_alike or (is_first and place == 0))
         for place, (before, after) in enumerate(zip(one, other, strict=True))
     )
+
+
+def is_another_unit(given: str, meant: str) -> bool:
+    """Return whether two names of the same letters have a unit that is another one in the other's case.
+
+    >>> is_another_unit("power_mW", "power_MW"), is_another_unit("sizeMb", "size_mb")
+    (True, False)
+    """
+    return _has_another_unit(given, meant) or _has_another_unit(meant, given)
+
+
+def _has_another_unit(name: str, other: str) -> bool:
+    tokens, letters = _TOKENS.findall(name), "".join(_TOKENS.findall(other))
+    is_titled = len(tokens) > 1 and all(token[0].isupper() for token in tokens)
+    place = 0
+    for word in tokens:
+        twin = letters[place : place + len(word)]
+        place += len(word)
+        if word == twin or len(word) > _UNIT_AT_MOST or (is_titled and word.istitle() and twin.islower()):
+            continue
+        is_pair = word.islower() and twin.isupper() and len(word) > 1 and word in _CASE_MATTERS
+        if (is_pair and other.upper() != other) or (_is_mixed(word) and _are_two_units(word, twin)):
+            return True
+    return False
+
+
+def _is_mixed(word: str) -> bool:
+    return not (word.islower() or word.isupper())
+
+
+def _are_two_units(one: str, other: str) -> bool:
+    before, after = _units_of(one), _units_of(other)
+    return bool(before and after) and before.isdisjoint(after)
+
+
+@lru_cache(maxsize=1_024)
+def _units_of(word: str) -> frozenset[tuple[str, str]]:
+    """Return the SI prefix and the unit that a word may be, by its letters or else by the custom of its case."""
+    if len(word) > _UNIT_AT_MOST:
+        return frozenset()
+    word = word.upper() if _LOWER_BY_CUSTOM.fullmatch(word) else word
+    found: list[tuple[bool, tuple[str, str]]] = []
+    for unit in _UNITS.split():
+        prefix = _SI.get(word[: -len(unit)])
+        if (
+            prefix is None
+            or not word.casefold().endswith(unit.casefold())
+            or (unit[0] in "bB" and prefix in {*"fpnum"})
+        ):
+            continue
+        found.append((word.endswith(unit), (prefix, "L" if unit == "l" else unit)))
+    is_exact = any(exact for exact, _ in found)
+    return frozenset(pair for exact, pair in found if exact or not is_exact)
+
+
+def is_another_option(given: str, meant: str, options: Sequence[object]) -> bool:
+    """Return whether a short option in another case says something else beside the others: `Co`, `CO` of `CO, SO2`."""
+    texts = [option for option in options if isinstance(option, str)]
+    if given == meant or len(given) > _OPTION_AT_MOST or not texts:
+        return False
+    plain = given.casefold()
+    if plain in _CASE_MATTERS or len(plain) == 1:
+        return any(_is_mixed(text) and _units_of(text) for text in texts)
+    is_formula = given.istitle() and meant.isupper() and _FORMULA.fullmatch(given) is not None
+    return is_formula and all(map(_FORMULA.fullmatch, texts))
 
 
 def _is_another_word(given: str, meant: str, *, is_first: bool) -> bool:
@@ -217,7 +311,18 @@ def is_measured(text: str, meant: Any, about: str) -> bool:
     unit = found[2].casefold()
     names = _synonyms().get(unit, _synonyms().get(unit.removesuffix("s"), frozenset({unit})))
     said = f"{about} {_HUMP.sub('_', about)}".casefold()
-    return any(_is_named(name, said) for name in names)
+    return any(_is_named(name, said) for name in names) and not _is_said_otherwise(found[2], about)
+
+
+def _is_said_otherwise(unit: str, about: str) -> bool:
+    """Return whether a unit is written in a case in which it is another one than the unit that is named."""
+    said = _TOKENS.findall(_CAPITAL.sub(lambda found: f"_{found[0].lower()}", about))
+    named = {word for word in said if word.casefold() == unit.casefold()} or {unit.casefold()}
+    if unit in named:
+        return False
+    if unit.casefold() in _CASE_MATTERS:
+        return True
+    return any(_are_two_units(unit, word) for word in named if _is_mixed(unit) or _is_mixed(word))
 
 
 def _is_named(unit: str, said: str) -> bool:

@@ -47,10 +47,16 @@ def test_measures_that_look_alike_are_never_swapped() -> None:
 def test_a_formula_or_a_unit_is_not_corrected_to_another_option_in_case(changes: bool) -> None:
     for given, options in (
         ("mW", ["MW", "kW", "W"]), ("mw", ["MW", "kW", "W"]), ("m", ["M", "mM", "uM"]), ("Co", ["CO", "CO2"]),
-        ("No", ["NO", "NO2"]),
+        ("No", ["NO", "NO2"]), ("CO", ["Co", "Ni"]), ("mb", ["MB", "Mb"]),
     ):  # fmt: skip
         assert correction(given, options, what="enum", changes=changes) is None, given
-    for given, options in (("No", ["YES", "NO"]), ("kw", ["MW", "kW"]), ("pdf", ["PDF", "HTML"])):
+    for given, options in (
+        ("No", ["YES", "NO"]),
+        ("NO", ["Yes", "No"]),
+        ("kw", ["MW", "kW"]),
+        ("mb", ["MB", "GB"]),
+        ("pdf", ["PDF", "HTML"]),
+    ):
         found = correction(given, options, what="enum", changes=changes)
         assert found is not None, given
         assert found.how_far == "use"
@@ -80,7 +86,22 @@ def test_a_unit_in_another_case_is_not_stripped_where_it_means_another_one() -> 
 
 
 def test_a_text_that_may_be_all_nothing_or_several_is_no_list_of_one_on_a_write() -> None:
-    unclear = ["*", "all", "All", "none", "NULL", "a+b", "a + b", "a;b", "a、b", "a|b", "any", "user-*"]
+    unclear = [
+        "*",
+        "all",
+        "All",
+        "none",
+        "NULL",
+        "a+b",
+        "a + b",
+        "a;b",
+        "a、b",
+        "a|b",
+        "any",
+        "user-*",
+        "everything",
+        "-",
+    ]
     clear = ["alice", "hall-7", "nonesuch", "C++", "guide/intro.mdx"]
     rows = [Row(text, [text], "value", True, "list") for text in unclear]
     rows += [Row(text, [text], "value", changes, "use") for text in clear for changes in (False, True)]

@@ -41,7 +41,9 @@ _SECONDS = re.compile(r"(?:[\s_.-][sS]|(?<=[a-z])S)$")
 """The last letter of `period_s`, which is not `periods`."""
 _UNCLEAR = re.compile(r"^(?:$|[\[{\"])|[,;|&\s]|\.\.|^[^.]*/[^.]*$")
 """A text that may be nothing, JSON that is cut off or quoted, or several values; a path mostly has a dot."""
-_UNCLEAR_TO_WRITE = re.compile(r"\*|^(?:all|any|none|null)$|[^\W_]\s*\+\s*[^\W_]|[;\uff1b\u3001\uff0c]", re.IGNORECASE)
+_UNCLEAR_TO_WRITE = re.compile(
+    r"\*|^(?:all|any|everything|none|null|nothing|-)$|[^\W_]\s*\+\s*[^\W_]|[;\uff1b\u3001\uff0c]", re.IGNORECASE
+)
 """A text that may stand for all, for nothing or for several, which only a read takes as one value."""
 _GROUPED = re.compile(r"[+-]?\d{1,3}(\.\d{3})+")
 """A number whose dots may be those of thousands: `41.300`."""
@@ -137,6 +139,8 @@ def correction(
         names += [(alias, name) for alias, name in aliases.items() if name in listed]
     if isinstance(given, str):
         same = [pair for pair in names if isinstance(pair[0], str) and is_same_spelling(given, pair[0])]
+        if same and any(isinstance(pair[0], str) and is_another_unit(given, pair[0]) for pair in names):
+            return None  # `mb`, where both `MB` and `Mb` are accepted
         names = same or names
     near: dict[Any, HowFar] = {}
     for written, name in names:

@@ -150,6 +150,8 @@ def is_another_unit(given: str, meant: str) -> bool:
     >>> is_another_unit("power_mW", "power_MW"), is_another_unit("sizeMb", "size_mb")
     (True, False)
     """
+    if given == meant or "".join(_TOKENS.findall(given)).casefold() != "".join(_TOKENS.findall(meant)).casefold():
+        return False
     return _has_another_unit(given, meant) or _has_another_unit(meant, given)
 
 
@@ -205,8 +207,8 @@ def is_another_option(given: str, meant: str, options: Sequence[object]) -> bool
     plain = given.casefold()
     if plain in _CASE_MATTERS or len(plain) == 1:
         return any(_is_mixed(text) and _units_of(text) for text in texts)
-    is_formula = given.istitle() and meant.isupper() and _FORMULA.fullmatch(given) is not None
-    return is_formula and all(map(_FORMULA.fullmatch, texts))
+    is_formula = {given.istitle(), meant.istitle()} == {True, False} and given.upper() in {given, meant}
+    return is_formula and all(map(_FORMULA.fullmatch, [given, *texts]))
 
 
 def _is_another_word(given: str, meant: str, *, is_first: bool) -> bool:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import as_file, files
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests import doors  # each name loads on use: COBRApy takes more than a second
 from tests.programs.flux import IN_FLUX
@@ -55,6 +55,7 @@ def grown(problem: doors.GapfillProblem, names: tuple[str, ...]) -> float:
     return growth if outcome == "optimal" else 0.0
 
 
+@settings(derandomize=True)  # of thousands of such problems one takes GLPK minutes; a worker would end it in time
 @given(removed=st.sets(st.deferred(lambda: st.sampled_from(inner())), max_size=12))
 def test_what_was_taken_out_of_a_model_is_put_back_as_far_as_it_is_needed(removed: set[str]) -> None:
     whole = textbook()

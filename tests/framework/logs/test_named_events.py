@@ -74,32 +74,28 @@ def test_a_lost_store_is_one_record_that_says_which_fault(log: io.StringIO) -> N
     assert [line.get("fault") for line in lines(log) if line.get("event") == "store_lost"] == ["lost"]
 
 
-def test_a_recovery_file_that_is_not_loaded_is_one_record(log: io.StringIO, tmp_path: Path) -> None:
-    file = tmp_path / "recovery.toml"
+def change_the_recovery_file(folder: Path, text: str) -> None:
+    """Replace the recovery file of a running server, and wait until it was looked at."""
+    file = folder / "recovery.toml"
     file.write_text("defaults.retry.attempts = 2")
     tool = Away(runtime=Runtime(settings=Settings(recovery_file=file), recovery=RecoveryManager()))
 
     async def main() -> None:
         async with connected(tool):
-            file.write_text("defaults.retri = true")
+            file.write_text(text)
             await asyncio.sleep(3)
 
     InstantClock().run(main())
+
+
+def test_a_recovery_file_that_is_not_loaded_is_one_record(log: io.StringIO, tmp_path: Path) -> None:
+    change_the_recovery_file(tmp_path, "defaults.retri = true")
     if not any("defaults.retri" in line["message"] for line in lines(log)):
         raise RuntimeError(log.getvalue())
     assert [line["event"] for line in lines(log) if line.get("event") == "reload_failed"] == ["reload_failed"]
 
 
 def test_a_recovery_file_for_one_operation_is_loaded_for_one_operation(log: io.StringIO, tmp_path: Path) -> None:
-    file = tmp_path / "recovery.toml"
-    file.write_text("defaults.retry.attempts = 2")
-    tool = Away(runtime=Runtime(settings=Settings(recovery_file=file), recovery=RecoveryManager()))
-
-    async def main() -> None:
-        async with connected(tool):
-            file.write_text("defaults.retry.attempts = 4")
-            await asyncio.sleep(3)
-
-    InstantClock().run(main())
+    change_the_recovery_file(tmp_path, "defaults.retry.attempts = 4")
     (message,) = [line["message"] for line in lines(log) if "reloaded" in line["message"]]
     assert "1 operations" not in message

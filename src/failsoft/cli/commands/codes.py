@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from failsoft.cli.known_codes import known_codes, own_codes
 from failsoft.cli.options import App, Toolsets
 from failsoft.cli.screen.terminal import open_screen
 from failsoft.framework.errors import ToolError
-from failsoft.framework.errors.catalogue import index_of
+from failsoft.framework.errors.catalogue import index_of, summary
 
 __all__ = ["codes"]
 
@@ -60,12 +59,8 @@ def codes(
     # On a narrow terminal the meaning needs the space more than the category, which most codes resemble.
     is_narrow = screen.is_rich and screen.width < _WIDE
     facts = ("retry",) if is_narrow else ("category", "retry")
-    rows = [(code, *(getattr(kind, fact) for fact in facts), _summary(kind)) for code, kind in found.items()]
+    rows = [(code, *(getattr(kind, fact) for fact in facts), summary(kind)) for code, kind in found.items()]
     screen.rows(("code", *facts, "meaning"), rows)
-
-
-def _summary(kind: type[ToolError]) -> str:
-    return inspect.cleandoc(kind.__doc__ or "").partition("\n")[0]
 
 
 def _entry(kind: type[ToolError]) -> dict[str, Any]:
@@ -85,5 +80,5 @@ def _entry(kind: type[ToolError]) -> dict[str, Any]:
         "fields": {name: {"public": name in kind.public_fields} for name in kind.fields},
         "aliases": dict(kind.aliases),
         "since": kind.since,
-        "meaning": _summary(kind),
+        "meaning": summary(kind),
     }

@@ -175,7 +175,7 @@ class DetachedCalls:
         If the caller is cancelled the call continues, unless that was requested (`CallScope.cancels`) and no effect has
         begun.
         """
-        task = asyncio.get_running_loop().create_task(_result_of(calling))
+        task = asyncio.get_running_loop().create_task(_awaited(calling))
         self.tasks.add(task)
         task.add_done_callback(self._over)
         caller = asyncio.current_task()
@@ -194,7 +194,3 @@ class DetachedCalls:
         self.tasks.discard(task)
         if not task.cancelled():
             task.exception()  # retrieved, because the caller may be gone
-
-
-async def _result_of(calling: Awaitable[Any]) -> Any:
-    return await calling

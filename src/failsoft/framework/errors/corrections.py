@@ -33,8 +33,8 @@ _NEAR_AT_MOST = 3
 _SIMILARITY = 60
 """Minimum similarity of candidates, from 0 to 100."""
 _LETTERS_PER_EDIT = 5
-_SEPARATORS = re.compile(r"(?<=[^\W_])[\s_.-]+(?=[^\W_])")
-_BETWEEN_DIGITS = re.compile(r"(?<=\d)[\s_.-]+(?=\d)")
+_SEPARATORS = re.compile(r"(?<=[^\W\d_])[\s_.-]+(?=[^\W_])|(?<=\d)[\s_.-]+(?=[^\W\d_])")
+"""What separates words; what is between two digits, as in `1.5`, means something."""
 _IN_CODES = re.compile(r"(?<=[^\W\d_])[\s_.-]+(?=\d)|(?<=\d)[\s_.-]+(?=[^\W\d_])")
 """What is between the letters and the digits of a code: `C-1`."""
 _SECONDS = re.compile(r"(?:[\s_.-][sS]|(?<=[a-z])S)$")
@@ -206,13 +206,7 @@ def _plain(name: str) -> str:
     >>> _plain("max_Results"), _plain("1.5"), _plain("A-")
     ('maxresults', '1.5', 'a-')
     """
-    marked = _BETWEEN_DIGITS.sub(lambda found: f"\0{found[0]}\0", name.strip())
-    parts = re.split("(\0[^\0]*\0)", marked)
-    return (
-        "".join([part if part.startswith("\0") else _SEPARATORS.sub("", part) for part in parts])
-        .replace("\0", "")
-        .casefold()
-    )
+    return _SEPARATORS.sub("", name.strip()).casefold()
 
 
 def _is_slip(given: str, meant: str, what: What, *, changes: bool) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from failsoft.recovery.configuration.configurable import CONFIGURABLE, Configurable
+from failsoft.recovery.facts import StrategyFacts
 
 
 def pages() -> dict[str, str]:
@@ -23,7 +24,7 @@ def _index() -> Iterator[str]:
     yield from ("| strategy | place | what it does |", "|---|---|---|")
     for name, known in CONFIGURABLE.items():
         first = _paragraphs(known.strategy)[0]
-        yield f"| [`{known.strategy.__name__}`]({name}.md) | {known.facts.place} | {first} |"
+        yield f"| [`{known.strategy.__name__}`]({name}.md) | {guide_of(known).place} | {first} |"
     yield from (
         "",
         "The places are those of the [chain](../../explanation/recovery.md#place-in-the-call).",
@@ -32,7 +33,7 @@ def _index() -> Iterator[str]:
 
 
 def _page(name: str, known: Configurable) -> Iterator[str]:
-    guide, paragraphs = known.facts, _paragraphs(known.strategy)
+    guide, paragraphs = guide_of(known), _paragraphs(known.strategy)
     yield from (f"# {known.strategy.__name__}", "", paragraphs[0], "", f"**Use it where** {guide.use}", "")
     yield from (f"**Not for** {guide.not_for}", "")
     for paragraph in paragraphs[1:]:
@@ -57,14 +58,14 @@ def _options(known: Configurable) -> Iterator[str]:
 
 
 def _examples(name: str, known: Configurable) -> Iterator[str]:
-    arguments = ", ".join(f"{key}={value!r}" for key, value in known.facts.example.items())
+    arguments = ", ".join(f"{key}={value!r}" for key, value in guide_of(known).example.items())
     if name == "fallback":
         yield from ("It needs a function, so it is set in code:", "")
         arguments = "lambda: []"
     yield from ("```python", f"@operation(recovery=[{known.strategy.__name__}({arguments})])", "```", "")
-    if not known.facts.is_made:
+    if not known.is_made:
         return
-    shown = ", ".join(f"{key} = {json.dumps(value)}" for key, value in known.facts.example.items())
+    shown = ", ".join(f"{key} = {json.dumps(value)}" for key, value in guide_of(known).example.items())
     yield from ("For operators, in the [recovery file](../../how-to/configure-recovery.md):", "")
     yield from (
         "```toml",
@@ -73,6 +74,13 @@ def _examples(name: str, known: Configurable) -> Iterator[str]:
         "```",
         "",
     )
+
+
+def guide_of(known: Configurable) -> StrategyFacts:
+    """Return what a strategy declares about its use."""
+    if known.facts is None:
+        return StrategyFacts(None, "", "", "")
+    return known.facts
 
 
 def _paragraphs(described: type[Any]) -> list[str]:

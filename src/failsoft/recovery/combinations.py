@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from failsoft.framework.call.bound import BoundOperation
@@ -24,9 +25,10 @@ def check_combination(strategies: Iterable[Any], bound: BoundOperation) -> None:
     seen: set[tuple[str, str | None]] = set()
     for strategy in listed:
         name, facts = strategy_name(strategy), facts_of(strategy)
-        if facts is None or facts.single_for is None:
+        single_for = getattr(strategy, "one_for", None) if facts is None else facts.single_for
+        if single_for is None:
             continue
-        dependency = strategy.options.dependency if facts.single_for == "dependency" else None
+        dependency = options_of(strategy).dependency if single_for == "dependency" else None
         if (name, dependency) in seen:
             where = f" for the dependency '{dependency}'" if dependency else ""
             issue = f"'{bound.name}' has two strategies '{name}'{where}, and it is not clear which one counts"
@@ -37,13 +39,18 @@ def check_combination(strategies: Iterable[Any], bound: BoundOperation) -> None:
 
 def _check_turns(strategies: Iterable[Any], bound: BoundOperation) -> None:
     """Reject a hedge whose delay exceeds the attempt's time limit."""
-    limit = next((item.options.seconds for item in strategies if isinstance(item, AttemptTimeout)), None)
-    delay = next((item.options.delay_s for item in strategies if isinstance(item, Hedge)), None)
+    limit = next((options_of(item).seconds for item in strategies if isinstance(item, AttemptTimeout)), None)
+    delay = next((options_of(item).delay_s for item in strategies if isinstance(item, Hedge)), None)
     if limit is not None and delay is not None and delay >= limit:
         raise ConfigurationError(
             issue=f"'{bound.name}' ends a run after {limit:g} seconds and hedges it after {delay:g}, which is too late",
             resolution="lower Hedge's delay_s, or raise AttemptTimeout",
         )
+
+
+def options_of(strategy: Any) -> Any:
+    """Return the options of a strategy."""
+    return getattr(strategy, "options", strategy)
 
 
 def check_retries(strategies: Iterable[Any], error: str, bound: BoundOperation) -> None:
@@ -61,7 +68,7 @@ def check_retries(strategies: Iterable[Any], error: str, bound: BoundOperation) 
 
 def shared_by_dependency(strategies: Iterable[Any]) -> Mapping[tuple[str, str], Any]:
     """Return the options of the strategies for a dependency, by the strategy's name and the dependency."""
-    with_options: list[tuple[str, Any]] = [(strategy_name(item), getattr(item, "options", None)) for item in strategies]
+    with_options: list[tuple[str, Any]] = [(strategy_name(item), options_of(item)) for item in strategies]
     return {(name, item.dependency): item for name, item in with_options if getattr(item, "dependency", None)}
 
 
@@ -77,8 +84,10 @@ def check_shared(chains: Mapping[BoundOperation, Chain]) -> None:
             if name != "circuit_breaker":
                 continue
             other, known = first.setdefault(dependency, (bound, options))
-            if known != options:
-                differing = [field for field in known.__slots__ if getattr(known, field) != getattr(options, field)]
+            differing = [
+                item.name for item in fields(known) if getattr(known, item.name) != getattr(options, item.name)
+            ]
+            if differing:
                 places = [f"'{item.tool_name}.{item.name}'" for item in (other, bound)]
                 raise ConfigurationError(
                     issue=f"the circuit breakers of the dependency '{dependency}' in {' and '.join(places)} are one "

@@ -31,7 +31,7 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
-from failsoft.recovery.combinations import check_combination, check_retries, check_shared
+from failsoft.recovery.combinations import check_combination, check_retries, check_shared, options_of
 from failsoft.recovery.reporting import note_recovery
 from failsoft.recovery.strategies.alternate_paths.strategy import AlternatePaths
 from failsoft.recovery.strategies.idempotency.strategy import Idempotency
@@ -161,14 +161,14 @@ class RecoveryManager:
         keys = [strategy for strategy in self._placed if isinstance(strategy, Idempotency)] or [Idempotency()]
         placed = [*keys, *(strategy for strategy in self._placed if strategy not in keys)]
         ledgers = [strategy.ledger(bound) for strategy in self._placed if isinstance(strategy, RetryBudget)]
-        attempts = [item.options.attempts for item in self.strategies if isinstance(item, Retry)]
+        attempts = [options_of(item).attempts for item in self.strategies if isinstance(item, Retry)]
         return Recovery(
             links=[link for strategy in placed for link in strategy.links(bound)],
             strategies=self.strategies,
             described=self.describe(),
             budget=ledgers[-1] if ledgers else None,
             most_runs=max(attempts, default=None),
-            derives_keys=not bound.read_only and any(strategy.options.derive is not None for strategy in keys),
+            derives_keys=not bound.read_only and any(options_of(strategy).derive is not None for strategy in keys),
         )
 
     def check_shared(self, chains: Mapping[BoundOperation, Chain]) -> None:

@@ -25,17 +25,22 @@ class Configurable:
     """
 
     strategy: type[Any]
-    facts: StrategyFacts
+    facts: StrategyFacts | None
 
     @property
     def options(self) -> type[Any] | None:
         """The dataclass of its options; None if it has none."""
-        return self.facts.options
+        return self.strategy if self.facts is None else self.facts.options
+
+    @property
+    def is_made(self) -> bool:
+        """Whether a recovery file can add it."""
+        return getattr(self.strategy, "added_in", "file") == "file" if self.facts is None else self.facts.is_made
 
     @property
     def fields(self) -> dict[str, dataclasses.Field[Any]]:
         """The options that can be set, by name."""
-        if self.options is None:
+        if self.options is None or not dataclasses.is_dataclass(self.options):
             return {}
         return {field.name: field for field in dataclasses.fields(self.options) if field.name not in _IN_CODE_ONLY}
 
@@ -50,7 +55,7 @@ class Configurable:
         Raises:
             ValueError: They do not; the message says why.
         """
-        if self.facts.is_made and not self.missing(given):
+        if self.is_made and not self.missing(given):
             self.make(given)
         return given
 
@@ -67,6 +72,8 @@ class Configurable:
         """Return a copy of a strategy with these options replaced."""
         if not given or self.options is None:
             return strategy
+        if self.facts is None:
+            return dataclasses.replace(strategy, **given)
         twin = copy.copy(strategy)
         twin.options = dataclasses.replace(strategy.options, **given)
         return twin
@@ -77,6 +84,9 @@ def _all() -> Iterator[Configurable]:
         strategy = getattr(failsoft.recovery, name)
         if isinstance(strategy, type) and (facts := facts_of(strategy)) is not None:
             yield Configurable(strategy, facts)
+        elif dataclasses.is_dataclass(strategy) and isinstance(getattr(strategy, "name", None), str):
+            known: Any = strategy
+            yield Configurable(known, None)
 
 
 CONFIGURABLE: dict[str, Configurable] = {known.strategy.name: known for known in _all()}

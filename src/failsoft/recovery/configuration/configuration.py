@@ -171,7 +171,7 @@ class _Reconfiguration:
     def _made(self, name: str, options: Mapping[str, Any]) -> Any:
         known = CONFIGURABLE[name]
         missing = known.missing(options)
-        if not known.facts.is_made or missing:
+        if not known.is_made or missing:
             needs = f"'{name}' needs {', '.join(missing)}" if missing else f"a '{name}' can only be added in code"
             raise ValueError(needs)
         return known.make(options)
@@ -189,7 +189,7 @@ class _Reconfiguration:
 
 
 def _dependency(strategy: Any) -> str | None:
-    dependency: str | None = getattr(getattr(strategy, "options", None), "dependency", None)
+    dependency: str | None = getattr(getattr(strategy, "options", strategy), "dependency", None)
     return dependency
 
 

@@ -12,13 +12,16 @@ from fastmcp.tools import Tool
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from pydantic import ValidationError as PydanticValidationError
 
-from failsoft.adapters.foreign.errors import anticipated, is_protocol_error, unknown_tool
-from failsoft.adapters.foreign.identity import identity_of_this_process
-from failsoft.adapters.foreign.output_schema import widened
-from failsoft.adapters.foreign.results import METADATA_KEY, failure_result, recovery_meta, safe_result
-from failsoft.adapters.foreign.scope import scope_from
-from failsoft.adapters.foreign.tool import ForeignTool
-from failsoft.adapters.foreign.toolset import ForeignTools
+from failsoft.adapters.foreign import (
+    ForeignTool,
+    ForeignTools,
+    anticipated,
+    is_protocol_error,
+    scope_from,
+    unknown_tool,
+)
+from failsoft.adapters.identity import identity_of_this_process
+from failsoft.adapters.results import METADATA_KEY, failure_result, recovery_meta, safe_result, widened
 from failsoft.client.reported import error_from_result
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic

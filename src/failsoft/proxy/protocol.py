@@ -11,9 +11,8 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from failsoft.adapters.foreign.output_schema import widened
-from failsoft.adapters.foreign.results import METADATA_KEY, recovery_meta
-from failsoft.adapters.foreign.tool import ForeignScope
+from failsoft.adapters.foreign import ForeignScope
+from failsoft.adapters.results import METADATA_KEY, recovery_meta, widened
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox

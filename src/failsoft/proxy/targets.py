@@ -13,7 +13,7 @@ from typing import Any
 
 from mcp.client.stdio import get_default_environment
 
-from failsoft.adapters.foreign.identity import identity_of_command, identity_of_url
+from failsoft.adapters.identity import identity_of_command, identity_of_url
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.text import bounded
 
@@ -52,7 +52,7 @@ class UpstreamTarget:
 
     @property
     def identity(self) -> str:
-        """What identifies this server beside its name, see `failsoft.adapters.foreign.identity`."""
+        """What identifies this server beside its name, see `failsoft.adapters.identity`."""
         if self.url:
             return identity_of_url(self.url)
         variables = {} if self.inherits else self.environment

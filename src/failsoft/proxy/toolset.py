@@ -12,8 +12,7 @@ from typing import Any
 import pydantic_core
 from mcp.server.session import ServerSession
 
-from failsoft.adapters.foreign.tool import ForeignTool
-from failsoft.adapters.foreign.toolset import ForeignTools
+from failsoft.adapters.foreign import ForeignTool, ForeignTools
 from failsoft.client.faults import from_upstream
 from failsoft.client.reported import envelope_in, error_from_result
 from failsoft.framework.answer.result import reported_failure

@@ -1,18 +1,24 @@
-"""Convert the `ToolResponse` of a foreign tool back to a result of its server."""
+"""A foreign result on its way out: JSON-safe, failures as the SDK's model, output schemas that accept both."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 import mcp_types as types
 import pydantic_core
 
 from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.answer.result import with_null_for_nan
+from failsoft.framework.answer.wire import WireFormat
+from failsoft.framework.arguments.schemas import inline_root
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.server.protocol.encoding import call_tool_result
 
 METADATA_KEY = "dev.failsoft/metadata"
 """Key of recovery and warnings in the `_meta` of a success; other successes are unchanged."""
+
+_STAYS_AT_THE_ROOT = frozenset({"$defs", "$id", "$schema", "definitions", "description", "title", "type"})
 
 R = TypeVar("R")
 
@@ -61,3 +67,36 @@ def _repaired(result: Any) -> Any:
 def _block(block: Any) -> Any:
     tree = json_safe(block.model_dump(by_alias=True, mode="python", exclude_none=True))
     return type(block).model_validate(tree, by_alias=True, by_name=False)
+
+
+def widened(schema: Mapping[str, Any] | None, wire: WireFormat) -> dict[str, Any] | None:
+    """Return a schema that accepts what this one accepts, and every failure of the wire format.
+
+    The root keeps `type: object` and the properties, which clients read to unpack results; what rules a failure out
+    (`required`, `additionalProperties`, combinations) moves into one branch of an `anyOf`.
+
+    Args:
+        schema: The tool's own output schema; None, if it has none, stays None.
+        wire: The format of failures.
+    """
+    if schema is None:
+        return None
+    own, definitions = inline_root(with_null_for_nan(dict(schema)))
+    properties: dict[str, Any] = own.get("properties", {})
+    shared = properties.keys() & {*wire.required, *wire.optional}
+    success: dict[str, Any] = {
+        key: value
+        for key, value in own.items()
+        if key not in _STAYS_AT_THE_ROOT and key != "properties" and not key.startswith("x-")
+    }
+    if "additionalProperties" in success or "patternProperties" in success or "unevaluatedProperties" in success:
+        success["properties"] = {name: properties[name] if name in shared else {} for name in properties}
+    elif shared:
+        success["properties"] = {name: properties[name] for name in sorted(shared)}
+    wide = {key: value for key, value in own.items() if key in _STAYS_AT_THE_ROOT or key.startswith("x-")}
+    wide["type"] = "object"
+    wide["properties"] = {name: {} if name in shared else value for name, value in properties.items()}
+    wide["anyOf"] = [success, {"required": list(wire.required)}]
+    if definitions and "$defs" not in wide:
+        wide["$defs"] = definitions
+    return wide

@@ -1,30 +1,78 @@
-"""`ForeignTools`: a toolset whose operations are foreign tools, added when they are discovered."""
+"""A foreign tool as an operation, and one call of it: declaration, scope, errors that its author foresaw."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import mcp_types as types
+from mcp.server import ServerRequestContext
+from mcp.shared.exceptions import MCPError
 
-from failsoft.adapters.foreign.tool import ForeignTool
 from failsoft.framework.answer.result import Result
 from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.arguments.signature import read_parameters
+from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import CONTEXTS, Interface, Operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.errors import ReportedFailure, ToolError, UnknownError
+from failsoft.framework.errors.corrections import closest_tool
 from failsoft.framework.events import Arguments
+from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.author_reports import logger
+from failsoft.framework.text import bounded
+from failsoft.server.protocol.caller import principal_of
 
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf", "then"})
 """Keywords at a schema's root that may list properties elsewhere than under `properties`."""
-
-
 ReadResult: TypeAlias = Callable[[types.CallToolResult], Any]
+_TEXT_AT_MOST = 1_000
+_NAME_AT_MOST = 128
+_URL_ELICITATION_REQUIRED = -32042
+_ANSWERED_BY_THE_CLIENT = frozenset({_URL_ELICITATION_REQUIRED, types.MISSING_REQUIRED_CLIENT_CAPABILITY})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignTool:
+    """The declaration of a foreign tool.
+
+    Args:
+        name: Its MCP name, as callers know it.
+        input_schema: The JSON Schema of its arguments.
+        title: A name for people.
+        description: What it does.
+        annotations: MCP tool annotations (`readOnlyHint`, `idempotentHint`, ...): retries depend on the first two.
+        timeout_s: The limit of a call in seconds; None for the one of the settings, infinity for no limit.
+        refuse_unknown: Whether arguments that the schema does not list are refused where the schema leaves it open.
+        recovery: Its own recovery strategies; None for those of the toolset.
+        needs_schema: Whether the tool is refused if its schema cannot be used; otherwise its arguments go unchecked.
+    """
+
+    name: str
+    input_schema: Mapping[str, Any]
+    title: str | None = None
+    description: str = ""
+    annotations: Mapping[str, Any] = field(default_factory=dict)
+    timeout_s: float | None = None
+    refuse_unknown: bool = True
+    recovery: Sequence[Any] | None = None
+    needs_schema: bool = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ForeignScope(CallScope):
+    """A call's scope that also holds how to run the foreign tool.
+
+    Args:
+        run: Takes the validated arguments and the call, and returns the tool's own result, whatever its type.
+    """
+
+    run: Callable[[dict[str, Any], Call], Awaitable[Any]]
 
 
 class ForeignTools(BaseTool):
@@ -170,3 +218,74 @@ def _arguments(owner: str, tool: ForeignTool, *, changes: bool) -> Arguments:
             "An input schema cannot be used, so arguments are passed on unchecked: {}", str(error)
         )
         return _AnyArguments(schema)
+
+
+def scope_from(
+    request: ServerRequestContext[Any, Any] | None,
+    toolbox: Toolbox,
+    run: Callable[[dict[str, Any], Call], Awaitable[Any]],
+) -> ForeignScope:
+    """Return the scope of a call of a foreign tool.
+
+    Args:
+        request: The SDK's request; None for a direct call in this process.
+        toolbox: The tools that next steps may name.
+        run: Runs the tool.
+    """
+    if request is None:
+        return ForeignScope(principal=principal_of(None), toolbox=toolbox, run=run)
+    return ForeignScope(
+        request_id=str(request.request_id),
+        principal=principal_of(request),
+        meta=request.meta or {},
+        toolbox=toolbox,
+        run=run,
+    )
+
+
+def anticipated(text: str, cause: BaseException | None) -> ToolError:
+    """Return the typed error for an error that an author raised with a text for the caller.
+
+    The text is kept. The class is that of the exception it was raised from, if there is one that is known (an HTTP 429
+    gives RATE_LIMITED with its wait), else REPORTED_FAILURE.
+    """
+    text = bounded(text.strip(), _TEXT_AT_MOST) or "The tool reported a failure without a reason."
+    known = None if cause is None else normalize(cause)
+    if known is None or isinstance(known, UnknownError):
+        return ReportedFailure(report=text, message=text)
+    error = type(known)(
+        message=text,
+        retry_after_seconds=known.retry_after_seconds,
+        details=known.details,
+        operator_hint=known.operator_hint,
+    )
+    error.__cause__ = cause
+    return error
+
+
+def is_protocol_error(error: Any) -> bool:
+    """Return whether the protocol requires a JSON-RPC error for this exception, since clients act on its code."""
+    return isinstance(error, MCPError) and error.error.code in _ANSWERED_BY_THE_CLIENT
+
+
+def unknown_tool(name: str, known: Iterable[Any]) -> MCPError:
+    """Return the protocol's error for a tool that does not exist, with the closest name.
+
+    Args:
+        name: As called.
+        known: The listed tools.
+    """
+    shown = bounded(name, _NAME_AT_MOST)
+    others = {tool.name: _is_read_only(tool) for tool in known if tool.name != name}
+    closest = closest_tool(shown, others)
+    hint = f"; did you mean '{closest}'?" if closest else ""
+    logger.bind(code="UNKNOWN_TOOL", operation=shown).warning("A tool that does not exist was called")
+    return MCPError(
+        code=types.INVALID_PARAMS,
+        message=f"Unknown tool: '{shown}'{hint}",
+        data={"code": "UNKNOWN_TOOL", **({"suggestion": closest} if closest else {})},
+    )
+
+
+def _is_read_only(tool: Any) -> bool:
+    return tool.annotations is not None and tool.annotations.read_only_hint is True

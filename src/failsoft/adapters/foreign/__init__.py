@@ -1,1 +1,0 @@
-"""Foreign tools, which were not written with `@operation`, run through the same chain."""

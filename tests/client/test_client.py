@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from mcp.server.mcpserver import MCPServer
-from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from mcp_types import ToolAnnotations
 
 import failsoft
 from failsoft import BaseTool, CallContext, Retry, Runtime, Settings, operation
 from failsoft.client import Client
-from tests.doors import error_from_result, registry
+from tests.doors import registry
 from tests.proxy.test_http_upstream import website
 
 pytestmark = pytest.mark.anyio
@@ -222,13 +222,3 @@ async def test_a_redirect_is_followed():
     with website() as url:
         async with Client(url.replace("mcp", "307")) as client:
             assert await client.call("works") == "fine"
-
-
-def test_the_protocols_draft_record_is_read_from_any_server():
-    foreign = CallToolResult(
-        content=[TextContent(type="text", text="slow down")],
-        is_error=True,
-        _meta={"io.modelcontextprotocol/toolFailure": {"class": "rate_limited", "code": "SLOW", "retryable": True}},
-    )
-    error = error_from_result(foreign)
-    assert (type(error), error.code, error.retry) == (failsoft.RateLimited, "SLOW", "after_delay")

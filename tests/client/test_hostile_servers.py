@@ -8,7 +8,6 @@ import json
 import math
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 from failsoft import BadOutput, Timeout, ToolError, Unavailable
 from failsoft.client import Client
-from tests.doors import bounded, error_from_result, from_upstream, is_failure
+from tests.doors import bounded, error_in, failure_in, fault_from, read_answer
 from tests.thorough import examples
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +27,7 @@ NUMBERS = [10**400, -(10**400), 1e308, -1.0, float("nan"), float("inf"), True, "
 WORDS = ["code", "error", "retry", "retry_after", "when", "after_seconds", "next_step", "tool", "arguments", "status"]
 WORDS += ["effect", "error_id", "message", "details", "violations", "path", "reason", "allowed", "line", "success"]
 WORDS += ["suggestions", "retryable", "class", "retryNotBefore", "correlationId", "kind", "size_bytes", "limit_bytes"]
-WORDS += ["headers", "dev.failsoft/error", "dev.failsoft/fault", "io.modelcontextprotocol/toolFailure"]
+WORDS += ["headers", "dev.failsoft/error", "dev.failsoft/fault"]
 VALUES = ["NOT_FOUND", "SYSTEM_ERROR", "OF_THEIR_OWN", "after_delay", "unknown", "too_large", "http", "transient"]
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.sampled_from(VALUES + NUMBERS))
 TREES = st.recursive(
@@ -59,11 +58,12 @@ def check(error: ToolError) -> None:
 @settings(max_examples=examples(100), deadline=None)
 @given(tree=OBJECTS, meta=OBJECTS, text=st.one_of(st.text(), OBJECTS.map(json.dumps)))
 def test_any_failed_result_gives_a_typed_error(tree: Any, meta: Any, text: str) -> None:
-    block = SimpleNamespace(type="text", text=text)
+    block = {"type": "text", "text": text}
     for structured in (tree, None):
-        result = SimpleNamespace(is_error=True, structured_content=structured, meta=meta, content=[block])
-        assert is_failure(result)
-        check(error_from_result(result))
+        answer = read_answer({"isError": True, "structuredContent": structured, "_meta": meta, "content": [block]})
+        error = failure_in(answer)
+        assert error is not None
+        check(error)
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -71,20 +71,20 @@ def test_any_failed_result_gives_a_typed_error(tree: Any, meta: Any, text: str) 
 def test_any_error_of_the_protocol_gives_a_typed_error(data: Any, code: int, message: str) -> None:
     from mcp.shared.exceptions import MCPError  # noqa: PLC0415 - the SDK takes a second
 
-    check(from_upstream(MCPError(code, message, data), server="shop"))
+    check(fault_from(MCPError(code, message, data), server="shop"))
 
 
 @pytest.mark.parametrize("after", [10**400, float("nan"), float("inf"), -5, True])
 def test_a_wait_that_is_none_is_left_out(after: Any) -> None:
     advice = {"code": "OVERLOADED", "retry": {"when": "after_delay", "after_seconds": after}}
-    result = SimpleNamespace(is_error=True, structured_content=None, meta={"dev.failsoft/error": advice}, content=[])
-    assert error_from_result(result).retry_after_seconds in {None, 0.0}
+    answer = read_answer({"isError": True, "content": [], "_meta": {"dev.failsoft/error": advice}})
+    assert error_in(answer).retry_after_seconds in {None, 0.0}
 
 
 def test_details_of_a_server_are_bounded() -> None:
     body = {"code": "NOT_FOUND", "effect": "none", "error_id": "x" * 10_000, "details": {"rows": ["y" * 500] * 5_000}}
     tree = {"success": False, "error": body}
-    error = error_from_result(SimpleNamespace(is_error=True, structured_content=tree, meta=None, content=[]))
+    error = error_in(read_answer({"isError": True, "structuredContent": tree, "content": []}))
     check(error)
     assert len(error.details["error_id"]) <= 300
 

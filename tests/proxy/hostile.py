@@ -24,7 +24,6 @@ TOOLS = [
     ("is_error_1", {}),
     ("is_error_json", {}),
     ("status_429", {}),
-    ("draft_record", {}),
     ("grow", {}),
     ("change_often", {}),
     ("envelope", {}),
@@ -65,9 +64,7 @@ def described(name: str, annotations: dict[str, Any]) -> dict[str, Any]:
     return {**tool, "outputSchema": OUTPUT} if name == "bad_structured" else tool
 
 
-DRAFT = {"class": "rate_limited", "code": "SHOP_BUSY", "retryable": True, "correlationId": "c-1"}
 ANSWERS: dict[str, Any] = {
-    "draft_record": {"result": text("busy", isError=True, _meta={"io.modelcontextprotocol/toolFailure": DRAFT})},
     "error": {"error": {"code": -32603, "message": "boom"}},
     "invalid_params": {"error": {"code": -32602, "message": "no such colour"}},
     "is_error": {"result": text("Access denied: /etc/passwd is not in /srv/data", isError=True)},

@@ -35,7 +35,6 @@ async def test_every_shape_of_failure_has_its_code(mode, tmp_path):
         "is_error_1": "REPORTED_FAILURE",
         "is_error_json": "NOT_FOUND",
         "status_429": "RATE_LIMITED",
-        "draft_record": "SHOP_BUSY",
         "envelope": "UNAVAILABLE",
         "bare_error": "NOT_FOUND",
         "bare_refusal": "REPORTED_FAILURE",
@@ -56,12 +55,6 @@ async def test_every_shape_of_failure_has_its_code(mode, tmp_path):
         assert not (await client.call_tool("error_as_data", {})).is_error
         assert (await client.call_tool("duplicate", {})).content[0].text == "first"
         assert (await client.call_tool("late_and_strange", {})).content[0].text == "after all"
-
-
-async def test_the_drafts_failure_record_is_read():
-    async with proxied(upstream=UPSTREAM, env=PATIENT) as client:
-        error = error_of(await client.call_tool("draft_record", {}))
-    assert (error["category"], error["code"]) == ("rate_limited", "SHOP_BUSY")
 
 
 async def test_arguments_are_checked_before_anything_is_sent():

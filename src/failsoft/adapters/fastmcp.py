@@ -15,14 +15,14 @@ from pydantic import ValidationError as PydanticValidationError
 from failsoft.adapters.foreign import (
     ForeignTool,
     ForeignTools,
-    anticipated,
     is_protocol_error,
     scope_from,
     unknown_tool,
 )
 from failsoft.adapters.identity import identity_of_this_process
 from failsoft.adapters.results import METADATA_KEY, failure_result, recovery_meta, safe_result, widened
-from failsoft.client.reported import error_from_result
+from failsoft.client.answers import error_in, read_answer
+from failsoft.client.faults import from_raised
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
 from failsoft.framework.call.bound import BoundOperation
@@ -205,15 +205,15 @@ async def _run(context: Any, call_next: Any) -> Any:
         cause = error.__cause__
         if isinstance(cause, PydanticValidationError):
             raise InvalidParameter.from_violations(violations_from_pydantic(cause)) from error
-        raise anticipated(str(error), cause) from error
+        raise from_raised(str(error), cause) from error
     except FastMCPError as error:
         if error.__cause__ is not None and _raised_in(error) == _RAISES_WRAPPERS:
             raise error.__cause__ from None
-        raise anticipated(str(error), error.__cause__) from error
+        raise from_raised(str(error), error.__cause__) from error
     if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult):
         return result
     if result.is_error:
-        raise error_from_result(result)
+        raise error_in(read_answer(result))
     return safe_result(result)
 
 

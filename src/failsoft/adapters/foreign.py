@@ -20,10 +20,8 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import CONTEXTS, Interface, Operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import ReportedFailure, ToolError, UnknownError
 from failsoft.framework.errors.corrections import closest_tool
 from failsoft.framework.events import Arguments
-from failsoft.framework.normalize import normalize
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
 from failsoft.server.protocol.caller import principal_of
@@ -31,7 +29,6 @@ from failsoft.server.protocol.caller import principal_of
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf", "then"})
 """Keywords at a schema's root that may list properties elsewhere than under `properties`."""
 ReadResult: TypeAlias = Callable[[types.CallToolResult], Any]
-_TEXT_AT_MOST = 1_000
 _NAME_AT_MOST = 128
 _URL_ELICITATION_REQUIRED = -32042
 _ANSWERED_BY_THE_CLIENT = frozenset({_URL_ELICITATION_REQUIRED, types.MISSING_REQUIRED_CLIENT_CAPABILITY})
@@ -241,26 +238,6 @@ def scope_from(
         toolbox=toolbox,
         run=run,
     )
-
-
-def anticipated(text: str, cause: BaseException | None) -> ToolError:
-    """Return the typed error for an error that an author raised with a text for the caller.
-
-    The text is kept. The class is that of the exception it was raised from, if there is one that is known (an HTTP 429
-    gives RATE_LIMITED with its wait), else REPORTED_FAILURE.
-    """
-    text = bounded(text.strip(), _TEXT_AT_MOST) or "The tool reported a failure without a reason."
-    known = None if cause is None else normalize(cause)
-    if known is None or isinstance(known, UnknownError):
-        return ReportedFailure(report=text, message=text)
-    error = type(known)(
-        message=text,
-        retry_after_seconds=known.retry_after_seconds,
-        details=known.details,
-        operator_hint=known.operator_hint,
-    )
-    error.__cause__ = cause
-    return error
 
 
 def is_protocol_error(error: Any) -> bool:

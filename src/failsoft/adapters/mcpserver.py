@@ -14,14 +14,14 @@ from pydantic import ValidationError
 from failsoft.adapters.foreign import (
     ForeignTool,
     ForeignTools,
-    anticipated,
     is_protocol_error,
     scope_from,
     unknown_tool,
 )
 from failsoft.adapters.identity import identity_of_this_process
 from failsoft.adapters.results import METADATA_KEY, failure_result, recovery_meta, safe_result, widened
-from failsoft.client.reported import error_from_result
+from failsoft.client.answers import error_in, read_answer
+from failsoft.client.faults import from_raised
 from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
@@ -125,7 +125,7 @@ class FailSoft:
             raise _reported(error) from error
         if isinstance(result, types.CallToolResult):
             if result.is_error:
-                raise error_from_result(result)
+                raise error_in(read_answer(result))
             return safe_result(result)
         return result
 
@@ -172,4 +172,4 @@ def _reported(error: ToolError) -> BaseException:
     while isinstance(cause, (ToolError, ResourceError)) and isinstance(cause.__cause__, (ToolError, ResourceError)):
         cause = cause.__cause__
     said: BaseException = cause if isinstance(cause, (ToolError, ResourceError)) else error
-    return anticipated(str(said), said.__cause__)
+    return from_raised(str(said), said.__cause__)

@@ -19,8 +19,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server
 from mcp.server.mcpserver import MCPServer
 
-from failsoft.client.faults import from_upstream
-from failsoft.client.reported import error_from_result, is_failure, stop_reason_of, without_advice
+from failsoft.client.answers import failure_in, read_answer, stop_reason_of, without_advice
+from failsoft.client.faults import fault_from
 from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget, running_call
 from failsoft.framework.call.toolset import BaseTool
@@ -87,7 +87,7 @@ class Client:
             if limit.expired():
                 raise Timeout(message=f"The server '{self._name()}' did not answer in time.") from error
             if isinstance(error, (Exception, BaseExceptionGroup)):
-                raise _foreign(from_upstream(_first(error), server=self._name())) from error
+                raise _foreign(fault_from(_first(error), server=self._name())) from error
             raise
         return self
 
@@ -109,7 +109,7 @@ class Client:
             try:
                 page = await client.list_tools(cursor=cursor)
             except Exception as error:
-                raise _foreign(from_upstream(error, server=self._name())) from error
+                raise _foreign(fault_from(error, server=self._name())) from error
             listed += page.tools
             cursor = page.next_cursor
             if cursor is None:
@@ -163,7 +163,7 @@ class Client:
             result, failed = await self._sent(name, arguments, _meta(key, until, self._attempts - run + 1))
             if failed is None:
                 return await self._data(name, result)
-            was_retried = result is not None and stop_reason_of(result) in _RETRIED
+            was_retried = result is not None and stop_reason_of(read_answer(result)) in _RETRIED
             facts = Facts(
                 effect=failed.effect or "unknown",
                 is_repeatable=key is not None,
@@ -204,10 +204,10 @@ class Client:
         except RuntimeError as raised:  # the SDK's word for a result that does not fit the tool's output schema
             raise BadOutput(message=f"The result of `{name}` does not fit the tool's output schema.") from raised
         except Exception as raised:  # noqa: BLE001 - typed by what it says
-            error = from_upstream(raised, server=self._name())
+            error = fault_from(raised, server=self._name())
             error.__cause__ = raised
             return None, error
-        return result, error_from_result(result) if is_failure(result) else None
+        return result, failure_in(read_answer(result))
 
     async def _may_repeat(self, name: str) -> bool:
         """Return whether the tool's annotations allow a repeat of a call that may have had its effect."""

@@ -11,7 +11,7 @@ from mcp.server import Server, ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
-from failsoft.client.faults import from_upstream
+from failsoft.client.faults import fault_from
 from failsoft.framework.errors import Timeout, ToolError
 from failsoft.proxy.toolset import ProxyTools
 
@@ -147,9 +147,9 @@ async def _ask(tool: ProxyTools, ctx: ServerRequestContext[Any, Any], method: st
     except MCPError as error:
         if error.error.code != types.CONNECTION_CLOSED:
             raise
-        raise refusal(from_upstream(error, server=tool.name)) from error
+        raise refusal(fault_from(error, server=tool.name, restarts=True)) from error
     except Exception as error:
-        raise refusal(from_upstream(error, server=tool.name)) from error
+        raise refusal(fault_from(error, server=tool.name, restarts=True)) from error
 
 
 def refusal(error: ToolError) -> MCPError:

@@ -6,16 +6,14 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import SimpleNamespace
 from typing import Any
 
 import pydantic_core
 from mcp.server.session import ServerSession
 
 from failsoft.adapters.foreign import ForeignTool, ForeignTools
-from failsoft.client.faults import from_upstream
-from failsoft.client.reported import envelope_in, error_from_result
-from failsoft.framework.answer.result import reported_failure
+from failsoft.client.answers import Answer, failure_in, read_answer
+from failsoft.client.faults import fault_from
 from failsoft.framework.arguments.json_schema import SLOW_FROM_BYTES
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
@@ -30,7 +28,6 @@ from failsoft.proxy.targets import UpstreamTarget
 from failsoft.proxy.upstream import ProgressReporter, Upstream
 from failsoft.recovery import CircuitBreaker, RecoveryManager, Retry, RetryBudget, StaleCache
 
-_RESULT_KEYS = frozenset({"data", "items", "output", "result", "results", "value"})
 _OWN_META = "io.modelcontextprotocol/"
 _EVIDENCE, _OPEN_S = 20, 5.0
 """Minimum calls and open time (seconds) of an upstream's circuit breaker, which covers tools of every kind."""
@@ -187,15 +184,17 @@ class ProxyTools(ForeignTools):
                     "tools/call", params, progress=request.progress, patience_s=call.remaining_s()
                 )
         except Exception as error:
-            raise from_upstream(error, server=self.name) from error
-        await self._check(listed, raw, request)
-        if _is_error(raw) or _says_it_failed(listed, raw):
-            if self.front.refused > refused:
-                raise Unsupported(message=f"`{name}` asks its user something, which this client cannot be asked.")
-            raise error_from_result(_result(raw))
-        return raw
+            raise fault_from(error, server=self.name, restarts=True) from error
+        answer = read_answer(raw)
+        await self._check(listed, raw, answer, request)
+        failed = failure_in(answer, declared=listed.tree.get("outputSchema"))
+        if failed is None:
+            return raw
+        if self.front.refused > refused:
+            raise Unsupported(message=f"`{name}` asks its user something, which this client cannot be asked.")
+        raise failed
 
-    async def _check(self, listed: ListedTool, raw: Mapping[str, Any], request: ProxyRequest) -> None:
+    async def _check(self, listed: ListedTool, raw: Mapping[str, Any], answer: Answer, request: ProxyRequest) -> None:
         """Refuse a result that no client could use."""
         if raw.get("resultType", "complete") != "complete":
             if not request.is_modern:
@@ -204,41 +203,12 @@ class ProxyTools(ForeignTools):
         size = len(pydantic_core.to_json(raw))
         if size > self._limit_bytes:
             raise ResultTooLarge(size_bytes=size, limit_bytes=self._limit_bytes)
-        if listed.output is None or _is_error(raw):
+        if listed.output is None or answer.is_error:
             return
-        fits = partial(listed.output.is_valid, raw.get("structuredContent"))
+        fits = partial(listed.output.is_valid, answer.structured)
         is_slow = listed.output.size + size > SLOW_FROM_BYTES
         if not (await self.runtime.threads.run(fits) if is_slow else fits()):
             raise BadOutput(message=f"The server '{self.name}' sent a result that breaks the tool's output schema.")
-
-
-def _is_error(raw: Mapping[str, Any]) -> bool:
-    """Return whether `isError` is set; clients take 1 and "true" for it, too."""
-    return str(raw.get("isError")).lower() in {"true", "1"}
-
-
-def _says_it_failed(listed: ListedTool, raw: Mapping[str, Any]) -> bool:
-    """Return whether a result without `isError` is an envelope of a failure: `success: false`, or an `error` alone.
-
-    A tool whose output schema lists `error` may well return one as data, and so may one that returns results beside it.
-    """
-    tree = raw.get("structuredContent")
-    content = raw.get("content")
-    if tree is None and isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
-        tree = envelope_in(content[0].get("text"))
-    if not isinstance(tree, dict) or reported_failure(tree) is None:
-        return False
-    declared = (listed.tree.get("outputSchema") or {}).get("properties") or {}
-    return tree.get("success") is False or not (
-        "error" in declared or tree.get("success") is True or tree.keys() & _RESULT_KEYS
-    )
-
-
-def _result(raw: Mapping[str, Any]) -> Any:
-    blocks = [SimpleNamespace(**block) for block in raw.get("content") or () if isinstance(block, dict)]
-    return SimpleNamespace(
-        content=blocks, structured_content=raw.get("structuredContent"), is_error=True, meta=raw.get("_meta")
-    )
 
 
 def _passed_on(meta: Mapping[str, Any]) -> dict[str, Any]:

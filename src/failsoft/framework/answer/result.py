@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NoReturn
@@ -11,7 +12,7 @@ from typing import Any, NoReturn
 import pydantic_core
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
 
-from failsoft.framework.arguments.schemas import drop_generated_titles
+from failsoft.framework.arguments.schemas import accepted_names, alternatives, drop_generated_titles
 from failsoft.framework.errors import BadOutput
 from failsoft.framework.safe.json_safe import MAX_ITEMS, json_safe
 from failsoft.framework.text import bounded
@@ -20,6 +21,10 @@ _PLAIN = frozenset({str, int, float, bool, type(None), dict, list, tuple})
 """Types of no block: a list of two million of them is looked through in 0.04 s, by `is_block` in 0.2 s."""
 _BLOCK_TYPES = frozenset({"text", "image", "audio", "resource", "resource_link"})
 _NO_ATTRIBUTES: Mapping[str, Any] = {}
+_RESULTS = ("data", "items", "output", "result", "results", "value")
+"""Names of results, beside which an `error` is data."""
+_TELLING = ('"success"', '"error"', '"isError"')
+_TEXT_AT_MOST = 1_000_000
 _DATA = frozenset({"const", "default", "enum", "examples"})
 """Keywords that hold values and no schemas."""
 _UNCHECKED = (Any, inspect.Signature.empty, object)
@@ -175,16 +180,25 @@ def _described(block: Any) -> dict[str, Any]:
     return facts
 
 
-def reported_failure(value: Any) -> str | None:
+def reported_failure(value: Any, declared: Mapping[str, Any] | None = None) -> str | None:
     """Return the text of a failure that a value reports, ours or a foreign one, otherwise None.
 
     A failure is `{"success": false}`, an `error` that is a text, an object or true, or an `isError` result of another
-    server; an `error` that is a number or a list is data. The text is quoted, bounded and stripped, because it is
-    foreign.
+    server, as an object or as the JSON text of one. An `error` that is a number or a list, that the declared type has,
+    or that comes beside results, is data; so is a text where the declared type is a text. The report is bounded and
+    stripped, because it is foreign.
+
+    Args:
+        value: What a handler returned, or the structured content or the text of another server's answer.
+        declared: The JSON Schema of the declared result; None or empty if nothing is declared.
     """
+    if type(value) is str:
+        value = _object_in(value, declared)
     if _is_mapping(type(value)):  # type: ignore[arg-type]  # a class is hashable
-        says_so = value.get("success") is False or value.get("isError") is True
-        return _report(_reason_in(value)) if says_so or _is_error(value.get("error")) else None
+        if value.get("success") is False or value.get("isError") is True:
+            return _report(_reason_in(value))
+        error = value.get("error")
+        return _report(_reason_in(value)) if _is_error(error) and not _is_data(value, declared) else None
     own = getattr(value, "__dict__", _NO_ATTRIBUTES)  # looking up a missing attribute of a pydantic model costs 2 us
     if own.get("is_error") is True and "content" in own:
         texts = [str(block.text) for block in value.content or () if getattr(block, "type", "") == "text"]
@@ -192,9 +206,34 @@ def reported_failure(value: Any) -> str | None:
     return None
 
 
+def object_in(text: Any) -> Mapping[str, Any]:
+    """Return the JSON object that a text is, or an empty one."""
+    if not isinstance(text, str) or len(text) > _TEXT_AT_MOST or not text.lstrip().startswith("{"):
+        return {}
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return tree if isinstance(tree, dict) else {}
+
+
+def _object_in(text: str, declared: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the JSON object in a text that may report a failure; most texts are not parsed."""
+    if not text.lstrip().startswith("{") or not any(word in text for word in _TELLING):
+        return _NO_ATTRIBUTES
+    return _NO_ATTRIBUTES if declared and declared.get("type") == "string" else object_in(text)
+
+
 def _is_error(said: Any) -> bool:
     """Return whether the `error` of a result says that it failed."""
     return said is True or (isinstance(said, (str, Mapping)) and bool(said))
+
+
+def _is_data(value: Mapping[str, Any], declared: Mapping[str, Any] | None) -> bool:
+    """Return whether the `error` of a result is data: it is declared, or comes beside results."""
+    if value.get("success") is True or any(value.get(name) is not None for name in _RESULTS):
+        return True
+    return bool(declared) and "error" in accepted_names(alternatives([declared], declared or {}))
 
 
 @lru_cache(maxsize=500)  # `isinstance` takes three times as long for a class that is no mapping

@@ -191,7 +191,7 @@ def _accepted(call: Call, value: Any) -> Any:
             about_other_arguments = value.error.violations
             raise ReportedFailure(report=value.error.message) if about_other_arguments else value.error.exception
         value = value.data
-    report = reported_failure(value)
+    report = reported_failure(value, call.bound.result.schema)
     if report is not None:
         call.handler_done = False
         raise ReportedFailure(report=report)

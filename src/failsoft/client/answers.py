@@ -1,19 +1,17 @@
-"""Typed errors rebuilt from a server's answer: any format of failsoft, the draft record, foreign envelopes, text."""
+"""What a server answered to `tools/call`, and the typed error of a failed answer: ours, a foreign envelope, or text."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast, get_args
 
-from failsoft.framework.answer.result import reported_failure
+from failsoft.framework.answer.result import object_in, reported_failure
 from failsoft.framework.errors import (
-    InvalidArgument,
     ReportedFailure,
     ToolError,
-    Unavailable,
     UpstreamError,
     catalogue,
     categories,
@@ -21,57 +19,131 @@ from failsoft.framework.errors import (
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.errors.vocabulary import Effect, RetryWhen, is_code
 from failsoft.framework.normalize.http_status import from_status
-from failsoft.framework.safe.json_safe import encode
-from failsoft.framework.text import bounded
+from failsoft.framework.safe.json_safe import encode, json_safe
+from failsoft.framework.safe.secrets import redact_text
+from failsoft.framework.text import bounded, quoted as as_quotation
 
 ERROR_KEY = "dev.failsoft/error"
-DRAFT_KEY = "io.modelcontextprotocol/toolFailure"
-"""The protocol's own failure record, a draft: class, code, retryable, retryNotBefore, correlationId."""
 
 _CATEGORIES: dict[str, type[ToolError]] = {
     cls.category: cls
     for cls in vars(categories).values()
     if isinstance(cls, type) and issubclass(cls, ToolError) and cls is not ToolError and cls.category
 }
-_DRAFT_CLASSES: dict[str, type[ToolError]] = {"transient": Unavailable, "invalid_input": InvalidArgument}
 _MESSAGE_AT_MOST = 1_000
+_QUOTED_AT_MOST = 2_000
 _LIST_AT_MOST = 50
 _DETAILS_AT_MOST = 20_000
-_ENVELOPE_AT_MOST = 1_000_000
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 
 
-def is_failure(result: Any) -> bool:
-    """Return whether a tool result says that the call failed: by `isError`, or in its structured content."""
-    return bool(getattr(result, "is_error", False)) or (
-        reported_failure(getattr(result, "structured_content", None)) is not None
-    )
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server answered to `tools/call`, whatever library read it.
+
+    Args:
+        content: The content blocks, as JSON objects by their names on the wire.
+        structured: The structured content; None if there is none.
+        meta: The `_meta` of the result.
+        is_error: Whether `isError` is set.
+    """
+
+    content: Sequence[Any]
+    structured: Any
+    meta: Mapping[str, Any]
+    is_error: bool
 
 
-def error_from_result(result: Any) -> ToolError:
-    """Return the typed error for a failed result: the same class, code, retry advice and effect that the server knew.
+def read_answer(result: Any) -> Answer:
+    """Return what a result says.
+
+    Args:
+        result: A raw result (a mapping by the names on the wire), a `CallToolResult` of the SDK, or a `ToolResult` of
+            FastMCP.
+    """
+    if isinstance(result, Mapping):
+        blocks, structured, meta = result.get("content"), result.get("structuredContent"), result.get("_meta")
+        is_error: Any = result.get("isError")
+    else:
+        blocks, structured, meta = result.content, result.structured_content, result.meta
+        is_error = result.is_error
+    listed = blocks if isinstance(blocks, (list, tuple)) else ()
+    # Clients take 1 and "true" for it, too.
+    return Answer([*map(_block, listed)], structured, _mapping(meta), str(is_error).lower() in {"true", "1"})
+
+
+def _block(block: Any) -> Any:
+    return block.model_dump(by_alias=True, mode="json", exclude_none=True) if hasattr(block, "model_dump") else block
+
+
+def to_json(result: Any) -> dict[str, Any]:
+    """Return a result as the JSON object that a client would have got, for a replay.
+
+    Args:
+        result: As for `read_answer`.
+    """
+    if isinstance(result, Mapping):
+        return dict(json_safe(result))
+    answer = read_answer(getattr(result, "_raw_mcp_result", None) or result)
+    tree: dict[str, Any] = {"content": answer.content}
+    if answer.structured is not None:
+        tree["structuredContent"] = answer.structured
+    if answer.meta:
+        tree["_meta"] = answer.meta
+    if answer.is_error:
+        tree["isError"] = True
+    return dict(json_safe(tree))
+
+
+def from_json(tree: Any) -> dict[str, Any]:
+    """Return the raw result of which `to_json` has made this tree."""
+    return {"content": [], **_mapping(tree)}
+
+
+def failure_in(answer: Answer, *, declared: Mapping[str, Any] | None = None) -> ToolError | None:
+    """Return the typed error of an answer that says that the call failed; None if it worked.
+
+    Args:
+        answer: The answer.
+        declared: The tool's output schema, if it has one: an `error` that it declares is data.
+    """
+    if answer.is_error or reported_failure(_value_of(answer), declared) is not None:
+        return error_in(answer)
+    return None
+
+
+def _value_of(answer: Answer) -> Any:
+    """Return what the tool returned: the structured content, or the only block's text."""
+    if answer.structured is not None or len(answer.content) != 1:
+        return answer.structured
+    return _mapping(answer.content[0]).get("text")
+
+
+def error_in(answer: Answer) -> ToolError:
+    """Return the typed error for a failed answer: the same class, code, retry advice and effect that the server knew.
 
     A code of failsoft's catalogue gives its class; a code that this process does not know gives its category with the
     code kept. A foreign result gives the error of the HTTP status in it, else REPORTED_FAILURE with its text.
-
-    Args:
-        result: A `CallToolResult`, or anything with its attributes.
     """
-    text = _text_of(result)
-    meta = _mapping(getattr(result, "meta", None))
-    tree = _mapping(getattr(result, "structured_content", None)) or envelope_in(text)
+    text = _text_of(answer)
+    tree = _mapping(answer.structured) or object_in(text)
     body = _body(tree)
-    own = _mapping(meta.get(ERROR_KEY))
+    own = _mapping(answer.meta.get(ERROR_KEY))
     code = own.get("code") or _code_of(body)
     if is_code(code) and (own or _is_ours(body)):
         return _rebuilt(code, own, body, text)
-    return _with_draft(_foreign(tree, body, text), _mapping(meta.get(DRAFT_KEY)))
+    return _foreign(tree, body, text)
 
 
-def stop_reason_of(result: Any) -> Any:
+def quoted(text: str) -> str:
+    """Return a text of another server in quotation marks, bounded, on one line and without secrets."""
+    return as_quotation(redact_text(text.strip()), _QUOTED_AT_MOST)
+
+
+def stop_reason_of(answer: Answer) -> Any:
     """Return why a server of failsoft did not run a failed call again; None if it does not say."""
-    own = _mapping(_mapping(getattr(result, "meta", None)).get(ERROR_KEY))
-    return own.get("stop_reason") or _body(_mapping(getattr(result, "structured_content", None))).get("stop_reason")
+    own = _mapping(answer.meta.get(ERROR_KEY))
+    return own.get("stop_reason") or _body(_mapping(answer.structured)).get("stop_reason")
 
 
 def without_advice(message: str, tool: str) -> str:
@@ -144,43 +216,6 @@ def _foreign(tree: Mapping[str, Any], body: Mapping[str, Any], text: str) -> Too
     return error
 
 
-def _with_draft(error: ToolError, draft: Mapping[str, Any]) -> ToolError:
-    """Return the error as the protocol's draft record describes it, where the server sent one."""
-    if not draft:
-        return error
-    kind = str(draft.get("class", "")).lower()
-    cls = _DRAFT_CLASSES.get(kind) or _CATEGORIES.get(kind)
-    if cls is not None and type(error) is ReportedFailure:
-        error = cls(message=error.message)
-    code = draft.get("code")
-    if is_code(code):
-        error.code = code  # type: ignore[misc]  # the server's own code
-    if isinstance(draft.get("retryable"), bool):
-        waits = draft["retryable"] and (draft.get("retryNotBefore") is not None or error.retry == "after_delay")
-        error.retry = "never" if not draft["retryable"] else "after_delay" if waits else "after_fix"  # type: ignore[misc]  # its own
-    not_before = draft.get("retryNotBefore")
-    if isinstance(not_before, str):
-        error.retry_after_seconds = _until(not_before)
-    elif (moment := _seconds(not_before)) is not None:
-        from failsoft.framework.normalize.http_status import parse_wait  # noqa: PLC0415 - rarely sent
-
-        error.retry_after_seconds = parse_wait(moment)
-    if draft.get("correlationId"):
-        error.details["error_id"] = bounded(str(draft["correlationId"]))
-    return error
-
-
-def _until(moment: str) -> float | None:
-    """Return the seconds from now to an RFC 3339 time, or None if it is no such time."""
-    from datetime import UTC, datetime  # noqa: PLC0415 - as above
-
-    try:
-        then = datetime.fromisoformat(moment).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-    return max(0.0, (then - datetime.now(UTC)).total_seconds())
-
-
 def _seconds(value: Any) -> float | None:
     """Return a wait in seconds, or None if the value is none."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -208,19 +243,10 @@ def _details(value: Any) -> dict[str, Any]:
     return {name: item for name, item in details.tree.items() if item is not None}
 
 
-def _text_of(result: Any) -> str:
-    blocks = getattr(result, "content", None) or ()
-    return "\n".join(str(block.text) for block in blocks if getattr(block, "type", "") == "text")
-
-
-def envelope_in(text: Any) -> Mapping[str, Any]:
-    """Return the JSON object that a text is, or an empty one."""
-    if not isinstance(text, str) or len(text) > _ENVELOPE_AT_MOST or not text.lstrip().startswith("{"):
-        return {}
-    try:
-        return _mapping(json.loads(text))
-    except (ValueError, RecursionError):
-        return {}
+def _text_of(answer: Answer) -> str:
+    return "\n".join(
+        str(block.get("text", "")) for block in map(_mapping, answer.content) if block.get("type") == "text"
+    )
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -86,10 +86,11 @@ class FastMCPServer:
 
     def __init__(self) -> None:
         from fastmcp import Client as FastMCPClient, FastMCP, exceptions  # noqa: PLC0415 - see above
+        from fastmcp.server.middleware import Middleware  # noqa: PLC0415 - see above
 
         from failsoft.adapters.fastmcp import FailSoftMiddleware  # noqa: PLC0415 - imports it
 
-        self.client, self.server, self.middleware = FastMCPClient, FastMCP, FailSoftMiddleware
+        self.client, self.server, self.middleware, self.base = FastMCPClient, FastMCP, FailSoftMiddleware, Middleware
         self.tool_error, self.not_found = exceptions.ToolError, exceptions.NotFoundError
 
     def make(self, options: dict[str, Any] | None) -> Any:
@@ -159,12 +160,17 @@ async def test_a_tool_error_keeps_its_text_and_a_crash_keeps_its_own_to_itself(l
 
 
 async def test_a_tool_that_is_listed_but_cannot_be_called_is_not_its_own_closest_name(fastmcp):
+    class Unrouted(fastmcp.base):
+        async def on_call_tool(self, context, call_next):
+            raise fastmcp.not_found
+
     server = fastmcp.make({"runtime": Runtime()})
+    server.add_middleware(Unrouted())
 
     @server.tool()
     def lent() -> str:
         """Be lent to somebody else."""
-        raise fastmcp.not_found
+        return ""
 
     async with fastmcp.client(server) as client:
         with pytest.raises(MCPError) as raised:

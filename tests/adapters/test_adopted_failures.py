@@ -117,14 +117,6 @@ async def answer(library: Any, name: str, *, adapted: bool = True) -> Any:
             return error
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "FastMCP shows the text of an exception; behind the adapter the answer has only its type, and should "
-        "quote the text"
-    ),
-)
 async def test_the_text_of_an_exception_that_the_server_shows_is_shown_with_the_adapter_on(fastmcp):
     assert "only 3 of tea left" in text_of(await answer(fastmcp, "out_of_stock", adapted=False))
     adapted = await answer(fastmcp, "out_of_stock")
@@ -163,11 +155,6 @@ async def test_a_failed_result_with_a_text_in_json_keeps_its_fields(library):
     assert [fact for fact in map(str, STOCK.values()) if fact not in text_of(adapted)] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the text of an MCPError that a tool raises is dropped; it should be quoted in UPSTREAM_ERROR",
-)
 async def test_the_text_of_another_servers_error_is_quoted(library):
     adapted = await answer(library, "asks_another")
     assert adapted.is_error
@@ -190,14 +177,6 @@ async def test_a_text_that_everybody_knows_has_its_category(library):
     assert (await answer(library, "missing")).structured_content["error"]["category"] == "not_found"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "with FailSoft(server) the traceback of a crash, which the bare server logs, is nowhere; it should "
-        "still be logged"
-    ),
-)
 async def test_the_traceback_that_the_bare_server_logs_is_logged_with_the_adapter_on(caplog, capfd):
     lines: list[str] = []
     sink = logger.add(lines.append, level="DEBUG")
@@ -221,14 +200,6 @@ async def test_the_traceback_that_the_bare_server_logs_is_logged_with_the_adapte
 
 
 @pytest.mark.parametrize("name", ["unsuccessful", "text", "object", "true"])
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a structured result that says it failed (`success: false`, an `error`) is a success behind the "
-        "adapters; it should be REPORTED_FAILURE"
-    ),
-)
 async def test_a_result_that_says_it_failed_is_a_failure(library, name):
     async with library.connected(server_of(library)) as (call, _):
         result = await call("returns", {"name": name})
@@ -250,25 +221,12 @@ async def test_a_failure_that_may_have_changed_something_is_never_to_be_repeated
     assert error["retry"] == {"when": "never"}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="an MCPError of -32021 that a tool raises becomes a JSON-RPC error; a tool's failure should be a result",
-)
 async def test_another_servers_want_of_a_capability_is_a_failure_of_the_tool(library):
     adapted = await answer(library, "needs_sampling")
     assert not isinstance(adapted, MCPError)
     assert adapted.is_error
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a tool that raises FastMCP's NotFoundError is answered as an unknown tool, without its text; it "
-        "should be a failure of the tool"
-    ),
-)
 async def test_something_that_a_tool_of_fastmcp_does_not_find_is_no_unknown_tool(fastmcp):
     server = fastmcp.make({"runtime": fresh_runtime()})
 

@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import mcp_types as types
-from fastmcp.exceptions import FastMCPError, NotFoundError, ValidationError
-from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext, middleware as dispatching
+from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError, ValidationError
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool
 from fastmcp.tools.base import InputRequiredToolResult, ToolResult
+from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError as PydanticValidationError
 
 from failsoft.adapters.foreign import (
     ForeignTool,
     ForeignTools,
-    is_protocol_error,
-    scope_from,
+    Question,
+    asks_the_client,
+    raised_in,
+    shown,
     unknown_tool,
 )
 from failsoft.adapters.identity import identity_of_this_process
-from failsoft.adapters.results import METADATA_KEY, failure_result, recovery_meta, safe_result, widened
-from failsoft.client.answers import error_in, read_answer
+from failsoft.adapters.results import METADATA_KEY, accepted, failure_result, recovery_meta, widened
+from failsoft.adapters.server_log import ServerLog
 from failsoft.client.faults import from_raised
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
-from failsoft.framework.errors import InvalidParameter
-from failsoft.server.protocol import telemetry
+from failsoft.framework.errors import InvalidParameter, UnknownTool
 
 __all__ = ["FailSoftMiddleware"]
 
-_PHASE = getattr(dispatching, "_dispatch_phase", None)
-"""FastMCP's own variable; a version without it gets calls through its chain of hooks."""
-_RAISES_WRAPPERS = "fastmcp.server.server"
-"""The module whose own `raise ToolError(...) from error` wraps what a tool raised."""
+_SERVER = "fastmcp.server.server"
+"""The module whose own `raise ToolError(...) from error` wraps what a tool raised; its logger has the same name."""
+_LOG = ServerLog(_SERVER, "Error calling tool ", "Invalid arguments for tool ")
+_WRAPPED = re.compile(r"""Error calling tool (?:'.*?'|".*?")(?:: (?P<text>.*))?""", re.DOTALL)
+"""What FastMCP says of an exception: without its text where `mask_error_details` is set."""
 
 
 class FailSoftMiddleware(Middleware):
@@ -71,12 +75,12 @@ class FailSoftMiddleware(Middleware):
         self._known: dict[str, tuple[tuple[Any, ...], BoundOperation]] = {}
 
     async def __call__(self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]) -> Any:
-        """Run the hook of the method; building FastMCP's chain of hooks costs a third of this adapter's time."""
-        if type(self) is FailSoftMiddleware and _PHASE is not None:
-            if context.method == "tools/call" and _PHASE.get() != "outer":
-                return await self.on_call_tool(context, call_next)
-            if context.method != "tools/list":
-                return await call_next(context)
+        """Run the hook of a call at once: FastMCP's chain of hooks costs a third of this adapter's time.
+
+        FastMCP also passes requests that failed before they reached a tool, with a mapping as their message.
+        """
+        if type(self) is FailSoftMiddleware and isinstance(context.message, types.CallToolRequestParams):
+            return await self.on_call_tool(context, call_next)
         return await super().__call__(context, call_next)
 
     async def on_list_tools(
@@ -102,52 +106,47 @@ class FailSoftMiddleware(Middleware):
         Raises:
             MCPError: -32602 for a tool that does not exist; or what the protocol itself asks a tool to raise.
         """
-        toolset = self._toolset(context)
+        toolset, message = self._toolset(context), context.message
         server: Any = context.fastmcp_context.fastmcp  # type: ignore[union-attr]  # calls always have a context
-        message = context.message
         known = self._known.get(message.name)
         operation = known[1] if known is not None else await self._looked_up(server, toolset, message.name)
         if operation is None:
             return await self._without_declaration(context, call_next, server)
-        response = await self._answer(operation, context, call_next, toolset)
-        if known is not None and response.error is not None and response.error.violations:
-            # The declaration may have changed since it was read: looking it up for every call doubles the cost.
-            fresh = await self._looked_up(server, toolset, message.name)
-            if fresh is not None and fresh is not operation:
-                response = await self._answer(fresh, context, call_next, toolset)
-        telemetry.describe_call(response)
+        with _LOG.held() as held:
+            response = await self._answer(operation, context, call_next, toolset)
+            if known is not None and response.error is not None and response.error.violations:
+                # The declaration may have changed since it was read: looking it up for every call doubles the cost.
+                fresh = await self._looked_up(server, toolset, message.name)
+                if fresh is not None and fresh is not operation:
+                    response = await self._answer(fresh, context, call_next, toolset)
         if response.error is not None:
-            raised = response.error.exception.__cause__
-            if isinstance(raised, NotFoundError):
+            if isinstance(response.error.exception.__cause__, _NotRouted):
                 self._known.pop(message.name, None)
                 raise unknown_tool(message.name, await server.list_tools())
-            if raised is not None and is_protocol_error(raised):
-                raise raised
+            _LOG.failed(response.error, held)
             return ToolResult.from_mcp_result(failure_result(response))
         result: Any = response.data
-        facts = recovery_meta(response)
-        if facts is not None and type(result) is ToolResult:
-            return result.model_copy(update={"meta": {**(result.meta or {}), METADATA_KEY: facts}})
+        if type(result) is Question:
+            result = result.put()
+        elif (facts := recovery_meta(response)) is not None:
+            result = _with_meta(result, {METADATA_KEY: facts})
         return result  # type: ignore[no-any-return]  # FastMCP's own result
 
     async def _answer(
-        self,
-        operation: BoundOperation,
-        context: MiddlewareContext[Any],
-        call_next: Any,
-        toolset: ForeignTools,
+        self, operation: BoundOperation, context: MiddlewareContext[Any], call_next: Any, toolset: ForeignTools
     ) -> ToolResponse[Any]:
         message = context.message
         given = message.arguments or {}
+        declared = self._known[operation.name][0][3]
 
-        async def run(checked: dict[str, Any], _call: Call) -> Any:
+        async def run(checked: dict[str, Any], call: Call) -> Any:
             if checked == given:
-                return await _run(context, call_next)
+                return await _run(context, call_next, declared, call)
             changed = message.model_copy(update={"arguments": checked})
-            return await _run(context.copy(message=changed), call_next)
+            return await _run(context.copy(message=changed), call_next, declared, call)
 
         request = getattr(context.fastmcp_context, "request_context", None)
-        return await operation.call(given, scope_from(request, toolset.toolbox, run))
+        return await toolset.answer(operation, given, request, run)
 
     async def _looked_up(self, server: Any, toolset: ForeignTools, name: str) -> BoundOperation | None:
         tool = await server.get_tool(name)
@@ -157,7 +156,7 @@ class FailSoftMiddleware(Middleware):
         """Pass on a call that FastMCP routes by another name than the listed one; refuse it if there is none."""
         try:
             return await call_next(context)  # type: ignore[no-any-return]  # FastMCP's own result
-        except NotFoundError as missing:
+        except (DisabledError, NotFoundError) as missing:
             raise unknown_tool(context.message.name, await server.list_tools()) from missing
 
     def _toolset(self, context: MiddlewareContext[Any]) -> ForeignTools:
@@ -165,13 +164,12 @@ class FailSoftMiddleware(Middleware):
         if self._tools is None:
             server: Any = context.fastmcp_context.fastmcp  # type: ignore[union-attr]  # as above
             named = self._name or server.name
-            self._tools = ForeignTools(named, identity=self._identity, read_result=_of_fastmcp, runtime=self._runtime)
-            telemetry.install(server._mcp_server, [self._tools.runtime.events])  # noqa: SLF001 - it has no public way
+            self._tools = ForeignTools(named, identity=self._identity, restore=_restored, runtime=self._runtime)
         return self._tools
 
     def _operation(self, toolset: ForeignTools, tool: Tool) -> BoundOperation:
         """Return the operation of a tool; bound again when its declaration has changed."""
-        facts = (tool.parameters, tool.annotations, tool.timeout)
+        facts = (tool.parameters, tool.annotations, tool.timeout, tool.output_schema)
         known = self._known.get(tool.name)
         if known is None or not _same(known[0], facts):
             known = self._known[tool.name] = (facts, toolset.put(self._declared(tool)))
@@ -194,32 +192,53 @@ def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     return all(a is b or a == b for a, b in zip(one, other, strict=True))
 
 
-def _of_fastmcp(result: types.CallToolResult) -> ToolResult:
-    return ToolResult(content=result.content, structured_content=result.structured_content, meta=result.meta)
+class _NotRouted(Exception):
+    """FastMCP knows no such tool, though it lists or has listed one."""
 
 
-async def _run(context: Any, call_next: Any) -> Any:
+def _restored(tree: dict[str, Any]) -> ToolResult:
+    return ToolResult.from_mcp_result(types.CallToolResult.model_validate(tree, by_alias=True, by_name=False))
+
+
+def _with_meta(result: ToolResult, facts: dict[str, Any]) -> ToolResult:
+    meta = {**(result.meta or {}), **facts}
+    sent = result.to_mcp_result()
+    if isinstance(sent, types.CallToolResult):
+        return ToolResult.from_mcp_result(sent.model_copy(update={"meta": meta}))
+    return result.model_copy(update={"meta": meta})
+
+
+async def _run(context: Any, call_next: Any, declared: dict[str, Any] | None, call: Call) -> Any:
+    raised: FastMCPError | MCPError | None = None
     try:
         result = await call_next(context)
-    except ValidationError as error:
-        cause = error.__cause__
-        if isinstance(cause, PydanticValidationError):
-            raise InvalidParameter.from_violations(violations_from_pydantic(cause)) from error
-        raise from_raised(str(error), cause) from error
-    except FastMCPError as error:
-        if error.__cause__ is not None and _raised_in(error) == _RAISES_WRAPPERS:
-            raise error.__cause__ from None
-        raise from_raised(str(error), error.__cause__) from error
+    except (DisabledError, NotFoundError) as missing:
+        raise UnknownTool(name=context.message.name) from _NotRouted(str(missing))
+    except (FastMCPError, MCPError) as error:
+        raised = error
+    if raised is not None:  # out of the handler: an error that is raised in it gets its own wrapper as its context
+        return _raised(raised, call)
     if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult):
-        return result
-    if result.is_error:
-        raise error_in(read_answer(result))
-    return safe_result(result)
+        return Question(result)
+    return accepted(result, declared)
 
 
-def _raised_in(error: BaseException) -> str:
-    """Return the name of the module whose `raise` this was: the frame at the end of the traceback."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+def _raised(error: FastMCPError | MCPError, call: Call) -> Question:
+    """Return what an exception asks the client.
+
+    Raises:
+        ToolError: Any other exception is a failure of the tool, with the text that FastMCP shows.
+    """
+    cause = error.__cause__
+    raised: BaseException = error
+    text = error.error.message if isinstance(error, MCPError) else str(error)
+    if isinstance(error, FastMCPError):
+        if isinstance(error, ValidationError) and isinstance(cause, PydanticValidationError):
+            raise InvalidParameter.from_violations(violations_from_pydantic(cause)) from error
+        if cause is None or raised_in(error) != _SERVER:  # its author foresaw it
+            raise from_raised(text, cause) from error
+        wrapped = _WRAPPED.fullmatch(text)
+        raised, text = cause, text if wrapped is None else wrapped["text"] or ""
+    if isinstance(raised, MCPError) and asks_the_client(raised):
+        return Question(raised)
+    raise shown(raised, text, call)

@@ -1,4 +1,4 @@
-"""A foreign tool as an operation, and one call of it: declaration, scope, errors that its author foresaw."""
+"""A foreign tool as an operation, and one call of it, from the scope to the response."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import mcp_types as types
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
+from failsoft.client.answers import from_json, quoted, to_json
+from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.answer.result import Result
 from failsoft.framework.arguments.json_schema import JsonSchemaArguments
 from failsoft.framework.arguments.signature import read_parameters
@@ -20,18 +22,23 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import CONTEXTS, Interface, Operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.corrections import closest_tool
 from failsoft.framework.events import Arguments
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
+from failsoft.server.protocol import telemetry
 from failsoft.server.protocol.caller import principal_of
 
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf", "then"})
 """Keywords at a schema's root that may list properties elsewhere than under `properties`."""
-ReadResult: TypeAlias = Callable[[types.CallToolResult], Any]
 _NAME_AT_MOST = 128
-_URL_ELICITATION_REQUIRED = -32042
-_ANSWERED_BY_THE_CLIENT = frozenset({_URL_ELICITATION_REQUIRED, types.MISSING_REQUIRED_CLIENT_CAPABILITY})
+_SERVERS = ("mcp.server.", "fastmcp.server.")
+"""Packages that refuse a request for want of a client's capability; raised elsewhere, another server refused."""
+
+Request: TypeAlias = ServerRequestContext[Any, Any]
+Run: TypeAlias = Callable[[dict[str, Any], Call], Awaitable[Any]]
+"""Takes the validated arguments and the call, and returns the tool's own result, whatever its type, or a `Question`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +70,26 @@ class ForeignTool:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ForeignScope(CallScope):
-    """A call's scope that also holds how to run the foreign tool.
+    """A call's scope that also holds how to run the foreign tool."""
+
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a tool asks its client before it can answer. The call has no outcome yet, so a key does not store it.
 
     Args:
-        run: Takes the validated arguments and the call, and returns the tool's own result, whatever its type.
+        asked: The result that asks, or the exception that the protocol has for it.
     """
 
-    run: Callable[[dict[str, Any], Call], Awaitable[Any]]
+    asked: Any
+
+    def put(self) -> Any:
+        """Return or raise what the client is to be sent."""
+        if isinstance(self.asked, MCPError):
+            raise self.asked
+        return self.asked
 
 
 class ForeignTools(BaseTool):
@@ -78,7 +98,7 @@ class ForeignTools(BaseTool):
     Args:
         name: The label in metrics, logs and failures, usually the server's name.
         identity: What identifies the server beside its name; its records and counted state are scoped by it.
-        read_result: Makes a result of the server's library of the protocol's; None if results are JSON trees.
+        restore: Makes a result of the server's library of its JSON object, for replays.
         runtime: The runtime of its calls; by default the process-wide one.
     """
 
@@ -86,9 +106,14 @@ class ForeignTools(BaseTool):
     roots = (Path("/"),)  # reports of foreign tools keep their paths: they are written for callers
 
     def __init__(
-        self, name: str, *, identity: str, read_result: ReadResult | None = None, runtime: Runtime | None = None
+        self,
+        name: str,
+        *,
+        identity: str,
+        restore: Callable[[dict[str, Any]], Any] = dict,
+        runtime: Runtime | None = None,
     ) -> None:
-        self._read_result = read_result
+        self._result = _ForeignResult(restore)
         super().__init__(runtime=runtime)
         self.name = name
         self.server_identity = identity
@@ -106,9 +131,26 @@ class ForeignTools(BaseTool):
         Raises:
             TypeError: The schema cannot be used, and the tool needs one.
         """
-        bound = BoundOperation(_ForeignDeclaration(tool, self.name, self._read_result), self)
+        bound = BoundOperation(_ForeignDeclaration(tool, self.name, self._result), self)
         self._operations[tool.name] = bound
         return bound
+
+    async def answer(
+        self, operation: BoundOperation, arguments: Mapping[str, Any], request: Request | None, run: Run
+    ) -> ToolResponse[Any]:
+        """Return the response of one call, described on the current span.
+
+        Args:
+            operation: As `put` has returned it.
+            arguments: As received.
+            request: The SDK's request; None for a call in this process.
+            run: Runs the tool.
+        """
+        facts: Any = {} if request is None else {"request_id": str(request.request_id), "meta": request.meta or {}}
+        scope = ForeignScope(principal=principal_of(request), toolbox=self._toolbox, run=run, **facts)
+        response = await operation.call(arguments, scope)
+        telemetry.describe_call(response)
+        return response
 
     def keep_only(self, names: set[str]) -> None:
         """Remove all tools except those with these names."""
@@ -126,26 +168,28 @@ class _OwnTools(Toolbox):
         self._operations = operations
 
 
-class _RawResult(Result):
+class _ForeignResult(Result):
     """A foreign result, passed on unchanged: it has its own content, structured content and metadata."""
 
-    __slots__ = ("_read",)
+    __slots__ = ("_restore",)
 
-    def __init__(self, read: ReadResult | None) -> None:
+    def __init__(self, restore: Callable[[dict[str, Any]], Any]) -> None:
         super().__init__(Any)
-        self._read = read
+        self._restore = restore
+
+    def is_final(self, value: Any) -> bool:
+        """Return whether this answers the call, and asks nothing."""
+        if isinstance(value, Mapping):
+            return bool(value.get("resultType", "complete") == "complete")
+        return type(value) is not Question
 
     def kept(self, value: Any) -> Any:
-        """Return the result as a tree, so that a replay in another process has the library's type again."""
-        if self._read is None or not hasattr(value, "structured_content"):
-            return None
-        content = [block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in value.content]
-        return {"content": content, "structuredContent": value.structured_content, "_meta": value.meta}
+        """Return the result as JSON."""
+        return to_json(value)
 
     def restored(self, tree: Any) -> Any:
         """Return a result of the library's type."""
-        result = types.CallToolResult.model_validate(tree, by_alias=True, by_name=False)
-        return result if self._read is None else self._read(result)
+        return self._restore(from_json(tree))
 
     def split(self, value: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the value itself, and no further blocks."""
@@ -174,7 +218,7 @@ async def _run(self: ForeignTools, /, _failsoft_call: Call, **arguments: Any) ->
 class _ForeignDeclaration(Operation):
     """A foreign tool, declared by what its server lists."""
 
-    def __init__(self, tool: ForeignTool, server: str, read_result: ReadResult | None) -> None:
+    def __init__(self, tool: ForeignTool, server: str, result: Result) -> None:
         hints = tool.annotations
         read_only = hints.get("readOnlyHint") is True
         super().__init__(
@@ -190,13 +234,13 @@ class _ForeignDeclaration(Operation):
         )
         self.name = tool.name  # a foreign server may allow names that @operation refuses
         self.description = tool.description
-        self._tool, self._server, self._read_result = tool, server, read_result
+        self._tool, self._server, self._result = tool, server, result
 
     def interface(self, owner: str) -> Interface:  # noqa: ARG002 - a foreign tool is named by its server
         """Return the arguments that the foreign server lists; its results are passed on unchanged."""
         _, context, _ = read_parameters(self.function, self.hints(), CONTEXTS)
         arguments = _arguments(self._server, self._tool, changes=not self.read_only)
-        return arguments, _RawResult(self._read_result), (), context
+        return arguments, self._result, (), context
 
 
 def _arguments(owner: str, tool: ForeignTool, *, changes: bool) -> Arguments:
@@ -217,32 +261,35 @@ def _arguments(owner: str, tool: ForeignTool, *, changes: bool) -> Arguments:
         return _AnyArguments(schema)
 
 
-def scope_from(
-    request: ServerRequestContext[Any, Any] | None,
-    toolbox: Toolbox,
-    run: Callable[[dict[str, Any], Call], Awaitable[Any]],
-) -> ForeignScope:
-    """Return the scope of a call of a foreign tool.
+def asks_the_client(error: MCPError) -> bool:
+    """Return whether the protocol has this error for its client to act on; any other is a failure of the tool."""
+    code = error.error.code
+    if code == types.MISSING_REQUIRED_CLIENT_CAPABILITY:
+        return raised_in(error).startswith(_SERVERS)
+    return code == types.URL_ELICITATION_REQUIRED
+
+
+def raised_in(error: BaseException) -> str:
+    """Return the name of the module whose `raise` this was: the frame at the end of the traceback."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+
+
+def shown(raised: BaseException, text: str, call: Call) -> ToolError:
+    """Return the typed error for an exception of a tool whose text its server would have shown: with the text quoted.
 
     Args:
-        request: The SDK's request; None for a direct call in this process.
-        toolbox: The tools that next steps may name.
-        run: Runs the tool.
+        raised: What the tool raised.
+        text: What the server would have shown of it; may be empty.
+        call: The call that it was raised in.
     """
-    if request is None:
-        return ForeignScope(principal=principal_of(None), toolbox=toolbox, run=run)
-    return ForeignScope(
-        request_id=str(request.request_id),
-        principal=principal_of(request),
-        meta=request.meta or {},
-        toolbox=toolbox,
-        run=run,
-    )
-
-
-def is_protocol_error(error: Any) -> bool:
-    """Return whether the protocol requires a JSON-RPC error for this exception, since clients act on its code."""
-    return isinstance(error, MCPError) and error.error.code in _ANSWERED_BY_THE_CLIENT
+    error = call.typed(raised)
+    if error is not raised and text.strip() and text.strip() not in error.message:
+        error.message = f"{error.message.rstrip()} It said: {quoted(text)}."
+        error.args = (error.message,)
+    return error
 
 
 def unknown_tool(name: str, known: Iterable[Any]) -> MCPError:

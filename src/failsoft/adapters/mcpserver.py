@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -11,16 +12,10 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError, Unexpected
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from failsoft.adapters.foreign import (
-    ForeignTool,
-    ForeignTools,
-    is_protocol_error,
-    scope_from,
-    unknown_tool,
-)
+from failsoft.adapters.foreign import ForeignTool, ForeignTools, Question, asks_the_client, shown, unknown_tool
 from failsoft.adapters.identity import identity_of_this_process
-from failsoft.adapters.results import METADATA_KEY, failure_result, recovery_meta, safe_result, widened
-from failsoft.client.answers import error_in, read_answer
+from failsoft.adapters.results import METADATA_KEY, accepted, failure_result, recovery_meta, widened
+from failsoft.adapters.server_log import ServerLog
 from failsoft.client.faults import from_raised
 from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
 from failsoft.framework.call.bound import BoundOperation
@@ -32,6 +27,9 @@ from failsoft.server.protocol import telemetry
 __all__ = ["FailSoft"]
 
 _CRASHES = (UnexpectedToolError, UnexpectedResourceError)
+_FORESEEN = (ToolError, ResourceError)
+_LOG = ServerLog("mcp.server.mcpserver.server")
+_read_result = partial(types.CallToolResult.model_validate, by_alias=True, by_name=False)
 
 
 class FailSoft:
@@ -65,7 +63,7 @@ class FailSoft:
     ) -> None:
         target: Any = server  # its methods are replaced on the instance
         named, identity = name or server.name, identity_of_this_process()
-        self.tools = ForeignTools(named, identity=identity, read_result=lambda result: result, runtime=runtime)
+        self.tools = ForeignTools(named, identity=identity, restore=_read_result, runtime=runtime)
         self._server = target
         self._timeout_s = timeout_s
         self._refuse_unknown = refuse_unknown
@@ -82,11 +80,11 @@ class FailSoft:
 
     async def list_tools(self) -> list[types.Tool]:
         """Return the server's tools, their output schemas widened to accept a failure."""
-        listed = await self._list_tools()
-        wires = [(await self._operation(tool.name)).wire for tool in listed]
         return [
-            tool.model_copy(update={"output_schema": widened(tool.output_schema, wire)})
-            for tool, wire in zip(listed, wires, strict=True)
+            tool.model_copy(
+                update={"output_schema": widened(tool.output_schema, (await self._known_tool(tool.name))[1].wire)}
+            )
+            for tool in await self._list_tools()
         ]
 
     async def call_tool(
@@ -97,47 +95,42 @@ class FailSoft:
         Raises:
             MCPError: -32602 for a tool that does not exist; or what the protocol itself asks a tool to raise.
         """
-        operation = await self._operation(name)
+        tool, operation = await self._known_tool(name)
 
-        async def run(checked: dict[str, Any], _call: Call) -> Any:
-            return await self._run(name, checked, context)
+        async def run(checked: dict[str, Any], call: Call) -> Any:
+            return await self._run(tool, checked, context, call)
 
         request = None if context is None else context._request_context  # noqa: SLF001 - the property raises without one
-        response = await operation.call(arguments, scope_from(request, self.tools.toolbox, run))
-        telemetry.describe_call(response)
+        response = await self.tools.answer(operation, arguments, request, run)
         if response.error is not None:
-            raised = response.error.exception.__cause__
-            if raised is not None and is_protocol_error(raised):
-                raise raised
+            _LOG.failed(response.error)
             return failure_result(response)
         result: Any = response.data
-        facts = recovery_meta(response)
-        if facts is not None and isinstance(result, types.CallToolResult):
+        if type(result) is Question:
+            result = result.put()
+        elif (facts := recovery_meta(response)) is not None:
             result = result.model_copy(update={"meta": {**(result.meta or {}), METADATA_KEY: facts}})
         return result  # type: ignore[no-any-return]  # the SDK's own result
 
-    async def _run(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None) -> Any:
+    async def _run(self, tool: Any, arguments: dict[str, Any], context: Context[Any, Any] | None, call: Call) -> Any:
+        raised: MCPError | ToolError | None = None
         try:
-            result = await self._call_tool(name, arguments, context)
-        except _CRASHES as crash:
-            raise _crashed(crash) from None
-        except ToolError as error:
-            raise _reported(error) from error
-        if isinstance(result, types.CallToolResult):
-            if result.is_error:
-                raise error_in(read_answer(result))
-            return safe_result(result)
-        return result
+            result = await self._call_tool(tool.name, arguments, context)
+        except (MCPError, ToolError) as error:
+            raised = error
+        if raised is not None:  # out of the handler: an error that is raised in it gets its own wrapper as its context
+            return _raised(raised, call)
+        return accepted(result, tool.output_schema) if isinstance(result, types.CallToolResult) else Question(result)
 
-    async def _operation(self, name: str) -> BoundOperation:
-        """Return the operation of a tool, bound when it is first seen, and again when it was replaced."""
+    async def _known_tool(self, name: str) -> tuple[Any, BoundOperation]:
+        """Return a tool and its operation, bound when it is first seen, and again when it was replaced."""
         tool = self._server._tool_manager.get_tool(name)  # noqa: SLF001 - the public list builds every tool anew
         if tool is None:
             raise unknown_tool(name, await self._list_tools())
         known = self._known.get(name)
         if known is None or known[0] is not tool:
             known = self._known[name] = (tool, self.tools.put(self._declared(tool)))
-        return known[1]
+        return known
 
     def _declared(self, tool: Any) -> ForeignTool:
         return ForeignTool(
@@ -155,21 +148,24 @@ def _hints(annotations: types.ToolAnnotations | None) -> Mapping[str, Any]:
     return {} if annotations is None else annotations.model_dump(by_alias=True, exclude_none=True)
 
 
-def _crashed(error: BaseException) -> BaseException:
-    """Return what the tool really raised, below the SDK's wrappers."""
-    while isinstance(error, _CRASHES) and error.__cause__ is not None:
-        error = error.__cause__
-    return error
+def _raised(error: MCPError | ToolError, call: Call) -> Question:
+    """Return what an exception asks the client.
 
-
-def _reported(error: ToolError) -> BaseException:
-    """Return the typed error for a failure that the author foresaw, or for arguments that pydantic refused."""
+    Raises:
+        ToolError: Any other exception is a failure of the tool, with the text that the SDK shows; none of a crash.
+    """
+    if isinstance(error, MCPError):
+        if asks_the_client(error):
+            return Question(error)
+        raise shown(error, error.error.message, call)
+    raised: BaseException = error
+    while isinstance(raised, _CRASHES) and raised.__cause__ is not None:
+        raised = raised.__cause__
+    if raised is not error:
+        raise shown(raised, "", call)
     cause = error.__cause__
     if isinstance(cause, ValidationError):
-        return InvalidParameter.from_violations(violations_from_pydantic(cause))
-    if isinstance(cause, MCPError):
-        return cause
-    while isinstance(cause, (ToolError, ResourceError)) and isinstance(cause.__cause__, (ToolError, ResourceError)):
-        cause = cause.__cause__
-    said: BaseException = cause if isinstance(cause, (ToolError, ResourceError)) else error
-    return from_raised(str(said), said.__cause__)
+        raise InvalidParameter.from_violations(violations_from_pydantic(cause)) from error
+    while isinstance(cause, _FORESEEN) and str(raised).endswith(str(cause)):  # a wrapper, which adds the tool's name
+        raised, cause = cause, cause.__cause__
+    raise from_raised(str(raised), cause) from error

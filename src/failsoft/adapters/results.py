@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 import mcp_types as types
 import pydantic_core
 
+from failsoft.client.answers import failure_in, read_answer
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.answer.result import with_null_for_nan
 from failsoft.framework.answer.wire import WireFormat
@@ -21,6 +22,22 @@ METADATA_KEY = "dev.failsoft/metadata"
 _STAYS_AT_THE_ROOT = frozenset({"$defs", "$id", "$schema", "definitions", "description", "title", "type"})
 
 R = TypeVar("R")
+
+
+def accepted(result: R, declared: Mapping[str, Any] | None) -> R:
+    """Return the result of a tool that worked, as JSON can carry it.
+
+    Args:
+        result: The SDK's result, or FastMCP's, which has the same attributes.
+        declared: The tool's output schema.
+
+    Raises:
+        ToolError: The result says that the call failed.
+    """
+    failure = failure_in(read_answer(result), declared=declared)
+    if failure is not None:
+        raise failure
+    return safe_result(result)
 
 
 def failure_result(response: ToolResponse[Any]) -> types.CallToolResult:

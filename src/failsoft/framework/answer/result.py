@@ -85,6 +85,10 @@ class Result:
 
         return not self.schema or Draft202012Validator(self.schema).is_valid(tree)
 
+    def is_final(self, value: Any) -> bool:  # noqa: ARG002 - for results that may be a question
+        """Return whether the value is the outcome of its call; one that asks the client something is not."""
+        return True
+
     def kept(self, value: Any) -> Any:  # noqa: ARG002 - for results that are no data
         """Return the JSON tree to keep of a value that is passed on whole; None for data."""
         return None

@@ -46,14 +46,14 @@ _core: Any = getattr(loguru, "_core", None)
 def log_finished(call: Call, duration_s: float) -> None:
     """Log a call that returned a value: DEBUG, INFO if recovered, WARNING if degraded, warned or slow."""
     if call.told.receipt is not None:
-        if not _is_silent(_WARNING if call.told.receipt.degraded else _INFO):
+        if not is_silent(_WARNING if call.told.receipt.degraded else _INFO):
             level = "WARNING" if call.told.receipt.degraded else "INFO"
             _say(level, "Call recovered", (finished_facts, "call_recovered", call, duration_s))
     elif call.told.warnings:
         _say("WARNING", "Call succeeded with warnings", (finished_facts, "call_warned", call, duration_s))
     elif duration_s > call.bound.settings.slow_call_s:
         _say("WARNING", "Call was slow", (finished_facts, "call_slow", call, duration_s))
-    elif not _is_silent(_DEBUG):
+    elif not is_silent(_DEBUG):
         _say("DEBUG", "Call succeeded", (finished_facts, "call_succeeded", call, duration_s))
 
 
@@ -61,7 +61,7 @@ def log_failed(call: Call, failure: Failure, duration_s: float) -> None:
     """Log a call that failed: WARNING for an expected failure, ERROR with the traceback for a crash."""
     if failure.is_crash:
         report_crash(failure.exception, operation=failure.operation, error_id=failure.error_id)
-    if not _is_silent(_ERROR if failure.is_crash else _WARNING):
+    if not is_silent(_ERROR if failure.is_crash else _WARNING):
         report = (failure_facts, "call_failed", call, failure, duration_s)
         if failure.is_crash:
             _say("ERROR", "Call failed", report, failure.exception)
@@ -74,7 +74,7 @@ def log_failed(call: Call, failure: Failure, duration_s: float) -> None:
 
 def log_recovery(call: Call, strategy: str, result: RecoveryOutcome) -> None:
     """Log that a recovery strategy was tried, at INFO."""
-    if not _is_silent(_INFO):
+    if not is_silent(_INFO):
         _say("INFO", "Recovery was tried", (recovery_facts, "recovery_tried", call, strategy, result))
 
 
@@ -210,8 +210,8 @@ def _without_empty(facts: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value is not None and value not in ("", [], {})}
 
 
-def _is_silent(level: int) -> bool:
-    """Return whether no sink takes the lines of this module at this level: then they are not even begun.
+def is_silent(level: int) -> bool:
+    """Return whether no sink takes lines of calls at this level (10, 20, 30, 40): then they are not even begun.
 
     loguru finds that out itself, but only after a tenth of the cost of a successful call.
     """

@@ -246,7 +246,10 @@ class _KeyedCalls:
             except BaseException as raised:
                 await self._failed(record, call, raised)
                 raise
-            await record.keep("done", _kept_value(value, call))
+            if call.bound.result.is_final(value):
+                await record.keep("done", _kept_value(value, call))
+            else:  # the call that answers the question has the same key
+                await record.keep("free", "")
             return value
         finally:
             lease.end()

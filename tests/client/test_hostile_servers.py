@@ -44,8 +44,8 @@ def check(error: ToolError) -> None:
     """Check what callers of the client rely on."""
     assert isinstance(error, ToolError)
     assert error.message
-    assert len(error.message) <= 2_000
-    assert bounded(error.message, 2_000) == error.message
+    assert len(error.message) <= 2_200
+    assert bounded(error.message, 2_200) == error.message
     assert error.retry in {"never", "after_fix", "after_delay"}
     assert error.effect in {None, "none", "unknown", "applied"}
     wait_s = error.retry_after_seconds

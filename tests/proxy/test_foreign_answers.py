@@ -28,11 +28,6 @@ def text_of(result: Any) -> str:
     return "\n".join(block.text for block in result.content if block.type == "text")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the text of a failed upstream tool is cut at 300 characters; behind the proxy 2,000 are to be kept",
-)
 async def test_a_long_explanation_of_an_upstream_is_kept_up_to_two_thousand_characters(tmp_path):
     result = await answer(tmp_path, failed(" ".join(FACTS)))
     assert result.structured_content["error"]["code"] == "REPORTED_FAILURE"
@@ -40,13 +35,6 @@ async def test_a_long_explanation_of_an_upstream_is_kept_up_to_two_thousand_char
     assert sum(fact not in shown for fact in FACTS) == 0
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "the message of an upstream's JSON-RPC error is cut at 300 characters; behind the proxy 2,000 are to be kept"
-    ),
-)
 async def test_a_long_error_of_the_protocol_is_kept_up_to_two_thousand_characters(tmp_path):
     result = await answer(tmp_path, {"error": {"code": -32603, "message": " ".join(FACTS)}})
     assert result.structured_content["error"]["code"] == "UPSTREAM_ERROR"
@@ -59,21 +47,11 @@ async def test_a_long_error_of_the_protocol_is_kept_up_to_two_thousand_character
     [failed(json.dumps(STOCK)), failed("failed", structuredContent=STOCK), failed(json.dumps({"error": STOCK}))],
     ids=["text", "structured", "envelope"],
 )
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="of an upstream's failure in JSON only `message` is shown; its other fields should be kept",
-)
 async def test_an_explanation_of_an_upstream_in_json_keeps_its_fields(tmp_path, result):
     shown = text_of(await answer(tmp_path, result))
     assert [fact for fact in map(str, STOCK.values()) if fact not in shown] == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="of an upstream's failure with an HTTP status only `message` is shown; its other fields should be kept",
-)
 async def test_the_explanation_of_a_status_keeps_its_fields(tmp_path):
     shown = text_of(await answer(tmp_path, failed(json.dumps({"status": 409, **STOCK}))))
     assert [fact for fact in map(str, STOCK.values()) if fact not in shown] == []
@@ -88,14 +66,6 @@ async def test_the_explanation_of_a_status_keeps_its_fields(tmp_path):
         ("Rate limit exceeded, try again later", "rate_limited"),
         ("Error: Request timed out", "timeout"),
     ],
-)
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a text like ENOENT, or of a rate limit, is REPORTED_FAILURE, an upstream error; it should have its "
-        "own category"
-    ),
 )
 async def test_a_text_of_an_upstream_that_everybody_knows_has_its_category(tmp_path, said, category):
     error = (await answer(tmp_path, failed(said))).structured_content["error"]

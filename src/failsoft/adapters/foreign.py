@@ -103,6 +103,7 @@ class ForeignTools(BaseTool):
     """
 
     _adds_operations: ClassVar[bool] = True
+    message_at_most: ClassVar[int] = 2_200  # 2,000 characters of the foreign server's text, and our sentence around it
     roots = (Path("/"),)  # reports of foreign tools keep their paths: they are written for callers
 
     def __init__(

@@ -8,20 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
+from failsoft.client.known_texts import class_of, class_of_code
+from failsoft.client.reports import categorize, json_in, quoted, reported, written
 from failsoft.framework.answer.result import object_in, reported_failure
-from failsoft.framework.errors import (
-    ReportedFailure,
-    ToolError,
-    UpstreamError,
-    catalogue,
-    categories,
-)
+from failsoft.framework.errors import ToolError, UpstreamError, catalogue, categories
 from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.errors.vocabulary import Effect, RetryWhen, is_code
 from failsoft.framework.normalize.http_status import from_status
-from failsoft.framework.safe.json_safe import encode, json_safe
-from failsoft.framework.safe.secrets import redact_text
-from failsoft.framework.text import bounded, quoted as as_quotation
+from failsoft.framework.safe.json_safe import dumps, encode, json_safe
+from failsoft.framework.text import bounded
 
 ERROR_KEY = "dev.failsoft/error"
 
@@ -30,8 +25,8 @@ _CATEGORIES: dict[str, type[ToolError]] = {
     for cls in vars(categories).values()
     if isinstance(cls, type) and issubclass(cls, ToolError) and cls is not ToolError and cls.category
 }
-_MESSAGE_AT_MOST = 1_000
-_QUOTED_AT_MOST = 2_000
+_MESSAGE_AT_MOST = 2_500
+_VALUE_AT_MOST = 1_000
 _LIST_AT_MOST = 50
 _DETAILS_AT_MOST = 20_000
 _BETWEEN_SENTENCES = re.compile(r"(?<=[.!?])\s+")
@@ -123,7 +118,8 @@ def error_in(answer: Answer) -> ToolError:
     """Return the typed error for a failed answer: the same class, code, retry advice and effect that the server knew.
 
     A code of failsoft's catalogue gives its class; a code that this process does not know gives its category with the
-    code kept. A foreign result gives the error of the HTTP status in it, else REPORTED_FAILURE with its text.
+    code kept. A foreign result gives the error of the HTTP status in it, else REPORTED_FAILURE. Its message quotes what
+    the server said, and a well-known text or code gives it a category of its own.
     """
     text = _text_of(answer)
     tree = _mapping(answer.structured) or object_in(text)
@@ -132,12 +128,7 @@ def error_in(answer: Answer) -> ToolError:
     code = own.get("code") or _code_of(body)
     if is_code(code) and (own or _is_ours(body)):
         return _rebuilt(code, own, body, text)
-    return _foreign(tree, body, text)
-
-
-def quoted(text: str) -> str:
-    """Return a text of another server in quotation marks, bounded, on one line and without secrets."""
-    return as_quotation(redact_text(text.strip()), _QUOTED_AT_MOST)
+    return _foreign(tree, body, _said(answer, text))
 
 
 def stop_reason_of(answer: Answer) -> Any:
@@ -181,6 +172,8 @@ def _rebuilt(code: str, own: Mapping[str, Any], body: Mapping[str, Any], text: s
         effect=_effect(own.get("effect") or body.get("effect")),
         violations=_violations(body.get("violations")),
     )
+    if category in _CATEGORIES and category != error.category:
+        categorize(error, _CATEGORIES[category])
     _advise(error, _mapping(own.get("retry") or body.get("retry")), body)
     if cls.code != code and catalogue.lookup(code) is None:
         error.code = code  # type: ignore[misc]  # a code of the server's own, which no class of this process has
@@ -201,19 +194,27 @@ def _advise(error: ToolError, retry: Mapping[str, Any], body: Mapping[str, Any])
     error.retry_after_seconds = _seconds(retry.get("after_seconds"))
 
 
-def _foreign(tree: Mapping[str, Any], body: Mapping[str, Any], text: str) -> ToolError:
+def _foreign(tree: Mapping[str, Any], body: Mapping[str, Any], said: str) -> ToolError:
     status = next((body.get(name) for name in ("status", "statusCode", "status_code") if body.get(name)), None)
-    message = bounded(_message(body, text))
     if isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600:  # noqa: PLR2004 - 4xx and 5xx
         error = from_status(status)
-        if status < 500:  # noqa: PLR2004 - a 5xx body is no explanation for a caller
-            error.message = f'{error.message} It says: "{message}"'
+        error.message = f"{error.message} It says: {quoted(said)}."
     else:
-        error = ReportedFailure(report=message)
+        error = reported(said, class_of_code(_code_of(body)) or class_of(_message(body, said)))
     wait = next((tree.get(n) or body.get(n) for n in ("retry_after", "retryAfter") if tree.get(n) or body.get(n)), None)
     if (wait_s := _seconds(wait)) is not None:
         error.retry_after_seconds = wait_s
     return error
+
+
+def _said(answer: Answer, text: str) -> str:
+    """Return all that a server says of a failure: its text, and structured content that says something else."""
+    text, tree = text.strip(), answer.structured
+    if not tree or tree == {"result": text} or json_in(text) == tree:
+        return text
+    whole = dumps(tree)
+    is_repeated = text in {"", "{}", "[]"} or dumps(text) in whole
+    return whole if is_repeated else f"{text} {written(tree)}"
 
 
 def _seconds(value: Any) -> float | None:
@@ -270,7 +271,7 @@ def _effect(value: Any) -> Effect | None:
 def _small(value: Any) -> Any:
     """Return a value as JSON, or None if it is longer than a message may be."""
     encoded = encode(value)
-    return encoded.tree if len(encoded.text) <= _MESSAGE_AT_MOST else None
+    return encoded.tree if len(encoded.text) <= _VALUE_AT_MOST else None
 
 
 def _violations(value: Any) -> tuple[Violation, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
@@ -9,9 +10,12 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
+from failsoft.client.known_texts import class_of, wait_in
+from failsoft.client.reports import categorize, quoted, reported, written
 from failsoft.framework.errors import (
     BadOutput,
-    ReportedFailure,
+    InvalidArgument,
+    NotFound,
     ResultTooLarge,
     Timeout,
     ToolError,
@@ -24,12 +28,17 @@ from failsoft.framework.errors import (
 from failsoft.framework.errors.vocabulary import is_code
 from failsoft.framework.normalize import normalize
 from failsoft.framework.normalize.http_status import from_status
+from failsoft.framework.normalize.reasons import text_of
 from failsoft.framework.text import bounded
 
 FAULT_KEY = "dev.failsoft/fault"
 """Key in the `data` of a JSON-RPC error that replaces an unusable answer: why it is unusable."""
 
-_TEXT_AT_MOST = 1_000
+_CLOSED = "Connection closed"
+"""The SDK client's message, with the code -32000, which servers use for errors of their own."""
+_TIMED_OUT = re.compile(r"Request \S{1,100} timed out")
+_RESOURCE_NOT_FOUND = -32002
+_MESSAGE_AT_MOST = 2_500
 LOST_SESSION = "Session terminated"
 """The SDK client's message for a session that the server does not know; the request was not processed."""
 
@@ -50,89 +59,112 @@ def fault_from(error: Exception, *, server: str, restarts: bool = False) -> Tool
     Args:
         error: An `MCPError` (JSON-RPC error, closed connection, time-out), a pydantic error (an answer that breaks the
             protocol), or a transport error.
-        server: The upstream's name, for the message.
+        server: The server's name, for the message.
         restarts: Whether somebody starts the server again when it has ended.
     """
     if isinstance(error, ToolError):
         return error
     if isinstance(error, MCPError):
-        return _from_json_rpc(error, server, restarts=restarts)
+        return _from_json_rpc(error, f"The server '{server}'", restarts=restarts)
     if isinstance(error, ValidationError):
         return BadOutput(message=f"The server '{server}' sent an answer that breaks the protocol.")
     return Unavailable(message=f"The connection to the server '{server}' failed.")
 
 
-def _from_json_rpc(error: MCPError, server: str, *, restarts: bool) -> ToolError:
-    data = error.error.data
+def _from_json_rpc(error: MCPError, who: str, *, restarts: bool = False) -> ToolError:
+    code, text, data = error.error.code, error.error.message, error.error.data
     if isinstance(data, Mapping):
         fault = data.get(FAULT_KEY)
         if isinstance(fault, Mapping):
-            return _from_fault(fault, server)
+            return _from_fault(fault, who)
         known = catalogue.lookup(data["code"]) if is_code(data.get("code")) else None
         if known is not None:
-            return known(message=bounded(error.error.message), suggestions=_strings(data.get("suggestion")))
-    if error.error.message == LOST_SESSION:
-        return Unavailable(
-            message=f"The server '{server}' has ended the session.", effect="none", retry_after_seconds=0.1
-        )
-    if error.error.code == types.CONNECTION_CLOSED:
-        again = "; it is being started again" if restarts else "; the connection to it is lost"
-        return Unavailable(message=f"The server '{server}' ended before it answered{again}.")
-    cls, what = _BY_CODE.get(error.error.code, (None, ""))
-    return _reported(error, server) if cls is None else cls(message=f"The server '{server}' {what}.")
+            return known(message=bounded(text, _MESSAGE_AT_MOST), suggestions=_strings(data.get("suggestion")))
+    if text == LOST_SESSION:
+        return Unavailable(message=f"{who} has ended the session.", effect="none", retry_after_seconds=0.1)
+    if code == types.CONNECTION_CLOSED and text == _CLOSED:
+        return lost(who, restarts=restarts)
+    if code == types.REQUEST_TIMEOUT and _TIMED_OUT.fullmatch(text) is not None:
+        return Timeout(message=f"{who} did not answer in time.")
+    return _reported(code, text, data, who)
 
 
-_BY_CODE: dict[int, tuple[type[ToolError], str]] = {
-    types.REQUEST_TIMEOUT: (Timeout, "did not answer in time"),
-    types.PARSE_ERROR: (BadOutput, "sent an answer that cannot be read"),
-    types.METHOD_NOT_FOUND: (Unsupported, "does not support this request"),
-}
-
-
-def _reported(error: MCPError, server: str) -> ToolError:
-    """Return UPSTREAM_ERROR for a JSON-RPC error, with its text quoted."""
-    quoted = bounded(error.error.message).replace("`", "'").replace('"', "'")
-    failure = UpstreamError(message=f"The server '{server}' reported an error: \"{quoted}\".")
-    if error.error.code in {types.INVALID_PARAMS, types.INVALID_REQUEST}:
-        failure.retry = "after_fix"  # type: ignore[misc]  # of this failure: the upstream refused the arguments
-        failure.actor = "caller"  # type: ignore[misc]  # the same
-        failure.effect = "none"
-    failure.details["code"] = error.error.code
+def lost(who: str, *, restarts: bool = False) -> Unavailable:
+    """Return UNAVAILABLE for a call during which the connection to a server was lost."""
+    if restarts:
+        return Unavailable(message=f"{who} ended before it answered; it is being started again.")
+    failure = Unavailable(message=f"{who} ended before it answered; the connection to it is lost.")
+    failure.retry = "never"  # type: ignore[misc]  # of this failure: waiting does not bring the server back
     return failure
+
+
+def _reported(code: int, text: str, data: Any, who: str) -> ToolError:
+    """Return UPSTREAM_ERROR for a JSON-RPC error, with its text and data quoted, and the category of its code."""
+    said = f"{text} {written(data)}" if data else text
+    failure = UpstreamError(message=f"{who} reported an error: {quoted(said)}.")
+    cls = _CLASS_BY_CODE.get(code) or class_of(text)
+    if cls is not None:
+        categorize(failure, cls)
+        failure.retry_after_seconds = wait_in(text)
+    if code in _REFUSALS:
+        failure.effect = "none"
+    failure.details["code"] = code
+    return failure
+
+
+_CLASS_BY_CODE: dict[int, type[ToolError]] = {
+    types.INVALID_PARAMS: InvalidArgument,
+    types.INVALID_REQUEST: InvalidArgument,
+    types.METHOD_NOT_FOUND: Unsupported,
+    types.PARSE_ERROR: BadOutput,
+    _RESOURCE_NOT_FOUND: NotFound,
+}
+_REFUSALS = frozenset({types.INVALID_PARAMS, types.INVALID_REQUEST, types.METHOD_NOT_FOUND})
 
 
 def _strings(value: Any) -> tuple[str, ...]:
     return (bounded(value),) if isinstance(value, str) else ()
 
 
-def _from_fault(fault: Mapping[str, Any], server: str) -> ToolError:
+def _from_fault(fault: Mapping[str, Any], who: str) -> ToolError:
     kind = fault.get("kind")
     size, limit, status = fault.get("size_bytes"), fault.get("limit_bytes"), fault.get("status")
     if kind == "too_large" and isinstance(size, int) and isinstance(limit, int):
         return ResultTooLarge(size_bytes=size, limit_bytes=limit)
     if kind == "http" and isinstance(status, int):
         return from_status(status, fault.get("headers"))
-    return BadOutput(message=f"The server '{server}' sent an answer that is not valid JSON-RPC.")
+    return BadOutput(message=f"{who} sent an answer that is not valid JSON-RPC.")
 
 
 def from_raised(text: str, cause: BaseException | None) -> ToolError:
     """Return the typed error for an exception whose text the foreign server would have shown.
 
-    The text is kept. The class is that of the exception it was raised from, if there is one that is known (an HTTP 429
-    gives RATE_LIMITED with its wait), else REPORTED_FAILURE.
+    The text is quoted. The class is that of the exception it was raised from, if there is one that is known (an HTTP
+    429 gives RATE_LIMITED with its wait); a JSON-RPC error is UPSTREAM_ERROR; else it is REPORTED_FAILURE.
+
+    Args:
+        text: What the server's callers would have got.
+        cause: The exception that a tool raised, or that an author's error for callers was raised from.
     """
-    text = bounded(text.strip(), _TEXT_AT_MOST) or "The tool reported a failure without a reason."
+    if isinstance(cause, MCPError):
+        return _from_json_rpc(cause, "The tool")
     known = None if cause is None else normalize(cause)
     if known is None or isinstance(known, UnknownError):
-        return ReportedFailure(report=text, message=text)
+        return reported(text, has_host_paths=_is_of(cause, text))
+    said = quoted(text, has_host_paths=_is_of(cause, text))
     error = type(known)(
-        message=text,
+        message=f"The tool reported a failure: {said}." if text.strip() else known.message,
         retry_after_seconds=known.retry_after_seconds,
         details=known.details,
         operator_hint=known.operator_hint,
     )
     error.__cause__ = cause
     return error
+
+
+def _is_of(cause: BaseException | None, text: str) -> bool:
+    """Return whether a text is that of the exception, whose paths nobody wrote for callers."""
+    return cause is not None and bool(own := text_of(cause)) and own in text
 
 
 async def all_pages(ask: Callable[[str | None], Awaitable[Any]], *, server: str, at_most: int) -> AsyncIterator[Any]:

@@ -27,7 +27,7 @@ from failsoft.framework.text import bounded, is_named, named, quoted
 _CANDIDATE_SHOWN = 80
 _CANDIDATES_AT_MOST = 3
 _NAMED_AT_MOST = 3
-_MESSAGE_AT_MOST = 1_000
+_ADVICE_AT_MOST = 1_000
 _TEXT_AT_MOST = 2_000
 _SUGGESTIONS_AT_MOST = 8
 _VIOLATIONS_AT_MOST = 200
@@ -70,7 +70,8 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
         own = [text for text in own if not _is_unrelated(text, error, call)]
     hints = error.rendered_hints()
     shown = list(dict.fromkeys(own if own or violations or step else hints))[:_SUGGESTIONS_AT_MOST]
-    headline = _sentence(error.message)
+    limit = call.toolset.message_at_most
+    headline = _sentence(error.message, limit)
     near = "" if step is not None else _candidates(error, guesses, call, headline)
     advice = _advise(error, call, chosen, error_id)
     given = [f"{headline} {near}" if near else headline, *shown, *hints]
@@ -79,7 +80,7 @@ def explain(error: ToolError, call: Call, *, error_id: str | None = None, chosen
     texts = _without_paths(given, call) if detail == "minimal" else given
     message = f"{texts[0]} {advice.said}".rstrip()
     if not _is_clean(texts, message):
-        message, *texts = map(_cleaned, [message, *texts])
+        message, *texts = [_cleaned(text, limit + _ADVICE_AT_MOST) for text in (message, *texts)]
     headline, suggestions = texts[0].removesuffix(f" {near}") if near else texts[0], shown
     if texts is not given:  # something in them must not be sent
         after_shown, after_hints = 1 + len(shown), 1 + len(shown) + len(hints)
@@ -276,8 +277,8 @@ def _toolset_facts(error: ToolError, call: Call) -> Mapping[str, Any] | None:
         return None
 
 
-def _sentence(text: Any) -> str:
-    text = bounded(str(text).strip(), _MESSAGE_AT_MOST)
+def _sentence(text: Any, limit: int) -> str:
+    text = bounded(str(text).strip(), limit)
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
@@ -320,8 +321,8 @@ def _is_clean(texts: list[str], message: str) -> bool:
     return is_printable and len(message) + len(whole) <= _TEXT_AT_MOST and redact_text(whole) == whole
 
 
-def _cleaned(text: str) -> str:
-    return redact_text(bounded(text, _TEXT_AT_MOST))
+def _cleaned(text: str, limit: int) -> str:
+    return redact_text(bounded(text, limit))
 
 
 def _cause(error: ToolError, *, withheld: bool) -> str | dict[str, Any] | None:

@@ -84,6 +84,8 @@ class BaseTool(metaclass=_ToolType):
     governed: bool = False
     """Whether calls that change something are audited if they succeed or are cancelled."""
 
+    message_at_most: ClassVar[int] = 1_000
+    """Characters of the sentence that says what failed; the advice comes behind it."""
     loop_use: LoopUse | None = None
     """The event loop of its calls; there is one at a time."""
 

@@ -1,0 +1,104 @@
+"""What another server says of a failure: quoted whole in our message, with the category that a well-known text has."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from failsoft.client.known_texts import class_of, says_arguments_were_refused, wait_in
+from failsoft.framework.errors import ReportedFailure, ToolError
+from failsoft.framework.safe.json_safe import dumps, json_safe
+from failsoft.framework.safe.redaction import redact, redact_paths
+from failsoft.framework.safe.secrets import redact_text
+from failsoft.framework.text import bounded, quoted as as_quotation
+
+_QUOTED_AT_MOST = 2_000
+_READ_AT_MOST = 16_000
+"""Characters of a text that are looked at: redaction may shorten it."""
+_STACK = re.compile(r'File "[^"\n]{1,300}", line \d|\bat [^\n]{1,300}:\d{1,7}:\d')
+_MESSAGES = frozenset({"message", "human_message", "detail", "title", "error"})
+_FLAGS = frozenset({"success", "isError", "is_error", "error", "ok", "status"})
+_SAYS_NOTHING: tuple[Any, ...] = (None, False, True, "", "error", "failed")
+"""Values of the flags of an envelope that only say that it is one of a failure."""
+
+
+def reported(text: str, cls: type[ToolError] | None = None, *, has_host_paths: bool = False) -> ReportedFailure:
+    """Return REPORTED_FAILURE for what a server says, with the category of a text that everybody knows.
+
+    Args:
+        text: What it says; JSON is quoted with all its fields.
+        cls: The class whose category the failure has, if that is known otherwise.
+        has_host_paths: As for `quoted`.
+    """
+    shown = _shown(text, has_host_paths=has_host_paths)
+    said = f": {_quotation(shown)}" if shown else " without a reason"
+    failure = ReportedFailure(message=f"The tool reported a failure{said}.", report=bounded(shown, _QUOTED_AT_MOST))
+    cls = cls or class_of(text)
+    if cls is not None:
+        categorize(failure, cls)
+        failure.retry_after_seconds = wait_in(text)
+        failure.effect = "none" if says_arguments_were_refused(text) else None
+    return failure
+
+
+def categorize(error: ToolError, cls: type[ToolError]) -> None:
+    """Give an error the category of another class, and with it the advice: when to repeat the call, and who acts."""
+    facts = ("category", "retry", "actor", "http_status", "error_type", "numeric_code")
+    vars(error).update({name: getattr(cls, name) for name in facts})
+
+
+def quoted(text: str, *, has_host_paths: bool = False) -> str:
+    """Return what another server said in quotation marks: on one line, 2,000 characters at most, without secrets.
+
+    JSON keeps all its fields. Paths of a stack trace are left out.
+
+    Args:
+        text: What it said.
+        has_host_paths: Whether all absolute paths are left out: they are the host's where an exception has the text.
+    """
+    return _quotation(_shown(text, has_host_paths=has_host_paths))
+
+
+def _quotation(shown: str) -> str:
+    return as_quotation(shown, _QUOTED_AT_MOST)
+
+
+def _shown(text: str, *, has_host_paths: bool = False) -> str:
+    text = text.strip()
+    tree = json_in(text)
+    shown = redact_text(text[:_READ_AT_MOST]) if tree is None else written(tree)
+    if has_host_paths or _STACK.search(shown) is not None:
+        shown = redact_paths(shown)
+    return redact_text(bounded(shown, _READ_AT_MOST)).strip()
+
+
+def json_in(text: str) -> Any:
+    """Return the JSON object or array that a text is, or None."""
+    if not text.startswith(("{", "[")) or len(text) > _READ_AT_MOST:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def written(tree: Any) -> str:
+    """Return JSON as it is quoted, without secrets: the message alone if it is all that an envelope says.
+
+    >>> written({"success": False, "error": {"message": "out of stock"}}), written({"left": 3})
+    ('out of stock', "{'left':3}")
+    """
+    return _written(redact(json_safe(tree)))
+
+
+def _written(tree: Any) -> str:
+    if isinstance(tree, Mapping):
+        facts = [name for name, item in tree.items() if name not in _FLAGS or item not in _SAYS_NOTHING]
+        if len(facts) == 1 and facts[0] in _MESSAGES:
+            return _written(tree[facts[0]])
+    if isinstance(tree, str):
+        return tree
+    text = dumps(tree)
+    return text if "'" in text else text.replace('"', "'")

@@ -19,6 +19,7 @@ from failsoft.adapters.foreign import (
     ForeignTools,
     Question,
     asks_the_client,
+    foreseen,
     raised_in,
     shown,
     unknown_tool,
@@ -26,7 +27,6 @@ from failsoft.adapters.foreign import (
 from failsoft.adapters.identity import identity_of_this_process
 from failsoft.adapters.results import METADATA_KEY, accepted, failure_result, recovery_meta, widened
 from failsoft.adapters.server_log import ServerLog
-from failsoft.client.faults import from_raised
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
 from failsoft.framework.call.bound import BoundOperation
@@ -236,7 +236,7 @@ def _raised(error: FastMCPError | MCPError, call: Call) -> Question:
         if isinstance(error, ValidationError) and isinstance(cause, PydanticValidationError):
             raise InvalidParameter.from_violations(violations_from_pydantic(cause)) from error
         if cause is None or raised_in(error) != _SERVER:  # its author foresaw it
-            raise from_raised(text, cause) from error
+            raise foreseen(text, cause) from error
         wrapped = _WRAPPED.fullmatch(text)
         raised, text = cause, text if wrapped is None else wrapped["text"] or ""
     if isinstance(raised, MCPError) and asks_the_client(raised):

@@ -11,7 +11,9 @@ import mcp_types as types
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from failsoft.client.answers import from_json, quoted, to_json
+from failsoft.client.answers import from_json, to_json
+from failsoft.client.faults import from_raised
+from failsoft.client.reports import quoted
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.answer.result import Result
 from failsoft.framework.arguments.json_schema import JsonSchemaArguments
@@ -22,7 +24,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import CONTEXTS, Interface, Operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import ToolError
+from failsoft.framework.errors import ToolError, UnknownError
 from failsoft.framework.errors.corrections import closest_tool
 from failsoft.framework.events import Arguments
 from failsoft.framework.safe.author_reports import logger
@@ -279,18 +281,28 @@ def raised_in(error: BaseException) -> str:
 
 
 def shown(raised: BaseException, text: str, call: Call) -> ToolError:
-    """Return the typed error for an exception of a tool whose text its server would have shown: with the text quoted.
+    """Return the typed error for an exception of a tool, with the text that its server would have shown.
 
     Args:
         raised: What the tool raised.
         text: What the server would have shown of it; may be empty.
         call: The call that it was raised in.
     """
+    if isinstance(raised, MCPError):
+        return from_raised(text, raised)
     error = call.typed(raised)
     if error is not raised and text.strip() and text.strip() not in error.message:
-        error.message = f"{error.message.rstrip()} It said: {quoted(text)}."
+        error.message = f"{error.message.rstrip()} It said: {quoted(text, has_host_paths=True)}."
         error.args = (error.message,)
+        if isinstance(error, UnknownError):
+            error.actor = "caller"  # type: ignore[misc]  # of this failure: the text may well be about the arguments
     return error
+
+
+def foreseen(text: str, cause: BaseException | None) -> ToolError:
+    """Return the typed error for an exception that an author raised to tell callers something."""
+    is_hidden = isinstance(cause, MCPError) and cause.error.message not in text
+    return from_raised(text, None if is_hidden else cause)
 
 
 def unknown_tool(name: str, known: Iterable[Any]) -> MCPError:

@@ -12,11 +12,18 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError, Unexpected
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from failsoft.adapters.foreign import ForeignTool, ForeignTools, Question, asks_the_client, shown, unknown_tool
+from failsoft.adapters.foreign import (
+    ForeignTool,
+    ForeignTools,
+    Question,
+    asks_the_client,
+    foreseen,
+    shown,
+    unknown_tool,
+)
 from failsoft.adapters.identity import identity_of_this_process
 from failsoft.adapters.results import METADATA_KEY, accepted, failure_result, recovery_meta, widened
 from failsoft.adapters.server_log import ServerLog
-from failsoft.client.faults import from_raised
 from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
@@ -168,4 +175,4 @@ def _raised(error: MCPError | ToolError, call: Call) -> Question:
         raise InvalidParameter.from_violations(violations_from_pydantic(cause)) from error
     while isinstance(cause, _FORESEEN) and str(raised).endswith(str(cause)):  # a wrapper, which adds the tool's name
         raised, cause = cause, cause.__cause__
-    raise from_raised(str(raised), cause) from error
+    raise foreseen(str(raised), cause) from error

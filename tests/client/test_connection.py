@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -44,14 +45,6 @@ def stdio(folder: Path) -> list[str]:
     return command(folder, [GOOD], good={"content": [{"type": "text", "text": "no"}], "isError": True})
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "an error that leaves `async with Client(...)` becomes a group in a group, which no `except "
-        "DocumentNotFound` catches; it should stay as it is"
-    ),
-)
 @pytest.mark.parametrize("transport", ["in process", "stdio", "HTTP", "an error of the caller's own"])
 async def test_an_error_that_leaves_the_block_of_a_client_stays_as_it_is(tmp_path, transport):
     if transport == "in process":
@@ -66,11 +59,6 @@ async def test_an_error_that_leaves_the_block_of_a_client_stays_as_it_is(tmp_pat
     assert isinstance(error, kind)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the client says of a server that died that it is being started again, which nobody does; it should not",
-)
 async def test_a_server_that_died_is_not_said_to_be_started_again():
     async with Client([sys.executable, str(HOSTILE), "die"]) as client:
         with pytest.raises(failsoft.Unavailable) as lost:
@@ -79,14 +67,39 @@ async def test_a_server_that_died_is_not_said_to_be_started_again():
     assert (lost.value.effect, lost.value.retry) == ("unknown", "never")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "where the tools cannot be listed to see whether a call may be repeated, the error of the list "
-        "replaces that of the call; the call's should stay"
-    ),
-)
+async def test_a_call_after_the_death_of_the_server_says_that_the_connection_is_lost():
+    async with Client([sys.executable, str(HOSTILE), "die"]) as client:
+        with pytest.raises(failsoft.Unavailable):
+            await client.call("work", timeout_s=30)
+        for again in (client.call("work"), client.tools()):
+            with pytest.raises(failsoft.Unavailable) as lost:
+                await again
+            assert "is lost" in lost.value.message
+            assert (lost.value.effect, lost.value.retry) == ("none", "never")
+
+
+async def test_a_limit_around_the_block_ends_it_with_the_error_of_that_limit(tmp_path):
+    with pytest.raises(TimeoutError) as late:
+        async with asyncio.timeout(None) as limit, Client(stdio(tmp_path)):
+            limit.reschedule(0)
+            await asyncio.sleep(60)
+    assert type(late.value) is TimeoutError
+
+
+async def test_a_client_that_is_not_connected_is_used_wrongly():
+    with pytest.raises(RuntimeError):
+        await Client(Docs).call("get_page", {"path": "a.md"})
+
+
+async def test_an_error_of_a_server_with_the_code_of_a_closed_connection_is_its_own(tmp_path):
+    answer = {"error": {"code": -32000, "message": "closed until nine"}}
+    async with Client(command(tmp_path, [GOOD], good=answer)) as client:
+        for _ in range(2):
+            with pytest.raises(failsoft.UpstreamError) as reported:
+                await client.call("good")
+            assert "closed until nine" in reported.value.message
+
+
 async def test_a_failure_is_not_replaced_by_that_of_the_list_that_shows_whether_it_may_be_repeated(tmp_path):
     busy = {"content": [{"type": "text", "text": json.dumps({"status": 503, "message": "busy"})}], "isError": True}
     unlisted = {"error": {"code": -32603, "message": "no list today"}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
 from failsoft.client.known_texts import class_of, class_of_code
@@ -25,6 +25,8 @@ _CATEGORIES: dict[str, type[ToolError]] = {
     for cls in vars(categories).values()
     if isinstance(cls, type) and issubclass(cls, ToolError) and cls is not ToolError and cls.category
 }
+_ENVELOPE = frozenset({"data", "error", "metadata", "success"})
+_WRAPPED = "x-fastmcp-wrap-result"
 _MESSAGE_AT_MOST = 2_500
 _VALUE_AT_MOST = 1_000
 _LIST_AT_MOST = 50
@@ -95,23 +97,43 @@ def from_json(tree: Any) -> dict[str, Any]:
     return {"content": [], **_mapping(tree)}
 
 
+def data_in(result: Any, *, declared: Mapping[str, Any] | None = None) -> Any:
+    """Return the data of a `CallToolResult`: that of a failsoft answer, else the structured content, text or blocks.
+
+    Args:
+        result: The result of a call that worked.
+        declared: The tool's output schema, if it is known.
+    """
+    tree = result.structured_content
+    if tree is None:
+        if all(block.type == "text" for block in result.content):
+            return "\n".join(block.text for block in result.content)
+        return list(result.content)
+    if isinstance(tree, Mapping) and (tree.get("success") is True or tree.get("error") is False):
+        return tree["data"] if "data" in tree else {key: tree[key] for key in tree if key not in _ENVELOPE}
+    return tree["result"] if _is_wrapped(tree, declared) else tree
+
+
 def failure_in(answer: Answer, *, declared: Mapping[str, Any] | None = None) -> ToolError | None:
     """Return the typed error of an answer that says that the call failed; None if it worked.
 
     Args:
         answer: The answer.
-        declared: The tool's output schema, if it has one: an `error` that it declares is data.
+        declared: The tool's output schema, if it is known: an `error` that it declares is data.
     """
-    if answer.is_error or reported_failure(_value_of(answer), declared) is not None:
-        return error_in(answer)
-    return None
+    value: Any = answer.structured
+    if value is None and len(answer.content) == 1:
+        value = _mapping(answer.content[0]).get("text")
+    elif _is_wrapped(value, declared):
+        value, declared = value["result"], _mapping(_mapping((declared or {}).get("properties")).get("result"))
+        answer = replace(answer, structured=value)
+    is_failure = answer.is_error or reported_failure(value, declared) is not None
+    return error_in(answer) if is_failure else None
 
 
-def _value_of(answer: Answer) -> Any:
-    """Return what the tool returned: the structured content, or the only block's text."""
-    if answer.structured is not None or len(answer.content) != 1:
-        return answer.structured
-    return _mapping(answer.content[0]).get("text")
+def _is_wrapped(tree: Any, declared: Mapping[str, Any] | None) -> bool:
+    """Return whether the structured content only wraps the tool's value, as FastMCP does with all but objects."""
+    return bool(declared and declared.get(_WRAPPED)) and isinstance(tree, Mapping) and tree.keys() == {"result"}
 
 
 def error_in(answer: Answer) -> ToolError:

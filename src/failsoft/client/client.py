@@ -6,7 +6,7 @@ import asyncio
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import PurePath
 from types import TracebackType
 from typing import Any, Self
@@ -19,17 +19,16 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server
 from mcp.server.mcpserver import MCPServer
 
-from failsoft.client.answers import failure_in, read_answer, stop_reason_of, without_advice
-from failsoft.client.faults import fault_from
+from failsoft.client.answers import data_in, failure_in, read_answer, stop_reason_of, without_advice
+from failsoft.client.faults import all_pages, fault_from, is_closed, not_connected
 from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget, running_call
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BadOutput, DeadlineExceeded, Timeout, ToolError
+from failsoft.framework.safe.author_reports import logger
 from failsoft.server.assembly import mcp_server
 
 _KEY = "dev.failsoft/idempotency-key"
-_ENVELOPE = frozenset({"data", "error", "metadata", "success"})
-_WRAPPED = "x-fastmcp-wrap-result"
 _CONNECT_S = 30.0
 _PAGES_AT_MOST = 1_000
 _RETRIED = frozenset({"attempts", "budget"})
@@ -74,9 +73,11 @@ class Client:
         self._mode = mode
         self._stack = AsyncExitStack()
         self._client: SdkClient | None = None
+        self._is_lost = False
         self._listed: dict[str, types.Tool] | None = None
 
     async def __aenter__(self) -> Self:
+        self._is_lost = False
         transport = await self._transport()
         limit = asyncio.timeout(self._connect_timeout_s)
         try:
@@ -87,15 +88,25 @@ class Client:
             if limit.expired():
                 raise Timeout(message=f"The server '{self._name()}' did not answer in time.") from error
             if isinstance(error, (Exception, BaseExceptionGroup)):
-                raise _foreign(fault_from(_first(error), server=self._name())) from error
+                raise _foreign(fault_from(error, server=self._name())) from error
             raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Disconnect; an error of the block leaves it as it is.
+
+        The SDK's task groups would put it into groups. Only a cancellation is shown to them: it may be their own.
+        """
         self._client = None
-        await self._stack.__aexit__(kind, error, trace)
+        was_cancelled = isinstance(error, asyncio.CancelledError)
+        try:
+            await self._stack.__aexit__(*((kind, error, trace) if was_cancelled else (None, None, None)))
+        except (Exception, BaseExceptionGroup) as closing:
+            if was_cancelled:
+                raise _foreign(fault_from(closing, server=self._name())) from closing
+            logger.opt(exception=closing).debug("A connection was not closed cleanly")
 
     async def tools(self) -> list[types.Tool]:
         """Return the server's tools, all pages.
@@ -104,18 +115,18 @@ class Client:
             ToolError: The server cannot be asked.
             BAD_OUTPUT: Its list has no end.
         """
-        client, listed, cursor = self._connected(), [], None
-        for _ in range(_PAGES_AT_MOST):
-            try:
-                page = await client.list_tools(cursor=cursor)
-            except Exception as error:
-                raise _foreign(fault_from(error, server=self._name())) from error
-            listed += page.tools
-            cursor = page.next_cursor
-            if cursor is None:
-                self._listed = {tool.name: tool for tool in listed}
-                return listed
-        raise BadOutput(message=f"The server '{self._name()}' lists tools without end.")
+        client, listed = self._connected(), []
+        if self._is_lost:
+            raise not_connected(self._name())
+        try:
+            async for page in all_pages(
+                lambda cursor: client.list_tools(cursor=cursor), server=self._name(), at_most=_PAGES_AT_MOST
+            ):
+                listed += page.tools
+        except Exception as error:
+            raise self._fault(error) from error
+        self._listed = {tool.name: tool for tool in listed}
+        return listed
 
     async def call(
         self,
@@ -162,7 +173,7 @@ class Client:
             run += 1
             result, failed = await self._sent(name, arguments, _meta(key, until, self._attempts - run + 1))
             if failed is None:
-                return await self._data(name, result)
+                return data_in(result, declared=self._declared(name))
             was_retried = result is not None and stop_reason_of(read_answer(result)) in _RETRIED
             facts = Facts(
                 effect=failed.effect or "unknown",
@@ -197,45 +208,50 @@ class Client:
 
     async def _sent(self, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> tuple[Any, ToolError | None]:
         """Send the call once; return its `CallToolResult`, if one came, and the typed error if it failed."""
+        client = self._connected()
+        if self._is_lost:
+            return None, not_connected(self._name())
         try:
-            result: Any = await self._connected().call_tool(name, arguments, meta=meta or None)  # type: ignore[arg-type]  # keys of our own
-        except ToolError as raised:
-            return None, raised
+            result: Any = await client.call_tool(name, arguments, meta=meta or None)  # type: ignore[arg-type]  # keys of our own
         except RuntimeError as raised:  # the SDK's word for a result that does not fit the tool's output schema
-            raise BadOutput(message=f"The result of `{name}` does not fit the tool's output schema.") from raised
+            error: ToolError = BadOutput(message=f"The result of `{name}` does not fit the tool's output schema.")
+            cause: Exception = raised
         except Exception as raised:  # noqa: BLE001 - typed by what it says
-            error = fault_from(raised, server=self._name())
-            error.__cause__ = raised
-            return None, error
-        return result, failure_in(read_answer(result))
+            error, cause = self._fault(raised), raised
+        else:
+            return result, failure_in(read_answer(result), declared=self._declared(name))
+        if error is not cause:
+            error.__cause__ = cause
+        return None, error
 
     async def _may_repeat(self, name: str) -> bool:
         """Return whether the tool's annotations allow a repeat of a call that may have had its effect."""
         if self._listed is None:
-            await self.tools()
+            with suppress(ToolError):  # the failure of the call is the one to report
+                await self.tools()
         tool = (self._listed or {}).get(name)
         hints = None if tool is None else tool.annotations
         return hints is not None and (hints.read_only_hint is True or hints.idempotent_hint is True)
 
-    async def _data(self, name: str, result: types.CallToolResult) -> Any:
-        tree = result.structured_content
-        if tree is None:
-            if all(block.type == "text" for block in result.content):
-                return "\n".join(block.text for block in result.content if block.type == "text")
-            return list(result.content)
-        if tree.get("success") is True or tree.get("error") is False:
-            return tree["data"] if "data" in tree else {key: tree[key] for key in tree if key not in _ENVELOPE}
-        if tree.keys() == {"result"} and self._listed is not None:
-            tool = self._listed.get(name)
-            if tool is not None and (tool.output_schema or {}).get(_WRAPPED):
-                return tree["result"]
-        return tree
+    def _declared(self, name: str) -> Mapping[str, Any] | None:
+        """Return the output schema of a tool, if the tools have been listed."""
+        tool = (self._listed or {}).get(name)
+        return None if tool is None else tool.output_schema
 
     def _connected(self) -> SdkClient:
         if self._client is None:
             msg = "use the client inside `async with`"
             raise RuntimeError(msg)
         return self._client
+
+    def _fault(self, error: Exception) -> ToolError:
+        """Return the typed error for an exception of the connection.
+
+        A lost connection is not opened again: what a server that ended had in memory would be missing without a word,
+        and the scopes of the SDK's client belong to the task that has entered them.
+        """
+        self._is_lost = self._is_lost or is_closed(error)
+        return _foreign(fault_from(error, server=self._name()))
 
     def _name(self) -> str:
         """Return the server's name for messages: a host or a program, since addresses and arguments hold secrets."""
@@ -285,10 +301,3 @@ def _foreign(error: ToolError) -> ToolError:
     """Return an error of the connection: in a handler it does not tell what the handler itself has changed."""
     error.effect_is_foreign = True
     return error
-
-
-def _first(error: BaseException) -> Exception:
-    """Return an exception, or the first plain one in a group: the SDK's way to report a failed connection."""
-    if isinstance(error, BaseExceptionGroup):
-        return _first(error.exceptions[0])
-    return error if isinstance(error, Exception) else ConnectionError("the connection failed")

@@ -34,8 +34,10 @@ from failsoft.framework.text import bounded
 FAULT_KEY = "dev.failsoft/fault"
 """Key in the `data` of a JSON-RPC error that replaces an unusable answer: why it is unusable."""
 
-_CLOSED = "Connection closed"
-"""The SDK client's message, with the code -32000, which servers use for errors of their own."""
+_CLOSED = (types.CONNECTION_CLOSED, "Connection closed")
+_AGAIN = "it is being started again"
+_NO_ANSWER = ("Unexpected content type: ", "Failed to parse JSON response: ", "server answered a request with 202 ")
+"""What the SDK's client puts in the place of an answer over HTTP that it cannot use."""
 _TIMED_OUT = re.compile(r"Request \S{1,100} timed out")
 _RESOURCE_NOT_FOUND = -32002
 _MESSAGE_AT_MOST = 2_500
@@ -53,15 +55,17 @@ def fault_data(kind: str, **facts: Any) -> dict[str, Any]:
     return {FAULT_KEY: {"kind": kind, **facts}}
 
 
-def fault_from(error: Exception, *, server: str, restarts: bool = False) -> ToolError:
+def fault_from(error: BaseException, *, server: str, restarts: bool = False) -> ToolError:
     """Return the typed error for an exception of the SDK's client.
 
     Args:
         error: An `MCPError` (JSON-RPC error, closed connection, time-out), a pydantic error (an answer that breaks the
-            protocol), or a transport error.
+            protocol), a transport error, or a group, of which the first one counts.
         server: The server's name, for the message.
         restarts: Whether somebody starts the server again when it has ended.
     """
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
     if isinstance(error, ToolError):
         return error
     if isinstance(error, MCPError):
@@ -80,22 +84,36 @@ def _from_json_rpc(error: MCPError, who: str, *, restarts: bool = False) -> Tool
         known = catalogue.lookup(data["code"]) if is_code(data.get("code")) else None
         if known is not None:
             return known(message=bounded(text, _MESSAGE_AT_MOST), suggestions=_strings(data.get("suggestion")))
-    if text == LOST_SESSION:
-        return Unavailable(message=f"{who} has ended the session.", effect="none", retry_after_seconds=0.1)
-    if code == types.CONNECTION_CLOSED and text == _CLOSED:
-        return lost(who, restarts=restarts)
+    return _of_the_sdk(error, who, restarts=restarts) or _reported(code, text, data, who)
+
+
+def _of_the_sdk(error: MCPError, who: str, *, restarts: bool) -> ToolError | None:
+    """Return the typed error for one that the SDK's client makes itself, in the place of an answer; None for others."""
+    code, text = error.error.code, error.error.message
+    if is_closed(error):
+        is_unsent = text == LOST_SESSION
+        what = "has ended the session" if is_unsent else "ended before it answered"
+        again = "" if is_unsent else f"; {_AGAIN}" if restarts else "; the connection to it is lost"
+        lost = Unavailable(message=f"{who} {what}{again}.", effect="none" if is_unsent else "unknown")
+        if not restarts:
+            lost.retry = "never"  # type: ignore[misc]  # waiting does not bring it back
+        elif is_unsent:
+            lost.retry_after_seconds = 0.1
+        return lost
+    if code == types.CONNECTION_CLOSED and text.startswith("SSE stream "):
+        return Unavailable(message=f"{who} broke off before it answered.", effect="unknown")
+    if text.startswith(_NO_ANSWER):
+        return BadOutput(message=f"{who} sent an answer that is not valid JSON-RPC.")
     if code == types.REQUEST_TIMEOUT and _TIMED_OUT.fullmatch(text) is not None:
         return Timeout(message=f"{who} did not answer in time.")
-    return _reported(code, text, data, who)
+    return None
 
 
-def lost(who: str, *, restarts: bool = False) -> Unavailable:
-    """Return UNAVAILABLE for a call during which the connection to a server was lost."""
-    if restarts:
-        return Unavailable(message=f"{who} ended before it answered; it is being started again.")
-    failure = Unavailable(message=f"{who} ended before it answered; the connection to it is lost.")
-    failure.retry = "never"  # type: ignore[misc]  # of this failure: waiting does not bring the server back
-    return failure
+def is_closed(error: BaseException) -> bool:
+    """Return whether the SDK's client says that the connection or its session is over; servers use its codes, too."""
+    if not isinstance(error, MCPError):
+        return False
+    return error.error.message == LOST_SESSION or (error.error.code, error.error.message) == _CLOSED
 
 
 def _reported(code: int, text: str, data: Any, who: str) -> ToolError:
@@ -189,10 +207,19 @@ async def all_pages(ask: Callable[[str | None], Awaitable[Any]], *, server: str,
     raise BadOutput(message=f"The server '{server}' sends a list without end.")
 
 
-def not_connected(server: str, *, retry_after_s: float) -> Unavailable:
-    """Return UNAVAILABLE for a call that was not sent, because the upstream is down."""
+def not_connected(server: str, *, retry_after_s: float | None = None) -> Unavailable:
+    """Return UNAVAILABLE for a call that was not sent, because the connection is down.
+
+    Args:
+        server: The server's name.
+        retry_after_s: When the server is tried again, in seconds; None if nobody does.
+    """
+    if retry_after_s is None:
+        lost = Unavailable(message=f"The connection to the server '{server}' is lost; nothing was sent.", effect="none")
+        lost.retry = "never"  # type: ignore[misc]  # waiting does not bring it back
+        return lost
     return Unavailable(
-        message=f"The server '{server}' is not running at the moment; it is being started again.",
+        message=f"The server '{server}' is not running at the moment; {_AGAIN}.",
         retry_after_seconds=max(retry_after_s, 0.1),
         effect="none",
     )

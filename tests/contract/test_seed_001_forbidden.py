@@ -171,7 +171,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("tools/flux/database/lookup.py", "Database._warm_up"): _START,
     },
     "swallowed": {
-        ("proxy/process.py", "_end"): "the process has ended already, which is what is wanted",
+        ("client/stdio.py", "_end"): "the process has ended already, which is what is wanted",
         ("proxy/upstream.py", "Upstream.stop"): "the connection is given up; a new one is made for the next call",
         ("metrics/children.py", "Children.attempted"): _METRIC,
         ("metrics/children.py", "Children.failed"): _METRIC,

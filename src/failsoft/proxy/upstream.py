@@ -15,12 +15,12 @@ from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
 from failsoft.client.faults import FAULT_KEY, LOST_SESSION, not_connected
+from failsoft.client.http import http_streams
+from failsoft.client.stdio import stdio_streams
 from failsoft.framework.errors import Unavailable
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
 from failsoft.proxy.clients import Front
-from failsoft.proxy.http import connected
-from failsoft.proxy.process import started
 from failsoft.proxy.targets import UpstreamTarget
 
 _RAW: Any = TypeAdapter(dict[str, Any])
@@ -223,11 +223,19 @@ class Upstream:
 
     @asynccontextmanager
     async def _transport(self, closed: anyio.Event) -> AsyncIterator[tuple[Any, Any]]:
+        target = self._target
         streams: AbstractAsyncContextManager[tuple[Any, Any]]
-        if self._target.url:
-            streams = connected(self._target, limit_bytes=self._limit_bytes)
+        if target.url:
+            streams = http_streams(target.url, headers=target.headers, limit_bytes=self._limit_bytes)
         else:
-            streams = started(self._target, limit_bytes=self._limit_bytes, closed=closed)
+            streams = stdio_streams(
+                target.command,
+                name=target.name,
+                environment=target.environment,
+                folder=target.folder,
+                limit_bytes=self._limit_bytes,
+                closed=closed,
+            )
         async with streams as pair:
             yield pair
 

@@ -1,37 +1,55 @@
-"""The stdio transport of an upstream: its process, streams and shutdown."""
+"""A server over stdio: its process, bounded lines in, and its shutdown."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
+import mcp_types as types
 from anyio.abc import Process
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCMessage
+from pydantic import TypeAdapter, ValidationError
 
+from failsoft.client.faults import fault_data
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
-from failsoft.proxy.lines import LineReader
-from failsoft.proxy.targets import UpstreamTarget
 
 _LEAVE_S = 2.0
 """How long a process may take to end by itself once its input is closed, and again after SIGTERM."""
 _ERROR_LINES = 20
+_MESSAGE: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
+_ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")')
+_EDGE_BYTES = 2_000
 
 
 @asynccontextmanager
-async def started(target: UpstreamTarget, *, limit_bytes: int, closed: anyio.Event) -> AsyncIterator[tuple[Any, Any]]:
+async def stdio_streams(
+    command: Sequence[str],
+    *,
+    name: str,
+    environment: Mapping[str, str],
+    folder: str | None,
+    limit_bytes: int,
+    closed: anyio.Event,
+) -> AsyncIterator[tuple[Any, Any]]:
     """Start the server and yield its streams, as the SDK's transports do; `closed` is set when it stops answering.
 
     Args:
-        target: The command, its environment and its folder.
+        command: The program and its arguments.
+        name: What log records call the server.
+        environment: Variables added to the ones that are safe to inherit.
+        folder: The working directory of the command.
         limit_bytes: The longest line that is read.
         closed: Set when the output ends or the input breaks.
 
@@ -39,9 +57,9 @@ async def started(target: UpstreamTarget, *, limit_bytes: int, closed: anyio.Eve
         OSError: The command cannot be started.
     """
     process = await anyio.open_process(
-        list(target.command),
-        env=get_default_environment() | dict(target.environment),
-        cwd=target.folder,
+        list(command),
+        env=get_default_environment() | dict(environment),
+        cwd=folder,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
@@ -51,7 +69,7 @@ async def started(target: UpstreamTarget, *, limit_bytes: int, closed: anyio.Eve
         async with anyio.create_task_group() as group:
             group.start_soon(_read, process, to_us, limit_bytes, closed)
             group.start_soon(_write, process, from_us, closed)
-            group.start_soon(_log_errors, process, target.name)
+            group.start_soon(_log_errors, process, name)
             try:
                 yield incoming, outgoing
             finally:
@@ -130,3 +148,67 @@ def _signal_group(process: Process, number: signal.Signals | None) -> None:
             process.kill()
         else:
             os.killpg(process.pid, number)
+
+
+class LineReader:
+    """Cuts bytes into lines and lines into messages.
+
+    A line that is too long is dropped as it comes in, so an endless one costs no memory. Where a broken line shows the
+    id of a request, an error takes the place of its answer, so that the caller does not wait for nothing.
+
+    Args:
+        limit_bytes: The longest line that is read.
+    """
+
+    def __init__(self, *, limit_bytes: int) -> None:
+        self._limit = limit_bytes
+        self._buffer = bytearray()
+        self._dropped = 0
+        self._head = b""
+
+    def feed(self, chunk: bytes) -> Iterator[SessionMessage]:
+        """Yield the messages that are complete with these bytes."""
+        *complete, rest = chunk.split(b"\n")
+        for part in complete:
+            yield from self._line(part)
+        self._add(rest)
+
+    def _line(self, part: bytes) -> Iterator[SessionMessage]:
+        self._add(part)
+        if self._dropped:
+            size = self._dropped + len(self._buffer)
+            edges = self._head + b" " + bytes(self._buffer[-_EDGE_BYTES:])
+            self._dropped, self._head = 0, b""
+            self._buffer.clear()
+            yield from _in_place_of(edges, fault_data("too_large", size_bytes=size, limit_bytes=self._limit))
+            return
+        line = bytes(self._buffer)
+        self._buffer.clear()
+        if line.strip():
+            yield from message_of(line)
+
+    def _add(self, part: bytes) -> None:
+        self._buffer += part
+        if len(self._buffer) <= self._limit:
+            return
+        if not self._head:
+            self._head = bytes(self._buffer[:_EDGE_BYTES])
+        keep = self._buffer[-_EDGE_BYTES:]
+        self._dropped += len(self._buffer) - len(keep)
+        self._buffer = keep
+
+
+def message_of(line: bytes) -> Iterator[SessionMessage]:
+    """Yield the message of a line; for one that is no JSON-RPC, an error under the id that it shows, or nothing."""
+    try:
+        yield SessionMessage(_MESSAGE.validate_json(line, by_name=False))
+    except (ValidationError, ValueError, RecursionError):
+        yield from _in_place_of(line[:_EDGE_BYTES] + b" " + line[-_EDGE_BYTES:], fault_data("malformed"))
+
+
+def _in_place_of(edges: bytes, data: dict[str, Any]) -> Iterator[SessionMessage]:
+    found = _ID.search(edges)
+    if found is None:
+        return
+    error = types.ErrorData(code=types.PARSE_ERROR, message="The server sent an unusable answer", data=data)
+    yield SessionMessage(JSONRPCError(jsonrpc="2.0", id=json.loads(found[1]), error=error))

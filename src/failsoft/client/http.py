@@ -1,4 +1,4 @@
-"""The HTTP transport of an upstream: statuses kept, bodies bounded."""
+"""Streamable HTTP to a server: statuses kept, bodies bounded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import mcp_types as types
 from mcp.client.streamable_http import streamable_http_client
 
 from failsoft.client.faults import fault_data
-from failsoft.proxy.targets import UpstreamTarget
 
 _CONNECT_S = 10.0
 _KEPT_HEADERS = ("retry-after", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit-reset", "ratelimit-remaining")
@@ -21,20 +20,21 @@ _SESSION_GONE = 404
 
 
 @asynccontextmanager
-async def connected(target: UpstreamTarget, *, limit_bytes: int) -> AsyncIterator[tuple[Any, Any]]:
+async def http_streams(url: str, *, headers: Mapping[str, str], limit_bytes: int) -> AsyncIterator[tuple[Any, Any]]:
     """Yield the streams of a streamable HTTP endpoint, as the SDK's transports do.
 
     Args:
-        target: The URL and the headers of every request.
+        url: The endpoint.
+        headers: Headers of every request.
         limit_bytes: The largest body, and the largest event, that is read.
     """
     transport = _Bounded(httpx2.AsyncHTTPTransport(), limit_bytes)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
     async with (
         httpx2.AsyncClient(
-            transport=transport, headers=dict(target.headers), timeout=timeout, follow_redirects=True
+            transport=transport, headers=dict(headers), timeout=timeout, follow_redirects=True
         ) as client,
-        streamable_http_client(target.url, http_client=client, max_sse_event_size=limit_bytes) as streams,
+        streamable_http_client(url, http_client=client, max_sse_event_size=limit_bytes) as streams,
     ):
         yield streams
 

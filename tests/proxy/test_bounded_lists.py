@@ -49,12 +49,6 @@ async def listed(folder: Path, *tools: dict[str, Any]) -> list[str]:
     return names
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Tools of an upstream whose names have control, direction or markup characters, look like others, or are "
-    "thousands of letters long are shown to the model; they should be left out.",
-)
 async def test_a_name_that_is_not_plain_is_left_out(tmp_path: Path) -> None:
     names = await listed(tmp_path, *map(tool, (*UNSAFE, *SAFE)))
     if not names:
@@ -62,11 +56,6 @@ async def test_a_name_that_is_not_plain_is_left_out(tmp_path: Path) -> None:
     assert sorted(names) == sorted(SAFE)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="An upstream's tool may be of any size; one of more than 256 kB should be left out.",
-)
 async def test_a_tool_that_is_too_large_is_left_out(tmp_path: Path) -> None:
     names = await listed(
         tmp_path,
@@ -79,11 +68,6 @@ async def test_a_tool_that_is_too_large_is_left_out(tmp_path: Path) -> None:
     assert names == ["good"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="An upstream's list may be of any size; a proxy should show 4 MB of it at most.",
-)
 async def test_at_most_four_megabytes_of_a_list_are_shown(tmp_path: Path) -> None:
     names = await listed(tmp_path, *(tool(f"tool_{number}", description="x" * 200_000) for number in range(30)))
     if not names:

@@ -92,11 +92,6 @@ async def test_a_tool_with_a_bad_schema_is_left_out_with_a_warning_that_names_it
     assert any(name in f"{record['extra'].get('operation')} {record['message']}" for record in said)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="however many tools an upstream lists, all are offered; FAILSOFT_PROXY_MAX_TOOLS should bound them",
-)
 async def test_no_more_tools_are_offered_than_the_setting_allows(tmp_path):
     upstream = command(tmp_path, [{**GOOD, "name": f"tool_{number}"} for number in range(12)])
     async with proxied(upstream=upstream, env={"FAILSOFT_PROXY_MAX_TOOLS": "10"}) as client:
@@ -104,14 +99,6 @@ async def test_no_more_tools_are_offered_than_the_setting_allows(tmp_path):
     assert names == [f"tool_{number}" for number in range(10)]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "the second run of a tool that a new list has removed meanwhile is UNKNOWN_ERROR, blamed on the "
-        "author; it should be a failure of the upstream"
-    ),
-)
 async def test_a_tool_that_a_new_list_removes_while_it_is_called_is_no_defect_of_the_server(tmp_path):
     failed = {"error": {"code": -32603, "message": "busy"}}
     tools = [GOOD, {**GOOD, "name": "removed", "annotations": READ_ONLY}]

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from mcp.client import Client
 
-from tests.doors import Overrides, ProxySource, UpstreamTarget, assemble_proxy, upstream_module, usable
+from tests.doors import ListReader, Overrides, ProxySource, UpstreamTarget, assemble_proxy, upstream_module
 from tests.proxy.conftest import HOSTILE
 
 pytestmark = pytest.mark.anyio
@@ -32,6 +32,12 @@ def client_of(*targets: UpstreamTarget) -> Client:
     return Client(assemble_proxy(ProxySource(targets, Overrides())).server, cache=None)
 
 
+def usable(entries: Any) -> list[Any]:
+    """Return the entries of a list that are offered, completed."""
+    reader = ListReader("u", "", Overrides(), 10)
+    return [tool.entry for tool in reader.read(entries, {}).values()]
+
+
 @pytest.mark.parametrize(
     "entry",
     [
@@ -50,21 +56,21 @@ def client_of(*targets: UpstreamTarget) -> Client:
 )
 def test_an_entry_that_breaks_the_protocol_is_left_out_alone(entry):
     good = {"name": "good", "inputSchema": OBJECT}
-    assert usable([entry, good], upstream="u") == [good]
+    assert usable([entry, good]) == [good]
 
 
 @pytest.mark.parametrize("nothing", [None, {"a": 1}, "text", []])
 def test_a_list_that_is_none_has_no_tools(nothing):
-    assert usable(nothing, upstream="u") == []
+    assert usable(nothing) == []
 
 
 def test_null_members_count_as_left_out_and_a_schema_without_a_type_as_one_of_an_object():
     entry = {"name": "b", "title": None, "description": None, "annotations": None, "outputSchema": None}
-    assert usable([entry], upstream="u") == [{"name": "b", "inputSchema": OBJECT}]
+    assert usable([entry]) == [{"name": "b", "inputSchema": OBJECT}]
     array = {"name": "b", "outputSchema": {"type": "array"}}
-    assert usable([array], upstream="u") == [{"name": "b", "inputSchema": OBJECT}]
+    assert usable([array]) == [{"name": "b", "inputSchema": OBJECT}]
     schema = {"$ref": "#/$defs/A", "$defs": {"A": OBJECT}}
-    assert usable([{"name": "b", "inputSchema": schema}], upstream="u")[0]["inputSchema"] == {**OBJECT, **schema}
+    assert usable([{"name": "b", "inputSchema": schema}])[0]["inputSchema"] == {**OBJECT, **schema}
 
 
 async def test_the_tools_beside_a_bad_one_are_offered_and_work():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
@@ -56,7 +56,7 @@ class ForeignTool:
         timeout_s: The limit of a call in seconds; None for the one of the settings, infinity for no limit.
         refuse_unknown: Whether arguments that the schema does not list are refused where the schema leaves it open.
         recovery: Its own recovery strategies; None for those of the toolset.
-        needs_schema: Whether the tool is refused if its schema cannot be used; otherwise its arguments go unchecked.
+        arguments: What checks its arguments; None for its schema, and for no check where that cannot be used.
     """
 
     name: str
@@ -67,7 +67,7 @@ class ForeignTool:
     timeout_s: float | None = None
     refuse_unknown: bool = True
     recovery: Sequence[Any] | None = None
-    needs_schema: bool = False
+    arguments: Arguments | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -130,9 +130,6 @@ class ForeignTools(BaseTool):
         """Add a tool, or replace the one of its name, and return it as an operation.
 
         A schema that cannot be used is logged, and the arguments of the tool are not checked.
-
-        Raises:
-            TypeError: The schema cannot be used, and the tool needs one.
         """
         bound = BoundOperation(_ForeignDeclaration(tool, self.name, self._result), self)
         self._operations[tool.name] = bound
@@ -155,9 +152,9 @@ class ForeignTools(BaseTool):
         telemetry.describe_call(response)
         return response
 
-    def keep_only(self, names: set[str]) -> None:
+    def keep_only(self, names: Collection[str]) -> None:
         """Remove all tools except those with these names."""
-        for name in self._operations.keys() - names:
+        for name in self._operations.keys() - set(names):
             del self._operations[name]
 
 
@@ -247,21 +244,39 @@ class _ForeignDeclaration(Operation):
 
 
 def _arguments(owner: str, tool: ForeignTool, *, changes: bool) -> Arguments:
-    schema = dict(tool.input_schema)
-    schema.setdefault("type", "object")
-    if not tool.refuse_unknown:
-        schema.setdefault("additionalProperties", True)
-    elif _COMBINING & schema.keys() and not schema.keys() & {"additionalProperties", "patternProperties"}:
-        schema.setdefault("unevaluatedProperties", False)
+    if tool.arguments is not None:
+        return tool.arguments
     try:
-        return JsonSchemaArguments(f"{owner}.{tool.name}", schema, changes=changes, slow_patterns="skip")
+        return schema_arguments(
+            f"{owner}.{tool.name}", tool.input_schema, changes=changes, refuse_unknown=tool.refuse_unknown
+        )
     except TypeError as error:
-        if tool.needs_schema:
-            raise
         logger.bind(tool=owner, operation=tool.name).warning(
             "An input schema cannot be used, so arguments are passed on unchecked: {}", str(error)
         )
-        return _AnyArguments(schema)
+        return _AnyArguments({"type": "object", **tool.input_schema})
+
+
+def schema_arguments(
+    owner: str, schema: Mapping[str, Any], *, changes: bool, refuse_unknown: bool
+) -> JsonSchemaArguments:
+    """Return what checks the arguments of a foreign tool by its schema.
+
+    Args:
+        owner: The tool, for messages.
+        schema: Its input schema.
+        changes: Whether the tool may change something.
+        refuse_unknown: See `ForeignTool`.
+
+    Raises:
+        TypeError: The schema cannot be used, see `JsonSchema`.
+    """
+    schema = {"type": "object", **schema}
+    if not refuse_unknown:
+        schema.setdefault("additionalProperties", True)
+    elif _COMBINING & schema.keys() and not schema.keys() & {"additionalProperties", "patternProperties"}:
+        schema.setdefault("unevaluatedProperties", False)
+    return JsonSchemaArguments(owner, schema, changes=changes, slow_patterns="skip")
 
 
 def asks_the_client(error: MCPError) -> bool:

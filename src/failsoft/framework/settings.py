@@ -222,6 +222,9 @@ class Settings(EnvironmentSettings):
         default=(),
         description="Addresses and networks of proxies, separated by commas: the bound per address is not theirs.",
     )
+    proxy_max_tools: int = Field(
+        default=2_000, ge=1, le=100_000, description="Tools of one server that `failsoft proxy` offers, at most."
+    )
     shutdown_grace_s: float = Field(
         default=10.0, ge=0, allow_inf_nan=False, description="Seconds that calls in flight are given at shutdown."
     )

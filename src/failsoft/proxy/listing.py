@@ -1,21 +1,113 @@
-"""The tools that an upstream lists: entries that no client could use are left out, with a warning."""
+"""What clients see of an upstream's tools: bounded, checked one by one, and changed as the operator's file says."""
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 from mcp_types.methods import validate_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from failsoft.adapters.foreign import schema_arguments
 from failsoft.framework.arguments.json_schema import JsonSchema
+from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
+from failsoft.framework.arguments.schemas import measured
+from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.errors.violations import Violation
+from failsoft.framework.events import Arguments
+from failsoft.framework.files import read_regular
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
-from failsoft.proxy.overrides import ToolOverride
 
-_SCHEMAS = ("inputSchema", "outputSchema")
+_NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
+_LIST_BYTES_AT_MOST = 4_000_000
+_WARNINGS_AT_MOST = 20
+_FILE_BYTES_AT_MOST = 1_000_000
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Defaults(_Strict):
+    """What holds for every tool."""
+
+    timeout_s: float | None = Field(default=None, gt=0)
+    refuse_unknown: bool = True
+
+
+class ToolOverride(_Strict):
+    """What holds for one tool; what is left out stays as the upstream says.
+
+    `attempts` counts the first run. `stale_s` is the maximum age of a cached answer for a failed read-only tool.
+    """
+
+    hidden: bool = False
+    name: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_.-]{1,128}$")
+    description: str | None = None
+    read_only: bool | None = None
+    idempotent: bool | None = None
+    destructive: bool | None = None
+    timeout_s: float | None = Field(default=None, gt=0)
+    refuse_unknown: bool | None = None
+    attempts: int | None = Field(default=None, ge=1, le=20)
+    stale_s: float | None = Field(default=None, gt=0)
+
+    def annotations(self) -> dict[str, bool]:
+        """Return the tool annotations that are set here."""
+        declared = {
+            "readOnlyHint": self.read_only,
+            "idempotentHint": self.idempotent,
+            "destructiveHint": self.destructive,
+        }
+        return {name: value for name, value in declared.items() if value is not None}
+
+
+class Overrides(_Strict):
+    """An operator's file, one table per tool, by the names that tools have without it; nothing changes by default."""
+
+    defaults: Defaults = Defaults()
+    tools: dict[str, ToolOverride] = {}
+
+    def of(self, name: str) -> ToolOverride:
+        """Return what holds for a tool."""
+        return self.tools.get(name) or ToolOverride()
+
+
+def read_overrides(path: Path | None) -> Overrides:
+    """Return the overrides of a TOML file.
+
+    Raises:
+        CONFIG_ERROR: It cannot be read, is no TOML, or says something that means nothing; lists all faults.
+    """
+    if path is None:
+        return Overrides()
+    try:
+        tree = tomllib.loads(read_regular(path, _FILE_BYTES_AT_MOST).decode())
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(issue=f"{path.name} cannot be read: {type(error).__name__}") from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ConfigurationError(issue=f"{path.name} is not TOML: {bounded(str(error))}") from error
+    try:
+        return Overrides.model_validate(tree)
+    except ValidationError as error:
+        violations = violations_from_pydantic(error, Overrides.model_json_schema(), tree)
+        faults = "; ".join(map(_fault, violations))
+        raise ConfigurationError(issue=f"{path.name}: {faults}", resolution="correct the file") from None
+
+
+def _fault(violation: Violation) -> str:
+    if violation.reason != "unexpected":
+        return f"{violation.path}: {violation.message}"
+    if violation.suggestion:
+        return f"{violation.path}: no such key; did you mean '{violation.suggestion}'?"
+    return f"{violation.path}: no such key; there are {', '.join(violation.allowed)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,66 +116,141 @@ class ListedTool:
 
     Args:
         upstream_name: Its name at the upstream.
-        tree: Its entry in `tools/list`, raw.
+        entry: Its entry in the upstream's list, raw.
+        override: What the operator changes about it.
+        shown: The entry with these changes.
+        arguments: What checks its arguments.
         output: The schema of its structured content; None if it has none.
     """
 
     upstream_name: str
-    tree: Mapping[str, Any]
+    entry: Mapping[str, Any]
+    override: ToolOverride
+    shown: types.Tool
+    arguments: Arguments
     output: JsonSchema | None
 
 
-def usable(entries: Any, *, upstream: str) -> list[dict[str, Any]]:
-    """Return the entries of `tools/list` that the protocol allows.
+@dataclass(frozen=True, slots=True)
+class ListReader:
+    """Reads the lists of one upstream. It is slow, and touches nothing else: a worker thread may do it.
 
-    One bad entry would make strict clients, the SDK's among them, refuse the whole list. Members that are null count as
-    left out, and a schema without a type as one of an object: servers in several languages write both. An output schema
-    of another type is dropped: only the newest version of the protocol has it.
+    One bad entry would make strict clients, the SDK's among them, refuse the whole list, so it is left out with a
+    warning that names it. Beyond the bounds entries are left out unread.
 
     Args:
-        entries: The `tools` of the upstream's answers.
-        upstream: The upstream's name, for the log.
+        upstream: The upstream's name, for schemas and the log.
+        prefix: Put before the names of its tools.
+        overrides: What the operator changes.
+        max_tools: The most tools of a list that are read.
     """
-    found = []
-    for entry in entries if isinstance(entries, list) else [entries]:
-        tree = _completed(entry)
-        try:
-            validate_server_result("tools/list", LATEST_HANDSHAKE_VERSION, {"tools": [tree]})
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            logger.bind(
-                upstream=upstream,
-                operation=bounded(str(tree.get("name", ""))) if isinstance(tree, dict) else "",
-                member=".".join(str(part) for part in first["loc"][2:]),
-            ).warning("A tool of an upstream is left out, since its entry breaks the protocol: {}", first["msg"])
-        else:
-            found.append(tree)
-    return found
+
+    upstream: str
+    prefix: str
+    overrides: Overrides
+    max_tools: int
+
+    def read(self, entries: Any, known: Mapping[str, ListedTool]) -> dict[str, ListedTool]:
+        """Return the tools by the names that clients see.
+
+        Args:
+            entries: The `tools` of the upstream's answers.
+            known: The tools of the list before; one whose entry is the same is kept as it is.
+        """
+        found: dict[str, ListedTool] = {}
+        left_out: list[tuple[str, str]] = []
+        size = taken = 0
+        waiting = entries if isinstance(entries, list) else [entries]
+        for number, entry in enumerate(waiting):
+            name = ""
+            try:
+                tree, name = self._named(entry)
+                override = self.overrides.of(name)
+                if override.hidden:
+                    continue
+                shown = override.name or name
+                if _NAME.fullmatch(shown) is None:
+                    msg = "its name is not 1 to 128 letters, digits, `_`, `.`, `/` or `-`"
+                    raise TypeError(msg)  # noqa: TRY301 - one place reports each reason
+                size += measured(name, tree, what="its entry")
+                if taken == self.max_tools or size > _LIST_BYTES_AT_MOST:
+                    self._warn_of_rest(len(waiting) - number)
+                    break
+                taken += 1
+                if shown in found:
+                    msg = "a tool of that name is listed before it"
+                    raise TypeError(msg)  # noqa: TRY301 - as above
+                before = known.get(shown)
+                found[shown] = before if before and before.entry == tree else self._checked(tree, shown, override)
+            except (TypeError, ValidationError) as error:
+                left_out.append((name, _reason(error)))
+        self._warn(left_out)
+        return found
+
+    def _named(self, entry: Any) -> tuple[dict[str, Any], str]:
+        """Return an entry, completed, and the name of its tool without overrides."""
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            msg = "it is no object with a name"
+            raise TypeError(msg)
+        # Null members count as left out, and a schema without a type as one of an object: servers in several
+        # languages write both. Only the newest version of the protocol has output schemas of other types.
+        tree = {"inputSchema": {}, **{name: value for name, value in entry.items() if value is not None}}
+        for name in ("inputSchema", "outputSchema"):
+            if isinstance(tree.get(name), dict):
+                tree[name] = {"type": "object", **tree[name]}
+        if isinstance(output := tree.get("outputSchema"), dict) and output["type"] != "object":
+            del tree["outputSchema"]
+        return tree, f"{self.prefix}{entry['name']}"
+
+    def _checked(self, tree: dict[str, Any], name: str, override: ToolOverride) -> ListedTool:
+        """Return a tool as it is shown under a name.
+
+        Raises:
+            ValidationError: Pydantic's: its entry breaks the protocol.
+            TypeError: One of its schemas cannot be used.
+        """
+        validate_server_result("tools/list", LATEST_HANDSHAKE_VERSION, {"tools": [tree]})
+        shown = {**tree, "name": name}
+        if override.description is not None:
+            shown["description"] = override.description
+        annotations = {**tree.get("annotations", {}), **override.annotations()}
+        if annotations:
+            shown["annotations"] = annotations
+        refuse = self.overrides.defaults.refuse_unknown if override.refuse_unknown is None else override.refuse_unknown
+        arguments = schema_arguments(
+            f"{self.upstream}.{name}",
+            tree["inputSchema"],
+            changes=annotations.get("readOnlyHint") is not True,
+            refuse_unknown=refuse,
+        )
+        output = tree.get("outputSchema")
+        return ListedTool(
+            upstream_name=tree["name"],
+            entry=tree,
+            override=override,
+            shown=types.Tool.model_validate(shown, by_name=False),
+            arguments=arguments,
+            output=None if output is None else JsonSchema(f"{name}, output", output, slow_patterns="skip"),
+        )
+
+    def _warn(self, left_out: list[tuple[str, str]]) -> None:
+        for name, reason in left_out[:_WARNINGS_AT_MOST]:
+            logger.bind(upstream=self.upstream, operation=bounded(name)).warning(
+                "A tool of an upstream is left out: {}", reason
+            )
+        if len(left_out) > _WARNINGS_AT_MOST:
+            logger.bind(upstream=self.upstream, count=len(left_out) - _WARNINGS_AT_MOST).warning(
+                "Further tools of an upstream are left out, for such reasons"
+            )
+
+    def _warn_of_rest(self, count: int) -> None:
+        logger.bind(upstream=self.upstream, count=count, max_tools=self.max_tools).warning(
+            "The rest of an upstream's tools is left out: beyond FAILSOFT_PROXY_MAX_TOOLS, or 4 MB in all"
+        )
 
 
-def _completed(entry: Any) -> Any:
-    if not isinstance(entry, dict):
-        return entry
-    tree = {"inputSchema": {}, **{name: value for name, value in entry.items() if value is not None}}
-    for name in _SCHEMAS:
-        if isinstance(tree.get(name), dict):
-            tree[name] = {"type": "object", **tree[name]}
-    if isinstance(output := tree.get("outputSchema"), dict) and output["type"] != "object":
-        del tree["outputSchema"]
-    return tree
-
-
-def listed_tool(tree: Mapping[str, Any], name: str, override: ToolOverride) -> ListedTool:
-    """Return a tool as it is shown under a name, with the operator's changes.
-
-    Raises:
-        TypeError: Its output schema cannot be used.
-    """
-    shown = {**tree, "name": name}
-    if override.description is not None:
-        shown["description"] = override.description
-    if override.annotations():
-        shown["annotations"] = {**tree.get("annotations", {}), **override.annotations()}
-    output = tree.get("outputSchema")
-    checked = None if output is None else JsonSchema(f"{name}, output", output, slow_patterns="skip")
-    return ListedTool(tree["name"], shown, checked)
+def _reason(error: TypeError | ValidationError) -> str:
+    if isinstance(error, TypeError):
+        return bounded(str(error))
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{bounded('.'.join(map(str, first['loc'][2:])))}: {first['msg']}"

@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from failsoft.adapters.foreign import ForeignScope
-from failsoft.adapters.results import METADATA_KEY, recovery_meta, widened
+from failsoft.adapters.results import METADATA_KEY, recovery_meta
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
@@ -71,14 +71,7 @@ class ProxyProtocol(ToolProtocol):
         self._live.refresh()
         if self._server is not None:
             self._passing.install(self._server)
-        tools = [
-            types.Tool.model_validate(
-                {**listed.tree, "outputSchema": widened(listed.tree.get("outputSchema"), tool.operations[name].wire)},
-                by_name=False,
-            )
-            for tool in self._upstreams
-            for name, listed in tool.listed.items()
-        ]
+        tools = [shown for tool in self._upstreams for shown in tool.shown.values()]
         self._list = types.ListToolsResult(tools=tools)
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:

@@ -11,7 +11,7 @@ from failsoft._version import __version__
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.normalize import THIRD_PARTIES
 from failsoft.proxy.clients import Front
-from failsoft.proxy.overrides import Overrides
+from failsoft.proxy.listing import Overrides
 from failsoft.proxy.protocol import LiveToolbox, ProxyProtocol
 from failsoft.proxy.targets import UpstreamTarget
 from failsoft.proxy.toolset import ProxyTools

@@ -8,22 +8,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import mcp_types as types
 import pydantic_core
 from mcp.server.session import ServerSession
 
 from failsoft.adapters.foreign import ForeignTool, ForeignTools
+from failsoft.adapters.results import widened
 from failsoft.client.answers import Answer, failure_in, read_answer
 from failsoft.client.faults import fault_from
+from failsoft.framework.answer.wire import WireFormat
 from failsoft.framework.arguments.json_schema import SLOW_FROM_BYTES
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget
-from failsoft.framework.errors import BadOutput, ResultTooLarge, Unsupported
+from failsoft.framework.errors import BadOutput, ResultTooLarge, Unsupported, UpstreamError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.safe.author_reports import logger
 from failsoft.proxy.clients import Front
-from failsoft.proxy.listing import ListedTool, listed_tool, usable
-from failsoft.proxy.overrides import Overrides, ToolOverride
+from failsoft.proxy.listing import ListedTool, ListReader, Overrides, ToolOverride
 from failsoft.proxy.targets import UpstreamTarget
 from failsoft.proxy.upstream import ProgressReporter, Upstream
 from failsoft.recovery import CircuitBreaker, RecoveryManager, Retry, RetryBudget, StaleCache
@@ -75,7 +77,7 @@ class ProxyTools(ForeignTools):
         runtime: Runtime | None = None,
     ) -> None:
         super().__init__(target.name, identity=target.identity, runtime=runtime)
-        self._overrides = overrides
+        self._reader = ListReader(target.name, prefix, overrides, self.runtime.settings.proxy_max_tools)
         self.prefix = prefix
         self.front = front
         limit = self.runtime.settings.max_response_bytes
@@ -84,6 +86,8 @@ class ProxyTools(ForeignTools):
         self.recovery = RecoveryManager.default()
         self.recovery.add(UpstreamBreaker(dependency=target.name, min_calls=_EVIDENCE, open_s=_OPEN_S))
         self.listed: dict[str, ListedTool] = {}
+        self.shown: dict[str, types.Tool] = {}
+        """The tools as clients see them: their output schemas accept failures, too."""
         self.on_listed: Callable[[], None] = lambda: None
         self.neighbors: Sequence[ProxyTools] = ()
 
@@ -99,58 +103,44 @@ class ProxyTools(ForeignTools):
 
     async def _take(self, entries: Any) -> None:
         """Replace the tools by what the upstream lists."""
-        tools = usable(entries, upstream=self.name)
-        seen: dict[str, ListedTool] = {}
-        for tree in tools:
-            default_name = f"{self.prefix}{tree['name']}"
-            override = self._overrides.of(default_name)
-            if override.hidden:
-                continue
-            name = override.name or default_name
-            if name in seen:
-                logger.bind(tool=self.name, operation=name).warning("An upstream lists a tool twice")
-            try:
-                seen[name] = self._put(listed_tool(tree, name, override), override)
-            except TypeError as error:
-                logger.bind(upstream=self.name, operation=name).warning(
-                    "A tool of an upstream is left out, since its schema cannot be used: {}", str(error)
-                )
-            await asyncio.sleep(0)  # calls go on while a long list is taken over
-        self.listed = seen
-        self._warn_of_unused([f"{self.prefix}{tree['name']}" for tree in tools])
-        self.keep_only(set(seen))
+        # The schemas of a long list take seconds to be checked: beside the loop, on which calls go on.
+        listed = await asyncio.to_thread(self._reader.read, entries, self.listed)
+        for name, tool in listed.items():
+            if self.listed.get(name) is not tool or name not in self.operations:
+                bound = self.put(self._foreign(tool))
+                self.shown[name] = _with_failures(tool.shown, bound.wire)
+                await asyncio.sleep(0)
+        self.listed = listed
+        self._warn_of_unused(entries)
+        self.keep_only(listed.keys())
+        self.shown = {name: self.shown[name] for name in listed}
         self.on_listed()
 
-    def _put(self, tool: ListedTool, override: ToolOverride) -> ListedTool:
-        """Return the tool, added as an operation; the one that is known if its entry is the same."""
-        name = tool.tree["name"]
-        before = self.listed.get(name)
-        if before is not None and before.tree == tool.tree and name in self.operations:
-            return before
-        self.put(self._foreign(tool.tree, override))
-        return tool
-
-    def _warn_of_unused(self, names: Sequence[str]) -> None:
+    def _warn_of_unused(self, entries: Any) -> None:
         """Log overrides of tools that the upstream does not have: a misspelt name hides nothing."""
-        meant = [name for name in self._overrides.tools if name.startswith(self.prefix) and name not in names]
-        for name in meant:
-            logger.bind(upstream=self.name, override=name, closest=closest_name(name, names) or "").warning(
-                "An override names a tool that the upstream does not have"
-            )
+        listed = (
+            [entry.get("name") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+        )
+        names = {f"{self.prefix}{name}" for name in listed}
+        for name in self._reader.overrides.tools:
+            if name.startswith(self.prefix) and name not in names:
+                closest = closest_name(name, self.listed) or ""
+                logger.bind(upstream=self.name, override=name, closest=closest).warning(
+                    "An override names a tool that the upstream does not have"
+                )
 
-    def _foreign(self, tree: Mapping[str, Any], override: ToolOverride) -> ForeignTool:
-        defaults = self._overrides.defaults
-        refuse = defaults.refuse_unknown if override.refuse_unknown is None else override.refuse_unknown
+    def _foreign(self, tool: ListedTool) -> ForeignTool:
+        annotations = tool.shown.annotations
+        hints = {} if annotations is None else annotations.model_dump(by_alias=True, exclude_none=True)
         return ForeignTool(
-            name=tree["name"],
-            title=tree.get("title"),
-            description=tree.get("description", ""),
-            input_schema=tree.get("inputSchema") or {"type": "object"},
-            annotations=tree.get("annotations", {}),
-            timeout_s=override.timeout_s or defaults.timeout_s,
-            refuse_unknown=refuse,
-            recovery=self._strategies(override, read_only=tree.get("annotations", {}).get("readOnlyHint") is True),
-            needs_schema=True,
+            name=tool.shown.name,
+            title=tool.shown.title,
+            description=tool.shown.description or "",
+            input_schema=tool.shown.input_schema,
+            arguments=tool.arguments,
+            annotations=hints,
+            timeout_s=tool.override.timeout_s or self._reader.overrides.defaults.timeout_s,
+            recovery=self._strategies(tool.override, read_only=hints.get("readOnlyHint") is True),
         )
 
     def _strategies(self, override: ToolOverride, *, read_only: bool) -> Sequence[Any] | None:
@@ -170,7 +160,9 @@ class ProxyTools(ForeignTools):
         Raises:
             ToolError: The upstream's failure, whatever its shape.
         """
-        listed = self.listed[name]
+        listed = self.listed.get(name)
+        if listed is None:
+            raise _removed(self.name, name)
         params = {
             "name": listed.upstream_name,
             "arguments": dict(arguments),
@@ -187,7 +179,7 @@ class ProxyTools(ForeignTools):
             raise fault_from(error, server=self.name, restarts=True) from error
         answer = read_answer(raw)
         await self._check(listed, raw, answer, request)
-        failed = failure_in(answer, declared=listed.tree.get("outputSchema"))
+        failed = failure_in(answer, declared=listed.entry.get("outputSchema"))
         if failed is None:
             return raw
         if self.front.refused > refused:
@@ -209,6 +201,17 @@ class ProxyTools(ForeignTools):
         is_slow = listed.output.size + size > SLOW_FROM_BYTES
         if not (await self.runtime.threads.run(fits) if is_slow else fits()):
             raise BadOutput(message=f"The server '{self.name}' sent a result that breaks the tool's output schema.")
+
+
+def _with_failures(tool: types.Tool, wire: WireFormat) -> types.Tool:
+    return tool.model_copy(update={"output_schema": widened(tool.output_schema, wire)})
+
+
+def _removed(server: str, name: str) -> UpstreamError:
+    """Return the failure of a call whose tool a new list of the upstream has removed meanwhile."""
+    failure = UpstreamError(message=f"The server '{server}' has removed its tool `{name}`.", effect="none")
+    failure.retry = "never"  # type: ignore[misc]  # of this failure: the tool is gone
+    return failure
 
 
 def _passed_on(meta: Mapping[str, Any]) -> dict[str, Any]:

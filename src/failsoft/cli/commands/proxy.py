@@ -54,7 +54,7 @@ def proxy(  # noqa: PLR0913 - what an operator may set
     if sum((bool(command), url is not None, config is not None)) != 1:
         raise ConfigurationError(issue="give exactly one of: a command after --, --url URL, --config FILE")
     from failsoft.cli.targets.toolsets import LoggedSource  # noqa: PLC0415 - `failsoft --help` needs none of it
-    from failsoft.proxy.overrides import read_overrides  # noqa: PLC0415 - as above
+    from failsoft.proxy.listing import read_overrides  # noqa: PLC0415 - as above
     from failsoft.proxy.serve import ProxySource, run_proxy  # noqa: PLC0415 - as above
     from failsoft.proxy.targets import check_programs, from_command, from_file, from_url  # noqa: PLC0415 - as above
 

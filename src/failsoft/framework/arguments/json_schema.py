@@ -17,6 +17,7 @@ import pydantic_core
 
 from failsoft.framework.arguments.accepted import Accepted
 from failsoft.framework.arguments.faults import COMBINING, explained, fault_of
+from failsoft.framework.arguments.metaschema import is_plainly_valid
 from failsoft.framework.arguments.schemas import (
     SlowPatterns,
     check_expansion,
@@ -66,7 +67,8 @@ class JsonSchema:
         self.schema: dict[str, Any] = schema
         kind: Any = validator_for(schema, default=Draft202012Validator)
         try:
-            kind.check_schema(schema, format_checker=FormatChecker(formats=()))
+            if kind is not Draft202012Validator or not is_plainly_valid(schema):
+                kind.check_schema(schema, format_checker=FormatChecker(formats=()))
         except SchemaError as error:
             msg = f"{owner}: not a valid JSON Schema: {bounded(error.message)}"
             raise TypeError(msg) from error

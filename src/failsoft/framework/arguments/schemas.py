@@ -68,14 +68,14 @@ def check_references(owner: str, schema: Any) -> None:
                 raise TypeError(msg)
 
 
-def measured(owner: str, schema: Any) -> int:
-    """Return the size of a schema in bytes.
+def measured(owner: str, schema: Any, *, what: str = "the schema") -> int:
+    """Return the size of a schema, or of what has one, in bytes.
 
     Raises:
         TypeError: It is no JSON object, is too large, or is nested too deeply.
     """
     if not isinstance(schema, Mapping):
-        msg = f"{owner}: the schema is no JSON object"
+        msg = f"{owner}: {what} is no JSON object"
         raise TypeError(msg)
     level: list[Any] = [schema]
     for _ in range(_LEVELS_AT_MOST):
@@ -88,15 +88,15 @@ def measured(owner: str, schema: Any) -> int:
         if not level:
             break
     else:
-        msg = f"{owner}: the schema is nested in more than {_LEVELS_AT_MOST} levels"
+        msg = f"{owner}: {what} is nested in more than {_LEVELS_AT_MOST} levels"
         raise TypeError(msg)
     try:
         size = len(pydantic_core.to_json(schema))
     except ValueError as error:
-        msg = f"{owner}: the schema is no JSON: {bounded(str(error))}"
+        msg = f"{owner}: {what} is no JSON: {bounded(str(error))}"
         raise TypeError(msg) from error
     if size > _BYTES_AT_MOST:
-        msg = f"{owner}: the schema has {size:,} bytes; {_BYTES_AT_MOST:,} are allowed"
+        msg = f"{owner}: {what} has {size:,} bytes; {_BYTES_AT_MOST:,} are allowed"
         raise TypeError(msg)
     return size
 

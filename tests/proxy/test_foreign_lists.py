@@ -13,7 +13,7 @@ import pytest
 from loguru import logger
 from mcp.client import Client
 
-from tests.doors import Overrides, ProxySource, assemble_proxy, from_command
+from tests.doors import Overrides, ProxySource, assemble_proxy, from_command, message_of
 from tests.proxy.conftest import proxied
 from tests.proxy.test_listing import nested
 from tests.zygote import PYTHON
@@ -61,14 +61,6 @@ async def offered(folder: Path, tools: list[Any]) -> list[str]:
 
 @pytest.mark.parametrize("member", ["inputSchema", "outputSchema"])
 @pytest.mark.parametrize("name", UNUSABLE_SCHEMAS)
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "one schema that is nested deeply, or is no Unicode, makes the whole upstream UNAVAILABLE; only its "
-        "tool should be left out"
-    ),
-)
 async def test_one_schema_that_nobody_could_use_does_not_take_the_other_tools_away(tmp_path, member, name):
     bad = {**GOOD, "name": "bad", member: UNUSABLE_SCHEMAS[name]}
     async with client_of(tmp_path, [GOOD, bad]) as client:
@@ -76,6 +68,18 @@ async def test_one_schema_that_nobody_could_use_does_not_take_the_other_tools_aw
         is_answered = "good" in names and not (await client.call_tool("good", {})).is_error
     assert names == ["good"]
     assert is_answered
+
+
+def test_a_schema_without_a_bottom_takes_no_other_entry_of_its_line_away():
+    good = '{"name": "good", "description": "\\"[{\\\\"}'
+    endless = '{"a":' * 100_000 + '["]"' + "]" + "}" * 100_000
+    line = f'{{"jsonrpc": "2.0", "id": 1, "result": {{"tools": [{good}, {{"name": "bad", "x": {endless}}}, {good}]}}}}'
+    (message,) = message_of(line.encode() + b" ")
+    first, bad, last = message.message.result["tools"]
+    assert first == last == {"name": "good", "description": '"[{\\'}
+    assert bad["name"] == "bad"
+    (message,) = message_of(line.replace('"tools": [', '"rows": [').encode())
+    assert message.message.error.data == {"dev.failsoft/fault": {"kind": "malformed"}}
 
 
 @pytest.mark.parametrize("member", ["inputSchema", "outputSchema"])

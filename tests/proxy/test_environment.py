@@ -12,6 +12,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from tests.proxy.conftest import proxied
 from tests.proxy.test_foreign_lists import GOOD, command
+from tests.proxy.test_operating import run_proxy
 from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
@@ -39,6 +40,27 @@ async def test_a_server_behind_a_command_inherits_no_secret(tmp_path):
     if "PATH" not in found:
         raise RuntimeError
     assert sorted(SECRETS.keys() & found.keys()) == []
+
+
+async def test_a_server_gets_the_variables_that_the_options_name(tmp_path):
+    found = await environment(tmp_path, "--env", "SHOP_TOKEN", "--env", "DATABASE_URL")
+    assert {name: found[name] for name in ("SHOP_TOKEN", "DATABASE_URL")} == {
+        "SHOP_TOKEN": "t-1",
+        "DATABASE_URL": "p-3",
+    }
+
+
+@pytest.mark.parametrize("words", [["--env", "NO_SUCH_VARIABLE_OF_OURS"], ["--env", "SHOP_TOKEN=t-1"]])
+def test_a_variable_that_is_not_set_or_has_a_value_is_a_configuration_error(words):
+    done = run_proxy(*words, "--", PYTHON)
+    assert done.returncode == 3
+    assert "--env" in done.stderr
+    assert "t-1" not in done.stderr
+
+
+def test_variables_are_refused_where_no_program_would_get_them():
+    done = run_proxy("--env", "PATH", "--url", "http://127.0.0.1:1/mcp")
+    assert (done.returncode, "--env" in done.stderr) == (3, True)
 
 
 async def test_a_server_that_a_file_names_inherits_no_secret(tmp_path):

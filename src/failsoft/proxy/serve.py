@@ -1,15 +1,16 @@
-"""`run_proxy`: assemble a proxy and serve it over stdio or HTTP."""
+"""Assemble a proxy, and serve it over stdio or HTTP."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal
 
 from failsoft._version import __version__
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.normalize import THIRD_PARTIES
+from failsoft.framework.safe.author_reports import logger
 from failsoft.proxy.clients import Front
 from failsoft.proxy.listing import Overrides
 from failsoft.proxy.protocol import LiveToolbox, ProxyProtocol
@@ -72,38 +73,82 @@ def assemble_proxy(
     return Assembly(name, version, tuple(made), toolbox, lifecycle, settings, server)
 
 
-def run_proxy(
+def run_stdio(
+    source: Callable[[], list[ProxyTools]], *, name: str | None = None, metrics_port: int | None = None
+) -> None:
+    """Serve the upstreams' tools to one client on our standard streams, until it leaves or a signal comes.
+
+    Args:
+        source: A `ProxySource`, or what makes the same.
+        name: What the proxy calls itself; by default the name of its only upstream.
+        metrics_port: Where metrics and probes are served on loopback, or 0 for a free port; None for nowhere.
+
+    Raises:
+        CONFIG_ERROR: Two upstreams have one name, or the port cannot be used.
+    """
+    try:
+        asyncio.run(_serve_stdio(source, name, metrics_port))
+    finally:
+        stop_watching()
+
+
+async def _serve_stdio(source: Callable[[], list[ProxyTools]], name: str | None, metrics_port: int | None) -> None:
+    from failsoft.server.stdio.serve import serve_stdio  # noqa: PLC0415 - with its transport only
+
+    assembly = assemble_proxy(source, name=name)
+    settings = assembly.settings
+    async with AsyncExitStack() as stack:
+        if metrics_port is not None:
+            await stack.enter_async_context(_probes(assembly, metrics_port))
+        # The upstreams are connected before the SDK asks what this server is capable of.
+        await stack.enter_async_context(assembly.server.lifespan(assembly.server))
+        await serve_stdio(
+            assembly.server,
+            assembly.lifecycle,
+            grace_s=settings.shutdown_grace_s,
+            max_line_bytes=settings.max_request_bytes,
+        )
+
+
+@asynccontextmanager
+async def _probes(assembly: Assembly, port: int) -> AsyncIterator[None]:
+    """Serve metrics and probes on loopback while the block lasts."""
+    from failsoft.server.http.app import probe_app  # noqa: PLC0415 - a stdio server seldom needs a web server
+    from failsoft.server.http.process.connections import ConnectionLimits  # noqa: PLC0415 - the same
+    from failsoft.server.http.process.serve import listening, serving_beside  # noqa: PLC0415 - the same
+
+    limits = ConnectionLimits.from_settings(assembly.settings)
+    with listening("127.0.0.1", port) as listener:
+        async with serving_beside(probe_app(assembly), listener, limits=limits):
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}/metrics"
+            logger.bind(url=url).info("Metrics and probes are served beside stdio")
+            yield
+
+
+def run_http(
     source: Callable[[], list[ProxyTools]],
     *,
     name: str | None = None,
-    transport: Literal["stdio", "http"] = "stdio",
     host: str = "127.0.0.1",
     port: int = 8321,
     workers: int = 1,
     insecure: bool = False,
-    on_ready: Callable[[str], None] | None = None,
+    on_ready: Callable[[str], None] = lambda _url: None,
 ) -> None:
-    """Serve the upstreams' tools, and return when the server has ended: by a signal, or because its client has left.
+    """Serve the upstreams' tools over HTTP until a signal comes.
 
     Args:
         source: A `ProxySource`, or what makes the same and can be pickled; called in each process.
         name: What the proxy calls itself; by default the name of its only upstream.
-        transport: `stdio` for one client on our standard streams, or `http`.
         host: Where to listen.
         port: The port, or 0 for one that is free.
         workers: Processes that share the port; each has upstream processes of its own.
         insecure: Serve beyond this machine without a token all the same.
-        on_ready: Called with the URL once it answers; over HTTP only.
+        on_ready: Called with the URL once it answers.
 
     Raises:
         CONFIG_ERROR: Two upstreams have one name, or the address cannot be used.
     """
-    if transport == "stdio":
-        try:
-            asyncio.run(_serve_stdio(source, name))
-        finally:
-            stop_watching()
-        return
     from failsoft.server.http.process.app_factory import AppFactory  # noqa: PLC0415 - a stdio server needs no web server
     from failsoft.server.http.process.serve import serve_http  # noqa: PLC0415 - a stdio server needs no web server
 
@@ -117,19 +162,4 @@ def run_proxy(
         auth=None,
         assemble=assemble_proxy,
     )
-    serve_http(factory, port=port, insecure=insecure, workers=workers, on_ready=on_ready or (lambda _: None))
-
-
-async def _serve_stdio(source: Callable[[], list[ProxyTools]], name: str | None) -> None:
-    from failsoft.server.stdio.serve import serve_stdio  # noqa: PLC0415 - with its transport only
-
-    assembly = assemble_proxy(source, name=name)
-    settings = assembly.settings
-    # The upstreams are connected before the SDK asks what this server is capable of.
-    async with assembly.server.lifespan(assembly.server):
-        await serve_stdio(
-            assembly.server,
-            assembly.lifecycle,
-            grace_s=settings.shutdown_grace_s,
-            max_line_bytes=settings.max_request_bytes,
-        )
+    serve_http(factory, port=port, insecure=insecure, workers=workers, on_ready=on_ready)

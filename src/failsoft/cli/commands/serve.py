@@ -93,7 +93,9 @@ def serve(  # noqa: PLR0913 - what an operator may set
 
 
 @contextmanager
-def serving(ctx: typer.Context, transport: Transport, workers: int, command: str) -> Iterator[None]:
+def serving(
+    ctx: typer.Context, transport: Transport, workers: int, command: str, *, port_option: str = "--port"
+) -> Iterator[None]:
     """Set up the state store for a server in this process, and map an unusable address to its exit code.
 
     Args:
@@ -101,6 +103,7 @@ def serving(ctx: typer.Context, transport: Transport, workers: int, command: str
         transport: How clients reach the server.
         workers: The number of worker processes.
         command: The command to suggest for another address.
+        port_option: The option for the port that it listens on.
     """
     if transport is Transport.stdio:
         _introduce_stdio(ctx)
@@ -113,7 +116,7 @@ def serving(ctx: typer.Context, transport: Transport, workers: int, command: str
         if isinstance(error, (BootstrapFailure, SelfAuditFailure)) or not isinstance(error.__cause__, OSError):
             raise
         is_taken = error.__cause__.errno in {errno.EADDRINUSE, errno.EACCES}
-        error.operator_hint = f"{command} {'--port 0' if is_taken else '--host 127.0.0.1'}"
+        error.operator_hint = f"{command} {f'{port_option} 0' if is_taken else '--host 127.0.0.1'}"
         raise typer.Exit(report(error, code=ExitCode.NOT_STARTED)) from error
 
 

@@ -85,8 +85,7 @@ def build_app(
         auth=auth,
         token_verifier=verifier,
         custom_starlette_routes=[
-            Route("/metrics", _guarded(MetricsEndpoint(assembly.tools), verifier, auth)),
-            *probe_routes(assembly.lifecycle),
+            *_probes(assembly, verifier, auth),
             *status_routes(assembly, mcp_path=MCP_PATH, has_token=verifier is not None),
         ],
     )
@@ -107,6 +106,21 @@ def build_app(
     app.state.assembly = assembly
     app.state.has_token = verifier is not None
     return app
+
+
+def probe_app(assembly: Assembly) -> Starlette:
+    """Return an ASGI app with `/metrics`, `/healthz` and `/readyz` alone, for loopback beside a server over stdio."""
+    settings = assembly.settings
+    verifier = chosen_verifier(None, settings, auth=None)
+    security = transport_security("127.0.0.1", settings.allowed_hosts)
+    admission = Middleware(AdmissionMiddleware, security=security, lifecycle=assembly.lifecycle, mcp_path=MCP_PATH)
+    tokens = [] if verifier is None else authentication(verifier)
+    return Starlette(routes=_probes(assembly, verifier, None), middleware=[admission, *tokens])
+
+
+def _probes(assembly: Assembly, verifier: TokenVerifier | None, auth: AuthSettings | None) -> list[Route]:
+    metrics = Route("/metrics", _guarded(MetricsEndpoint(assembly.tools), verifier, auth))
+    return [metrics, *probe_routes(assembly.lifecycle)]
 
 
 def _lanes(assembly: Assembly, acceptance: Acceptance) -> list[Callable[[ASGIApp], ASGIApp]]:

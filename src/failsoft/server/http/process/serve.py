@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from types import FrameType
 
 import uvicorn
@@ -39,7 +40,7 @@ def serve_http(
     assembly: Assembly = app.state.assembly
     check_exposure(factory.host, has_token=app.state.has_token, insecure=insecure)
     _warn_of_missing_principals(app, assembly)
-    with _listening(factory.host, port) as listener:
+    with listening(factory.host, port) as listener:
         url = _url(factory.host, listener.getsockname()[1])
         if workers > 1:
             _check_shared_state(assembly)
@@ -127,8 +128,31 @@ def _ignore(_number: int, _frame: FrameType | None) -> None:
     return
 
 
+@asynccontextmanager
+async def serving_beside(app: Starlette, listener: socket.socket, *, limits: ConnectionLimits) -> AsyncIterator[None]:
+    """Serve an app in this event loop while the block lasts; signals are left to what else the process serves."""
+    server = _Beside(config_for(app, limits=limits))
+    task = asyncio.create_task(server.serve([listener]), name="failsoft probes")
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await task
+
+
+class _Beside(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """Listen on an address while the block lasts.
+
+    Raises:
+        CONFIG_ERROR: It cannot be used; its cause is an `OSError`.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host.strip("[]"), port), family=family, backlog=2048)

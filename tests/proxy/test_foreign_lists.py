@@ -78,8 +78,9 @@ def test_a_schema_without_a_bottom_takes_no_other_entry_of_its_line_away():
     first, bad, last = message.message.result["tools"]
     assert first == last == {"name": "good", "description": '"[{\\'}
     assert bad["name"] == "bad"
-    (message,) = message_of(line.replace('"tools": [', '"rows": [').encode())
-    assert message.message.error.data == {"dev.failsoft/fault": {"kind": "malformed"}}
+    for broken in (line.replace('"tools": [', '"rows": ['), '{"id": 1, "result": {"tools": []}}'):
+        (message,) = message_of(broken.encode())
+        assert message.message.error.data == {"dev.failsoft/fault": {"kind": "malformed"}}
 
 
 @pytest.mark.parametrize("member", ["inputSchema", "outputSchema"])

@@ -21,6 +21,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage
 from pydantic import TypeAdapter, ValidationError
 
+from failsoft.client.broken_lists import readable_list
 from failsoft.client.faults import fault_data
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
@@ -31,10 +32,6 @@ _ERROR_LINES = 20
 _MESSAGE: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
 _ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")')
 _EDGE_BYTES = 2_000
-_BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)|[][{}]', re.DOTALL)
-"""Whole strings, whose brackets do not count, and brackets."""
-_LEVELS_AT_MOST = 160
-_LIST_BYTES_AT_MOST = 4_000_000
 
 
 @asynccontextmanager
@@ -204,45 +201,18 @@ class LineReader:
 
 def message_of(line: bytes) -> Iterator[SessionMessage]:
     """Yield the message of a line; for one that is no JSON-RPC, an error under the id that it shows, or nothing."""
+    message = _validated(line) or _validated(readable_list(line))
+    if message is not None:
+        yield SessionMessage(message)
+        return
+    yield from _in_place_of(line[:_EDGE_BYTES] + b" " + line[-_EDGE_BYTES:], fault_data("malformed"))
+
+
+def _validated(line: bytes | None) -> Any:
     try:
-        yield SessionMessage(_MESSAGE.validate_json(line, by_name=False))
+        return None if line is None else _MESSAGE.validate_json(line, by_name=False)
     except (ValidationError, ValueError, RecursionError):
-        listed = _list_in(line)
-        if listed is not None:
-            yield SessionMessage(listed)
-            return
-        yield from _in_place_of(line[:_EDGE_BYTES] + b" " + line[-_EDGE_BYTES:], fault_data("malformed"))
-
-
-def _list_in(line: bytes) -> Any:
-    """Return the message of a list of tools of which one cannot be read; None for any other line.
-
-    What is nested beyond all that a reader of schemas accepts is cut, and bytes that are no Unicode become lone
-    surrogates: the reader then refuses this tool, and not the list.
-    """
-    if len(line) > _LIST_BYTES_AT_MOST:
         return None
-    try:
-        tree = json.loads(_shallow(line).decode(errors="surrogateescape"))
-        is_list = isinstance(tree["result"]["tools"], list) and "content" not in tree["result"]
-        return _MESSAGE.validate_python(tree, by_name=False) if is_list else None
-    except (ValidationError, ValueError, RecursionError, LookupError, TypeError):
-        return None
-
-
-def _shallow(line: bytes) -> bytes:
-    """Return JSON in which objects and lists below a depth are null."""
-    kept, levels, begin = bytearray(), 0, 0
-    for token in _BRACKETS.finditer(line):
-        if token[0] in (b"[", b"{"):
-            levels += 1
-            if levels == _LEVELS_AT_MOST + 1:
-                kept += line[begin : token.start()] + b"null"
-        elif token[0] in (b"]", b"}"):
-            levels -= 1
-            if levels == _LEVELS_AT_MOST:
-                begin = token.end()
-    return bytes(kept + line[begin:])
 
 
 def _in_place_of(edges: bytes, data: dict[str, Any]) -> Iterator[SessionMessage]:

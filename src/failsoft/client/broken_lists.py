@@ -1,0 +1,65 @@
+"""Lists of tools that cannot be read for one tool's sake: nested without end, or no Unicode."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pydantic_core
+
+_BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[][{}]', re.DOTALL)
+"""Whole strings, whose brackets do not count, and brackets."""
+_LEVELS_AT_MOST = 160
+"""Fewer than pydantic reads, and more than a schema may have (`failsoft.framework.arguments.schemas`)."""
+_BYTES_AT_MOST = 4_000_000
+
+
+def readable_list(message: bytes) -> bytes | None:
+    """Return a message that answers `tools/list`, with what cannot be read of a tool left out; None for any other one.
+
+    A tool that is nested too deeply still is, by fewer levels, and one that is no Unicode keeps its name at most, so
+    that whoever reads the list can refuse them by name.
+
+    Args:
+        message: A JSON-RPC message that could not be read.
+    """
+    if len(message) > _BYTES_AT_MOST:
+        return None
+    try:
+        tree = json.loads(_shallow(message).decode(errors="surrogateescape"))
+        result = tree["result"]
+        if not isinstance(result["tools"], list) or "content" in result:
+            return None
+        result["tools"] = [tool if _is_readable(tool) else _named(tool) for tool in result["tools"]]
+        return pydantic_core.to_json(tree)
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return None
+
+
+def _shallow(message: bytes) -> bytes:
+    """Return JSON in which objects and lists below a depth are null."""
+    kept, levels, begin = bytearray(), 0, 0
+    for token in _BRACKETS.finditer(message):
+        if token[0] in (b"[", b"{"):
+            levels += 1
+            if levels == _LEVELS_AT_MOST + 1:
+                kept += message[begin : token.start()] + b"null"
+        elif token[0] in (b"]", b"}"):
+            levels -= 1
+            if levels == _LEVELS_AT_MOST:
+                begin = token.end()
+    return bytes(kept + message[begin:])
+
+
+def _is_readable(tool: Any) -> bool:
+    try:
+        pydantic_core.to_json(tool)
+    except ValueError:
+        return False
+    return True
+
+
+def _named(tool: Any) -> dict[str, Any]:
+    name = tool.get("name") if isinstance(tool, dict) else None
+    return {"name": name if _is_readable(name) else "", "inputSchema": "not Unicode"}

@@ -107,7 +107,6 @@ HOMES = {
     "failsoft.recovery.state.redis": "RedisState",
     "failsoft.recovery.state.sqlite": "SqliteState",
     "failsoft.recovery.state.sqlite_file": "SqliteFile",
-    "failsoft.recovery.strategies.adaptive_concurrency": "next_limit",
     "failsoft.recovery.strategies.alternate_paths.rules": "spelled_alternates",
     "failsoft.recovery.strategies.circuit_breaker.circuit": "Circuit, CircuitAdmission",
     "failsoft.recovery.strategies.circuit_breaker.steps": "ADMIT, FORCE, PEEK, REPORT, admit",

@@ -130,7 +130,6 @@ def test_the_metrics_have_the_names_and_labels_of_the_contract() -> None:
         "mcp_retry_budget_tokens",
         "mcp_bulkhead_running",  # this one and the next six are beyond the contract
         "mcp_bulkhead_waiting",
-        "mcp_concurrency_limit",
         "mcp_hedges_running",
         "mcp_idempotency_leases",
         "mcp_state_store_unavailable",

@@ -89,7 +89,6 @@ def test_the_names_and_labels_are_those_of_the_contract() -> None:
         "mcp_retry_budget_tokens": ("dependency",),
         "mcp_bulkhead_running": ("dependency",),
         "mcp_bulkhead_waiting": ("dependency",),
-        "mcp_concurrency_limit": ("dependency",),
         "mcp_hedges_running": ("dependency",),
         "mcp_idempotency_leases": ("dependency",),
         "mcp_state_store_unavailable": (),

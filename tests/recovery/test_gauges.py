@@ -1,4 +1,4 @@
-"""Bulkheads, concurrency limits, hedges and keyed calls have gauges that go back when the work is over."""
+"""Bulkheads, hedges and keyed calls have gauges that go back when the work is over."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from failsoft import BaseTool, Bulkhead, Hedge, Runtime, Settings, operation
 from failsoft.metrics import PrometheusRecorder
-from failsoft.recovery import AdaptiveConcurrency
 from tests.doors import META_KEY, CallScope, LocalState
 from tests.recovery.protected import on_instant_clock
 
@@ -26,11 +25,6 @@ class Slow(BaseTool):
     async def hedged(self, seconds: float) -> None:
         """Wait with a second run beside."""
         await asyncio.sleep(seconds)
-
-    @operation(read_only=True, timeout=60, recovery=[AdaptiveConcurrency(start=30, dependency="service")])
-    async def limited(self) -> None:
-        """Wait under a limit."""
-        await asyncio.sleep(0.1)
 
     @operation(timeout=60)
     async def book(self) -> None:
@@ -77,16 +71,6 @@ def test_a_hedge_shows_its_extra_runs(tool: Slow, recorder: PrometheusRecorder) 
         calls = [tool.hedged(seconds=seconds) for seconds in (0.5, 3, 3)]
         seen, after = await during(calls, 2, (recorder, "mcp_hedges_running", "slow.hedged"))
         assert (seen, after) == ([2], [0])
-
-    on_instant_clock(main())
-
-
-def test_a_concurrency_limit_shows_what_it_has_found(tool: Slow, recorder: PrometheusRecorder) -> None:
-    async def main() -> None:
-        assert gauge(recorder, "mcp_concurrency_limit", "service") == 10  # a third, to measure without a queue
-        for _ in range(12):
-            await tool.limited()
-        assert gauge(recorder, "mcp_concurrency_limit", "service") == 30
 
     on_instant_clock(main())
 

@@ -28,9 +28,7 @@ __all__ = [
 CircuitStateName: TypeAlias = Literal["closed", "open", "half_open"]
 """The state of a circuit breaker."""
 
-LoadGauge: TypeAlias = Literal[
-    "bulkhead_running", "bulkhead_waiting", "concurrency_limit", "hedges_running", "idempotency_leases"
-]
+LoadGauge: TypeAlias = Literal["bulkhead_running", "bulkhead_waiting", "hedges_running", "idempotency_leases"]
 
 IdempotencyVerdict: TypeAlias = Literal["replayed", "conflict", "in_progress", "lost"]
 """What a repeated call met: the stored outcome, other arguments, the first call still running, or no record."""
@@ -146,7 +144,7 @@ class LoadEvent:
     """A gauge of a strategy changed in this process.
 
     Args:
-        gauge: Runs in a bulkhead, calls that wait for one, the limit of `AdaptiveConcurrency`, extra runs of `Hedge`,
+        gauge: Runs in a bulkhead, calls that wait for one, extra runs of `Hedge`,
             or calls with an idempotency key under way.
         dependency: The dependency, else `<toolset>.<operation>`.
         value: The new value.

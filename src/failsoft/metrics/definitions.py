@@ -100,7 +100,6 @@ RETRY_BUDGET = MetricDefinition(
 _LOADS: dict[LoadGauge, str] = {
     "bulkhead_running": "Runs that hold a place of a dependency's bulkhead.",
     "bulkhead_waiting": "Calls that wait for a place of a dependency's bulkhead.",
-    "concurrency_limit": "The limit that AdaptiveConcurrency has found for a dependency.",
     "hedges_running": "Extra runs of Hedge that are running.",
     "idempotency_leases": "Calls with an idempotency key that are running here.",
 }

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from failsoft.framework.call.call import Call
     from failsoft.framework.call.chain import RecoveryResult, RecoveryStrategy
     from failsoft.recovery.manager import RecoveryManager
-    from failsoft.recovery.strategies.adaptive_concurrency import AdaptiveConcurrency, AdaptiveConcurrencyOptions
     from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource
     from failsoft.recovery.strategies.alternate_paths.strategy import AlternatePaths
     from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout, AttemptTimeoutOptions
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from failsoft.recovery.strategies.stale_cache import StaleCache, StaleCacheOptions
 
 __all__ = [
-    "AdaptiveConcurrency",
-    "AdaptiveConcurrencyOptions",
     "Alternate",
     "AlternatePaths",
     "AttemptTimeout",
@@ -63,8 +60,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AdaptiveConcurrency": "recovery.strategies.adaptive_concurrency",
-    "AdaptiveConcurrencyOptions": "recovery.strategies.adaptive_concurrency",
     "Alternate": "recovery.strategies.alternate_paths.rules",
     "AlternatePaths": "recovery.strategies.alternate_paths.strategy",
     "AttemptTimeout": "recovery.strategies.attempt_timeout",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource
     from failsoft.recovery.strategies.alternate_paths.strategy import AlternatePaths
     from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout, AttemptTimeoutOptions
-    from failsoft.recovery.strategies.bulkhead import Bulkhead, BulkheadOptions
+    from failsoft.recovery.strategies.bulkhead import Bulkhead
     from failsoft.recovery.strategies.chaos import Chaos, ChaosOptions
     from failsoft.recovery.strategies.circuit_breaker.circuit import CircuitOptions, CircuitView
     from failsoft.recovery.strategies.circuit_breaker.strategy import CircuitBreaker
@@ -31,7 +31,6 @@ __all__ = [
     "AttemptTimeout",
     "AttemptTimeoutOptions",
     "Bulkhead",
-    "BulkheadOptions",
     "Call",
     "Chaos",
     "ChaosOptions",
@@ -65,7 +64,6 @@ _HOMES = {
     "AttemptTimeout": "recovery.strategies.attempt_timeout",
     "AttemptTimeoutOptions": "recovery.strategies.attempt_timeout",
     "Bulkhead": "recovery.strategies.bulkhead",
-    "BulkheadOptions": "recovery.strategies.bulkhead",
     "Call": "framework.call.call",
     "Chaos": "recovery.strategies.chaos",
     "ChaosOptions": "recovery.strategies.chaos",

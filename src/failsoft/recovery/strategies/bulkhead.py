@@ -3,48 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar, Literal
 
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import Overloaded
-from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import Gauge
+from failsoft.recovery.strategy import strategy
 
 
-@dataclass(frozen=True, slots=True)
-class BulkheadOptions:
-    """The limit and the queue.
-
-    Args:
-        limit: The number of concurrent runs, at least 1, in this process.
-        wait_s: How long a run may wait in the queue, in seconds; 0: it is rejected at once.
-        queue: How many runs may wait, at least 0; by default the same as `limit`.
-        dependency: The dependency to protect; bulkheads with the same name share their limit. By default every
-            operation of a toolset has its own.
-    """
-
-    limit: int
-    wait_s: float = 0.0
-    queue: int | None = None
-    dependency: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.limit < 1 or not self.wait_s >= 0 or (self.queue is not None and self.queue < 0):
-            msg = f"Bulkhead needs limit >= 1, wait_s >= 0 and queue >= 0, not {self}"
-            raise ValueError(msg)
-
-    @property
-    def places_to_wait(self) -> int:
-        """The length of the queue."""
-        return self.limit if self.queue is None else self.queue
-
-
+@strategy
 class Bulkhead:
     """Limits concurrent runs; further ones wait in a queue or end with OVERLOADED.
 
@@ -55,10 +30,11 @@ class Bulkhead:
     connections, a pool).
 
     Args:
-        limit: See `BulkheadOptions`.
-        wait_s: See `BulkheadOptions`.
-        queue: See `BulkheadOptions`.
-        dependency: See `BulkheadOptions`.
+        limit: The number of concurrent runs, at least 1, in this process.
+        wait_s: How long a run may wait in the queue, in seconds; 0: it is rejected at once.
+        queue: How many runs may wait, at least 0; by default the same as `limit`.
+        dependency: The dependency to protect; bulkheads with the same name share their limit. By default every
+            operation of a toolset has its own.
 
     Raises:
         ValueError: The options are invalid.
@@ -66,149 +42,172 @@ class Bulkhead:
     Source: M. Nygard, "Release It!", 2007.
     """
 
-    name = "bulkhead"
-    facts = StrategyFacts(
-        options=BulkheadOptions,
-        place="bulkhead",
-        use=(
-            "a dependency takes only so many calls at once, like a connection pool, or a slow one must not use "
-            "all threads."
-        ),
-        not_for=(
-            "limits over all replicas: it counts in its own process. For a rate (so many a minute) use `RateLimit`."
-        ),
-        example={"limit": 10},
-        single_for="dependency",
-    )
+    name: ClassVar[str] = "bulkhead"
+    one_for: ClassVar[Literal["operation", "dependency"]] = "dependency"
+    limit: int
+    wait_s: float = 0.0
+    queue: int | None = None
+    _: KW_ONLY
+    dependency: str | None = None
 
-    def __init__(
-        self, limit: int, wait_s: float = 0, queue: int | None = None, *, dependency: str | None = None
-    ) -> None:
-        self.options = BulkheadOptions(limit, wait_s, queue, dependency)
+    def __post_init__(self) -> None:
+        if self.limit < 1 or not self.wait_s >= 0 or (self.queue is not None and self.queue < 0):
+            msg = f"Bulkhead needs limit >= 1, wait_s >= 0 and queue >= 0, not {self}"
+            raise ValueError(msg)
 
     def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link that acquires a slot for each run and releases it."""
-        return [Link(self.name, _held(self.compartment(bound), self.options), "bulkhead")]
+        return [Link(self.name, _held(self.compartment(bound), self), "bulkhead")]
 
     def compartment(self, bound: BoundOperation) -> Compartment:
         """Return the slots that this operation shares with others of its dependency."""
-        named = self.options.dependency
+        named = self.dependency
         store = bound.state if named else bound.state.private_to(bound.tool)
         dependency = named or f"{bound.tool_name}.{bound.name}"
         gauges = (
             Gauge("bulkhead_running", dependency, bound.events),
             Gauge("bulkhead_waiting", dependency, bound.events),
         )
-        limits = (self.options.limit, self.options.places_to_wait)
-        compartment = store.companion(f"bulkhead:{dependency}", lambda: Compartment(*limits, gauges))
-        # A reload may have changed the options.
-        compartment.resize(self.options.limit, self.options.places_to_wait)
+        compartment = store.companion(f"bulkhead:{dependency}", lambda: Compartment(gauges))
+        compartment.resize(self.limit, self.limit if self.queue is None else self.queue)
         return compartment
 
 
-def _held(compartment: Compartment, options: BulkheadOptions) -> Step:
+def _held(compartment: Compartment, options: Bulkhead) -> Step:
     async def step(call: Call, proceed: Proceed) -> Any:
-        if not compartment.enter_now() and not await _waited(compartment, options.wait_s, call):
+        place = compartment.enter_now() or await _waited(compartment, options.wait_s, call)
+        if place is None:
             raise Overloaded(
                 effect=call.effect_of(call.error), details={"limit": options.limit, "dependency": options.dependency}
             )
         try:
             return await proceed(call)
         finally:
-            _leave_when_over(compartment, call)
+            compartment.leave_after(call.thread_over, place)
 
     return step
 
 
-def _leave_when_over(compartment: Compartment, call: Call) -> None:
-    """Release the slot once the work has really ended: a thread cannot be stopped and may still be running."""
-    over = call.thread_over
-    if over is None or over.done():
-        compartment.leave()
-        return
-    loop = asyncio.get_running_loop()
-
-    def leave(_: object) -> None:
-        with suppress(RuntimeError):  # the loop is closed, and its slots are gone
-            loop.call_soon_threadsafe(compartment.leave)
-
-    over.add_done_callback(leave)
-
-
-async def _waited(compartment: Compartment, wait_s: float, call: Call) -> bool:
+async def _waited(compartment: Compartment, wait_s: float, call: Call) -> Place | None:
     remaining_s = call.remaining_s()
     # A little before the deadline: OVERLOADED says more than DEADLINE_EXCEEDED.
     limit_s = wait_s if remaining_s is None else min(wait_s, 0.9 * remaining_s)
-    return limit_s > 0 and await compartment.enter(limit_s, call.principal)
+    return await compartment.enter(limit_s, call.principal) if limit_s > 0 else None
+
+
+@dataclass(eq=False, slots=True)
+class Place:
+    """A run that holds a slot, or waits for one, and what it needs: its event loop, and its thread if it has one."""
+
+    principal: str | None = None
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    woken: asyncio.Future[None] | None = None
+    thread: Future[None] | None = None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing of the run is left: its event loop was closed in the middle, and its thread has ended."""
+        return self.loop.is_closed() and (self.thread is None or self.thread.done())
+
+    def wake(self) -> None:
+        """End the wait; on its event loop."""
+        if self.woken is not None and not self.woken.done():
+            self.woken.set_result(None)
 
 
 class Compartment:
-    """A semaphore with a bounded queue that is fair to principals.
+    """The slots of a dependency, with a bounded queue that is fair to principals.
+
+    Toolsets on several event loops can share it. What a closed loop left behind is dropped.
 
     Args:
-        limit: The number of slots.
-        queue: How many may wait for one.
         gauges: Of the slots in use, and of the waiters.
     """
 
-    __slots__ = ("_gauges", "_limit", "_queue", "_taken", "_waiting")
-
-    def __init__(self, limit: int, queue: int | None = None, gauges: tuple[Gauge, Gauge] | None = None) -> None:
+    def __init__(self, gauges: tuple[Gauge, Gauge]) -> None:
         self._gauges = gauges
-        self._limit = limit
-        self._queue = limit if queue is None else queue
-        self._taken = 0
-        self._waiting: dict[str | None, deque[asyncio.Future[bool]]] = {}
+        self._limit = self._queue = 0
+        self._held: set[Place] = set()
+        self._waiting: dict[str | None, deque[Place]] = {}
         """Waiters by principal, the next principal to be served first."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
 
     @property
     def taken(self) -> int:
         """The number of slots in use."""
-        return self._taken
+        return len(self._held)
 
     @property
     def waiting(self) -> int:
         """The number of waiters."""
         return sum(map(len, self._waiting.values()))
 
-    def enter_now(self) -> bool:
-        """Acquire a slot without waiting; return False if none is free or others are waiting."""
-        if self._taken >= self._limit or self._waiting:
-            return False
-        self._taken += 1
+    def enter_now(self) -> Place | None:
+        """Acquire a slot without waiting; return None if none is free or others are waiting."""
+        place = Place()
+        with self._lock:
+            if place.loop is not self._loop:
+                self._loop = place.loop
+                self._drop_lost()
+            if len(self._held) >= self._limit or self._waiting:
+                return None
+            self._held.add(place)
         self._note()
-        return True
+        return place
 
-    async def enter(self, wait_s: float, principal: str | None = None) -> bool:
-        """Wait for a slot; return whether one was acquired in time."""
-        if not self._make_room(principal):
-            return False
-        loop = asyncio.get_running_loop()
-        turn: asyncio.Future[bool] = loop.create_future()
-        self._waiting.setdefault(principal, deque()).append(turn)
+    async def enter(self, wait_s: float, principal: str | None = None) -> Place | None:
+        """Wait for a slot; return None if none was acquired in time."""
+        place = Place(principal)
+        place.woken = place.loop.create_future()
+        with self._lock:
+            if not self._make_room(principal):
+                return None
+            self._waiting.setdefault(principal, deque()).append(place)
         self._note()
-        timer = loop.call_later(wait_s, _settle, turn)
+        timer = place.loop.call_later(wait_s, place.wake)
         try:
-            return await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled() and turn.result():
-                self.leave()  # the slot was granted at the moment of the cancellation
+            await place.woken
+        except BaseException:
+            self.leave(place)  # the slot may have been granted at the moment of the cancellation
             raise
         finally:
             timer.cancel()
-            self._forget(principal, turn)
+        if place in self._held:
+            return place
+        self.leave(place)
+        return None
 
-    def leave(self) -> None:
-        """Release a slot."""
-        self._taken -= 1
-        self._serve()
+    def leave(self, place: Place) -> None:
+        """Release a slot, or stop waiting for one."""
+        with self._lock:
+            if place in self._held:
+                self._held.remove(place)
+                self._serve()
+            else:
+                self._forget(place)
         self._note()
 
-    def resize(self, limit: int, queue: int | None = None) -> None:
-        """Change the number of slots and the length of the queue; running calls are unaffected."""
-        self._limit = limit
-        self._queue = limit if queue is None else queue
-        self._serve()
+    def leave_after(self, thread: Future[None] | None, place: Place) -> None:
+        """Release a slot once the work has really ended: a thread cannot be stopped and may still be running."""
+        place.thread = thread
+        if thread is None or thread.done():
+            self.leave(place)
+            return
+
+        def leave(_: object) -> None:
+            try:
+                place.loop.call_soon_threadsafe(self.leave, place)
+            except RuntimeError:  # the loop is closed
+                self.leave(place)
+
+        thread.add_done_callback(leave)
+
+    def resize(self, limit: int, queue: int) -> None:
+        """Set the number of slots and the length of the queue; running calls are unaffected."""
+        with self._lock:
+            self._limit, self._queue = limit, queue
+            self._serve()
 
     def _make_room(self, principal: str | None) -> bool:
         """Return whether a principal may queue, evicting a waiter of the principal with the most if necessary."""
@@ -218,38 +217,40 @@ class Compartment:
         if most not in self._waiting or len(self._waiting[most]) <= len(self._waiting.get(principal, ())) + 1:
             return False
         newest = self._waiting[most][-1]
-        _settle(newest)
-        self._forget(most, newest)
+        self._forget(newest)
+        _wake(newest)
         return True
 
-    def _forget(self, principal: str | None, turn: asyncio.Future[bool]) -> None:
-        turns = self._waiting.get(principal)
-        if turns is None:
-            return
-        if turn in turns:
-            turns.remove(turn)
-        if not turns:
-            del self._waiting[principal]
-        self._note()
+    def _forget(self, place: Place) -> None:
+        places = self._waiting.get(place.principal)
+        if places is not None and place in places:
+            places.remove(place)
+            if not places:
+                del self._waiting[place.principal]
+
+    def _drop_lost(self) -> None:
+        self._held = {place for place in self._held if not place.is_lost}
+        for place in [place for places in self._waiting.values() for place in places]:
+            if place.is_lost:
+                self._forget(place)
+        self._serve()
 
     def _note(self) -> None:
-        if self._gauges is not None:
-            running, waiting = self._gauges
-            running.set(self._taken)
-            waiting.set(self.waiting if self._waiting else 0)
+        running, waiting = self._gauges
+        running.set(len(self._held))
+        waiting.set(self.waiting if self._waiting else 0)
 
     def _serve(self) -> None:
-        while self._waiting and self._taken < self._limit:
+        while self._waiting and len(self._held) < self._limit:
             principal = next(iter(self._waiting))
-            turns = self._waiting.pop(principal)
-            turn = turns.popleft()
-            if turns:
-                self._waiting[principal] = turns  # to the end of the round-robin
-            if not turn.done():
-                self._taken += 1
-                turn.set_result(True)
+            places = self._waiting.pop(principal)
+            place = places.popleft()
+            if places:
+                self._waiting[principal] = places  # to the end of the round-robin
+            self._held.add(place)
+            _wake(place)
 
 
-def _settle(turn: asyncio.Future[bool]) -> None:
-    if not turn.done():
-        turn.set_result(False)
+def _wake(place: Place) -> None:
+    with suppress(RuntimeError):  # the loop was closed meanwhile
+        place.loop.call_soon_threadsafe(place.wake)

@@ -112,7 +112,7 @@ HOMES = {
     "failsoft.recovery.strategies.circuit_breaker.steps": "ADMIT, FORCE, PEEK, REPORT, admit",
     "failsoft.recovery.strategies.circuit_breaker.strategy": "UNCOUNTED",
     "failsoft.recovery.strategies.idempotency.steps": "CLAIM, SETTLE, SETTLED, claim, settle",
-    "failsoft.recovery.strategies.rate_limit.steps": "PARTS, TAKE",
+    "failsoft.recovery.strategies.rate_limit": "PARTS, TAKE",
     "failsoft.recovery.strategies.retry": "decorrelated_jitter, full_jitter",
     "failsoft.recovery.strategies.retry_budget": "Ledger, REFILL_S, WITHDRAW",
     "failsoft.server.assembly": "assemble as assemble_server",

@@ -104,7 +104,7 @@ NOT_AT_START = (
     "filelock",
     "prometheus_client",
     "failsoft.recovery.strategies.chaos",
-    "failsoft.recovery.strategies.rate_limit.strategy",
+    "failsoft.recovery.strategies.rate_limit",
 )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from failsoft.recovery.strategies.fallback import Fallback, FallbackOptions
     from failsoft.recovery.strategies.hedge import Hedge, HedgeOptions
     from failsoft.recovery.strategies.idempotency.strategy import Idempotency, IdempotencyOptions
-    from failsoft.recovery.strategies.rate_limit.strategy import RateLimit, RateLimitOptions
+    from failsoft.recovery.strategies.rate_limit import RateLimit
     from failsoft.recovery.strategies.repair_arguments.strategy import RepairArguments
     from failsoft.recovery.strategies.retry import Retry, RetryOptions
     from failsoft.recovery.strategies.retry_budget import RetryBudget, RetryBudgetOptions
@@ -45,7 +45,6 @@ __all__ = [
     "IdempotencyOptions",
     "PathSource",
     "RateLimit",
-    "RateLimitOptions",
     "RecoveryManager",
     "RecoveryResult",
     "RecoveryStrategy",
@@ -77,8 +76,7 @@ _HOMES = {
     "Idempotency": "recovery.strategies.idempotency.strategy",
     "IdempotencyOptions": "recovery.strategies.idempotency.strategy",
     "PathSource": "recovery.strategies.alternate_paths.rules",
-    "RateLimit": "recovery.strategies.rate_limit.strategy",
-    "RateLimitOptions": "recovery.strategies.rate_limit.strategy",
+    "RateLimit": "recovery.strategies.rate_limit",
     "RecoveryManager": "recovery.manager",
     "RecoveryResult": "framework.call.chain",
     "RecoveryStrategy": "framework.call.chain",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from failsoft import ConfigurationError
 from failsoft.recovery import RateLimit
 from failsoft.testing import fresh_runtime
 from tests.doors import PARTS, TAKE, CallScope, LocalState
@@ -124,6 +122,27 @@ def test_no_span_of_time_ever_holds_more_than_the_limit(
 
 
 @pytest.mark.parametrize(
+    ("limit", "wait_s"),
+    [
+        ("1/minute", 60),
+        ("1 per 2 seconds", 2),
+        (" 1 PER 1 day ", 86_400),
+        ("1 / 3hours", 10_800),
+        ("1/month", 2_592_000),
+    ],
+)
+def test_a_rate_is_a_number_and_a_period(limit: str, wait_s: float) -> None:
+    async def main() -> None:
+        tool = protected(RateLimit(limit))
+        assert await tool.code() == "ok"
+        error = (await tool.fetch()).error
+        assert error is not None
+        assert error.retry.after_seconds == pytest.approx(wait_s, rel=0.01)
+
+    on_instant_clock(main())
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ("a lot",),
@@ -131,6 +150,9 @@ def test_no_span_of_time_ever_holds_more_than_the_limit(
         ("100/fortnight",),
         ("",),
         ("0/minute",),
+        ("5 per 0 seconds",),
+        ("5per minute",),
+        ("9" * 5_000 + "/minute",),
         ("10/minute; 100/hour",),
         ("10/minute", "caller"),
         (10,),
@@ -144,10 +166,3 @@ def test_what_is_no_rate_is_refused(arguments: tuple[Any, ...]) -> None:
 def test_a_limit_of_the_server_names_no_dependency() -> None:
     with pytest.raises(ValueError, match="RateLimit is per"):
         RateLimit("1/minute", per="server", dependency="api")
-
-
-def test_without_the_library_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "limits", None)
-    with pytest.raises(ConfigurationError) as caught:
-        RateLimit("1/minute")
-    assert "failsoft[limits]" in caught.value.resolution

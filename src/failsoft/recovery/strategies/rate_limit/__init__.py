@@ -1,1 +1,0 @@
-"""`RateLimit`: limits the number of calls in a period."""

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from failsoft import CircuitEvent
 from failsoft.events import Event, Events
-from failsoft.recovery import CircuitOptions, RetryBudgetOptions
+from failsoft.recovery import CircuitBreaker, RetryBudgetOptions
 from tests.doors import REFILL_S, Circuit, CircuitAdmission, Ledger, LocalState
 from tests.thorough import examples
 
@@ -41,7 +41,7 @@ class BreakerMachine(RuleBasedStateMachine):
         events = Events()
         self.announced: list[Event] = []
         events.subscribe(self.announced.append, CircuitEvent)
-        options = CircuitOptions(None, RATIO, MIN_CALLS, WINDOW_S, OPEN_S, 4 * OPEN_S, 1.0, RATIO)
+        options = CircuitBreaker(None, RATIO, MIN_CALLS, WINDOW_S, OPEN_S, 4 * OPEN_S, 1.0, RATIO)
         self.circuit = Circuit(LocalState(lambda: self.now), "breaker:x", "x", options, events)
         self.state = "closed"
         self.until = 0.0
@@ -123,10 +123,10 @@ class BreakerMachine(RuleBasedStateMachine):
         probe = self.probe
         assert probe is not None
         if outcome == "cancelled":
-            self.circuit.gave_up(probe, failed=False)
+            self.circuit.gave_up(probe, failed=False, slow=False)
             self.until, self.probe = self.now, None
         elif outcome == "timed out":
-            self.circuit.gave_up(probe, failed=True)
+            self.circuit.gave_up(probe, failed=True, slow=False)
             self.break_again()
         else:
             self.end(probe, failed=outcome == "failed", slow=outcome == "slow")
@@ -141,9 +141,9 @@ class BreakerMachine(RuleBasedStateMachine):
 
     @rule(state=st.sampled_from(["open", "closed"]))
     def decide_by_hand_and_reset(self, state: Any) -> None:
-        self.loop.run_until_complete(self.circuit.force(state, held=True))
+        self.loop.run_until_complete(self.circuit.open() if state == "open" else self.circuit.close())
         assert (self.admit().wait_s is None) == (state == "closed")
-        self.loop.run_until_complete(self.circuit.force("closed", held=False))
+        self.loop.run_until_complete(self.circuit.reset())
         self.change("closed")
 
     @invariant()

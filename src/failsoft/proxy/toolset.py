@@ -53,7 +53,7 @@ class ProxyRequest:
 class UpstreamBreaker(CircuitBreaker):
     """The circuit breaker of one upstream: its circuit is not that of another server that has the same name."""
 
-    _is_private = True
+    is_private = True
 
 
 class ProxyTools(ForeignTools):

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout, AttemptTimeoutOptions
     from failsoft.recovery.strategies.bulkhead import Bulkhead
     from failsoft.recovery.strategies.chaos import Chaos, ChaosOptions
-    from failsoft.recovery.strategies.circuit_breaker.circuit import CircuitOptions, CircuitView
-    from failsoft.recovery.strategies.circuit_breaker.strategy import CircuitBreaker
+    from failsoft.recovery.strategies.circuit_breaker import Circuit, CircuitBreaker, CircuitView
     from failsoft.recovery.strategies.fallback import Fallback, FallbackOptions
     from failsoft.recovery.strategies.hedge import Hedge, HedgeOptions
     from failsoft.recovery.strategies.idempotency.strategy import Idempotency, IdempotencyOptions
@@ -34,8 +33,8 @@ __all__ = [
     "Call",
     "Chaos",
     "ChaosOptions",
+    "Circuit",
     "CircuitBreaker",
-    "CircuitOptions",
     "CircuitView",
     "Fallback",
     "FallbackOptions",
@@ -66,9 +65,9 @@ _HOMES = {
     "Call": "framework.call.call",
     "Chaos": "recovery.strategies.chaos",
     "ChaosOptions": "recovery.strategies.chaos",
-    "CircuitBreaker": "recovery.strategies.circuit_breaker.strategy",
-    "CircuitOptions": "recovery.strategies.circuit_breaker.circuit",
-    "CircuitView": "recovery.strategies.circuit_breaker.circuit",
+    "Circuit": "recovery.strategies.circuit_breaker",
+    "CircuitBreaker": "recovery.strategies.circuit_breaker",
+    "CircuitView": "recovery.strategies.circuit_breaker",
     "Fallback": "recovery.strategies.fallback",
     "FallbackOptions": "recovery.strategies.fallback",
     "Hedge": "recovery.strategies.hedge",

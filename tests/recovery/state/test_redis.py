@@ -103,16 +103,30 @@ def test_a_circuit_opened_in_one_replica_is_open_in_the_other_at_its_next_call(r
 def test_successes_of_all_replicas_count_in_one_window(redis_server: RunningRedis) -> None:
     async def main() -> None:
         async with replicas(redis_server) as runtimes:
-            breakers = [CircuitBreaker("api", min_calls=4, window_s=60) for _ in runtimes]
-            one, other = (
-                protected(breaker, runtime=runtime) for breaker, runtime in zip(breakers, runtimes, strict=True)
-            )
+            breaker = CircuitBreaker("api", min_calls=4, window_s=60)
+            one, other = (protected(breaker, runtime=runtime) for runtime in runtimes)
             assert await codes(one.code() for _ in range(10)) == ["ok"] * 10
             assert [await one.code(), await other.code()] == ["ok", "ok"]
             other.work = fail
             assert [await other.code() for _ in range(9)] == ["UNAVAILABLE"] * 9
-            [view] = await breakers[1].views()
+            view = await breaker.circuit(other.operations["fetch"]).view()
             assert (view.state, view.calls, view.failed) == ("closed", 20, 9)
+
+    asyncio.run(main())
+
+
+def test_successes_before_a_run_that_is_too_late_count(redis_server: RunningRedis) -> None:
+    async def main() -> None:
+        async with replicas(redis_server, 1) as [runtime]:
+            circuit = CircuitBreaker("api").circuit(protected(runtime=runtime).operations["fetch"])
+            admission = await circuit.admit(60)
+            for _ in range(3):
+                circuit.succeeded()
+            circuit.gave_up(admission, failed=True, slow=False)
+            async with asyncio.timeout(PATIENCE_S):
+                while not (view := await circuit.view()).failed:  # noqa: ASYNC110 - there is no event for it
+                    await asyncio.sleep(0.01)
+            assert (view.calls, view.failed) == (4, 1)
 
     asyncio.run(main())
 
@@ -123,7 +137,7 @@ def test_a_probe_cancelled_at_any_point_gives_its_place_back(redis_server: Runni
             breaker = CircuitBreaker(min_calls=1, open_s=0.01)
             tool = protected(breaker, runtime=runtime, work=fail)
             for turns in range(0, 60, 2):
-                await breaker.reset()
+                await breaker.circuit(tool.operations["fetch"]).reset()
                 tool.work = fail
                 assert [await tool.code(), await tool.code()][0] == "UNAVAILABLE"
                 tool.work = lambda: asyncio.sleep(60)

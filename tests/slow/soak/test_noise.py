@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.recovery.strategies.circuit_breaker.test_strategy import check_noise
+from tests.recovery.strategies.test_circuit_breaker import check_noise
 
 
 def test_an_hour_of_noise_does_not_open_it_and_an_outage_does() -> None:

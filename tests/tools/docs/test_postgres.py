@@ -7,16 +7,14 @@ import importlib.util
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from failsoft import CircuitOpen, ConfigurationError
+from failsoft import CircuitOpen, ConfigurationError, Runtime, Settings
 from failsoft.tools.docs import Docs
-from tests.contract.surroundings import runtime
-from tests.doors import REBUILT, DocsSettings, database_module, in_words, tsquery
+from tests.doors import REBUILT, DocsSettings, in_words, tsquery
 from tests.programs.postgres import IN_POSTGRES, PostgresServer
 from tests.tools.docs.parts import Write
 
@@ -24,15 +22,13 @@ pytestmark = IN_POSTGRES
 
 
 @pytest.fixture
-def served(tree: Path, write: Write, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Docs]]:
-    monkeypatch.setattr(
-        database_module.BREAKER, "options", replace(database_module.BREAKER.options, open_s=0.3, max_open_s=0.6)
-    )
+def served(tree: Path, write: Write) -> Iterator[Callable[[str], Docs]]:
+    recovery = "dependencies.docs_database.circuit_breaker = {open_s = 0.3, max_open_s = 0.6}"
     write({"guide/intro.md": "# Introduction\n\nFirst steps.\n", "notes.md": "A lighthouse.\n"})
     made: list[Docs] = []
 
     def serve(url: str) -> Docs:
-        surroundings = runtime(detail="full", debug_stack=False)
+        surroundings = Runtime(settings=Settings(detail="full", debug_stack=False, recovery=recovery))
         made.append(Docs(tree, runtime=surroundings, settings=DocsSettings(database_url=url)))
         return made[-1]
 

@@ -11,7 +11,7 @@ from failsoft.framework.records import Record, StoreLost
 from failsoft.framework.settings import Settings
 from failsoft.recovery.state.open_state import shared_backend
 from failsoft.recovery.state.resilient import SharedState
-from failsoft.recovery.strategies.circuit_breaker.steps import FORCE
+from failsoft.recovery.strategies.circuit_steps import FORCE
 
 _WINDOW_S, _OPEN_S = 10.0, 5.0
 

@@ -8,16 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from failsoft import InvalidParameter
+from failsoft import InvalidParameter, Runtime, Settings
 from failsoft.tools.docs import Docs
-from tests.contract.surroundings import runtime
 from tests.doors import (
     CallScope,
     DocsSettings,
@@ -98,9 +96,11 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service
 def serving(tree: Path, database_url: str | None) -> Iterator[Serve]:
     made: list[Docs] = []
 
-    def serve(**settings: Any) -> Docs:
+    def serve(*, breaker: str = "{}", **settings: Any) -> Docs:
         given = DocsSettings(database_url=database_url, **settings)
-        made.append(Docs(tree, runtime=runtime(), settings=given, cache_dir=tree.parent / "cache"))
+        recovery = f"dependencies.docs_embedding.circuit_breaker = {breaker}"
+        surroundings = Runtime(settings=Settings(recovery=recovery))
+        made.append(Docs(tree, runtime=surroundings, settings=given, cache_dir=tree.parent / "cache"))
         return made[-1]
 
     yield serve
@@ -266,11 +266,8 @@ def test_a_service_that_fails_is_replaced_by_words_and_the_answer_says_so(
     assert "embedding service" in answer["metadata"]["warnings"][0]
 
 
-def test_a_service_that_keeps_failing_is_left_alone(
-    served: Serve, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(embedders.BREAKER, "options", replace(embedders.BREAKER.options, open_s=600, max_open_s=600))
-    docs = served(embedding_url=service.url)
+def test_a_service_that_keeps_failing_is_left_alone(served: Serve, service: Service) -> None:
+    docs = served(embedding_url=service.url, breaker="{open_s = 600, max_open_s = 600}")
     service.status = 503
 
     async def calls() -> None:
@@ -285,11 +282,8 @@ def test_a_service_that_keeps_failing_is_left_alone(
     asyncio.run(calls())
 
 
-def test_a_service_that_was_left_alone_is_found_again(
-    served: Serve, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(embedders.BREAKER, "options", replace(embedders.BREAKER.options, open_s=0.1))
-    docs = served(embedding_url=service.url)
+def test_a_service_that_was_left_alone_is_found_again(served: Serve, service: Service) -> None:
+    docs = served(embedding_url=service.url, breaker="{open_s = 0.1}")
     service.status = 503
 
     async def calls() -> None:
@@ -304,11 +298,8 @@ def test_a_service_that_was_left_alone_is_found_again(
     asyncio.run(calls())
 
 
-def test_killing_the_service_under_load_loses_no_call(
-    served: Serve, service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(embedders.BREAKER, "options", replace(embedders.BREAKER.options, open_s=0.05))
-    docs = served(embedding_url=service.url)
+def test_killing_the_service_under_load_loses_no_call(served: Serve, service: Service) -> None:
+    docs = served(embedding_url=service.url, breaker="{open_s = 0.05}")
     answered: list[bool] = []
 
     async def client() -> None:

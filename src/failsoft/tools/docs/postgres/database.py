@@ -12,11 +12,9 @@ from failsoft.framework.call.operation import operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import CircuitOpen, ConfigurationError, DatabaseError
-from failsoft.recovery.strategies.circuit_breaker.strategy import CircuitBreaker
+from failsoft.recovery.strategies.circuit_breaker import CircuitBreaker
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs.search.connection import IndexStore
-
-BREAKER = CircuitBreaker("docs_database", open_s=2, max_open_s=30)
 
 T = TypeVar("T")
 
@@ -75,6 +73,12 @@ class _Work(BaseTool):
 
     name = "docs_database"
 
-    @operation(read_only=True, recovery=[Retry(attempts=3, base_s=0.05, cap_s=0.5), BREAKER])
+    @operation(
+        read_only=True,
+        recovery=[
+            Retry(attempts=3, base_s=0.05, cap_s=0.5),
+            CircuitBreaker("docs_database", open_s=2, max_open_s=30),
+        ],
+    )
     def query(self) -> None:
         """Run a query of the index."""

@@ -11,7 +11,7 @@ from failsoft.framework.call.operation import operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import CircuitOpen
-from failsoft.recovery.strategies.circuit_breaker.strategy import CircuitBreaker
+from failsoft.recovery.strategies.circuit_breaker import CircuitBreaker
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs.errors import EmbeddingServiceError
 from failsoft.tools.docs.semantic.minilm import MINILM, minilm
@@ -20,7 +20,6 @@ from failsoft.tools.docs.semantic.vectors import Unembedded
 from failsoft.tools.docs.settings import DocsSettings
 
 _NO_SUCH_PATH = frozenset({404, 405, 501})
-BREAKER = CircuitBreaker("docs_embedding", max_open_s=60)
 
 
 class Embedder(Protocol):
@@ -110,7 +109,10 @@ class _Requests(BaseTool):
         self._headers = {} if key is None else {"Authorization": f"Bearer {key.get_secret_value()}"}
         self._timeout_s = settings.embedding_timeout_s
 
-    @operation(read_only=True, recovery=[Retry(attempts=2, base_s=0.05, cap_s=0.2), BREAKER])
+    @operation(
+        read_only=True,
+        recovery=[Retry(attempts=2, base_s=0.05, cap_s=0.2), CircuitBreaker("docs_embedding", max_open_s=60)],
+    )
     async def embed(self, texts: list[str]) -> list[list[float]]:
         """Return one vector for each text."""
         import httpx2  # noqa: PLC0415 - only a server with such a service pays for it

@@ -7,13 +7,14 @@ import random
 import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import closing
+from dataclasses import astuple
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from failsoft import CircuitEvent, ReportedFailure, Retry, Timeout, ToolError, Unavailable
-from failsoft.recovery import Bulkhead, CircuitBreaker, CircuitOptions
+from failsoft.recovery import Bulkhead, Circuit, CircuitBreaker
 from failsoft.testing import CapturedEvents, fresh_runtime
 from tests.doors import UNCOUNTED, admit, registry
 from tests.framework.recording import Recording
@@ -26,6 +27,12 @@ def fails(error: Any = Unavailable) -> Callable[[], Any]:
         raise error
 
     return work
+
+
+def circuit_of(tool: Protected) -> Circuit:
+    circuit = CircuitBreaker.of(tool.operations["fetch"])
+    assert circuit is not None
+    return circuit
 
 
 async def opened(*strategies: Any, **options: Any) -> Protected:
@@ -348,18 +355,18 @@ def test_operations_share_a_circuit_by_the_name_of_their_dependency_and_by_nothi
 
 def test_it_is_held_open_or_closed_by_hand_until_it_is_reset() -> None:
     async def main() -> None:
-        breaker = CircuitBreaker(min_calls=2, open_s=30)
-        tool = protected(breaker)
+        tool = protected(CircuitBreaker(min_calls=2, open_s=30))
+        circuit = circuit_of(tool)
         assert await tool.code() == "ok"
-        await breaker.open()
+        await circuit.open()
         await asyncio.sleep(3600)
         assert await tool.code() == "CIRCUIT_OPEN"
-        await breaker.close()
+        await circuit.close()
         tool.work = fails()
         assert [await tool.code() for _ in range(20)] == ["UNAVAILABLE"] * 20
-        await breaker.reset()
+        await circuit.reset()
         assert [await tool.code() for _ in range(3)] == ["UNAVAILABLE"] * 2 + ["CIRCUIT_OPEN"]
-        [view] = await breaker.views()
+        view = await circuit.view()
         assert (view.dependency, view.state, view.wait_s) == ("shop.fetch", "open", 30)
 
     on_instant_clock(main())
@@ -367,15 +374,14 @@ def test_it_is_held_open_or_closed_by_hand_until_it_is_reset() -> None:
 
 def test_a_view_counts_what_is_in_the_window() -> None:
     async def main() -> None:
-        breaker = CircuitBreaker("api", min_calls=50)
-        tool = protected(breaker)
+        tool = protected(CircuitBreaker("api", min_calls=50))
         assert await codes(tool.code() for _ in range(7)) == ["ok"] * 7
         tool.work = fails()
         assert await codes(tool.code() for _ in range(3)) == ["UNAVAILABLE"] * 3
-        [view] = await breaker.views()
+        view = await circuit_of(tool).view()
         assert (view.state, view.calls, view.failed, view.slow) == ("closed", 10, 3, 0)
         await asyncio.sleep(11)
-        [view] = await breaker.views()
+        view = await circuit_of(tool).view()
         assert (view.calls, view.failed) == (0, 0)
 
     on_instant_clock(main())
@@ -424,7 +430,7 @@ def test_options_that_make_no_breaker_are_refused(options: dict[str, Any]) -> No
 
 
 def test_the_defaults_are_those_of_the_contract() -> None:
-    assert CircuitBreaker().options == CircuitOptions(None, 0.5, 5, 10, 5, 300, None, 0.5, 0.95)
+    assert astuple(CircuitBreaker()) == (None, 0.5, 5, 10, 5, 300, None, 0.5, 0.95)
 
 
 @settings(max_examples=examples(25))

@@ -96,8 +96,8 @@ def admit(
         token: Identifies the call if it becomes the probe.
         lease_s: The time after which a probe counts as lost, in seconds.
         calls: Fast successes not reported yet.
-        window_s: See `CircuitOptions`.
-        open_s: See `CircuitOptions`.
+        window_s: See `CircuitBreaker`.
+        open_s: See `CircuitBreaker`.
     """
     state = _fresh(0) if state is None else dict(state)
     answer: tuple[str, float]
@@ -149,13 +149,13 @@ def report(  # noqa: PLR0913, PLR0917 - as above
         calls: The number of calls; 0 releases the probe without a result.
         failed: How many of them failed.
         slow: How many of them were slow.
-        failure_ratio: See `CircuitOptions`.
-        slow_ratio: See `CircuitOptions`.
-        z: See `CircuitOptions`.
-        min_calls: See `CircuitOptions`.
-        window_s: See `CircuitOptions`.
-        open_s: See `CircuitOptions`.
-        max_open_s: See `CircuitOptions`.
+        failure_ratio: See `CircuitBreaker`.
+        slow_ratio: See `CircuitBreaker`.
+        z: See `CircuitBreaker`.
+        min_calls: See `CircuitBreaker`.
+        window_s: See `CircuitBreaker`.
+        open_s: See `CircuitBreaker`.
+        max_open_s: See `CircuitBreaker`.
     """
     state = _fresh(era) if state is None else dict(state)
     sums = (0, 0, 0)

@@ -1,1 +1,0 @@
-"""`CircuitBreaker`: stops calling a dependency that keeps failing."""

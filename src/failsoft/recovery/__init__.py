@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from failsoft.recovery.strategies.repair_arguments.strategy import RepairArguments
     from failsoft.recovery.strategies.retry import Retry, RetryOptions
     from failsoft.recovery.strategies.retry_budget import RetryBudget, RetryBudgetOptions
-    from failsoft.recovery.strategies.stale_cache import StaleCache, StaleCacheOptions
+    from failsoft.recovery.strategies.stale_cache import StaleCache
 
 __all__ = [
     "Alternate",
@@ -53,7 +53,6 @@ __all__ = [
     "RetryBudgetOptions",
     "RetryOptions",
     "StaleCache",
-    "StaleCacheOptions",
 ]
 
 _HOMES = {
@@ -85,7 +84,6 @@ _HOMES = {
     "RetryBudgetOptions": "recovery.strategies.retry_budget",
     "RetryOptions": "recovery.strategies.retry",
     "StaleCache": "recovery.strategies.stale_cache",
-    "StaleCacheOptions": "recovery.strategies.stale_cache",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -250,14 +251,16 @@ def _review(method: Callable[..., Any], tool: BaseTool) -> Callable[[Call, Any],
     return review
 
 
+_moving = threading.Lock()
+"""Held while a toolset moves to another event loop, which may run in another thread."""
+
+
+@dataclass(slots=True)
 class LoopUse:
-    """The event loop of a toolset's calls, and how many of them it runs."""
+    """The event loop of a toolset's calls, and how many of them it runs; at first one."""
 
-    __slots__ = ("calls", "loop")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self.calls = 0
+    loop: asyncio.AbstractEventLoop
+    calls: int = 1
 
 
 def validate(joined: Sequence[Check] = ()) -> Step:
@@ -278,24 +281,27 @@ def validate(joined: Sequence[Check] = ()) -> Step:
         loop = get_running_loop()
         bound = call.bound
         use = bound.tool.loop_use
-        if use is None or use.loop is not loop:
+        if use is not None and use.loop is loop:
+            use.calls += 1
+        else:
             use = _use_on(loop, call)
-        arguments = bound.arguments
-        aliases = arguments.aliases
-        if aliases:  # sent by an alias, an argument gets its own name, so that the rest of the call knows that alone
-            call.params = under_own_names(call.params, aliases)
         try:
-            if arguments.is_slow is not None and arguments.is_slow(call.params):
-                call.arguments = await bound.threads.run(partial(arguments.validate, call.params))
-            else:
-                call.arguments = arguments.validate(call.params)
-        except InvalidParameter as refused:
-            if not joined:
-                raise
-            more = await _faults(call, refused, joined)
-            raise (InvalidParameter.from_violations([*refused.violations, *more]) if more else refused) from None
-        use.calls += 1
-        try:
+            arguments = bound.arguments
+            aliases = arguments.aliases
+            if (
+                aliases
+            ):  # sent by an alias, an argument gets its own name, so that the rest of the call knows that alone
+                call.params = under_own_names(call.params, aliases)
+            try:
+                if arguments.is_slow is not None and arguments.is_slow(call.params):
+                    call.arguments = await bound.threads.run(partial(arguments.validate, call.params))
+                else:
+                    call.arguments = arguments.validate(call.params)
+            except InvalidParameter as refused:
+                if not joined:
+                    raise
+                more = await _faults(call, refused, joined)
+                raise (InvalidParameter.from_violations([*refused.violations, *more]) if more else refused) from None
             return await proceed(call)
         finally:
             use.calls -= 1
@@ -304,7 +310,7 @@ def validate(joined: Sequence[Check] = ()) -> Step:
 
 
 def _use_on(loop: asyncio.AbstractEventLoop, call: Call) -> LoopUse:
-    """Move the toolset of a call to this event loop.
+    """Move the toolset of a call to this event loop, and count the call.
 
     Locks, queues and caches of a toolset belong to the loop of its calls. A loop that was stopped or closed in the
     middle of its calls does not count.
@@ -313,14 +319,15 @@ def _use_on(loop: asyncio.AbstractEventLoop, call: Call) -> LoopUse:
         CONFIG_ERROR: The toolset has calls on another event loop.
     """
     tool = call.bound.tool
-    use = tool.loop_use
-    if use is not None and use.calls and use.loop.is_running():
-        raise ConfigurationError(
-            issue=f"the toolset '{call.tool}' is in use on another event loop",
-            resolution="make a toolset for each event loop, or make its calls on one of them",
-            effect="none",
-        )
-    tool.loop_use = use = LoopUse(loop)
+    with _moving:
+        use = tool.loop_use
+        if use is not None and use.calls and use.loop.is_running():
+            raise ConfigurationError(
+                issue=f"the toolset '{call.tool}' is in use on another event loop",
+                resolution="make a toolset for each event loop, or make its calls on one of them",
+                effect="none",
+            )
+        tool.loop_use = use = LoopUse(loop)
     return use
 
 

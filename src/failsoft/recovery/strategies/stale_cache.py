@@ -6,9 +6,8 @@ import asyncio
 import copy
 import json
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 from failsoft.framework.answer.response import RecoveryReceipt
@@ -19,8 +18,8 @@ from failsoft.framework.call.time_limits import run_with_reserve
 from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.safe.json_safe import dumps, encode
-from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
+from failsoft.recovery.strategy import strategy
 
 _RESERVE_RATIO = 0.02
 _RESERVE_AT_MOST_S = 0.1
@@ -30,28 +29,7 @@ _SHARED = (str, bytes, int, float, bool, type(None))
 """Immutable types, which need no copy."""
 
 
-@dataclass(frozen=True, slots=True)
-class StaleCacheOptions:
-    """Lifetimes and bounds of a cache.
-
-    Args:
-        ttl_s: How long an answer is fresh, in seconds.
-        stale_s: How long after that it may replace an error, in seconds.
-        max_entries: The largest number of answers per operation; the least recently used one is evicted.
-        max_bytes: Their largest total size as JSON, in bytes; a larger answer is not cached.
-    """
-
-    ttl_s: float
-    stale_s: float
-    max_entries: int = 1_000
-    max_bytes: int = 16 * 1024 * 1024
-
-    def __post_init__(self) -> None:
-        if not (self.ttl_s >= 0 and self.stale_s >= 0) or self.max_entries < 1 or self.max_bytes < 1:
-            msg = f"StaleCache needs ttl_s >= 0, stale_s >= 0, max_entries >= 1 and max_bytes >= 1, not {self}"
-            raise ValueError(msg)
-
-
+@strategy
 class StaleCache:
     """Caches answers of a read-only operation; a stale one is served, as `degraded`, when the call fails.
 
@@ -62,26 +40,27 @@ class StaleCache:
     served. A call with its own handler (`execute_with_error_handling(..., handler)`) bypasses the cache.
 
     Args:
-        ttl_s: See `StaleCacheOptions`.
-        stale_s: See `StaleCacheOptions`.
-        max_entries: See `StaleCacheOptions`.
-        max_bytes: See `StaleCacheOptions`.
+        ttl_s: How long an answer is fresh, in seconds.
+        stale_s: How long after that it may replace an error, in seconds.
+        max_entries: The largest number of answers per operation; the least recently used one is evicted.
+        max_bytes: Their largest total size as JSON, in bytes; a larger answer is not cached.
+
+    Raises:
+        ValueError: The options are invalid.
     """
 
-    name = "stale_cache"
-    facts = StrategyFacts(
-        options=StaleCacheOptions,
-        place="cache",
-        use="an answer a few minutes old is better than none: documents, catalogue prices, a list of names.",
-        not_for="operations that change something; answers that must be current.",
-        example={"ttl_s": 60.0, "stale_s": 600.0},
-        single_for="operation",
-    )
+    name: ClassVar[str] = "stale_cache"
+    one_for: ClassVar[Literal["operation", "dependency"]] = "operation"
+    ttl_s: float
+    stale_s: float
+    _: KW_ONLY
+    max_entries: int = 1_000
+    max_bytes: int = 16 * 1024 * 1024
 
-    def __init__(
-        self, ttl_s: float, stale_s: float, *, max_entries: int = 1_000, max_bytes: int = 16 * 1024 * 1024
-    ) -> None:
-        self.options = StaleCacheOptions(ttl_s, stale_s, max_entries, max_bytes)
+    def __post_init__(self) -> None:
+        if not (self.ttl_s >= 0 and self.stale_s >= 0) or self.max_entries < 1 or self.max_bytes < 1:
+            msg = f"StaleCache needs ttl_s >= 0, stale_s >= 0, max_entries >= 1 and max_bytes >= 1, not {self}"
+            raise ValueError(msg)
 
     def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link, with the cache of this operation, which survives a reload.
@@ -94,8 +73,8 @@ class StaleCache:
                 issue=f"'{bound.name}' is not read-only: with an answer from StaleCache its work would not be done",
                 resolution="declare read_only=True if that is true, or remove StaleCache",
             )
-        cache = _caches.setdefault(bound, _Cache(self.options))
-        cache.options = self.options
+        cache = _caches.setdefault(bound, _Cache(self))
+        cache.options = self
         return [Link(self.name, cache.step, "cache")]
 
 
@@ -116,23 +95,18 @@ class _CachedAnswer:
     """Of a degraded answer, or one to repaired arguments: waiting calls get it, and it is not cached."""
 
 
-@dataclass(slots=True)
-class _Flight:
-    """A running call that equal ones wait for. If it ends with neither entry nor error, it was cancelled."""
-
-    landed: asyncio.Event = field(default_factory=asyncio.Event)
-    entry: _CachedAnswer | None = None
-    error: ToolError | None = None
+Flight: TypeAlias = "asyncio.Future[_CachedAnswer | ToolError | None]"
+"""A running call that equal ones wait for: its answer or its error, or None if it was cancelled."""
 
 
 class _Cache:
     """The answers of one operation."""
 
-    def __init__(self, options: StaleCacheOptions) -> None:
+    def __init__(self, options: StaleCache) -> None:
         self.options = options
         self._entries: dict[Key, _CachedAnswer] = {}
         self._bytes = 0
-        self._flights: dict[Key, _Flight] = {}
+        self._flights: dict[Key, Flight] = {}
 
     async def step(self, call: Call, proceed: Proceed) -> Any:
         """Answer from the cache, from an equal running call, or from the rest of the chain."""
@@ -144,37 +118,44 @@ class _Cache:
             if entry is not None and _age(entry) < self.options.ttl_s:
                 return _served(entry, call)
             flight = self._flights.get(key)
-            if flight is None:
+            if flight is None or flight.get_loop() is not asyncio.get_running_loop():  # left behind by a closed loop
                 return await self._lead(key, entry, call, proceed)
-            await _landed(flight, call)
-            if not flight.landed.is_set() and self._flights.get(key) is flight:
-                return await self._lead(key, entry, call, proceed)  # the first one is slow
-            if flight.entry is not None:
-                return _served(flight.entry, call)
-            if flight.error is not None:
-                return _instead(copy.copy(flight.error), entry, call)
+            remaining_s = call.remaining_s()
+            await asyncio.wait([flight], timeout=None if remaining_s is None else remaining_s / 2)
+            if not flight.done():
+                if self._flights.get(key) is flight:  # the first one is slow
+                    return await self._lead(key, entry, call, proceed)
+                continue
+            landed = flight.result()
+            if isinstance(landed, _CachedAnswer):
+                return _served(landed, call)
+            if landed is not None:
+                return _instead(copy.copy(landed), entry, call)
 
     async def _lead(self, key: Key, old: _CachedAnswer | None, call: Call, proceed: Proceed) -> Any:
         """Run the call and wake the waiting calls, however it ends."""
-        flight = self._flights[key] = _Flight()
+        flight: Flight = asyncio.get_running_loop().create_future()
+        self._flights[key] = flight
+        landed: _CachedAnswer | ToolError | None = None
         receipt, warnings_before = call.told.receipt, len(call.told.warnings)
         try:
             value = await run_with_reserve(call, proceed, 0 if old is None else _reserve(call))
-            flight.entry = _entry_of(value, call, receipt, warnings_before)
-            if flight.entry.receipt is None:
-                self._keep(key, flight.entry)
+            landed = _entry_of(value, call, receipt, warnings_before)
+            if landed.receipt is None:
+                self._keep(key, landed)
         except BaseException as raised:
             if call.expired or is_real_cancellation(raised):
                 raise
             call.error = call.typed(raised)
-            flight.error = copy.copy(call.error)
+            landed = copy.copy(call.error)
         else:
             call.tell(cache_hit=False)
             return value
         finally:
             if self._flights.get(key) is flight:
                 del self._flights[key]
-            flight.landed.set()
+            if not flight.get_loop().is_closed():
+                flight.set_result(landed)
         # No local name for the error: its traceback holds this frame, so it would be a reference cycle.
         return _instead(call.error, old, call)
 
@@ -206,14 +187,6 @@ class _Cache:
 
 _caches: WeakKeyDictionary[BoundOperation, _Cache] = WeakKeyDictionary()
 """By operation, so that a reload of the recovery configuration keeps the entries."""
-
-
-async def _landed(flight: _Flight, call: Call) -> None:
-    """Wait for the first call, for at most half of the remaining time."""
-    remaining_s = call.remaining_s()
-    with suppress(TimeoutError):
-        async with asyncio.timeout(None if remaining_s is None else remaining_s / 2):
-            await flight.landed.wait()
 
 
 def _entry_of(value: Any, call: Call, receipt: RecoveryReceipt | None, warnings_before: int) -> _CachedAnswer:

@@ -266,6 +266,16 @@ def test_a_service_that_fails_is_replaced_by_words_and_the_answer_says_so(
     assert "embedding service" in answer["metadata"]["warnings"][0]
 
 
+def test_searches_at_one_time_are_served_on_one_event_loop_after_another(served: Serve, service: Service) -> None:
+    docs = served(embedding_url=service.url)
+
+    async def both() -> list[Any]:
+        return await asyncio.gather(*(docs.search_documents(query="puppy", mode="semantic") for _ in range(2)))
+
+    answers = [answer.to_dict() for _ in range(2) for answer in asyncio.run(both())]
+    assert [paths(answer)[0] for answer in answers] == ["animals/dogs.md"] * 4
+
+
 def test_a_service_that_keeps_failing_is_left_alone(served: Serve, service: Service) -> None:
     docs = served(embedding_url=service.url, breaker="{open_s = 600, max_open_s = 600}")
     service.status = 503

@@ -48,7 +48,8 @@ class Meaning:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._turns: weakref.WeakKeyDictionary[DocumentIndex, asyncio.Lock] = weakref.WeakKeyDictionary()
+        self._turns: weakref.WeakKeyDictionary[DocumentIndex, tuple[asyncio.AbstractEventLoop, asyncio.Lock]]
+        self._turns = weakref.WeakKeyDictionary()
 
     async def search(
         self, call: Call, index: DocumentIndex, text: str, query: Query, scope: Scope, mode: SearchMode
@@ -102,8 +103,10 @@ class Meaning:
         remaining_s = call.remaining_s()
         spare_s = 0.0 if remaining_s is None else remaining_s * (1 - _TIME_SHARE)
         model = self._embedder.model
-        turn = self._turns.setdefault(index, asyncio.Lock())
-        async with turn:
+        loop = asyncio.get_running_loop()
+        if index not in self._turns or self._turns[index][0] is not loop:  # a lock belongs to its event loop
+            self._turns[index] = (loop, asyncio.Lock())
+        async with self._turns[index][1]:
             tried: set[str] = set()  # a document that changes again and again must not hold the call
             while True:
                 lacks = await _in_thread(call, index, lambda connection: lacking(connection, model, _BATCH))

@@ -112,7 +112,6 @@ HOMES = {
     "failsoft.recovery.strategies.circuit_steps": "ADMIT, FORCE, PEEK, REPORT, admit",
     "failsoft.recovery.strategies.idempotency.steps": "CLAIM, SETTLE, SETTLED, claim, settle",
     "failsoft.recovery.strategies.rate_limit": "PARTS, TAKE",
-    "failsoft.recovery.strategies.retry": "decorrelated_jitter, full_jitter",
     "failsoft.recovery.strategies.retry_budget": "Ledger, REFILL_S, WITHDRAW",
     "failsoft.server.assembly": "assemble as assemble_server",
     "failsoft.server.http": "exchange as exchange_module, fast_lane as fast_lane_module",

@@ -72,7 +72,7 @@ def spread_figures(seeds: range) -> list[Figure]:
             "%",
             goal="<= 10",
         )
-        for after_s in (1.0, 10.0)
+        for after_s in (1.0, 5.0)
     ]
 
 

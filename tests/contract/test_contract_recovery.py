@@ -16,17 +16,20 @@ from failsoft import (
     BaseTool,
     CallContext,
     DocumentNotFound,
+    Hedge,
     Middleware,
     NotFound,
     RateLimited,
     RecoveryManager,
     RecoveryResult,
     Retry,
+    RetryBudget,
     Runtime,
     ToolError,
     Unavailable,
     operation,
 )
+from failsoft.testing import InstantClock
 from failsoft.tools.docs import Docs
 from tests.contract.surroundings import runtime, write_documents
 
@@ -227,7 +230,9 @@ async def test_recovery_ends_with_the_deadline() -> None:
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
-        (Retry, {"attempts": 3, "base_s": 0.1, "cap_s": 5.0}),
+        (Retry, {"attempts": 3, "base_s": 0.1, "cap_s": 5.0, "patience_s": 5.0}),
+        (RetryBudget, {"ratio": 0.2, "floor": 10, "dependency": None}),
+        (Hedge, {"delay_s": None, "percentile": 0.95, "extra": 1}),
         (AlternatePaths, {"parameter": "path", "folder_index": False}),
     ],
 )
@@ -236,24 +241,19 @@ def test_the_options_have_the_names_and_defaults_of_the_contract(kind: type, opt
     assert {name: parameters[name].default for name in options} == options
 
 
-async def test_a_wait_that_was_asked_for_is_a_minimum() -> None:
-    waits: list[float] = []
-
-    async def note(seconds: float) -> None:
-        waits.append(seconds)
-
+def test_a_wait_that_was_asked_for_is_a_minimum_and_a_long_one_is_the_caller_s() -> None:
     class Line(BaseTool):
         """A line."""
 
-        @operation(read_only=True, recovery=[Retry(attempts=2, base_s=0.001, cap_s=4.0, sleep=note)])
+        @operation(read_only=True, recovery=[Retry(attempts=2, base_s=0.001, cap_s=4.0)])
         async def stand(self, wait_s: float) -> int:
             """Stand."""
             raise RateLimited(retry_after_seconds=wait_s)
 
-    for asked, at_most in ((3.0, 5.0), (4.5, 6.75), (3_600, 0)):
-        waits.clear()
-        await Line().stand(wait_s=asked)
-        assert [asked <= wait <= at_most for wait in waits] == ([True] if at_most else [])
+    for asked, at_most in ((3.0, 5.0), (4.5, 6.75), (5.5, 0), (3_600, 0)):
+        clock = InstantClock()
+        clock.run(Line().stand(wait_s=asked))
+        assert [asked <= wait <= at_most for wait in clock.jumps] == ([True] if at_most else [])
 
 
 async def test_errors_that_waiting_does_not_cure_are_not_retried() -> None:

@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from failsoft import BaseTool, RecoveryManager, Retry, Unavailable, operation
+from failsoft.testing import InstantClock
 from tests.doors import is_real_cancellation
 from tests.framework.recording import Recording, quiet_runtime
 
@@ -32,7 +33,6 @@ class Cancelled(BaseTool):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.stage = Stage()
-        self.slept = Stage()
 
     @operation(read_only=True)
     async def stay(self) -> None:
@@ -77,7 +77,7 @@ class Cancelled(BaseTool):
     @operation(read_only=True)
     async def unavailable(self) -> None:
         """Fail, so that a retry waits."""
-        raise Unavailable
+        raise Unavailable(retry_after_seconds=3)
 
 
 @pytest.fixture
@@ -87,13 +87,7 @@ def metrics() -> Recording:
 
 @pytest.fixture
 def tool(metrics: Recording) -> Cancelled:
-    async def sleep(_seconds: float) -> None:
-        await tool.slept.stay()
-
-    manager = RecoveryManager()
-    manager.register(Unavailable, Retry(sleep=sleep))
-    tool = Cancelled(runtime=quiet_runtime(metrics=metrics, recovery=manager))
-    return tool
+    return Cancelled(runtime=quiet_runtime(metrics=metrics, recovery=RecoveryManager({Unavailable: Retry()})))
 
 
 async def test_a_cancelled_task_ends_as_cancelled(tool: Cancelled, metrics: Recording) -> None:
@@ -108,12 +102,16 @@ async def test_a_cancelled_task_ends_as_cancelled(tool: Cancelled, metrics: Reco
     assert metrics.of("failed") == []
 
 
-async def test_a_cancelled_retry_ends_as_cancelled(tool: Cancelled, metrics: Recording) -> None:
-    task = asyncio.create_task(tool.unavailable())
-    await tool.slept.reached.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+def test_a_retry_that_is_cancelled_while_it_waits_ends_as_cancelled(tool: Cancelled, metrics: Recording) -> None:
+    async def main() -> None:
+        task = asyncio.create_task(tool.unavailable())
+        await asyncio.sleep(1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    InstantClock().run(main())
+    assert metrics.of("attempted") == ["error"]
     assert metrics.of("finished") == ["cancelled"]
 
 

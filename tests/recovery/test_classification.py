@@ -44,14 +44,10 @@ class Operations(BaseTool):
         self._fail()
 
 
-async def _at_once(_seconds: float) -> None:
-    return
-
-
 @pytest.mark.parametrize("name", ["read", "put", "write"])
 @pytest.mark.parametrize("effect", [None, "none", "unknown", "applied"])
 def test_every_failure_says_its_effect_and_why_it_was_not_run_again(name: str, effect: Any) -> None:
-    manager = RecoveryManager({ToolError: Retry(attempts=3, base_s=0, sleep=_at_once)})
+    manager = RecoveryManager({ToolError: Retry(attempts=3, base_s=0)})
     tool = Operations(Exception(), runtime=quiet_runtime(recovery=manager))
 
     async def failures() -> list[tuple[type[ToolError], int, ToolError | None]]:
@@ -83,7 +79,7 @@ def test_every_failure_says_its_effect_and_why_it_was_not_run_again(name: str, e
     ],
 )
 def test_no_lost_connection_says_what_a_write_did_before_it(error: OSError, runs: int, stop_reason: str) -> None:
-    manager = RecoveryManager({ToolError: Retry(attempts=3, base_s=0, sleep=_at_once)})
+    manager = RecoveryManager({ToolError: Retry(attempts=3, base_s=0)})
     tool = Operations(error, runtime=quiet_runtime(recovery=manager))
     failure = asyncio.run(tool.write()).error
     assert failure is not None

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from failsoft import CircuitEvent
 from failsoft.events import Event, Events
-from failsoft.recovery import CircuitBreaker, RetryBudgetOptions
+from failsoft.recovery import CircuitBreaker, RetryBudget
 from tests.doors import REFILL_S, Circuit, CircuitAdmission, Ledger, LocalState
 from tests.thorough import examples
 
@@ -167,8 +167,8 @@ class BudgetMachine(RuleBasedStateMachine):
         super().__init__()
         self.now = 1_000.0
         self.loop = asyncio.new_event_loop()
-        self.options = RetryBudgetOptions(self.RATIO, self.FLOOR)
-        self.ledger = Ledger(LocalState(lambda: self.now), "budget:x", "x", self.options, Events())
+        self.budget = RetryBudget(self.RATIO, self.FLOOR)
+        self.ledger = Ledger(LocalState(lambda: self.now), "budget:x", "x", self.budget, Events())
         self.calls = self.granted = 0
         self.model = self.FLOOR
         self.began = self.settled = self.now
@@ -194,7 +194,7 @@ class BudgetMachine(RuleBasedStateMachine):
             self.model = self.FLOOR  # unused for so long that the store has dropped it
         refilled = self.model + (self.now - self.settled) * self.FLOOR / REFILL_S
         self.model = max(self.model, min(self.FLOOR, refilled))
-        self.model = max(self.model, min(self.options.ceiling, self.model + self.unsettled * self.RATIO))
+        self.model = max(self.model, min(self.budget.ceiling, self.model + self.unsettled * self.RATIO))
         self.settled, self.unsettled = self.now, 0
         granted = self.loop.run_until_complete(self.ledger.withdraw())
         assert granted == (self.model >= 1 - 1e-9) or abs(self.model - 1) < 1e-6
@@ -208,8 +208,8 @@ class BudgetMachine(RuleBasedStateMachine):
 
     @invariant()
     def holds_what_the_model_holds(self) -> None:
-        assert 0 <= self.ledger.tokens <= self.options.ceiling
-        expected = min(self.options.ceiling, self.model + self.unsettled * self.RATIO)
+        assert 0 <= self.ledger.tokens <= self.budget.ceiling
+        expected = min(self.budget.ceiling, self.model + self.unsettled * self.RATIO)
         assert math.isclose(self.ledger.tokens, max(0.0, expected), abs_tol=1e-6)
 
 

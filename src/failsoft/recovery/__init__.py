@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from failsoft.recovery.strategies.chaos import Chaos, ChaosOptions
     from failsoft.recovery.strategies.circuit_breaker import Circuit, CircuitBreaker, CircuitView
     from failsoft.recovery.strategies.fallback import Fallback, FallbackOptions
-    from failsoft.recovery.strategies.hedge import Hedge, HedgeOptions
+    from failsoft.recovery.strategies.hedge import Hedge
     from failsoft.recovery.strategies.idempotency.strategy import Idempotency, IdempotencyOptions
     from failsoft.recovery.strategies.rate_limit import RateLimit
     from failsoft.recovery.strategies.repair_arguments.strategy import RepairArguments
-    from failsoft.recovery.strategies.retry import Retry, RetryOptions
-    from failsoft.recovery.strategies.retry_budget import RetryBudget, RetryBudgetOptions
+    from failsoft.recovery.strategies.retry import Retry
+    from failsoft.recovery.strategies.retry_budget import RetryBudget
     from failsoft.recovery.strategies.stale_cache import StaleCache
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
     "Fallback",
     "FallbackOptions",
     "Hedge",
-    "HedgeOptions",
     "Idempotency",
     "IdempotencyOptions",
     "PathSource",
@@ -50,8 +49,6 @@ __all__ = [
     "RepairArguments",
     "Retry",
     "RetryBudget",
-    "RetryBudgetOptions",
-    "RetryOptions",
     "StaleCache",
 ]
 
@@ -70,7 +67,6 @@ _HOMES = {
     "Fallback": "recovery.strategies.fallback",
     "FallbackOptions": "recovery.strategies.fallback",
     "Hedge": "recovery.strategies.hedge",
-    "HedgeOptions": "recovery.strategies.hedge",
     "Idempotency": "recovery.strategies.idempotency.strategy",
     "IdempotencyOptions": "recovery.strategies.idempotency.strategy",
     "PathSource": "recovery.strategies.alternate_paths.rules",
@@ -81,8 +77,6 @@ _HOMES = {
     "RepairArguments": "recovery.strategies.repair_arguments.strategy",
     "Retry": "recovery.strategies.retry",
     "RetryBudget": "recovery.strategies.retry_budget",
-    "RetryBudgetOptions": "recovery.strategies.retry_budget",
-    "RetryOptions": "recovery.strategies.retry",
     "StaleCache": "recovery.strategies.stale_cache",
 }
 

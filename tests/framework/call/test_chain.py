@@ -303,10 +303,8 @@ async def test_a_middleware_inside_recovery_is_passed_by_every_run() -> None:
             raise RateLimited(effect="none")
         return await proceed(call)
 
-    async def no_sleep(_seconds: float) -> None: ...
-
     manager = RecoveryManager()
-    manager.register(RateLimited, Retry(sleep=no_sleep))
+    manager.register(RateLimited, Retry(base_s=0))
     tool = Numbers(Middleware(name="mine", run=count, after="recover"), recovery=manager)
     assert (await tool.double(number=4)).data == 8
     assert (len(passed), tool.runs) == (3, 1)

@@ -23,15 +23,16 @@ PRODUCT: dict[str, tuple[Any, ...]] = {
     "is_repeatable": (False, True),
     "runs_left": (None, 0, 1),
     "was_retried_below": (False, True),
+    "jitter_s": (0.0, 0.25),
     "patience_s": (0.5, 1.0),
-    "remaining_s": (None, 1.0, 1.5),
+    "remaining_s": (None, 1.0, 1.25, 1.5),
     "is_over": (False, True),
     "has_token": (False, True),
 }
 
 
 def table() -> Iterator[Facts]:
-    """Yield the whole product of facts, each with a pause of one second."""
+    """Yield the whole product of facts, each with a wait of one second that was asked for."""
     for values in itertools.product(*PRODUCT.values()):
         yield Facts(wait_s=1.0, **dict(zip(PRODUCT, values, strict=True)))
 
@@ -44,7 +45,7 @@ def test_the_first_reason_against_another_run_for_every_combination_of_facts() -
             "effect_possible": facts.effect in {"unknown", "applied"} and not facts.is_repeatable,
             "attempts": facts.was_retried_below or facts.runs_left == 0,
             "wait_too_long": facts.patience_s == 0.5,
-            "deadline": facts.is_over or facts.remaining_s == 1.0,
+            "deadline": facts.is_over or facts.remaining_s == 1.0 or (facts.remaining_s == 1.25 and facts.jitter_s > 0),
             "budget": not facts.has_token,
         }
         reasons = [reason for reason, holds in against.items() if holds]
@@ -78,6 +79,8 @@ def test_a_caller_never_repeats_what_may_have_been_done_and_else_does_as_the_err
         (Facts(is_over=True, has_token=False), "deadline"),
         (Facts(remaining_s=None, wait_s=FAR), None),
         (Facts(wait_s=FAR, patience_s=5.0, remaining_s=1.0), "wait_too_long"),
+        (Facts(wait_s=5.0, jitter_s=2.0, patience_s=5.0), None),
+        (Facts(jitter_s=9.0, patience_s=5.0, remaining_s=9.0), "deadline"),
         (Facts(has_token=False), "budget"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from failsoft import BaseTool, Retry, operation
+from failsoft import BaseTool, Retry, Unavailable, operation
 from failsoft.recovery import Bulkhead
 from failsoft.testing import fresh_runtime
 from tests.doors import CallScope
@@ -86,7 +86,7 @@ def test_a_call_whose_deadline_comes_first_hears_that_there_was_no_room() -> Non
 
 def test_a_pause_before_the_next_attempt_holds_no_room() -> None:
     async def main() -> None:
-        outcomes = iter([ConnectionError("x"), "one", "two"])
+        outcomes = iter([Unavailable(retry_after_seconds=3), "one", "two"])
 
         def work() -> Any:
             outcome = next(outcomes)
@@ -94,7 +94,7 @@ def test_a_pause_before_the_next_attempt_holds_no_room() -> None:
                 raise outcome
             return outcome
 
-        tool = protected(Retry(base_s=5, uniform=lambda _, high: high), Bulkhead(1), work=work)
+        tool = protected(Retry(), Bulkhead(1), work=work)
         first = asyncio.create_task(tool.code())
         await asyncio.sleep(1)
         assert await tool.code() == "ok"

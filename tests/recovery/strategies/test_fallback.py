@@ -206,7 +206,7 @@ class Slow(BaseTool):
             self.ended_at = asyncio.get_running_loop().time()
         return "new"
 
-    @operation(read_only=True, timeout=10, recovery=[Fallback(stale, reserve_s=2), Retry(base_s=1.5, cap_s=99)])
+    @operation(read_only=True, timeout=10, recovery=[Fallback(stale, reserve_s=2), Retry(base_s=1.5, patience_s=9)])
     async def busy(self, call: CallContext) -> str:
         """Ask for patience."""
         left_s = call.remaining_s()

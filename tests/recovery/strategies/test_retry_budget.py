@@ -9,7 +9,7 @@ import pytest
 
 from failsoft import BaseTool, RateLimit, RecoveryManager, Retry, Unavailable, operation
 from failsoft.events import BudgetEvent
-from failsoft.recovery import RetryBudget, RetryBudgetOptions
+from failsoft.recovery import RetryBudget
 from failsoft.testing import CapturedEvents, fresh_runtime
 from tests.doors import REFILL_S
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
@@ -186,7 +186,7 @@ def test_what_is_left_is_announced_as_it_is_spent_and_earned() -> None:
         tokens = [event.tokens for event in captured.of(BudgetEvent)]
         assert tokens[0] == 2
         assert min(tokens) == 1
-        assert tokens[-1] == RetryBudgetOptions(0.5, 2).ceiling
+        assert tokens[-1] == RetryBudget(0.5, 2).ceiling
         assert len(tokens) < 20
         assert {event.dependency for event in captured.of(BudgetEvent)} == {"shop.fetch"}
 

@@ -94,8 +94,9 @@ class Facts:
         runs_left: Further runs allowed; None without a bound.
         was_retried_below: Whether a call below that failed has been run several times.
         is_over: Whether a time limit of the call has expired.
-        wait_s: The pause before the run, in seconds.
-        patience_s: The longest pause that is made, in seconds.
+        wait_s: The wait that is asked for before the run, in seconds.
+        jitter_s: What the pause adds to it, in seconds; without such a wait it is the whole pause.
+        patience_s: The longest wait that may be asked for, in seconds.
         remaining_s: What is left before the deadline, in seconds; None without a deadline.
         has_token: Whether the retry budget has a token.
     """
@@ -108,6 +109,7 @@ class Facts:
     was_retried_below: bool = False
     is_over: bool = False
     wait_s: float = 0.0
+    jitter_s: float = 0.0
     patience_s: float = float("inf")
     remaining_s: float | None = None
     has_token: bool = True
@@ -137,7 +139,7 @@ def why_not_rerun(facts: Facts) -> StopReason | None:  # noqa: PLR0911 - one ret
         return "attempts"
     if facts.wait_s > facts.patience_s:
         return "wait_too_long"
-    if facts.is_over or (facts.remaining_s is not None and facts.wait_s >= facts.remaining_s):
+    if facts.is_over or (facts.remaining_s is not None and facts.wait_s + facts.jitter_s >= facts.remaining_s):
         return "deadline"
     return None if facts.has_token else "budget"
 

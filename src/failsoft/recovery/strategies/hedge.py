@@ -6,17 +6,16 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.errors import ConfigurationError
-from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import Gauge, note_recovery
 from failsoft.recovery.shielded import keep
+from failsoft.recovery.strategy import strategy
 
 _SAMPLES = 200
 _LEAST_SAMPLES = 20
@@ -26,29 +25,7 @@ _PARTING_S = 0.01
 """How long to wait for cancelled runs, in seconds; most end at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class HedgeOptions:
-    """The delay and the number of extra runs.
-
-    Args:
-        delay_s: How long a run may take before another one is started, in seconds; None: the `percentile` of recent
-            runs.
-        percentile: The percentile of the durations of recent runs, above 0 and below 1: at 0.95 one call in twenty is
-            hedged. With fewer than 20 runs none is.
-        extra: The largest number of extra runs, at least 1.
-    """
-
-    delay_s: float | None = None
-    percentile: float = 0.95
-    extra: int = 1
-
-    def __post_init__(self) -> None:
-        is_delay = self.delay_s is None or (self.delay_s >= 0 and math.isfinite(self.delay_s))
-        if not is_delay or not 0 < self.percentile < 1 or self.extra < 1:
-            msg = f"Hedge needs a finite delay_s >= 0, 0 < percentile < 1 and extra >= 1, not {self}"
-            raise ValueError(msg)
-
-
+@strategy
 class Hedge:
     """Starts the handler once more if it has not answered after a delay, and takes the first answer.
 
@@ -58,25 +35,29 @@ class Hedge:
     It does not replace `Retry`: a run that fails while no other is in flight is not repeated.
 
     Args:
-        delay_s: See `HedgeOptions`.
-        percentile: See `HedgeOptions`.
-        extra: See `HedgeOptions`.
+        delay_s: How long a run may take before another one is started, in seconds; None: the `percentile` of recent
+            runs.
+        percentile: The percentile of the durations of recent runs, above 0 and below 1: at 0.95 one call in twenty is
+            hedged. With fewer than 20 runs none is.
+        extra: The largest number of extra runs, at least 1.
+
+    Raises:
+        ValueError: The options are invalid.
 
     Source: J. Dean and L. A. Barroso, "The Tail at Scale", 2013.
     """
 
-    name = "hedge"
-    facts = StrategyFacts(
-        options=HedgeOptions,
-        place="hedge",
-        use="most answers come quickly, a few very late, and the service has several servers.",
-        not_for="writes; a service that is slow because it is overloaded: more calls make it slower.",
-        example={"delay_s": 0.5},
-        single_for="operation",
-    )
+    name: ClassVar[str] = "hedge"
+    one_for: ClassVar[Literal["operation", "dependency"]] = "operation"
+    delay_s: float | None = None
+    percentile: float = 0.95
+    extra: int = 1
 
-    def __init__(self, delay_s: float | None = None, percentile: float = 0.95, extra: int = 1) -> None:
-        self.options = HedgeOptions(delay_s, percentile, extra)
+    def __post_init__(self) -> None:
+        is_delay = self.delay_s is None or (self.delay_s >= 0 and math.isfinite(self.delay_s))
+        if not is_delay or not 0 < self.percentile < 1 or self.extra < 1:
+            msg = f"Hedge needs a finite delay_s >= 0, 0 < percentile < 1 and extra >= 1, not {self}"
+            raise ValueError(msg)
 
     def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link.
@@ -89,27 +70,27 @@ class Hedge:
                 issue=f"'{bound.name}' is neither read-only nor idempotent, so Hedge could do its work twice",
                 resolution="declare read_only=True or idempotent=True if that is true, or remove Hedge",
             )
-        delay_s = self.options.delay_s or 0.0
+        delay_s = self.delay_s or 0.0
         if bound.timeout_s is not None and delay_s >= bound.timeout_s:
             raise ConfigurationError(
                 issue=f"'{bound.name}' has {bound.timeout_s:g} seconds, and Hedge waits {delay_s:g}",
                 resolution="lower delay_s, or raise the operation's timeout",
             )
-        return [Link(self.name, _hedged(self.options, Gauge.of("hedges_running", bound)), "hedge")]
+        return [Link(self.name, _hedged(self, Gauge.of("hedges_running", bound)), "hedge")]
 
 
-def _hedged(options: HedgeOptions, running: Gauge) -> Step:
-    durations = _Durations(options.percentile)
+def _hedged(hedge: Hedge, running: Gauge) -> Step:
+    durations = _Durations(hedge.percentile)
 
     async def step(call: Call, proceed: Proceed) -> Any:
-        delay_s = options.delay_s if options.delay_s is not None else durations.delay_s
+        delay_s = hedge.delay_s if hedge.delay_s is not None else durations.delay_s
         loop = asyncio.get_running_loop()
         began = loop.time()
         if delay_s is None:  # too few runs yet: only measure this one
             value = await proceed(call)
         else:
-            value = await _Race(call, proceed, delay_s, options.extra, running).outcome()
-        if options.delay_s is None:
+            value = await _Race(call, proceed, delay_s, hedge.extra, running).outcome()
+        if hedge.delay_s is None:
             durations.note(loop.time() - began)
         return value
 

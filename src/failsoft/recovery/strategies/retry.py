@@ -3,55 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
+import math
 import random
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from collections.abc import Callable
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import RecoveryResult
-from failsoft.framework.call.rerun import why_not_rerun
+from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.errors import CircuitOpen, ToolError
-from failsoft.framework.errors.vocabulary import StopReason
 from failsoft.framework.safe.author_reports import is_real_cancellation
-from failsoft.recovery.facts import StrategyFacts
+from failsoft.recovery.strategy import strategy
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
+    from tenacity.wait import wait_base
 
 
-Jitter: TypeAlias = Literal["full", "decorrelated"]
-Uniform: TypeAlias = Callable[[float, float], float]
 _SPREAD_S = 2.0
-_STRATA, _STRIDE = 32, 13
-_turns = itertools.count(random.randrange(_STRATA))  # noqa: S311 - a start for this replica, no secret
-"""Stratified jitter: successive callers draw from different parts of the spread. With independent draws, in one of
-seven cases a twentieth of the spread gets more than a tenth of 200 callers."""
 _USED_UP = 0.9
 """The share of the remaining time that a pause may take; the rest is for the run after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RetryOptions:
-    """The number of attempts and their backoff.
+@strategy
+class Retry:
+    """Runs the handler again after a transient error, with exponential backoff and full jitter.
+
+    It retries only errors whose `retry` is `after_delay`, only where the work cannot be done twice, only with a token
+    of the retry budget if there is one, and never waits past the deadline of the call. A wait that the service asks for
+    (`Retry-After`) is a minimum, spread over [after, after + max(2 s, after / 2)]. The loop is tenacity's, imported
+    after the first failure, so that it costs successful calls nothing.
 
     Args:
         attempts: The largest number of runs, the first included; at least 2.
         base_s: The upper bound of the first pause, in seconds; it doubles with every attempt.
-        cap_s: The upper bound of every pause, in seconds. A pause that the service asks for (`Retry-After`) may be
-            longer; it is spread over [after, after + max(2 s, after / 2)].
-        jitter: `full`: between 0 and the upper bound. `decorrelated`: between `base_s` and three times the previous
-            pause, which spreads callers as well and rarely gives very short pauses.
-        patience_s: The longest pause that a service may ask for, in seconds. After a longer one, or one beyond the
+        cap_s: The upper bound of every pause, in seconds. A pause that the service asks for may be longer.
+        patience_s: The longest wait that a service may ask for, in seconds. After a longer one, or one beyond the
             deadline of the call, there is no retry, and the error states the wait.
+
+    Raises:
+        ValueError: The options are invalid.
     """
 
+    name: ClassVar[str] = "retry"
     attempts: int = 3
     base_s: float = 0.1
     cap_s: float = 5.0
-    jitter: Jitter = "full"
-    patience_s: float = 30.0
+    _: KW_ONLY
+    patience_s: float = 5.0
 
     def __post_init__(self) -> None:
         if self.attempts < 2 or not 0 <= self.base_s <= self.cap_s:  # noqa: PLR2004 - with one run there is no retry
@@ -60,166 +60,103 @@ class RetryOptions:
         if not self.patience_s >= 0:
             msg = f"Retry needs patience_s >= 0, not {self}"
             raise ValueError(msg)
-        if self.jitter not in {"full", "decorrelated"}:
-            msg = f"Retry takes the jitter 'full' or 'decorrelated', not {self.jitter!r}"
-            raise ValueError(msg)
-
-
-class Retry:
-    """Runs the handler again after a transient error, with exponential backoff and jitter.
-
-    It retries only errors whose `retry` is `after_delay`, only where the work cannot be done twice, only with a token
-    of the retry budget if there is one, and never waits past the deadline of the call. A wait that the service asks
-    for is a minimum. The loop is tenacity's, built after the first failure, so that it costs successful calls nothing.
-
-    Args:
-        attempts: See `RetryOptions`.
-        base_s: See `RetryOptions`.
-        cap_s: See `RetryOptions`.
-        jitter: See `RetryOptions`.
-        patience_s: See `RetryOptions`.
-        sleep: Waits for a number of seconds; tests replace it.
-        uniform: Returns a random number between its two arguments; tests replace it.
-    """
-
-    name = "retry"
-    facts = StrategyFacts(
-        options=RetryOptions,
-        place="recover",
-        use="an error is transient: a service is busy, a connection breaks, a request times out.",
-        not_for=(
-            "permanent errors: a bad argument, a missing page. It never repeats work that may have been done, "
-            "unless the operation is declared idempotent."
-        ),
-    )
-
-    def __init__(
-        self,
-        attempts: int = 3,
-        base_s: float = 0.1,
-        cap_s: float = 5.0,
-        *,
-        jitter: Jitter = "full",
-        patience_s: float = 30.0,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        uniform: Uniform = random.uniform,
-    ) -> None:
-        self.options = RetryOptions(attempts, base_s, cap_s, jitter, patience_s)
-        self._sleep = sleep
-        self._uniform = uniform
 
     async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:
         """Return the value of a later run, or raise the error after which there is no retry."""
-        series = _Series(self.options, self._uniform, call)
-        if await series.stops_at(error):
+        series = _Series(self, error, call)
+        if not series.may_run_again(error):
             return None
-        await self._sleep(series.wait_s)
-        return await self._loop(error, call, series)
-
-    async def _loop(self, error: ToolError, call: Call, series: _Series) -> RecoveryResult:
         import tenacity  # noqa: PLC0415 - 35 ms, only after a failure
 
-        async def worth_another(state: RetryCallState) -> bool:
-            raised = state.outcome.exception() if state.outcome is not None else None
-            if not issubclass(type(raised), ToolError):
-                return False
-            return not await series.stops_at(cast("ToolError", raised))
-
-        driver = tenacity.AsyncRetrying(
-            stop=tenacity.stop_never,  # `worth_another` decides
-            wait=lambda _: series.wait_s,  # the wait that was checked against the deadline
-            retry=worth_another,
-            sleep=self._sleep,
+        repeat = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception(series.may_run_again),
+            wait=series.pauses(tenacity.wait_random_exponential(multiplier=self.base_s, max=self.cap_s)),
+            stop=series.is_over,  # type: ignore[arg-type]  # tenacity awaits it, and does not type it
+            sleep=asyncio.sleep,
             reraise=True,
         )
-        value: Any = await driver(_run_again, call)
+        came_with = error.__traceback__
+        try:
+            value: Any = await repeat(series.run)
+        except ToolError:
+            if series.runs:
+                raise
+            return None
+        finally:
+            error.__traceback__ = came_with  # that of the loop would refer to the error: a reference cycle
         return RecoveryResult(value, f"Succeeded on attempt {call.attempt} after {error.code}")
 
 
 class _Series:
-    """The retries of one call: how many are left, and the pause before the next."""
+    """The runs of one call: whether there is a further one, after which pause, and else why not."""
 
-    __slots__ = ("_call", "_left", "_options", "_runs", "_uniform", "wait_s")
+    __slots__ = ("_call", "_error", "_facts", "_options", "_seen", "runs")
 
-    def __init__(self, options: RetryOptions, uniform: Uniform, call: Call) -> None:
+    def __init__(self, options: Retry, error: ToolError, call: Call) -> None:
         self._options = options
-        self._uniform = uniform
+        self._error: ToolError | None = error
         self._call = call
-        self._left = options.attempts - 1
-        self._runs = 0
-        self.wait_s = 0.0
+        self._facts = Facts()
+        self._seen = 0
+        self.runs = 0
+        """Further runs so far."""
 
-    async def stops_at(self, error: ToolError) -> StopReason | None:
-        """Return why the call must not run again after this error, and note it on the call; None if it may."""
-        call = self._call
-        self.wait_s = self._wait(error)
-        # Hedges and nested calls count too, and those of the outer call.
-        bounds = (self._left, self._options.attempts - 1 - call.runs.taken, call.runs.left_above)
-        facts = call.facts(error, was_retried_below=call.is_retried_below)
+    async def run(self) -> Any:
+        """Raise the error that is there, so that tenacity decides about every run; then run the handler."""
+        call, first, self._error = self._call, self._error, None
+        if first is not None:
+            raise first
+        self.runs += 1
+        try:
+            return await call.retry()
+        except BaseException as raised:
+            if is_real_cancellation(raised):
+                raise
+            call.error = error = call.typed(raised)
+            raise error from raised.__cause__ if error is raised else raised
+
+    def may_run_again(self, raised: BaseException) -> bool:
+        """Return whether another run is possible after this error: the guard, before pause and budget are known."""
+        if not issubclass(type(raised), ToolError):
+            return False  # cancelled
+        error, call, options = cast("ToolError", raised), self._call, self._options
+        facts = self._facts = call.facts(error, was_retried_below=call.is_retried_below)
         facts.retry, facts.is_circuit_open = error.retry, error.category == CircuitOpen.category
-        facts.runs_left = min(bound for bound in bounds if bound is not None)
-        facts.wait_s, facts.remaining_s = self.wait_s, call.remaining_s()
-        facts.patience_s = max(self._options.cap_s, self._options.patience_s)
-        reason = why_not_rerun(facts)
-        has_run, self._runs = call.attempt > self._runs, call.attempt
-        # A run that this server itself rejected put no load on the dependency, so its retry costs no token.
-        if reason is None and has_run and call.bound.chain.recovery.budget is not None:
-            facts.has_token = await call.bound.chain.recovery.budget.withdraw()
-            reason = why_not_rerun(facts)
-        self._left -= 1
-        call.tell(stop_reason=reason)
-        return reason
-
-    def _wait(self, error: ToolError) -> float:
-        options = self._options
-        if options.jitter == "full":
-            pause = full_jitter(options.attempts - self._left, options, self._uniform)
-        else:
-            pause = decorrelated_jitter(self.wait_s, options, self._uniform)
+        # Hedges and nested calls count too, and those of the outer call.
+        own_left = options.attempts - 1 - call.runs.taken
+        facts.runs_left = own_left if facts.runs_left is None else min(own_left, facts.runs_left)
         asked: Any = error.retry_after_seconds
-        if not isinstance(asked, (int, float)) or not asked > 0:
-            return pause
-        return max(pause, asked + self._spread(asked))
+        facts.wait_s = asked if isinstance(asked, (int, float)) and asked > 0 else 0.0
+        facts.patience_s, facts.remaining_s = options.patience_s, call.remaining_s()
+        return self._is_allowed()
 
-    def _spread(self, asked: float) -> float:
-        """Return the seconds to add to a wait that a service asks for, so that callers do not all return at once.
+    def pauses(self, backoff: wait_base) -> Callable[[RetryCallState], float]:
+        """Return what gives the seconds before the next run: the backoff, or the wait asked for with its spread."""
 
-        The sum stays within the patience and the deadline.
-        """
-        patience_s = max(self._options.cap_s, self._options.patience_s)
-        remaining_s = self._call.remaining_s()
-        room_s = patience_s if remaining_s is None else min(patience_s, _USED_UP * remaining_s)
-        widest = min(max(_SPREAD_S, asked / 2.0), max(0.0, room_s - asked))
-        if not widest > 0:
-            return 0.0
-        part_s, turn = widest / _STRATA, next(_turns) * _STRIDE % _STRATA
-        return self._uniform(turn * part_s, (turn + 1) * part_s)
+        def pause_s(state: RetryCallState) -> float:
+            facts, jitter_s = self._facts, backoff(state)
+            if facts.wait_s:
+                room_s = math.inf if facts.remaining_s is None else _USED_UP * facts.remaining_s
+                widest_s = min(max(_SPREAD_S, facts.wait_s / 2.0), max(0.0, room_s - facts.wait_s))
+                jitter_s = max(jitter_s - facts.wait_s, random.uniform(0.0, widest_s))  # noqa: S311 - no secret
+            facts.jitter_s = jitter_s
+            return facts.wait_s + jitter_s
 
+        return pause_s
 
-async def _run_again(call: Call) -> Any:
-    """Run the handler again; an exception becomes typed and replaces the error of the call."""
-    try:
-        return await call.retry()
-    except BaseException as raised:
-        if is_real_cancellation(raised):
-            raise
-        error = call.typed(raised)
-        call.error = error
-        raise error from raised.__cause__ if error is raised else raised
+    async def is_over(self, state: RetryCallState) -> bool:
+        """Return whether the attempts, the deadline after the pause, or the retry budget end the series."""
+        call, facts = self._call, self._facts
+        if state.attempt_number >= self._options.attempts:
+            facts.runs_left = 0
+        has_run, self._seen = call.attempt > self._seen, call.attempt
+        budget = call.bound.chain.recovery.budget
+        # A run that this server itself rejected put no load on the dependency, so its retry costs no token.
+        if self._is_allowed() and has_run and budget is not None:
+            facts.has_token = await budget.withdraw()
+        return not self._is_allowed()
 
-
-def full_jitter(attempt: int, options: RetryOptions, uniform: Uniform) -> float:
-    """Return the pause after the given attempt (1 is the first), in seconds, between 0 and the capped power of two.
-
-    Source: M. Brooker, "Exponential Backoff and Jitter", 2015.
-    """
-    ceiling = min(options.cap_s, options.base_s * 2.0 ** min(attempt - 1, 64))
-    return uniform(0.0, ceiling)
-
-
-def decorrelated_jitter(before_s: float, options: RetryOptions, uniform: Uniform) -> float:
-    """Return the pause after one of `before_s` (0 for the first), in seconds, between the base and three times that.
-
-    Source: as `full_jitter`.
-    """
-    return min(options.cap_s, uniform(options.base_s, max(options.base_s, 3.0 * before_s)))
+    def _is_allowed(self) -> bool:
+        reason = why_not_rerun(self._facts)
+        self._call.tell(stop_reason=reason)
+        return reason is None

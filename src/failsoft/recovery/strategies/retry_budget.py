@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
+from typing import ClassVar, Literal
 
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.chain import Link
 from failsoft.framework.events import BudgetEvent, Events
 from failsoft.framework.records import Changed, State, Transition
 from failsoft.framework.state import StateStore
-from failsoft.recovery.facts import StrategyFacts
+from failsoft.recovery.strategy import strategy
 
 REFILL_S = 300.0
 """Time in which an empty budget refills to its floor without any calls, in seconds."""
@@ -19,19 +20,30 @@ _SPARE = 10.0
 _ALMOST = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class RetryBudgetOptions:
-    """The size of a retry budget.
+@strategy
+class RetryBudget:
+    """Bounds the load that `Retry` and `Hedge` add to a dependency, over all its calls.
+
+    A token bucket: every success adds `ratio` tokens, every retry takes one. During an outage nothing is added: a
+    thousand calls with up to three attempts each cause at most 1.02 times as many runs, instead of three times.
 
     Args:
         ratio: Retries per successful run: 0.2 allows one for five successes.
         floor: The initial number of tokens, to which an empty budget refills within five minutes.
         dependency: The dependency that the retries load; budgets with the same name are one budget. By default every
             operation of a toolset has its own, under `<toolset>.<operation>`.
+
+    Raises:
+        ValueError: The options are invalid.
+
+    Source: Twitter Finagle, `RetryBudget`; M. Brooker, "Fixing retries with token buckets and circuit breakers", 2022.
     """
 
+    name: ClassVar[str] = "retry_budget"
+    one_for: ClassVar[Literal["operation", "dependency"]] = "operation"
     ratio: float = 0.2
     floor: float = 10.0
+    _: KW_ONLY
     dependency: str | None = None
 
     def __post_init__(self) -> None:
@@ -44,66 +56,33 @@ class RetryBudgetOptions:
         """The upper bound of tokens, so that a long healthy period cannot pay for a retry storm."""
         return self.floor + max(self.floor, _SPARE)
 
-
-class RetryBudget:
-    """Bounds the load that `Retry` and `Hedge` add to a dependency, over all its calls.
-
-    A token bucket: every success adds `ratio` tokens, every retry takes one. During an outage nothing is added: a
-    thousand calls with up to three attempts each cause at most 1.02 times as many runs, instead of three times.
-
-    Args:
-        ratio: See `RetryBudgetOptions`.
-        floor: See `RetryBudgetOptions`.
-        dependency: See `RetryBudgetOptions`.
-
-    Raises:
-        ValueError: The options are invalid.
-
-    Source: Twitter Finagle, `RetryBudget`; M. Brooker, "Fixing retries with token buckets and circuit breakers", 2022.
-    """
-
-    name = "retry_budget"
-    facts = StrategyFacts(
-        options=RetryBudgetOptions,
-        place="fallback",
-        use="there is a `Retry` or a `Hedge`, which can make an outage worse. By default each operation has one.",
-        not_for="limiting first runs: use a `RateLimit`.",
-        single_for="operation",
-    )
-
-    def __init__(self, ratio: float = 0.2, floor: float = 10.0, *, dependency: str | None = None) -> None:
-        self.options = RetryBudgetOptions(ratio, floor, dependency)
-
     def links(self, bound: BoundOperation) -> Sequence[Link]:  # noqa: ARG002 - the protocol's signature
         """Return no link: `Retry` and `Hedge` take tokens from the ledger, and successful runs add to it."""
         return []
 
     def ledger(self, bound: BoundOperation) -> Ledger:
         """Return the ledger that this operation shares with others of its dependency."""
-        named = self.options.dependency
-        store = bound.state if named else bound.state.private_to(bound.tool)
-        dependency = named or f"{bound.tool_name}.{bound.name}"
+        store = bound.state if self.dependency else bound.state.private_to(bound.tool)
+        dependency = self.dependency or f"{bound.tool_name}.{bound.name}"
         key = f"budget:{dependency}"
-        ledger = store.companion(key, lambda: Ledger(store, key, dependency, self.options, bound.events))
-        ledger.options = self.options  # a reload may have changed them
+        ledger = store.companion(key, lambda: Ledger(store, key, dependency, self, bound.events))
+        ledger.budget = self  # a reload may have changed its options
         return ledger
 
 
 class Ledger:
     """One budget as seen by this process. Deposits are collected and sent with the next withdrawal."""
 
-    __slots__ = ("_deposits", "_events", "_key", "_report_after", "_store", "_tokens", "dependency", "options")
+    __slots__ = ("_deposits", "_events", "_key", "_report_after", "_store", "_tokens", "budget", "dependency")
 
-    def __init__(
-        self, store: StateStore, key: str, dependency: str, options: RetryBudgetOptions, events: Events
-    ) -> None:
+    def __init__(self, store: StateStore, key: str, dependency: str, budget: RetryBudget, events: Events) -> None:
         self._store = store
         self._key = key
         self._events = events
         self._deposits = 0
-        self._tokens = options.floor
+        self._tokens = budget.floor
         self.dependency = dependency
-        self.options = options
+        self.budget = budget
         self._report_after = self._deposits_until_report()
         self._publish()
 
@@ -117,9 +96,8 @@ class Ledger:
     async def withdraw(self) -> bool:
         """Take one token for a retry; return whether there was one."""
         deposits, self._deposits = self._deposits, 0
-        options = self.options
-        arguments = (deposits, options.ratio, options.floor, options.ceiling, REFILL_S)
-        store = self._store
+        budget, store = self.budget, self._store
+        arguments = (deposits, budget.ratio, budget.floor, budget.ceiling, REFILL_S)
         if store.is_local:
             granted, self._tokens = store.change_now(WITHDRAW, self._key, *arguments)
         else:
@@ -131,12 +109,12 @@ class Ledger:
     @property
     def tokens(self) -> float:
         """The number of tokens, as far as this process knows."""
-        return min(self.options.ceiling, self._tokens + self.options.ratio * self._deposits)
+        return min(self.budget.ceiling, self._tokens + self.budget.ratio * self._deposits)
 
     def _deposits_until_report(self) -> int:
         """Return after how many deposits the gauge is reported again: when it has grown by a token."""
-        ratio = self.options.ratio
-        is_full = self.tokens >= self.options.ceiling
+        ratio = self.budget.ratio
+        is_full = self.tokens >= self.budget.ceiling
         return 1 << 62 if is_full or not ratio else math.ceil(1 / ratio)
 
     def _publish(self) -> None:

@@ -19,7 +19,6 @@ from typing import Any
 
 import page_examples
 import public_api
-import strategy_pages
 import typescript_types
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -211,7 +210,6 @@ def written() -> dict[Path, str]:
     files[DOCS / "schemas" / "docs-project.json"] = json.dumps(CONFIG_SCHEMA, indent=2, ensure_ascii=False) + "\n"
     files[typescript_types.TARGET] = typescript_types.types(schemas)
     files |= {ERRORS / name: text for name, text in error_pages().items()}
-    files |= {DOCS / "reference" / "strategies" / name: text for name, text in strategy_pages.pages().items()}
     for page in sorted([*(DOCS / "reference").glob("*.md"), *(DOCS / "explanation" / "adr").glob("0001-*.md")]):
         files[page] = _PART.sub(
             lambda part: f"{part[1]}{chr(10).join(PARTS[part['name']]()).strip()}\n{part[3]}", page.read_text()

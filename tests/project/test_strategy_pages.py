@@ -1,9 +1,11 @@
-"""The pages on strategies: one for each, and what they show can be written like that."""
+"""The pages on strategies: one for each, with every option and its default, and what they show can be written so."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,8 @@ def pages(root: Path) -> Path:
 
 def test_there_is_a_page_for_each_strategy_and_nothing_else(pages: Path) -> None:
     assert sorted(page.stem for page in pages.glob("*.md")) == sorted(["index", *NAMES])
+    listed = re.findall(r"^\| \[`(\w+)`\]\((\w+)\.md\) \|", (pages / "index.md").read_text(), re.MULTILINE)
+    assert dict(listed) == {known.strategy.__name__: name for name, known in CONFIGURABLE.items()}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -35,9 +39,16 @@ def test_what_a_page_shows_can_be_written_like_that(pages: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_page_says_when_to_use_it_when_not_and_every_option(pages: Path, name: str) -> None:
+def test_the_table_of_a_page_names_exactly_the_options_with_their_defaults(pages: Path, name: str) -> None:
     text = (pages / f"{name}.md").read_text()
-    assert "**Use it where**" in text
-    assert "**Not for**" in text
-    for option in CONFIGURABLE[name].fields:
-        assert re.search(rf"^\| `{option}` \| (`.*`)? ?\| \S", text, re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)` \| (?:`(.*?)`)? ?\| \S", text, re.MULTILINE)
+    options = CONFIGURABLE[name].options
+    fields = () if options is None else dataclasses.fields(options)
+    assert dict(listed) == {field.name: shown(field.default) for field in fields}
+
+
+def shown(default: Any) -> str:
+    """Return a default as the pages have it: empty for an option that is required."""
+    if default is dataclasses.MISSING:
+        return ""
+    return default.__name__ if isinstance(default, type) else repr(default)

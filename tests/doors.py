@@ -107,7 +107,7 @@ HOMES = {
     "failsoft.recovery.state.redis": "RedisState",
     "failsoft.recovery.state.sqlite": "SqliteState",
     "failsoft.recovery.state.sqlite_file": "SqliteFile",
-    "failsoft.recovery.strategies.alternate_paths.rules": "spelled_alternates",
+    "failsoft.recovery.strategies.alternate_paths": "spelled_alternates",
     "failsoft.recovery.strategies.circuit_breaker": "Circuit, CircuitAdmission, UNCOUNTED",
     "failsoft.recovery.strategies.circuit_steps": "ADMIT, FORCE, PEEK, REPORT, admit",
     "failsoft.recovery.strategies.idempotency.steps": "CLAIM, SETTLE, SETTLED, claim, settle",

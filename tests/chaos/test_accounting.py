@@ -98,7 +98,7 @@ CHAOS = [
 
 @pytest.mark.parametrize("chain", ["default", "full"])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("chaos", CHAOS, ids=lambda chaos: f"seed {chaos.options.seed}")
+@pytest.mark.parametrize("chaos", CHAOS, ids=lambda chaos: f"seed {chaos.seed}")
 def test_the_books_are_right_under_chaos(chaos: Chaos, kind: str, chain: str) -> None:
     tool = subject(kind, chain, Handler(3), chaos)
     InstantClock().run(storm(tool, seed=4, leaving=0.25))

@@ -164,10 +164,10 @@ async def test_an_operation_may_have_strategies_of_its_own() -> None:
     assert not (await bells.toll()).success
 
 
-def test_a_result_has_the_four_fields_of_the_contract() -> None:
-    assert list(inspect.signature(RecoveryResult).parameters) == ["value", "message", "changed", "degraded"]
+def test_a_result_has_the_four_fields_of_the_contract_and_the_rule_that_applied() -> None:
+    assert list(inspect.signature(RecoveryResult).parameters) == ["value", "message", "changed", "degraded", "rule"]
     result = RecoveryResult(1, "One.")
-    assert (result.changed, result.degraded) == ({}, False)
+    assert (result.changed, result.degraded, result.rule) == ({}, False, "")
 
 
 # `call.retry`.

@@ -9,17 +9,16 @@ if TYPE_CHECKING:
     from failsoft.framework.call.call import Call
     from failsoft.framework.call.chain import RecoveryResult, RecoveryStrategy
     from failsoft.recovery.manager import RecoveryManager
-    from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource
-    from failsoft.recovery.strategies.alternate_paths.strategy import AlternatePaths
-    from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout, AttemptTimeoutOptions
+    from failsoft.recovery.strategies.alternate_paths import Alternate, AlternatePaths, PathSource
+    from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout
     from failsoft.recovery.strategies.bulkhead import Bulkhead
-    from failsoft.recovery.strategies.chaos import Chaos, ChaosOptions
+    from failsoft.recovery.strategies.chaos import Chaos
     from failsoft.recovery.strategies.circuit_breaker import Circuit, CircuitBreaker, CircuitView
-    from failsoft.recovery.strategies.fallback import Fallback, FallbackOptions
+    from failsoft.recovery.strategies.fallback import Fallback
     from failsoft.recovery.strategies.hedge import Hedge
-    from failsoft.recovery.strategies.idempotency.strategy import Idempotency, IdempotencyOptions
+    from failsoft.recovery.strategies.idempotency.strategy import Idempotency
     from failsoft.recovery.strategies.rate_limit import RateLimit
-    from failsoft.recovery.strategies.repair_arguments.strategy import RepairArguments
+    from failsoft.recovery.strategies.repair_arguments import RepairArguments
     from failsoft.recovery.strategies.retry import Retry
     from failsoft.recovery.strategies.retry_budget import RetryBudget
     from failsoft.recovery.strategies.stale_cache import StaleCache
@@ -28,19 +27,15 @@ __all__ = [
     "Alternate",
     "AlternatePaths",
     "AttemptTimeout",
-    "AttemptTimeoutOptions",
     "Bulkhead",
     "Call",
     "Chaos",
-    "ChaosOptions",
     "Circuit",
     "CircuitBreaker",
     "CircuitView",
     "Fallback",
-    "FallbackOptions",
     "Hedge",
     "Idempotency",
-    "IdempotencyOptions",
     "PathSource",
     "RateLimit",
     "RecoveryManager",
@@ -53,28 +48,24 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Alternate": "recovery.strategies.alternate_paths.rules",
-    "AlternatePaths": "recovery.strategies.alternate_paths.strategy",
+    "Alternate": "recovery.strategies.alternate_paths",
+    "AlternatePaths": "recovery.strategies.alternate_paths",
     "AttemptTimeout": "recovery.strategies.attempt_timeout",
-    "AttemptTimeoutOptions": "recovery.strategies.attempt_timeout",
     "Bulkhead": "recovery.strategies.bulkhead",
     "Call": "framework.call.call",
     "Chaos": "recovery.strategies.chaos",
-    "ChaosOptions": "recovery.strategies.chaos",
     "Circuit": "recovery.strategies.circuit_breaker",
     "CircuitBreaker": "recovery.strategies.circuit_breaker",
     "CircuitView": "recovery.strategies.circuit_breaker",
     "Fallback": "recovery.strategies.fallback",
-    "FallbackOptions": "recovery.strategies.fallback",
     "Hedge": "recovery.strategies.hedge",
     "Idempotency": "recovery.strategies.idempotency.strategy",
-    "IdempotencyOptions": "recovery.strategies.idempotency.strategy",
-    "PathSource": "recovery.strategies.alternate_paths.rules",
+    "PathSource": "recovery.strategies.alternate_paths",
     "RateLimit": "recovery.strategies.rate_limit",
     "RecoveryManager": "recovery.manager",
     "RecoveryResult": "framework.call.chain",
     "RecoveryStrategy": "framework.call.chain",
-    "RepairArguments": "recovery.strategies.repair_arguments.strategy",
+    "RepairArguments": "recovery.strategies.repair_arguments",
     "Retry": "recovery.strategies.retry",
     "RetryBudget": "recovery.strategies.retry_budget",
     "StaleCache": "recovery.strategies.stale_cache",

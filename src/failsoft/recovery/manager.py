@@ -15,7 +15,6 @@ from failsoft.framework.call.chain import (
     Recovery,
     RecoveryResult,
     RecoveryStrategy,
-    RuledResult,
     strategy_name,
 )
 from failsoft.framework.errors import (
@@ -33,7 +32,7 @@ from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
 from failsoft.recovery.combinations import check_combination, check_retries, check_shared, options_of
 from failsoft.recovery.reporting import note_recovery
-from failsoft.recovery.strategies.alternate_paths.strategy import AlternatePaths
+from failsoft.recovery.strategies.alternate_paths import AlternatePaths
 from failsoft.recovery.strategies.idempotency.strategy import Idempotency
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.recovery.strategies.retry_budget import RetryBudget
@@ -232,7 +231,7 @@ def _accepted(strategy: RecoveryStrategy, result: RecoveryResult, call: Call) ->
         msg = f"the strategy '{strategy_name(strategy)}' found a value that does not fit the operation"
         raise TypeError(msg) from error
     message, changed = bounded(str(result.message)), dict(result.changed)
-    rule = bounded(str(result.rule), 64) if isinstance(result, RuledResult) else ""
+    rule = bounded(str(result.rule), 64)
     receipt = RecoveryReceipt(strategy_name(strategy), message, call.attempt, changed, bool(result.degraded), rule)
     return value, receipt
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
-from dataclasses import dataclass
-from typing import Any, TypeVar, dataclass_transform
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, TypeVar, dataclass_transform
 
 from failsoft.framework.errors.corrections import closest_name
 
 S = TypeVar("S")
+IN_CODE: Final = MappingProxyType({"in_code": True})
+"""Metadata of an option that a recovery file cannot set: its values are functions, classes or objects."""
 
 
-@dataclass_transform(frozen_default=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def strategy(cls: type[S]) -> type[S]:
     """Make a strategy the frozen dataclass of its options.
 

@@ -198,22 +198,13 @@ class RecoveryResult:
         message: One sentence for the caller about what was done.
         changed: The changed arguments with the values used.
         degraded: Whether the value is of lower quality (stale, partial).
+        rule: Which of the strategy's rules applied, for the receipt.
     """
 
     value: Any
     message: str
     changed: dict[str, Any] = field(default_factory=dict)
     degraded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RuledResult(RecoveryResult):
-    """A result of a strategy with several rules; the receipt names the one that applied.
-
-    Args:
-        rule: The rule.
-    """
-
     rule: str = ""
 
 

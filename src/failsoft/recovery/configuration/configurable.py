@@ -11,9 +11,6 @@ from typing import Any
 import failsoft.recovery
 from failsoft.recovery.facts import StrategyFacts, facts_of
 
-_IN_CODE_ONLY = frozenset({"derive", "on"})
-"""Options whose values are functions or classes, which TOML cannot express."""
-
 
 @dataclass(frozen=True, slots=True)
 class Configurable:
@@ -42,7 +39,7 @@ class Configurable:
         """The options that can be set, by name."""
         if self.options is None or not dataclasses.is_dataclass(self.options):
             return {}
-        return {field.name: field for field in dataclasses.fields(self.options) if field.name not in _IN_CODE_ONLY}
+        return {field.name: field for field in dataclasses.fields(self.options) if "in_code" not in field.metadata}
 
     @property
     def has_dependency(self) -> bool:

@@ -5,33 +5,17 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.call.time_limits import TimeLimit
 from failsoft.framework.errors import ConfigurationError, Timeout
-from failsoft.recovery.facts import StrategyFacts
+from failsoft.recovery.strategy import strategy
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptTimeoutOptions:
-    """The time limit of one run.
-
-    Args:
-        seconds: The limit for one run of the handler including its checks; above 0.
-    """
-
-    seconds: float
-
-    def __post_init__(self) -> None:
-        if not (self.seconds > 0 and math.isfinite(self.seconds)):
-            msg = f"AttemptTimeout needs a number of seconds above 0, not {self.seconds}"
-            raise ValueError(msg)
-
-
+@strategy
 class AttemptTimeout:
     """Stops a slow run of the handler with TIMEOUT, so that time is left for a retry.
 
@@ -40,24 +24,17 @@ class AttemptTimeout:
     Python cannot stop it.
 
     Args:
-        seconds: See `AttemptTimeoutOptions`.
+        seconds: The limit for one run of the handler including its checks; above 0.
     """
 
-    name = "attempt_timeout"
-    facts = StrategyFacts(
-        options=AttemptTimeoutOptions,
-        place="attempt_timeout",
-        use=(
-            "a run may hang, and a second one would answer: leave time for it with a limit of about a third of "
-            "the call's."
-        ),
-        not_for="the limit of the whole call, which is `timeout=`; writes, which are not run again after a time-out.",
-        example={"seconds": 3.0},
-        single_for="operation",
-    )
+    name: ClassVar[str] = "attempt_timeout"
+    one_for: ClassVar[Literal["operation", "dependency"]] = "operation"
+    seconds: float
 
-    def __init__(self, seconds: float) -> None:
-        self.options = AttemptTimeoutOptions(seconds)
+    def __post_init__(self) -> None:
+        if not (self.seconds > 0 and math.isfinite(self.seconds)):
+            msg = f"AttemptTimeout needs a number of seconds above 0, not {self.seconds}"
+            raise ValueError(msg)
 
     def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link.
@@ -65,13 +42,13 @@ class AttemptTimeout:
         Raises:
             CONFIG_ERROR: The limit is not below the call's own, so it would never be reached.
         """
-        if bound.timeout_s is not None and self.options.seconds >= bound.timeout_s:
+        if bound.timeout_s is not None and self.seconds >= bound.timeout_s:
             raise ConfigurationError(
-                issue=f"'{bound.name}' gives one attempt {self.options.seconds:g} seconds and the whole call "
+                issue=f"'{bound.name}' gives one attempt {self.seconds:g} seconds and the whole call "
                 f"{bound.timeout_s:g}: the attempt's limit would never be reached",
                 resolution="lower the AttemptTimeout, or raise the operation's timeout",
             )
-        return [Link(self.name, _limited(self.options.seconds), "attempt_timeout")]
+        return [Link(self.name, _limited(self.seconds), "attempt_timeout")]
 
 
 def _limited(seconds: float) -> Step:

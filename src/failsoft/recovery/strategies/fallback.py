@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias, overload
+from dataclasses import KW_ONLY, field
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast, overload
 
 from failsoft.framework.answer.response import RecoveryReceipt
 from failsoft.framework.call.bound import BoundOperation
@@ -16,8 +16,8 @@ from failsoft.framework.call.time_limits import run_with_reserve
 from failsoft.framework.errors import ConfigurationError, InternalError, ToolError
 from failsoft.framework.events import RecoveryOutcome
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
-from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
+from failsoft.recovery.strategy import IN_CODE, strategy
 
 _RESERVE_RATIO = 0.1
 _RESERVE_AT_MOST_S = 1.0
@@ -26,32 +26,7 @@ _ASKS_FOR_CALL = "call"
 _Kinds: TypeAlias = type[ToolError] | Iterable[type[ToolError]] | None
 
 
-@dataclass(frozen=True, slots=True)
-class FallbackOptions:
-    """The errors covered and the time reserved.
-
-    Args:
-        on: The error classes that it covers. None covers every error except those that the caller can fix or a person
-            has to decide on: a missing page must not be replaced by another answer.
-        reserve_s: The part of the deadline reserved for the function, in seconds: the inner call is stopped that much
-            earlier. None is a tenth of the call's limit, at most 1 second.
-    """
-
-    on: tuple[type[ToolError], ...] | None = None
-    reserve_s: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.reserve_s is not None and not (self.reserve_s >= 0 and math.isfinite(self.reserve_s)):
-            msg = f"Fallback needs a finite reserve_s >= 0, not {self.reserve_s}"
-            raise ValueError(msg)
-
-    def covers(self, error: ToolError) -> bool:
-        """Return whether the fallback covers this error."""
-        if self.on is not None:
-            return isinstance(error, self.on)
-        return error.actor not in {"caller", "person"}
-
-
+@strategy
 class Fallback:
     """Answers with the result of a function when everything else has failed; the answer says `degraded: true`.
 
@@ -62,45 +37,57 @@ class Fallback:
         function: Sync or async. Arguments are passed by parameter name: `error` the typed error, `call` the
             `Call`, `self` the toolset, any other name the argument of that name, `**arguments` the rest.
             A sync one runs in a worker thread; make it async if it has to work when all threads are busy.
-        on: See `FallbackOptions`; one class or several.
-        reserve_s: See `FallbackOptions`.
+        on: The error classes that it covers, one or several. None covers every error except those that the caller can
+            fix or a person has to decide on: a missing page must not be replaced by another answer. Set in code.
+        reserve_s: The part of the deadline reserved for the function, in seconds: the inner call is stopped that much
+            earlier. None is a tenth of the call's limit, at most 1 second.
     """
 
-    name = "fallback"
-    facts = StrategyFacts(
-        options=FallbackOptions,
-        place="fallback",
-        use="there is a substitute that does not depend on what failed: a default, a list in memory.",
-        not_for=(
-            "errors that the caller can fix, which should reach the caller; writes that may have happened; a "
-            "second service that fails with the first."
-        ),
-        is_made=False,
-    )
+    name: ClassVar[str] = "fallback"
+    added_in: ClassVar[str] = "code"
+    function: Callable[..., Any] = field(metadata=IN_CODE)
+    _: KW_ONLY
+    on: _Kinds = field(default=None, metadata=IN_CODE)
+    reserve_s: float | None = None
 
-    # By number of parameters, since type checkers infer those of a lambda only for a fixed number.
-    @overload
-    def __init__(self, function: Callable[[], Any], *, on: _Kinds = None, reserve_s: float | None = None) -> None: ...
-    @overload
-    def __init__(
-        self, function: Callable[[Any], Any], *, on: _Kinds = None, reserve_s: float | None = None
-    ) -> None: ...
-    @overload
-    def __init__(
-        self, function: Callable[[Any, Any], Any], *, on: _Kinds = None, reserve_s: float | None = None
-    ) -> None: ...
-    @overload
-    def __init__(  # type: ignore[overload-cannot-match]  # functions with more parameters do
-        self, function: Callable[..., Any], *, on: _Kinds = None, reserve_s: float | None = None
-    ) -> None: ...
-    def __init__(self, function: Callable[..., Any], *, on: _Kinds = None, reserve_s: float | None = None) -> None:
-        given: object = function  # whatever the annotation says
+    if TYPE_CHECKING:  # type checkers infer the parameters of a lambda only for a fixed number of them
+
+        @overload
+        def __init__(
+            self, function: Callable[[], Any], *, on: _Kinds = None, reserve_s: float | None = None
+        ) -> None: ...
+        @overload
+        def __init__(
+            self, function: Callable[[Any], Any], *, on: _Kinds = None, reserve_s: float | None = None
+        ) -> None: ...
+        @overload
+        def __init__(
+            self, function: Callable[[Any, Any], Any], *, on: _Kinds = None, reserve_s: float | None = None
+        ) -> None: ...
+        @overload
+        def __init__(  # type: ignore[overload-cannot-match]  # functions with more parameters do
+            self, function: Callable[..., Any], *, on: _Kinds = None, reserve_s: float | None = None
+        ) -> None: ...
+        def __init__(
+            self, function: Callable[..., Any], *, on: _Kinds = None, reserve_s: float | None = None
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        given: object = self.function  # whatever the annotation says
         if not callable(given):
-            msg = f"Fallback takes a function that returns the substitute, not {function!r}"
+            msg = f"Fallback takes a function that returns the substitute, not {self.function!r}"
             raise TypeError(msg)
-        listed = (on,) if isinstance(on, type) else on
-        self.options = FallbackOptions(None if listed is None else tuple(listed), reserve_s)
-        self._function = function
+        if self.reserve_s is not None and not (self.reserve_s >= 0 and math.isfinite(self.reserve_s)):
+            msg = f"Fallback needs a finite reserve_s >= 0, not {self.reserve_s}"
+            raise ValueError(msg)
+        if self.on is not None:
+            object.__setattr__(self, "on", (self.on,) if isinstance(self.on, type) else tuple(self.on))
+
+    def covers(self, error: ToolError) -> bool:
+        """Return whether the fallback covers this error."""
+        if self.on is not None:
+            return isinstance(error, cast("tuple[type[ToolError], ...]", self.on))
+        return error.actor not in {"caller", "person"}
 
     def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link.
@@ -109,21 +96,19 @@ class Fallback:
             CONFIG_ERROR: The function has a parameter that the operation does not have, or the reserve is all its time.
         """
         reserve_s = self._reserve(bound)
-        return [
-            Link(self.name, _fallback_step(self.options, reserve_s, _Substitute(self._function, bound)), "fallback")
-        ]
+        return [Link(self.name, _falling_back(self, reserve_s, _Substitute(self.function, bound)), "fallback")]
 
     def _reserve(self, bound: BoundOperation) -> float:
         if bound.timeout_s is None:
             return 0.0
-        if self.options.reserve_s is None:
+        if self.reserve_s is None:
             return min(_RESERVE_AT_MOST_S, bound.timeout_s * _RESERVE_RATIO)
-        if self.options.reserve_s >= bound.timeout_s:
+        if self.reserve_s >= bound.timeout_s:
             raise ConfigurationError(
                 issue=f"'{bound.name}' has {bound.timeout_s:g} seconds, and its Fallback reserves all of them",
                 resolution="lower reserve_s, or raise the operation's timeout",
             )
-        return self.options.reserve_s
+        return self.reserve_s
 
 
 class _Substitute:
@@ -165,7 +150,7 @@ def _meant(name: str) -> str:
     return bare if bare in {_ASKS_FOR_ERROR, _ASKS_FOR_CALL} else name
 
 
-def _fallback_step(options: FallbackOptions, reserve_s: float, substitute: _Substitute) -> Step:
+def _falling_back(fallback: Fallback, reserve_s: float, substitute: _Substitute) -> Step:
     async def step(call: Call, proceed: Proceed) -> Any:
         try:
             return await run_with_reserve(call, proceed, reserve_s)
@@ -174,15 +159,15 @@ def _fallback_step(options: FallbackOptions, reserve_s: float, substitute: _Subs
                 raise
             call.error = call.typed(raised)
         # No local name for the error: its traceback holds this frame, so it would be a reference cycle.
-        return await _substitute_or_raise(options, substitute, call)
+        return await _substitute_or_raise(fallback, substitute, call)
 
     return step
 
 
-async def _substitute_or_raise(options: FallbackOptions, substitute: _Substitute, call: Call) -> Any:
+async def _substitute_or_raise(fallback: Fallback, substitute: _Substitute, call: Call) -> Any:
     """Return the substitute for the call's error, or raise the error itself."""
     error: Any = call.error
-    result, value = await _substituted(options, substitute, error, call)
+    result, value = await _substituted(fallback, substitute, error, call)
     note_recovery(call, Fallback.name, result, error)
     if result == "recovered":
         said = f"Answered with a substitute, because of {error.code}"
@@ -195,9 +180,9 @@ async def _substitute_or_raise(options: FallbackOptions, substitute: _Substitute
 
 
 async def _substituted(
-    options: FallbackOptions, substitute: _Substitute, error: ToolError, call: Call
+    fallback: Fallback, substitute: _Substitute, error: ToolError, call: Call
 ) -> tuple[RecoveryOutcome, Any]:
-    if not options.covers(error) or call.effect_of(error) != "none":
+    if not fallback.covers(error) or call.effect_of(error) != "none":
         return "skipped", None
     try:
         value = await substitute.value(error, call)

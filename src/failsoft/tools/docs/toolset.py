@@ -11,7 +11,7 @@ from failsoft.framework.call.operation import operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.safe.author_reports import logger
-from failsoft.recovery.strategies.alternate_paths.rules import Alternate
+from failsoft.recovery.strategies.alternate_paths import Alternate
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.tools.docs import arguments as take
 from failsoft.tools.docs.documents import lookup

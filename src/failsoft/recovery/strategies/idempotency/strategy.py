@@ -6,8 +6,8 @@ import asyncio
 import json
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar, Literal
 
 from failsoft.framework.answer.response import RecoveryReceipt
 from failsoft.framework.call import META_KEY
@@ -28,7 +28,6 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.events import IdempotencyEvent, IdempotencyVerdict
 from failsoft.framework.records import Records
 from failsoft.framework.safe.author_reports import is_real_cancellation
-from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import Gauge, note_recovery
 from failsoft.recovery.shielded import begin
 from failsoft.recovery.strategies.idempotency.keys import (
@@ -43,6 +42,7 @@ from failsoft.recovery.strategies.idempotency.outcomes import error_text, read_o
 from failsoft.recovery.strategies.idempotency.owners import is_dead, new_owner
 from failsoft.recovery.strategies.idempotency.record import KeyRecord, Lease
 from failsoft.recovery.strategies.idempotency.steps import CLAIM
+from failsoft.recovery.strategy import IN_CODE, strategy
 
 _FIRST_PAUSE_S = 0.01
 _PAUSE_AT_MOST_S = 0.25
@@ -50,28 +50,7 @@ _RESERVE_RATIO = 0.05
 _RESERVE_AT_MOST_S = 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class IdempotencyOptions:
-    """How long outcomes are kept, and where keys come from.
-
-    Args:
-        ttl_s: How long an outcome is replayed, in seconds; by default a day.
-        lease_s: The lease of the process that does the work, in seconds; it is renewed three times in that time. When
-            it expires, the process counts as dead.
-        derive: Returns a key for a call without one: any JSON value, or None for no key. An example is
-            `lambda call: call.arguments["invoice"]`.
-    """
-
-    ttl_s: float = 86_400.0
-    lease_s: float = 10.0
-    derive: Derive | None = None
-
-    def __post_init__(self) -> None:
-        if not (self.ttl_s > 0 and self.lease_s > 0):
-            msg = f"Idempotency needs ttl_s > 0 and lease_s > 0, not {self.ttl_s} and {self.lease_s}"
-            raise ValueError(msg)
-
-
+@strategy
 class Idempotency:
     """Stores the outcome of a call under its idempotency key and replays it to every repetition.
 
@@ -84,34 +63,33 @@ class Idempotency:
     operation is declared idempotent or its handler marks its effects (`Call.effect`).
 
     Args:
-        ttl_s: See `IdempotencyOptions`.
-        lease_s: See `IdempotencyOptions`.
-        derive: See `IdempotencyOptions`.
+        ttl_s: How long an outcome is replayed, in seconds; by default a day.
+        lease_s: The lease of the process that does the work, in seconds; it is renewed three times in that time. When
+            it expires, the process counts as dead.
+        derive: Returns a key for a call without one: any JSON value, or None for no key. An example is
+            `lambda call: call.arguments["invoice"]`. Set in code.
 
     Source: IETF draft "The Idempotency-Key HTTP Header Field".
     """
 
-    name = "idempotency"
-    facts = StrategyFacts(
-        options=IdempotencyOptions,
-        place="idempotency",
-        use=(
-            "callers may send the same work twice. Every operation that changes something has it by default; list"
-            " it to keep outcomes for another time, or to derive keys from arguments."
-        ),
-        not_for="caching: use `StaleCache`. It is not a lock: with two keys the same work is done twice.",
-        single_for="operation",
-    )
+    name: ClassVar[str] = "idempotency"
+    one_for: ClassVar[Literal["operation", "dependency"]] = "operation"
+    _: KW_ONLY
+    ttl_s: float = 86_400.0
+    lease_s: float = 10.0
+    derive: Derive | None = field(default=None, metadata=IN_CODE)
 
-    def __init__(self, *, ttl_s: float = 86_400.0, lease_s: float = 10.0, derive: Derive | None = None) -> None:
-        self.options = IdempotencyOptions(ttl_s, lease_s, derive)
+    def __post_init__(self) -> None:
+        if not (self.ttl_s > 0 and self.lease_s > 0):
+            msg = f"Idempotency needs ttl_s > 0 and lease_s > 0, not {self.ttl_s} and {self.lease_s}"
+            raise ValueError(msg)
 
     def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link for one operation; one that changes nothing needs none."""
         if bound.read_only:
             return []
         leases = Gauge.of("idempotency_leases", bound)
-        calls = _KeyedCalls(self.options, bound.state.records(bound.tool), leases)
+        calls = _KeyedCalls(self, bound.state.records(bound.tool), leases)
         return [Link(self.name, calls.step, "idempotency")]
 
 
@@ -137,7 +115,7 @@ class _KeyedWork:
 class _KeyedCalls:
     """The keyed calls of one operation."""
 
-    def __init__(self, options: IdempotencyOptions, records: Records, leases: Gauge) -> None:
+    def __init__(self, options: Idempotency, records: Records, leases: Gauge) -> None:
         self._options = options
         self._leases = leases
         self._records = records

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from failsoft.framework.errors import InvalidParameter, ToolError
 from failsoft.framework.safe.author_reports import logger
-from failsoft.recovery.strategies.alternate_paths.rules import Alternate, Rule, spelled_alternates
+from failsoft.recovery.strategies.alternate_paths import Alternate, Rule, spelled_alternates
 from failsoft.tools.docs.documents.lookup import claimants, paths_in_any_case
 from failsoft.tools.docs.documents.path_syntax import folded, names_of
 from failsoft.tools.docs.documents.root import DocumentRoot

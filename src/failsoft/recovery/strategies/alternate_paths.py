@@ -3,18 +3,73 @@
 from __future__ import annotations
 
 import copy
+import posixpath
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.chain import RecoveryResult, RuledResult
+from failsoft.framework.call.chain import RecoveryResult
 from failsoft.framework.errors import InvalidArgument, NotFound, ToolError
 from failsoft.framework.normalize import normalize
 from failsoft.framework.text import file_name
-from failsoft.recovery.facts import StrategyFacts
-from failsoft.recovery.strategies.alternate_paths.rules import Alternate, PathSource, spelled_alternates
+from failsoft.recovery.strategy import strategy
+
+Rule: TypeAlias = Literal["extension", "folder", "case", "alias", "git_rename", "parent_index"]
+"""`extension`: .md and .mdx swapped. `folder`: the index of the very folder that was asked for. `case`: the same path
+in other case. `alias`: another document claims the path in its front matter. `git_rename`: the history of the git work
+tree says that the document was renamed. `parent_index`: the index of the folder above, which is another document, and
+so only a suggestion unless `folder_index=True`."""
+
+_SWAP = {".md": ".mdx", ".mdx": ".md"}
+_INDEX_NAMES = ("index.md", "index.mdx", "README.md")
 
 
+@dataclass(frozen=True, slots=True)
+class Alternate:
+    """An alternate path, relative to the same root, and the rule that proposed it."""
+
+    path: str
+    rule: Rule
+
+    @property
+    def is_same_document(self) -> bool:
+        """Whether the rule finds the requested document itself, not just a related one."""
+        return self.rule != "parent_index"
+
+
+@runtime_checkable
+class PathSource(Protocol):
+    """A toolset that can list existing alternates. For others, `spelled_alternates` are tried one by one."""
+
+    def alternate_paths(self, path: str, call: Call) -> list[Alternate]:
+        """Return the existing alternates of a path, exact ones first; empty if the path exists.
+
+        Args:
+            path: As given by the caller.
+            call: The failed call, whose other arguments may narrow the search.
+        """
+
+
+def spelled_alternates(path: str) -> list[Alternate]:
+    """Return the alternates that follow from the spelling, existing or not, in the order of the rules.
+
+    Source: seed 004, `recoverFromNotFound`; narrowed so that only the same document counts as exact.
+    """
+    bare = path.rstrip("/")
+    stem, extension = posixpath.splitext(bare)
+    found: list[Alternate] = []
+    if extension in _SWAP:
+        found.append(Alternate(stem + _SWAP[extension], "extension"))
+    else:
+        found += [Alternate(bare + ending, "extension") for ending in _SWAP]
+        found += [Alternate(posixpath.join(bare, name), "folder") for name in _INDEX_NAMES]
+    parent = posixpath.dirname(bare)
+    found += [Alternate(posixpath.join(parent, name), "parent_index") for name in _INDEX_NAMES]
+    return [alternate for alternate in found if alternate.path != path]
+
+
+@strategy
 class AlternatePaths:
     """Serves a missing document from another path of the same document.
 
@@ -29,24 +84,14 @@ class AlternatePaths:
             this is off by default and the index is only a suggestion.
     """
 
-    name = "alternate_path"
-    facts = StrategyFacts(
-        options=None,
-        place="recover",
-        use=(
-            "a tool takes a path to a document, and callers know it under its other extension, in other case or "
-            "by an alias."
-        ),
-        not_for="anything where a similar path is another thing: it serves only what is certainly the same document.",
-    )
-
-    def __init__(self, parameter: str = "path", *, folder_index: bool = False) -> None:
-        self._parameter = parameter
-        self._folder_index = folder_index
+    name: ClassVar[str] = "alternate_path"
+    parameter: str = "path"
+    _: KW_ONLY
+    folder_index: bool = False
 
     async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:
         """Return the document at its alternate path, or raise the error with the candidates as suggestions."""
-        given = call.arguments.get(self._parameter)
+        given = call.arguments.get(self.parameter)
         if not call.bound.read_only:
             return None
         source: PathSource = call.toolset
@@ -63,7 +108,7 @@ class AlternatePaths:
         """Serve the only exact alternate that the toolset found."""
         certain = self._certain(found)
         if len(certain) == 1:
-            return self._served(certain[0], await call.retry(**{self._parameter: certain[0].path}))
+            return self._served(certain[0], await call.retry(**{self.parameter: certain[0].path}))
         candidates = list(dict.fromkeys(alternate.path for alternate in found))
         if candidates:
             raise _with_candidates(error, candidates)
@@ -85,15 +130,15 @@ class AlternatePaths:
         if not rules:
             return None
         moved = ", ".join(file_name(new) for old, new in zip(paths, changed, strict=True) if old != new)
-        value = await call.retry(**{self._parameter: changed})
+        value = await call.retry(**{self.parameter: changed})
         message = f"Found documents at alternative paths: {moved}"
-        return RuledResult(value, message, {self._parameter: changed}, rule=", ".join(dict.fromkeys(rules)))
+        return RecoveryResult(value, message, {self.parameter: changed}, rule=", ".join(dict.fromkeys(rules)))
 
     async def _spelled(self, error: ToolError, call: Call, path: str) -> RecoveryResult | None:
         """Try every spelled alternate and serve the only one that works."""
         certain, above = _sorted(spelled_alternates(path))
         hits = await self._tried(certain, error, call)
-        if not hits and self._folder_index:
+        if not hits and self.folder_index:
             hits = await self._tried(above, error, call)
         if len(hits) == 1:
             return self._served(*hits[0])
@@ -108,7 +153,7 @@ class AlternatePaths:
         hits: list[tuple[Alternate, Any]] = []
         for candidate in candidates:
             try:
-                hits.append((candidate, await call.retry(**{self._parameter: candidate.path})))
+                hits.append((candidate, await call.retry(**{self.parameter: candidate.path})))
             except Exception as missing:
                 if not isinstance(normalize(missing), (type(error), NotFound, InvalidArgument)):
                     raise
@@ -117,11 +162,11 @@ class AlternatePaths:
     def _certain(self, found: Sequence[Alternate]) -> list[Alternate]:
         """Return the alternates that may be served."""
         certain, above = _sorted(found)
-        return above if self._folder_index and not certain else certain
+        return above if self.folder_index and not certain else certain
 
     def _served(self, alternate: Alternate, value: Any) -> RecoveryResult:
         message = f"Found document at alternative path: {file_name(alternate.path)}"
-        return RuledResult(value, message, {self._parameter: alternate.path}, rule=alternate.rule)
+        return RecoveryResult(value, message, {self.parameter: alternate.path}, rule=alternate.rule)
 
 
 async def _found(source: PathSource, path: str, call: Call) -> list[Alternate]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from failsoft.framework.answer.response import RecoveryReceipt
 from failsoft.framework.arguments.corrected import corrected_call, value_at
@@ -15,8 +15,8 @@ from failsoft.framework.errors import InvalidArgument
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.secrets import is_secret_name
 from failsoft.framework.text import bounded, json_type, named
-from failsoft.recovery.facts import StrategyFacts
 from failsoft.recovery.reporting import note_recovery
+from failsoft.recovery.strategy import strategy
 
 
 @dataclass(slots=True)
@@ -31,6 +31,7 @@ class Repair:
     notes: list[str] = field(default_factory=list)
 
 
+@strategy
 class RepairArguments:
     """Repairs arguments that stage 1 rejects, if that makes them valid; `metadata.recovery.changed` lists the changes.
 
@@ -46,17 +47,8 @@ class RepairArguments:
     It is off by default: enable it for callers that keep making the same mistakes.
     """
 
-    name = "repair_arguments"
-    facts = StrategyFacts(
-        options=None,
-        place="repair",
-        use=(
-            "callers are weak models that send numbers as text or misspell a parameter, and do not correct a "
-            "rejected call."
-        ),
-        not_for="callers that act on error messages: silent corrections hide their mistakes.",
-        single_for="operation",
-    )
+    name: ClassVar[str] = "repair_arguments"
+    one_for: ClassVar[Literal["operation", "dependency"]] = "operation"
 
     def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link."""

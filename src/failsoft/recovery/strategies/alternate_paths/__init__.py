@@ -1,1 +1,0 @@
-"""`AlternatePaths`: serve the same document under its other path."""

@@ -1,1 +1,0 @@
-"""`RepairArguments`: safe coercions and unambiguous renames."""

@@ -12,6 +12,7 @@ from failsoft import (
     DocumentNotFound,
     NotFound,
     RateLimited,
+    RecoveryEvent,
     RecoveryManager,
     RecoveryResult,
     Timeout,
@@ -76,14 +77,6 @@ async def test_the_same_miss_is_recovered_where_it_is_the_first_error():
 
 
 @pytest.mark.parametrize("outage", [Unavailable, Timeout])
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "after Retry has run into DOC_NOT_FOUND AlternatePaths is not asked; recovery should go on by the "
-        "class of the later error"
-    ),
-)
 async def test_a_miss_after_an_outage_is_recovered_like_any_other(outage):
     pages = Pages(manager(missing=AlternatePaths()), outage())
     answer = await pages.get_page(path="guide/intro.md")
@@ -91,14 +84,6 @@ async def test_a_miss_after_an_outage_is_recovered_like_any_other(outage):
     assert answer.data == "Welcome"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "after Retry has run into another error the strategies of its category are not asked; recovery should "
-        "go on by its class"
-    ),
-)
 async def test_a_strategy_of_the_later_errors_category_is_asked():
     substitute = Substitute()
     pages = Pages(manager(anything=substitute), Unavailable())
@@ -107,17 +92,55 @@ async def test_a_strategy_of_the_later_errors_category_is_asked():
     assert answer.data == "instead"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "after Retry has run into another transient error its own strategies are not asked; recovery should "
-        "go on by its class"
-    ),
-)
 async def test_a_strategy_of_another_transient_error_is_asked():
     substitute = Substitute()
     pages = Pages(manager(limited=substitute), Unavailable(), RateLimited(retry_after_seconds=90))
     answer = await pages.get_page(path="guide/intro.mdx")
     assert substitute.asked == ["RATE_LIMITED"]
     assert answer.data == "instead"
+
+
+class Raising:
+    """Fails with the next one of its errors, in place of any error."""
+
+    def __init__(self, name: str, *errors: ToolError) -> None:
+        self.name = name
+        self.errors = list(errors)
+        self.asked: list[str] = []
+
+    async def attempt(self, error: ToolError, call: CallContext) -> RecoveryResult | None:
+        self.asked.append(error.code)
+        raise self.errors.pop(0)
+
+
+async def test_each_strategy_is_asked_once_for_a_class_and_never_for_its_own_error():
+    first, second = Raising("first", Timeout(), NotFound("x")), Raising("second", Unavailable(), RateLimited())
+    own = RecoveryManager()
+    own.register(Unavailable, first)
+    own.register(Timeout, first, second)
+    answer = await Pages(own, Unavailable()).get_page(path="guide/intro.mdx")
+    assert (first.asked, second.asked) == (["UNAVAILABLE"], ["TIMEOUT"])
+    assert answer.error is not None
+    assert answer.error.code == "UNAVAILABLE"
+
+
+async def test_strategies_for_every_error_end_whatever_they_raise():
+    first, second = Raising("first", Unavailable(), Timeout()), Raising("second", RateLimited(), NotFound("x"))
+    own = RecoveryManager()
+    own.add(first, second)
+    answer = await Pages(own, Timeout()).get_page(path="guide/intro.mdx")
+    assert (first.asked, second.asked) == (["TIMEOUT"], ["UNAVAILABLE"])
+    assert answer.error is not None
+    assert answer.error.code == "RATE_LIMITED"
+
+
+async def test_a_retry_for_several_classes_gives_up_once():
+    retry = Retry(base_s=0.0)
+    own = RecoveryManager({Unavailable: retry, Timeout: retry})
+    pages = Pages(own, Unavailable(), Timeout(), Timeout(), Timeout())
+    captured: list[RecoveryEvent] = []
+    pages.runtime.events.subscribe(captured.append, RecoveryEvent)
+    answer = await pages.get_page(path="guide/intro.mdx")
+    assert answer.error is not None
+    assert (answer.error.code, len(pages.asked)) == ("TIMEOUT", 3)
+    assert [(event.strategy, event.result) for event in captured] == [("retry", "failed")]

@@ -60,7 +60,7 @@ class RecoveryManager:
         self, strategies: Mapping[type[ToolError], RecoveryStrategy | Sequence[RecoveryStrategy]] | None = None
     ) -> None:
         self._table: dict[type[ToolError], list[RecoveryStrategy]] = {}
-        self._found: dict[type[ToolError], tuple[RecoveryStrategy, ...]] = {}
+        self._found: dict[type[ToolError], tuple[tuple[type[ToolError], RecoveryStrategy], ...]] = {}
         self._placed: list[PlacedStrategy] = []
         for error, listed in (strategies or {}).items():
             self.register(error, *(listed if isinstance(listed, Sequence) else (listed,)))
@@ -176,10 +176,16 @@ class RecoveryManager:
 
     def strategies_for(self, error: type[ToolError]) -> tuple[RecoveryStrategy, ...]:
         """Return the strategies for an error class in the order in which they are tried, without duplicates."""
+        return tuple(strategy for _, strategy in self._entries(error))
+
+    def _entries(self, error: type[ToolError]) -> tuple[tuple[type[ToolError], RecoveryStrategy], ...]:
+        """Return the strategies for an error class, each with the class that it is registered for."""
         found = self._found.get(error)
         if found is None:
-            # By identity: a strategy may be a dataclass, which is not hashable.
-            listed = {id(strategy): strategy for kind in error.__mro__ for strategy in self._table.get(kind, ())}
+            listed: dict[int, tuple[type[ToolError], RecoveryStrategy]] = {}
+            for kind in error.__mro__:
+                for strategy in self._table.get(kind, ()):
+                    listed.setdefault(id(strategy), (kind, strategy))
             found = self._found[error] = tuple(listed.values())
         return found
 
@@ -191,12 +197,18 @@ class RecoveryManager:
     async def recover(self, error: ToolError, call: Call) -> Any:
         """Return a value in place of the error and note the receipt on the call.
 
+        Where a strategy fails with another error, as a run of the handler may, those for its class are next. A
+        strategy is tried once for each error class that it is registered for, and never for an error of its own.
+
         Raises:
-            ToolError: No strategy succeeded: the error itself, or a more specific one that a strategy raised. The
-                reason why the handler was not run again is noted on the call.
+            ToolError: No strategy succeeded: the error itself, or the last one that a strategy raised. The reason why
+                the handler was not run again is noted on the call.
         """
         arguments = call.arguments
-        for strategy in self.strategies_for(type(error)):
+        tried: set[tuple[type[ToolError], int]] = set()
+        while (entry := next((one for one in self._entries(type(error)) if _key(one) not in tried), None)) is not None:
+            tried.add(_key(entry))
+            strategy = entry[1]
             call.error, call.arguments = error, arguments  # the previous strategy may have changed them
             name = strategy_name(strategy)
             try:
@@ -208,6 +220,7 @@ class RecoveryManager:
                 note_recovery(call, name, "failed", error)
                 if issubclass(type(raised), ToolError) and raised is not call.refused:
                     error = cast("ToolError", raised)
+                    tried.update(_key(one) for one in self._entries(type(error)) if one[1] is strategy)
                 else:
                     _report_broken(strategy, raised)
                 continue
@@ -221,6 +234,11 @@ class RecoveryManager:
             raise error
         finally:
             del error  # its traceback holds this frame: a reference cycle
+
+
+def _key(entry: tuple[type[ToolError], RecoveryStrategy]) -> tuple[type[ToolError], int]:
+    """Return a hashable key of a strategy for an error class; a strategy may be a dataclass that compares by value."""
+    return entry[0], id(entry[1])
 
 
 def _accepted(strategy: RecoveryStrategy, result: RecoveryResult, call: Call) -> tuple[Any, RecoveryReceipt]:

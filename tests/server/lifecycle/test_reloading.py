@@ -101,14 +101,6 @@ def test_a_server_is_not_made_for_a_configuration_of_tools_that_it_does_not_serv
         mcp_server(tool)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "the watch of the recovery file ends in silence at a number of 5,000 digits, so that later changes "
-        "are not seen; it should go on"
-    ),
-)
 def test_the_watch_goes_on_after_a_file_that_no_parser_takes(tmp_path: Path) -> None:
     file = tmp_path / "recovery.toml"
     tool = serving(file, "defaults.retry.attempts = 2")
@@ -123,3 +115,35 @@ def test_the_watch_goes_on_after_a_file_that_no_parser_takes(tmp_path: Path) -> 
         return counted
 
     assert InstantClock().run(main()) == [2, 3]
+
+
+class Fragile:
+    """Breaks when it is linked for the second time."""
+
+    name = "fragile"
+    linked = 0
+
+    def links(self, bound: Any) -> list[Any]:
+        self.linked += 1
+        if self.linked == 2:
+            raise RuntimeError
+        return []
+
+
+def test_the_watch_goes_on_after_a_strategy_that_breaks(tmp_path: Path) -> None:
+    file = tmp_path / "recovery.toml"
+    file.write_text("defaults.retry.attempts = 2")
+    own = RecoveryManager()
+    own.add(Fragile())
+    tool = Away(runtime=Runtime(settings=Settings(recovery_file=file), recovery=own))
+
+    async def main() -> list[int]:
+        counted = []
+        async with connected(tool) as client:
+            for attempts in (3, 4):
+                file.write_text(f"defaults.retry.attempts = {attempts}  # {'later' * attempts}")
+                await asyncio.sleep(3)
+                counted.append(await runs_of(client, tool))
+        return counted
+
+    assert InstantClock().run(main()) == [2, 4]

@@ -13,6 +13,7 @@ from types import FrameType
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.threads import ThreadPool
 from failsoft.server.lifecycle.signals import signals_handled
 
@@ -58,16 +59,23 @@ class _RecoveryFileWatch:
         self._all = False
 
     async def run(self) -> None:
-        """Watch until cancelled."""
+        """Watch until cancelled, whatever goes wrong."""
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), _POLL_INTERVAL_S)
             self._woken.clear()
-            before, self._seen = self._seen, await self._threads.run(self._states)
-            reload_all, self._all = self._all, False
-            for runtime, old, new in zip(self._runtimes, before, self._seen, strict=True):
-                if reload_all or (old != new and new is not None):
-                    await self._reload(runtime)
+            try:
+                await self._look()
+            except Exception as error:  # noqa: BLE001 - a watch that dies would leave old options in force unseen
+                _report(error)
+
+    async def _look(self) -> None:
+        """Reload the files that have changed; all of them after a hang-up."""
+        before, self._seen = self._seen, await self._threads.run(self._states)
+        reload_all, self._all = self._all, False
+        for runtime, old, new in zip(self._runtimes, before, self._seen, strict=True):
+            if reload_all or (old != new and new is not None):
+                await self._reload(runtime)
 
     def hang_up(self) -> None:
         """Reload all at once, changed or not."""
@@ -77,13 +85,20 @@ class _RecoveryFileWatch:
     async def _reload(self, runtime: Runtime) -> None:
         try:
             configuration = await self._threads.run(runtime.read_configuration)
+            runtime.reload_recovery(configuration)
         except ConfigurationError as error:
             runtime.reload_recovery(error)
-        else:
-            runtime.reload_recovery(configuration)
+        except Exception as error:  # noqa: BLE001 - the files of the other runtimes are read all the same
+            _report(error)
 
     def _states(self) -> list[tuple[int, int, int] | None]:
         return [_state(runtime.settings.recovery_file) for runtime in self._runtimes]
+
+
+def _report(error: Exception) -> None:
+    logger.opt(exception=error).bind(event="reload_failed").error(
+        "The recovery file could not be read again; the options in force stay, and the watch goes on"
+    )
 
 
 def _state(file: Path | None) -> tuple[int, int, int] | None:

@@ -36,7 +36,7 @@ def _recovery(settings: Settings) -> RecoveryEngine:  # noqa: ARG001 - one signa
 def _configuration(settings: Settings) -> RecoveryConfigurationPort | None:
     if settings.recovery_file is None and not settings.recovery:
         return None
-    from failsoft.recovery.configuration.toml_file import read_configuration  # noqa: PLC0415 - only where a file or table is set
+    from failsoft.recovery.recovery_file import read_configuration  # noqa: PLC0415 - only where a file or table is set
 
     return read_configuration(settings.recovery_file, settings.recovery)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,19 +15,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from failsoft.adapters.foreign import schema_arguments
 from failsoft.framework.arguments.json_schema import JsonSchema
-from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
 from failsoft.framework.arguments.schemas import measured
-from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.errors.violations import Violation
 from failsoft.framework.events import Arguments
-from failsoft.framework.files import read_regular
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded
+from failsoft.recovery.recovery_file import read_table
 
 _NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
 _LIST_BYTES_AT_MOST = 4_000_000
 _WARNINGS_AT_MOST = 20
-_FILE_BYTES_AT_MOST = 1_000_000
 
 
 class _Strict(BaseModel):
@@ -84,30 +79,12 @@ def read_overrides(path: Path | None) -> Overrides:
     """Return the overrides of a TOML file.
 
     Raises:
-        CONFIG_ERROR: It cannot be read, is no TOML, or says something that means nothing; lists all faults.
+        CONFIG_ERROR: As with `read_table`.
     """
     if path is None:
         return Overrides()
-    try:
-        tree = tomllib.loads(read_regular(path, _FILE_BYTES_AT_MOST).decode())
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(issue=f"{path.name} cannot be read: {type(error).__name__}") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ConfigurationError(issue=f"{path.name} is not TOML: {bounded(str(error))}") from error
-    try:
-        return Overrides.model_validate(tree)
-    except ValidationError as error:
-        violations = violations_from_pydantic(error, Overrides.model_json_schema(), tree)
-        faults = "; ".join(map(_fault, violations))
-        raise ConfigurationError(issue=f"{path.name}: {faults}", resolution="correct the file") from None
-
-
-def _fault(violation: Violation) -> str:
-    if violation.reason != "unexpected":
-        return f"{violation.path}: {violation.message}"
-    if violation.suggestion:
-        return f"{violation.path}: no such key; did you mean '{violation.suggestion}'?"
-    return f"{violation.path}: no such key; there are {', '.join(violation.allowed)}"
+    overrides: Overrides = read_table(path, Overrides)
+    return overrides
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,16 @@
-"""`RecoveryManager`: the table from error classes to strategies, and the loop that tries them."""
+"""`RecoveryManager`: which strategies an operation has, whether they go together, and the loop that tries them."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Self, cast
 
 from failsoft.framework.answer.response import RecoveryReceipt
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import (
-    Chain,
     PlacedStrategy,
     Recovery,
     RecoveryResult,
@@ -19,6 +19,7 @@ from failsoft.framework.call.chain import (
 )
 from failsoft.framework.errors import (
     BadOutput,
+    ConfigurationError,
     DatabaseError,
     DocumentNotFound,
     Overloaded,
@@ -30,9 +31,11 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
-from failsoft.recovery.combinations import check_combination, check_retries, check_shared, options_of
+from failsoft.recovery.facts import facts_of
 from failsoft.recovery.reporting import note_recovery
 from failsoft.recovery.strategies.alternate_paths import AlternatePaths
+from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout
+from failsoft.recovery.strategies.hedge import Hedge
 from failsoft.recovery.strategies.idempotency.strategy import Idempotency
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.recovery.strategies.retry_budget import RetryBudget
@@ -62,6 +65,7 @@ class RecoveryManager:
         self._table: dict[type[ToolError], list[RecoveryStrategy]] = {}
         self._found: dict[type[ToolError], tuple[tuple[type[ToolError], RecoveryStrategy], ...]] = {}
         self._placed: list[PlacedStrategy] = []
+        self._place = ""
         for error, listed in (strategies or {}).items():
             self.register(error, *(listed if isinstance(listed, Sequence) else (listed,)))
 
@@ -111,12 +115,13 @@ class RecoveryManager:
         listed = [*self._placed, *(strategy for listed in self._table.values() for strategy in listed)]
         return tuple({id(strategy): strategy for strategy in listed}.values())
 
-    def reconfigured(self, change: Callable[[Any], Any | None], added: Sequence[Any]) -> Self:
+    def reconfigured(self, change: Callable[[Any], Any | None], added: Sequence[Any], place: str) -> Self:
         """Return a changed copy of this manager.
 
         Args:
             change: Returns the replacement for a strategy; None removes it.
             added: Further strategies for every call.
+            place: Where an operator has set this, for messages.
         """
         made = {id(strategy): change(strategy) for strategy in self.strategies}
         twin = copy.copy(self)
@@ -125,6 +130,7 @@ class RecoveryManager:
             [made[id(item)] for item in self._placed],
         )
         twin.add(*added)
+        twin._place = place  # noqa: SLF001 - as above
         return twin
 
     def _take(self, table: dict[type[ToolError], list[Any]], placed: list[Any]) -> None:
@@ -154,9 +160,18 @@ class RecoveryManager:
         Raises:
             CONFIG_ERROR: The strategies conflict, or do not suit this operation; the message says why.
         """
-        check_combination(self._placed, bound)
+        try:
+            return self._protected(bound)
+        except ConfigurationError as error:
+            if not self._place:
+                raise
+            raise ConfigurationError(issue=f"{error.issue} ({self._place})", resolution=error.resolution) from error
+
+    def _protected(self, bound: BoundOperation) -> Recovery:
+        _check_singles(self._placed, bound)
+        _check_hedge(self._placed, bound)
         for error in self._table:
-            check_retries(self.strategies_for(error), error.__name__, bound)
+            _check_retries(self.strategies_for(error), error.__name__, bound)
         keys = [strategy for strategy in self._placed if isinstance(strategy, Idempotency)] or [Idempotency()]
         placed = [*keys, *(strategy for strategy in self._placed if strategy not in keys)]
         ledgers = [strategy.ledger(bound) for strategy in self._placed if isinstance(strategy, RetryBudget)]
@@ -167,12 +182,9 @@ class RecoveryManager:
             described=self.describe(),
             budget=ledgers[-1] if ledgers else None,
             most_runs=max(attempts, default=None),
-            derives_keys=not bound.read_only and any(options_of(strategy).derive is not None for strategy in keys),
+            derives_keys=not bound.read_only and any(strategy.derive is not None for strategy in keys),
+            shared=dict(_shared(self.strategies)),
         )
-
-    def check_shared(self, chains: Mapping[BoundOperation, Chain]) -> None:
-        """See `RecoveryEngine`."""
-        check_shared(chains)
 
     def strategies_for(self, error: type[ToolError]) -> tuple[RecoveryStrategy, ...]:
         """Return the strategies for an error class in the order in which they are tried, without duplicates."""
@@ -266,3 +278,52 @@ def _what_is_missing(strategy: object) -> str:
     if isinstance(strategy, PlacedStrategy):
         return "it has a place in the chain; say manager.add(...), or recovery=[...] of an operation"
     return "it needs `async def attempt(error, call)`"
+
+
+def options_of(strategy: Any) -> Any:
+    """Return the options of a strategy."""
+    return getattr(strategy, "options", strategy)
+
+
+def _shared(strategies: Iterable[Any]) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
+    """Yield the strategies for a dependency with the options that all operations on it have to agree about."""
+    for strategy in strategies:
+        name, options = strategy_name(strategy), options_of(strategy)
+        if dependency := getattr(options, "dependency", None):
+            listed = fields(options) if name == "circuit_breaker" else ()  # it is one circuit for all of them
+            yield (name, dependency), {item.name: getattr(options, item.name) for item in listed}
+
+
+def _check_singles(strategies: Iterable[Any], bound: BoundOperation) -> None:
+    """Reject a strategy that an operation, or one of its dependencies, has twice and may have once."""
+    seen: set[tuple[str, str | None]] = set()
+    for strategy in strategies:
+        name, facts = strategy_name(strategy), facts_of(strategy)
+        one_for = getattr(strategy, "one_for", None) if facts is None else facts.single_for
+        if one_for is None:
+            continue
+        dependency = options_of(strategy).dependency if one_for == "dependency" else None
+        if (name, dependency) in seen:
+            where = f" for the dependency '{dependency}'" if dependency else ""
+            issue = f"'{bound.name}' has two strategies '{name}'{where}, and it is not clear which one counts"
+            raise ConfigurationError(issue=issue, resolution="keep one of them")
+        seen.add((name, dependency))
+
+
+def _check_hedge(strategies: Sequence[Any], bound: BoundOperation) -> None:
+    """Reject a hedge whose delay exceeds the attempt's time limit."""
+    limit = next((item.seconds for item in strategies if isinstance(item, AttemptTimeout)), None)
+    delay = next((options_of(item).delay_s for item in strategies if isinstance(item, Hedge)), None)
+    if limit is not None and delay is not None and delay >= limit:
+        raise ConfigurationError(
+            issue=f"'{bound.name}' ends a run after {limit:g} seconds and hedges it after {delay:g}, which is too late",
+            resolution="lower Hedge's delay_s, or raise AttemptTimeout",
+        )
+
+
+def _check_retries(strategies: Iterable[Any], error: str, bound: BoundOperation) -> None:
+    """Reject two `Retry` for one error class: the second would continue where the first gave up."""
+    if sum(isinstance(item, Retry) for item in strategies) > 1:
+        raise ConfigurationError(
+            issue=f"'{bound.name}' has two Retry for {error}, so their attempts would add up", resolution="keep one"
+        )

@@ -49,7 +49,7 @@ def assemble(
     settings = made[0].runtime.settings
     for tool in made:
         if tool.runtime.configuration is not None:
-            tool.runtime.configuration.check_tools([other.name for other in made])
+            tool.runtime.configuration.check(made, are_all=True)
     check_dependencies(made)
     _warn_of_stacks(made)
     warn_of_misspelt_variables(made)

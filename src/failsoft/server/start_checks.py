@@ -6,12 +6,12 @@ import itertools
 import re
 from collections.abc import Iterator, Sequence
 
+from failsoft.framework.call.chain import check_shared
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors.meanings import edits_between
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.settings import PREFIX, EnvironmentSettings, Settings, unknown_variables
 from failsoft.framework.text import bounded
-from failsoft.recovery.combinations import check_shared, shared_by_dependency
 from failsoft.server.registry import find_toolsets
 
 _SHORT = 4
@@ -40,20 +40,16 @@ def warn_of_misspelt_variables(tools: Sequence[BaseTool]) -> None:
 
 
 def check_dependencies(tools: Sequence[BaseTool]) -> None:
-    """Reject contradicting options of a dependency, and configuration of unknown dependencies.
+    """Reject contradicting options of a dependency.
 
     Two names that differ in one letter are logged, unless it is a digit: one of them may be misspelt.
 
     Raises:
-        CONFIG_ERROR: Circuit breakers of one dependency have different options, or no operation depends on the X of a
-            section `[dependencies.X]` of the recovery configuration.
+        CONFIG_ERROR: Circuit breakers of one dependency have different options.
     """
-    operations = [bound for tool in tools for bound in tool.operations.values()]
-    check_shared({bound: bound.chain for bound in operations})
-    used = sorted({dependency for bound in operations for _, dependency in shared_by_dependency(bound.strategies)})
-    for tool in tools:
-        if tool.runtime.configuration is not None:
-            tool.runtime.configuration.check_dependencies(used)
+    chains = {bound: bound.chain for tool in tools for bound in tool.operations.values()}
+    check_shared(chains)
+    used = sorted({dependency for chain in chains.values() for _, dependency in chain.recovery.shared})
     for one, other in itertools.combinations(used, 2):
         is_numbered = re.sub(r"\d", "", one) == re.sub(r"\d", "", other)
         if (

@@ -21,7 +21,7 @@ def test_a_configuration_that_cannot_be_used_is_broken_with_its_place_and_reason
     assert ran.code == ExitCode.FAILED
     reported = [remark["message"] for remark in ran.json["remarks"] if "docs" in remark["about"]]
     assert len(reported) == 1
-    assert "line 2" in reported[0]
+    assert "tools.docs.operations.search_document:" in reported[0]
     assert "'search_documents'" in reported[0]
 
 

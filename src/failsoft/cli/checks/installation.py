@@ -22,6 +22,7 @@ from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError, catalogue
 from failsoft.framework.settings import EnvironmentSettings, Settings, unknown_variables
 from failsoft.framework.state import StateStore
+from failsoft.recovery import RecoveryManager
 from failsoft.server.lifecycle.self_audit import faults_of
 from failsoft.server.registry import find_toolsets
 
@@ -218,7 +219,7 @@ def _recovery(found: Checkup) -> list[str]:
     except Exception as error:  # noqa: BLE001 - a part that cannot be made is what a doctor is asked about
         found.broken("runtime", f"{type(error).__name__}: {error}")
         return []
-    return [] if engine is None else engine.describe()
+    return engine.describe() if isinstance(engine, RecoveryManager) else []
 
 
 def _state(found: Checkup, settings: Settings | None) -> dict[str, Any]:

@@ -193,7 +193,7 @@ class BoundOperation(Generic[P, R_co]):
         Raises:
             CONFIG_ERROR: Its strategies are not compatible with each other or with the operation.
         """
-        timeout_s, checks, tool = self._configured_timeout_s(), self.checks, self.tool
+        (engine, timeout_s), checks, tool = self._in_force(), self.checks, self.tool
         joins_stages = self.wire.name == "error_response"
         links = [
             Link("observe", observe, "observe"),
@@ -203,7 +203,7 @@ class BoundOperation(Generic[P, R_co]):
             links.append(Link("deadline", deadline(timeout_s), "deadline"))
         else:
             links.append(Link("inherited_deadline", inherited_deadline, "deadline"))
-        engine, recovery = self._engine(), Recovery()
+        recovery = Recovery()
         if engine is not None:
             recovery = self._recovery_by(engine, timeout_s)
             links += [Link("recover", recover(engine), "recover"), *recovery.links]
@@ -212,37 +212,23 @@ class BoundOperation(Generic[P, R_co]):
         assembled = assemble(links, (*tool.runtime.middleware, *tool.middleware))
         return Chain(assembled, connect(assembled, invoke), timeout_s, recovery)
 
-    def _configured_timeout_s(self) -> float | None:
-        configuration = self.tool.runtime.configuration
-        declared, general = self.declaration.timeout, self.settings.default_timeout_s
-        if configuration is None:
-            return declared or general or None
-        default = configuration.default_timeout_s()
-        return configuration.timeout_s(self.tool.name, self.name) or declared or default or general or None
-
-    def _engine(self) -> RecoveryEngine | None:
+    def _in_force(self) -> tuple[RecoveryEngine | None, float | None]:
+        """Return the recovery engine and the limit of a call, in seconds, as code and recovery file set them."""
         tool, own = self.tool, self.declaration.recovery
-        configuration = tool.runtime.configuration
         engine = tool.recovery_engine
         if engine is not None and own is not None:
             engine = engine.with_strategies(own)
         elif own:
             raise ConfigurationError(issue=f"'{self.name}' has recovery strategies, and its runtime no RecoveryManager")
-        if configuration is None:
-            return engine
-        is_default = own is None and tool.recovery is None
-        return configuration.engine(engine, tool.name, self.name, is_default=is_default)
+        if tool.runtime.configuration is None:
+            return engine, self.declaration.timeout or self.settings.default_timeout_s or None
+        return tool.runtime.configuration.applied(self, engine)
 
     def _recovery_by(self, engine: RecoveryEngine, timeout_s: float | None) -> Recovery:
         """Return what the strategies add; while they are linked, `timeout_s` is the limit that will be in force."""
-        configuration = self.tool.runtime.configuration
         in_force, self.timeout_s = self.timeout_s, timeout_s
         try:
             return engine.protect(self)
-        except ConfigurationError as error:
-            if configuration is None:
-                raise
-            raise configuration.explain(error, self.tool.name, self.name) from error
         finally:
             self.timeout_s = in_force
 

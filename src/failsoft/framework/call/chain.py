@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
@@ -14,6 +14,7 @@ from failsoft.framework.text import snake_case
 
 if TYPE_CHECKING:
     from failsoft.framework.call.bound import BoundOperation
+    from failsoft.framework.call.toolset import BaseTool
 
 
 Proceed: TypeAlias = Callable[[Call], Awaitable[Any]]
@@ -65,6 +66,8 @@ class Recovery:
         budget: Limits further runs; shared with other operations.
         most_runs: The maximum number of runs by the strategies; None if none of them repeats runs.
         derives_keys: Whether calls without an idempotency key may get one.
+        shared: The strategies for a dependency by their names and its name, with the options that all operations on the
+            dependency have to agree about.
     """
 
     links: Sequence[Link] = ()
@@ -73,6 +76,7 @@ class Recovery:
     budget: RunBudget | None = None
     most_runs: int | None = None
     derives_keys: bool = False
+    shared: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,62 +243,6 @@ class PlacedStrategy(Protocol):
         """
 
 
-class RecoveryConfigurationPort(Protocol):
-    """Protocol of an operator's recovery options; implemented in `failsoft.recovery.configuration.configuration`."""
-
-    def timeout_s(self, tool: str, operation: str) -> float | None:
-        """Return the time limit of a call in seconds, if its operation or its tool sets one."""
-
-    def default_timeout_s(self) -> float | None:
-        """Return the default time limit of a call in seconds, if set."""
-
-    def engine(
-        self, engine: RecoveryEngine | None, tool: str, operation: str, *, is_default: bool
-    ) -> RecoveryEngine | None:
-        """Return the recovery engine of one operation with the configuration applied.
-
-        Args:
-            engine: The engine set in code.
-            tool: The toolset.
-            operation: The MCP tool name.
-            is_default: Whether the engine is the runtime's own, so that `defaults` applies.
-
-        Raises:
-            CONFIG_ERROR: The configuration cannot be applied; the message gives the reason and the location.
-        """
-
-    def explain(self, error: ConfigurationError, tool: str, operation: str) -> ConfigurationError:
-        """Return the error of a chain that could not be assembled, with the location in the configuration."""
-
-    def check_operations(self, tool: str, operations: Iterable[str]) -> None:
-        """Reject options for operations that the toolset does not have.
-
-        Raises:
-            CONFIG_ERROR: With the location and the closest name.
-        """
-
-    def check_shared(self, chains: Mapping[BoundOperation, Chain]) -> None:
-        """Reject circuit breakers of one dependency with different options: they share one circuit.
-
-        Raises:
-            CONFIG_ERROR: With both operations and the options in which they differ.
-        """
-
-    def check_dependencies(self, used: Iterable[str]) -> None:
-        """Reject options for dependencies that no operation uses.
-
-        Raises:
-            CONFIG_ERROR: With the location and the closest name.
-        """
-
-    def check_tools(self, tools: Iterable[str]) -> None:
-        """Reject options for toolsets that are not served.
-
-        Raises:
-            CONFIG_ERROR: With the location and the closest name.
-        """
-
-
 class RecoveryEngine(Protocol):
     """Protocol of the engine that runs the strategies; implemented by `failsoft.recovery.RecoveryManager`."""
 
@@ -311,8 +259,51 @@ class RecoveryEngine(Protocol):
             CONFIG_ERROR: The strategies conflict, or do not suit the operation; the message says why.
         """
 
-    def check_shared(self, chains: Mapping[BoundOperation, Chain]) -> None:
-        """See `RecoveryConfigurationPort`; for the operations of one toolset."""
 
-    def describe(self) -> list[str]:
-        """Return the names of the strategies, in the order in which they are tried, for `tool.describe()`."""
+class RecoveryConfigurationPort(Protocol):
+    """Protocol of an operator's recovery options; implemented in `failsoft.recovery.recovery_file`."""
+
+    def applied(
+        self, bound: BoundOperation, engine: RecoveryEngine | None
+    ) -> tuple[RecoveryEngine | None, float | None]:
+        """Return the recovery engine of an operation with these options, and the limit of its calls, in seconds.
+
+        Args:
+            bound: The operation.
+            engine: The engine set in code.
+
+        Raises:
+            CONFIG_ERROR: The options cannot be applied; the message says why and where they are.
+        """
+
+    def check(self, tools: Sequence[BaseTool], *, are_all: bool) -> None:
+        """Reject options for what does not exist.
+
+        Args:
+            tools: Toolsets, for whose operations there may be options.
+            are_all: Whether these are all toolsets of the server, so that other toolsets, and dependencies that none
+                of them uses, are mistakes.
+
+        Raises:
+            CONFIG_ERROR: With the place and the closest name.
+        """
+
+
+def check_shared(chains: Mapping[BoundOperation, Chain]) -> None:
+    """Reject different options of strategies that share one state, by the name of their dependency.
+
+    Raises:
+        CONFIG_ERROR: With both operations and the options in which they differ.
+    """
+    first: dict[tuple[str, str], tuple[BoundOperation, Mapping[str, Any]]] = {}
+    for bound, chain in chains.items():
+        for (name, dependency), options in chain.recovery.shared.items():
+            other, known = first.setdefault((name, dependency), (bound, options))
+            differing = [option for option, value in known.items() if options[option] != value]
+            if differing:
+                places = [f"'{item.tool_name}.{item.name}'" for item in (other, bound)]
+                raise ConfigurationError(
+                    issue=f"the strategies '{name}' for the dependency '{dependency}' in {' and '.join(places)} are "
+                    f"one and have different options: {', '.join(differing)}",
+                    resolution="give them the same options, or other names of dependencies",
+                )

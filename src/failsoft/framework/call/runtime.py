@@ -14,7 +14,8 @@ from failsoft.framework.files import protected_files
 
 if TYPE_CHECKING:
     from failsoft.framework.audit.trail import AuditLog
-    from failsoft.framework.call.chain import Middleware, RecoveryConfigurationPort, RecoveryEngine
+    from failsoft.framework.call.bound import BoundOperation
+    from failsoft.framework.call.chain import Chain, Middleware, RecoveryConfigurationPort, RecoveryEngine
     from failsoft.framework.call.effects import DetachedCalls
     from failsoft.framework.errors import ConfigurationError
     from failsoft.framework.events import Events, Recorder
@@ -214,25 +215,34 @@ class Runtime:
 
         operations, before = list(self.linked), self.configuration
         try:
-            if isinstance(read, ConfigurationError):
-                raise read
-            self.configuration = read = self.read_configuration() if read is None else read
-            if read is not None:
-                for bound in operations:
-                    read.check_operations(bound.tool.name, bound.tool.operations)
-            chains = {bound: bound.make_chain() for bound in operations}
-            if read is not None:
-                read.check_shared(chains)
-        except ConfigurationError as error:
+            chains = self._chains_by(read, operations)
+        except BaseException as error:
             self.configuration = before
             for bound in operations:
                 bound.make_chain()  # restores the options that operations share by dependency
+            if not isinstance(error, ConfigurationError):
+                raise
             logger.bind(event="reload_failed").error("The recovery configuration was not reloaded: {}", error.message)
             return False
         for bound, chain in chains.items():
             bound.use(chain)
         logger.info("The recovery configuration was reloaded; operations: {}", len(operations))
         return True
+
+    def _chains_by(
+        self, read: RecoveryConfigurationPort | ConfigurationError | None, operations: Sequence[BoundOperation]
+    ) -> dict[BoundOperation, Chain]:
+        """Return the chains by a configuration, which is in force from now on."""
+        from failsoft.framework.call.chain import check_shared  # noqa: PLC0415 - every error class comes with it
+
+        if isinstance(read, Exception):
+            raise read
+        self.configuration = configuration = self.read_configuration() if read is None else read
+        if configuration is not None:
+            configuration.check(list(dict.fromkeys(bound.tool for bound in operations)), are_all=False)
+        chains = {bound: bound.make_chain() for bound in operations}
+        check_shared(chains)
+        return chains
 
     def _metrics(self, given: Recorder | None) -> Recorder:
         if given is not None:

@@ -16,7 +16,7 @@ from failsoft.framework.answer.response import Failed, Success, ToolResponse
 from failsoft.framework.call import NO_SCOPE
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.call import Call
-from failsoft.framework.call.chain import Middleware, RecoveryEngine
+from failsoft.framework.call.chain import Middleware, RecoveryEngine, check_shared
 from failsoft.framework.call.operation import Offer, Operation
 from failsoft.framework.call.run import answer_failure
 from failsoft.framework.call.runtime import Runtime, default_runtime
@@ -304,9 +304,8 @@ class BaseTool(metaclass=_ToolType):
             self._operations[bound.name] = bound
         self._offers = tuple(self.bound(offer) for offer in self._offered.values())
         if self.runtime.configuration is not None:
-            self.runtime.configuration.check_operations(self.name, self._operations)
-        if self.recovery_engine is not None:
-            self.recovery_engine.check_shared({bound: bound.chain for bound in self._operations.values()})
+            self.runtime.configuration.check([self], are_all=False)
+        check_shared({bound: bound.chain for bound in self._operations.values()})
         self._toolbox = Toolbox([self])
 
     def verifier_of(self, declaration: Operation) -> str | None:

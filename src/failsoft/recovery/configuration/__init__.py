@@ -1,1 +1,0 @@
-"""Recovery from a TOML file or a setting."""

@@ -24,7 +24,6 @@ from failsoft import (
     NextStep,
     NotFound,
     Public,
-    RecoveryManager,
     Runtime,
     Settings,
     ToolError,
@@ -33,6 +32,7 @@ from failsoft import (
     operation,
 )
 from failsoft.errors import Actor, CatalogueError, Effect, RetryWhen
+from failsoft.testing import without_recovery
 from tests.catalogue import ERRORS
 from tests.doors import errors_module as all_errors, normalize, registry, sections, summary
 from tests.each import each
@@ -363,8 +363,9 @@ def code_of(cause: BaseException | Callable[[], Any], timeout: float | None = No
                 raise cause
             return cause()
 
-    tool = Scratch(runtime=Runtime(settings=Settings(), recovery=RecoveryManager()))
-    response = asyncio.run(tool.execute_with_error_handling("run", {"key": "k"}))
+    tool = Scratch(runtime=Runtime(settings=Settings()))
+    with without_recovery(tool):
+        response = asyncio.run(tool.execute_with_error_handling("run", {"key": "k"}))
     assert response.error is not None
     return response.error.code
 

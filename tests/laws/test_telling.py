@@ -26,6 +26,7 @@ from failsoft import (
     operation,
 )
 from failsoft.events import Events
+from failsoft.testing import without_recovery
 from tests.doors import AlertDispatcher, CallScope
 from tests.laws.test_containment import Lying, Silent, answered, circle, group
 
@@ -300,15 +301,16 @@ async def test_a_real_cancellation_passes(place: str) -> None:
             if "plausibility" in place:
                 await wait()
 
-    tool = Waiting(Runtime(settings=Settings(), recovery=RecoveryManager()))
+    tool = Waiting(Runtime(settings=Settings()))
     scope = CallScope(report_progress=wait if place == "progress" else progress)
     name, arguments = ("fail", {}) if place == "on_failure" else ("write", {"text": "a"})
-    calling = asyncio.ensure_future(tool.operations[name].call(arguments, scope))
-    async with asyncio.timeout(60):
-        await entered.wait()
-        calling.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await calling
+    with without_recovery(tool):
+        calling = asyncio.ensure_future(tool.operations[name].call(arguments, scope))
+        async with asyncio.timeout(60):
+            await entered.wait()
+            calling.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await calling
 
 
 async def test_a_sink_of_the_application_gets_a_line_about_an_exception_without_a_text() -> None:

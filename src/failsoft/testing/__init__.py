@@ -11,7 +11,7 @@ from failsoft.testing.client import connected
 from failsoft.testing.clock import InstantClock, InstantLoop
 from failsoft.testing.failures import fails_with, http_error
 from failsoft.testing.faults import Delay, FaultScript, Hang
-from failsoft.testing.runtime import fresh_runtime
+from failsoft.testing.runtime import fresh_runtime, without_recovery
 
 __all__ = [
     "CapturedEvents",
@@ -26,4 +26,5 @@ __all__ = [
     "fresh_runtime",
     "http_error",
     "watch_reports",
+    "without_recovery",
 ]

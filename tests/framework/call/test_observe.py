@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, Conflict, DocumentNotFound, operation
-from failsoft.recovery import AlternatePaths, Call, RecoveryManager
+from failsoft.recovery import AlternatePaths, Call
 from tests.framework.recording import quiet_runtime
 
 
@@ -52,7 +52,7 @@ def nothing_older() -> None:
     ],
 )
 def test_a_failed_call_leaves_no_reference_cycle(name: str, arguments: dict[str, Any], is_recovered: bool) -> None:
-    tool = Failing(runtime=quiet_runtime(recovery=RecoveryManager()))
+    tool = Failing(runtime=quiet_runtime())
 
     async def call() -> bool:
         return (await tool.execute_with_error_handling(name, arguments)).success

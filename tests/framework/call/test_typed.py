@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from failsoft import BaseTool, RecoveryManager, Retry, operation
+from failsoft import BaseTool, Retry, operation
 from failsoft.recovery import Call, CircuitBreaker, Idempotency
 from tests.doors import CallScope, normalize_module as rules
 from tests.framework.recording import quiet_runtime
@@ -41,7 +41,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
 
 
 async def test_an_exception_is_normalized_once(judged: list[BaseException]) -> None:
-    response = await Failing(runtime=quiet_runtime(recovery=RecoveryManager())).work()
+    response = await Failing(runtime=quiet_runtime()).work()
     assert response.error is not None
     assert response.error.code == "UNKNOWN_ERROR"
     assert [type(exc) for exc in judged] == [Foreign]

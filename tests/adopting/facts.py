@@ -10,11 +10,13 @@ from typing import Any
 __all__ = ["facts_of", "missing", "readable"]
 
 STOP_WORDS = frozenset(
-    "about after also another been before being between both call called calling could does doing done down each else"
-    " error errors even ever every fail failed fails failure from gave given gives have having here into itself just"
-    " made make many might more most much must only other over please same should since some such than that their them"
-    " then there these they this those through trying unable under until upon very want well were what when where which"
-    " while will with within without would your traceback executing occurred tool exception".split()
+    """
+    about after also another been before being between both call called calling could does doing done down each
+    else error errors even ever every fail failed fails failure from gave given gives have having here into itself
+    just made make many might more most much must only other over please same should since some such than that
+    their them then there these they this those through trying unable under until upon very want well were what
+    when where which while will with within without would your traceback executing occurred tool exception
+    """.split()  # noqa: SIM905 - a list of 90 strings would be 90 lines
 )
 HOST_PATH = re.compile(
     r"""(?<![\w.:/])(?:file://)?/(?:tmp|work|root|home|usr|var|opt|etc|proc|dev|nix)\b[^\s'"`,;:()\[\]<>]*"""
@@ -31,9 +33,9 @@ def facts_of(text: str) -> frozenset[str]:
 
     Absolute paths of the machine are none, nor are addresses in memory: a server that is adopted hides them.
     """
-    plain = _without_host(text)
+    plain, tree = _split_json(_without_host(text))
     found = set(_in_text(plain))
-    return frozenset(found | {fact for tree in _trees(plain) for fact in _leaves(tree)})
+    return frozenset(found.union(_leaves(tree)))
 
 
 def missing(facts: Iterable[str], answer: str) -> list[str]:
@@ -76,11 +78,14 @@ def _in_text(text: str) -> Iterator[str]:
                 yield match[0].casefold()
 
 
-def _trees(text: str) -> Iterator[Any]:
+def _split_json(text: str) -> tuple[str, Any]:
+    """Return the text without the JSON object or list in it, and that."""
+    start = min((at for at in map(text.find, "{[") if at >= 0), default=len(text))
     try:
-        yield json.loads(text)
+        tree, end = json.JSONDecoder().raw_decode(text, start)
     except (ValueError, RecursionError):
-        return
+        return text, None
+    return f"{text[:start]} {text[end:]}", tree
 
 
 def _leaves(tree: Any) -> Iterator[str]:
@@ -92,7 +97,6 @@ def _leaves(tree: Any) -> Iterator[str]:
         for value in tree:
             yield from _leaves(value)
     elif isinstance(tree, str):
-        if tree.strip():
-            yield _folded(tree)
+        yield from _in_text(tree)
     elif tree is not None and not isinstance(tree, bool):
         yield str(tree)

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import decimal
 import errno
 import json
+import socket
 import sqlite3
 import subprocess
 from collections.abc import Callable
@@ -161,9 +161,9 @@ RAISED: dict[str, tuple[Callable[[], BaseException], str]] = {
         "unavailable",
     ),
     "timeout": (lambda: TimeoutError("no answer of the scale within 2.5 s"), "timeout"),
-    "timeout_asyncio": (lambda: asyncio.TimeoutError("no answer of the till"), "timeout"),  # noqa: UP041 - as libraries do
+    "timeout_socket": (lambda: socket.timeout("no answer of the till"), "timeout"),  # noqa: UP041 - as libraries do
     "json": (lambda: _caught(lambda: json.loads('{"a": 1,}')), "?"),
-    "unicode": (lambda: _caught(lambda: b"caf\xe9".decode()), "?"),
+    "unicode": (lambda: _caught(b"caf\xe9".decode), "?"),
     "pydantic": (lambda: _caught(lambda: Parcel.model_validate({"weight": -2, "postcode": "x1", "size": "big"})), "?"),
     "sqlite_table": (lambda: _caught(lambda: sqlite3.connect(":memory:").execute("SELECT * FROM orders_2031")), "?"),
     "sqlite_unique": (lambda: sqlite3.IntegrityError("UNIQUE constraint failed: orders.number"), "?"),

@@ -1,6 +1,7 @@
 """Runs a Python MCP server that others wrote, as it is or with one line added.
 
-`launch.py bare|sdk|fastmcp SITE PROGRAM ...`: SITE is the folder of packages that the server is installed in; what failsoft's own environment has comes first.
+`launch.py bare|sdk|fastmcp SITE PROGRAM ...`: SITE is the folder of packages that the server is installed in; what
+failsoft's own environment has comes first.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The failing tools as an `MCPServer`, and as a FastMCP server: bare or adopted, in this process or over stdio.
-
-`python -m tests.adopting.own_servers` serves the bare `MCPServer` over stdio, for the proxy.
-"""
+"""The failing tools as an `MCPServer` and as a FastMCP server, bare or adopted, and over stdio for the proxy."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -13,7 +11,7 @@ from mcp.server.mcpserver.exceptions import ToolError as SdkToolError
 from tests.adopting.failing_ways import add_failing_tools
 from tests.adopting.planted_secrets import add_leaking_tools
 
-__all__ = ["fastmcp_server", "sdk_server"]
+__all__ = ["fastmcp_server", "sdk_server", "serve"]
 
 
 def sdk_server(runtime: Any = None, *, adopted: bool = False) -> tuple[Any, dict[str, str]]:
@@ -42,5 +40,7 @@ def fastmcp_server(runtime: Any = None, *, adopted: bool = False, masked: bool =
     return server, expected
 
 
-if __name__ == "__main__":
+def serve() -> None:
+    """Serve the bare `MCPServer` over stdio, without the log of its library: a crash takes it a second."""
+    logging.disable()
     sdk_server()[0].run()

@@ -14,7 +14,7 @@ from typing import Any
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
-__all__ = ["LEAKS", "add_leaking_tools"]
+__all__ = ["LEAKS", "WAYS", "add_leaking_tools"]
 
 _DRAW = random.Random(26)  # noqa: S311 - the same secrets in every run, of nothing real
 _LETTERS = string.ascii_letters + string.digits
@@ -125,11 +125,11 @@ def _leaks() -> Iterator[tuple[str, str]]:
 
 LEAKS = list(_leaks())[:200]
 """Each text, and the secret in it."""
-WAYS = ("reported", "raised", "answered", "returned", "protocol", "caused")
+WAYS = ("reported", "raised", "returned", "protocol", "caused")
 
 
 def add_leaking_tools(server: Any, tool_error: type[Exception]) -> None:
-    """Add a tool that fails with one of the texts, in one of six ways."""
+    """Add a tool that fails with one of the texts, in one of five ways."""
 
     @server.tool()
     async def leak(number: int, way: str) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Failing calls of twelve real servers, and the category that a user expects of each.
 
-The categories were written before any of the calls was made; `a|b` accepts both. WORK is the folder that a server may read and URL a web server for the test. What follows a category is what a refusal of the
-arguments has to name: fields, types and values.
+The categories were written before any of the calls was made; `a|b` accepts both. WORK is the folder that a server may
+read and URL a web server for the test. What follows a category is what a refusal of the arguments has to name: fields,
+types and values.
 """
 
 from __future__ import annotations

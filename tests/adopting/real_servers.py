@@ -55,7 +55,8 @@ class Server:
         words = [word.replace("WORK", str(work)) for word in self.words]
         if not self.site:
             script = folder / "node_modules" / "@modelcontextprotocol" / self.program / "dist" / "index.js"
-            return ["node", str(script), *words]
+            settings = [f"{name}={value}".replace("WORK", str(work)) for name, value in self.environment]
+            return ["env", *settings, "node", str(script), *words]
         if not self.adapter:
             return [str(folder / self.site / "bin" / self.program), *words]
         packages = next((folder / self.site / "lib").glob("python3*/site-packages"))
@@ -163,8 +164,7 @@ async def outcomes(name: str, folder: Path, work: Path, url: str, how: str) -> l
     """Return what all calls of a server give; how is `bare`, `adopted` (in the process, if it can be) or `proxied`."""
     work_folder(work)
     server = SERVERS[name]
-    environment = {key: value.replace("WORK", str(work)) for key, value in server.environment}
-    async with _connected(server, folder, work, environment, how) as client:
+    async with _connected(server, folder, work, how) as client:
         for tool, arguments in server.setup:
             result = await client.call_tool(tool, arguments)
             assert not result.is_error, result
@@ -172,16 +172,14 @@ async def outcomes(name: str, folder: Path, work: Path, url: str, how: str) -> l
 
 
 @asynccontextmanager
-async def _connected(
-    server: Server, folder: Path, work: Path, environment: dict[str, str], how: str
-) -> AsyncIterator[Client]:
+async def _connected(server: Server, folder: Path, work: Path, how: str) -> AsyncIterator[Client]:
     if how == "proxied" or (how == "adopted" and not server.adapter):
         command = server.command(folder, work, "bare")
-        async with proxied("--name", "upstream", upstream=command, env=environment) as client:
+        async with proxied("--name", "upstream", upstream=command) as client:
             yield client
         return
     command = server.command(folder, work, server.adapter if how == "adopted" else "bare")
-    started = StdioServerParameters(command=command[0], args=command[1:], env={**os.environ, **environment})
+    started = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
     async with Client(stdio_client(started), cache=None) as client:
         yield client
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 from dataclasses import replace
 from typing import Any
@@ -197,6 +198,19 @@ def test_every_further_run_takes_a_token_and_none_is_asked_for_in_vain() -> None
     tool.raised = []
     called(tool)
     assert purse.asked == 3
+
+
+@pytest.mark.parametrize("failures", [1, 3])
+def test_a_call_that_was_run_again_leaves_no_reference_cycles(failures: int) -> None:
+    async def main() -> int:
+        tool = Failing(Retry(base_s=0))
+        for _ in range(2):  # the first call imports what it needs
+            tool.raised = [Unavailable() for _ in range(failures)]
+            gc.collect()
+            assert (await tool.read()).success is (failures < 3)
+        return gc.collect()
+
+    assert InstantClock().run(main()) == 0
 
 
 @pytest.mark.parametrize(

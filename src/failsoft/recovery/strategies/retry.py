@@ -75,22 +75,22 @@ class Retry:
             sleep=asyncio.sleep,
             reraise=True,
         )
-        came_with = error.__traceback__
         try:
             value: Any = await repeat(series.run)
-        except ToolError:
+        except ToolError as last:
+            last.__traceback__, series.traceback = series.traceback, None  # that of the loop is a reference cycle
             if series.runs:
                 raise
             return None
         finally:
-            error.__traceback__ = came_with  # that of the loop would refer to the error: a reference cycle
+            repeat.iter_state.reset()  # its actions refer to it
         return RecoveryResult(value, f"Succeeded on attempt {call.attempt} after {error.code}")
 
 
 class _Series:
     """The runs of one call: whether there is a further one, after which pause, and else why not."""
 
-    __slots__ = ("_call", "_error", "_facts", "_options", "_seen", "runs")
+    __slots__ = ("_call", "_error", "_facts", "_options", "_seen", "runs", "traceback")
 
     def __init__(self, options: Retry, error: ToolError, call: Call) -> None:
         self._options = options
@@ -100,20 +100,25 @@ class _Series:
         self._seen = 0
         self.runs = 0
         """Further runs so far."""
+        self.traceback = error.__traceback__
+        """That of the last error, without the loop."""
 
     async def run(self) -> Any:
         """Raise the error that is there, so that tenacity decides about every run; then run the handler."""
-        call, first, self._error = self._call, self._error, None
-        if first is not None:
-            raise first
-        self.runs += 1
+        error, self._error = self._error, None
         try:
-            return await call.retry()
+            if error is None:
+                self.runs += 1
+                return await self._call.retry()
+            raise error  # noqa: TRY301 - the first, which the handler has raised
         except BaseException as raised:
-            if is_real_cancellation(raised):
+            if is_real_cancellation(raised) or raised is error:
                 raise
-            call.error = error = call.typed(raised)
+            self._call.error = error = self._call.typed(raised)
+            self.traceback = error.__traceback__
             raise error from raised.__cause__ if error is raised else raised
+        finally:
+            del error  # its traceback holds this frame: a reference cycle
 
     def may_run_again(self, raised: BaseException) -> bool:
         """Return whether another run is possible after this error: the guard, before pause and budget are known."""

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 from failsoft.framework.call.bound import BoundOperation
@@ -83,7 +83,10 @@ def _held(compartment: Compartment, options: Bulkhead) -> Step:
         try:
             return await proceed(call)
         finally:
-            compartment.leave_after(call.thread_over, place)
+            if call.thread_over is None or call.thread_over.done():
+                compartment.leave(place)
+            else:
+                compartment.leave_after(call.thread_over, place)
 
     return step
 
@@ -99,8 +102,8 @@ async def _waited(compartment: Compartment, wait_s: float, call: Call) -> Place 
 class Place:
     """A run that holds a slot, or waits for one, and what it needs: its event loop, and its thread if it has one."""
 
+    loop: asyncio.AbstractEventLoop
     principal: str | None = None
-    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     woken: asyncio.Future[None] | None = None
     thread: Future[None] | None = None
 
@@ -125,7 +128,7 @@ class Compartment:
     """
 
     def __init__(self, gauges: tuple[Gauge, Gauge]) -> None:
-        self._gauges = gauges
+        self._running, self._queued = gauges
         self._limit = self._queue = 0
         self._held: set[Place] = set()
         self._waiting: dict[str | None, deque[Place]] = {}
@@ -145,27 +148,28 @@ class Compartment:
 
     def enter_now(self) -> Place | None:
         """Acquire a slot without waiting; return None if none is free or others are waiting."""
-        place = Place()
+        loop = asyncio.get_running_loop()
+        place = Place(loop)
         with self._lock:
-            if place.loop is not self._loop:
-                self._loop = place.loop
+            if loop is not self._loop:
+                self._loop = loop
                 self._drop_lost()
             if len(self._held) >= self._limit or self._waiting:
                 return None
             self._held.add(place)
-        self._note()
+        self._running.set(len(self._held))
         return place
 
     async def enter(self, wait_s: float, principal: str | None = None) -> Place | None:
         """Wait for a slot; return None if none was acquired in time."""
-        place = Place(principal)
-        place.woken = place.loop.create_future()
+        loop = asyncio.get_running_loop()
+        place = Place(loop, principal, loop.create_future())
         with self._lock:
             if not self._make_room(principal):
                 return None
             self._waiting.setdefault(principal, deque()).append(place)
         self._note()
-        timer = place.loop.call_later(wait_s, place.wake)
+        timer = loop.call_later(wait_s, place.wake)
         try:
             await place.woken
         except BaseException:
@@ -181,19 +185,15 @@ class Compartment:
     def leave(self, place: Place) -> None:
         """Release a slot, or stop waiting for one."""
         with self._lock:
-            if place in self._held:
-                self._held.remove(place)
-                self._serve()
-            else:
+            self._held.discard(place)
+            if self._waiting:
                 self._forget(place)
+                self._serve()
         self._note()
 
-    def leave_after(self, thread: Future[None] | None, place: Place) -> None:
+    def leave_after(self, thread: Future[None], place: Place) -> None:
         """Release a slot once the work has really ended: a thread cannot be stopped and may still be running."""
         place.thread = thread
-        if thread is None or thread.done():
-            self.leave(place)
-            return
 
         def leave(_: object) -> None:
             try:
@@ -236,9 +236,9 @@ class Compartment:
         self._serve()
 
     def _note(self) -> None:
-        running, waiting = self._gauges
-        running.set(len(self._held))
-        waiting.set(self.waiting if self._waiting else 0)
+        self._running.set(len(self._held))
+        if self._waiting or self._queued.value:
+            self._queued.set(self.waiting)
 
     def _serve(self) -> None:
         while self._waiting and len(self._held) < self._limit:

@@ -1,4 +1,4 @@
-"""Counts, logs and publishes each use of a recovery strategy, the load on it, and the wait that a refusal states."""
+"""What strategies share: whose state they have, and how each use, the load and a wait are reported."""
 
 from __future__ import annotations
 
@@ -9,6 +9,17 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.errors import ToolError
 from failsoft.framework.events import Events, LoadEvent, LoadGauge, RecoveryEvent, RecoveryOutcome
 from failsoft.framework.logs import logs
+from failsoft.framework.state import StateStore
+
+
+def state_of(bound: BoundOperation, dependency: str | None, *, is_private: bool = False) -> tuple[StateStore, str]:
+    """Return the store of a strategy's state, and the dependency that it is about.
+
+    Strategies with the same named dependency share a state, whatever their toolset. Without a name the state is the
+    operation's own, under `<toolset>.<operation>`, and belongs to its toolset, as does one that `is_private`.
+    """
+    store = bound.state if dependency and not is_private else bound.state.private_to(bound.tool)
+    return store, dependency or f"{bound.tool_name}.{bound.name}"
 
 
 def note_recovery(call: Call, strategy: str, result: RecoveryOutcome, error: ToolError | None = None) -> None:
@@ -58,8 +69,7 @@ class Gauge:
     @classmethod
     def of(cls, name: LoadGauge, bound: BoundOperation) -> Gauge:
         """Return the gauge of an operation, the same one even after a reload of its strategies."""
-        operation = f"{bound.tool_name}.{bound.name}"
-        store = bound.state.private_to(bound.tool)
+        store, operation = state_of(bound, None)
         return store.companion(f"{name}:{operation}", lambda: cls(name, operation, bound.events))
 
     def set(self, value: int) -> None:

@@ -15,7 +15,7 @@ from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import Overloaded
-from failsoft.recovery.reporting import Gauge
+from failsoft.recovery.reporting import Gauge, state_of
 from failsoft.recovery.strategy import strategy
 
 
@@ -61,9 +61,7 @@ class Bulkhead:
 
     def compartment(self, bound: BoundOperation) -> Compartment:
         """Return the slots that this operation shares with others of its dependency."""
-        named = self.dependency
-        store = bound.state if named else bound.state.private_to(bound.tool)
-        dependency = named or f"{bound.tool_name}.{bound.name}"
+        store, dependency = state_of(bound, self.dependency)
         gauges = (
             Gauge("bulkhead_running", dependency, bound.events),
             Gauge("bulkhead_waiting", dependency, bound.events),
@@ -163,7 +161,8 @@ class Compartment:
     async def enter(self, wait_s: float, principal: str | None = None) -> Place | None:
         """Wait for a slot; return None if none was acquired in time."""
         loop = asyncio.get_running_loop()
-        place = Place(loop, principal, loop.create_future())
+        woken = loop.create_future()
+        place = Place(loop, principal, woken)
         with self._lock:
             if not self._make_room(principal):
                 return None
@@ -171,7 +170,7 @@ class Compartment:
         self._note()
         timer = loop.call_later(wait_s, place.wake)
         try:
-            await place.woken
+            await woken
         except BaseException:
             self.leave(place)  # the slot may have been granted at the moment of the cancellation
             raise

@@ -19,7 +19,7 @@ from failsoft.framework.events import CircuitEvent, CircuitStateName, Events
 from failsoft.framework.records import Transition
 from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.state import StateStore
-from failsoft.recovery.reporting import shown_wait_s
+from failsoft.recovery.reporting import shown_wait_s, state_of
 from failsoft.recovery.shielded import begin, see_through
 from failsoft.recovery.strategies.circuit_steps import ADMIT, FORCE, PEEK, REPORT, SLOTS
 from failsoft.recovery.strategy import strategy
@@ -95,9 +95,7 @@ class CircuitBreaker:
 
     def circuit(self, bound: BoundOperation) -> Circuit:
         """Return the circuit of this operation."""
-        is_shared = self.dependency and not self.is_private
-        store = bound.state if is_shared else bound.state.private_to(bound.tool)
-        dependency = self.dependency or f"{bound.tool_name}.{bound.name}"
+        store, dependency = state_of(bound, self.dependency, is_private=self.is_private)
         key = f"breaker:{dependency}"
         circuit = store.companion(key, lambda: Circuit(store, key, dependency, self, bound.events))
         circuit.options = self  # a reload may have changed them

@@ -15,7 +15,7 @@ from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import RateLimited
 from failsoft.framework.records import Changed, State, Transition
 from failsoft.framework.state import StateStore
-from failsoft.recovery.reporting import shown_wait_s
+from failsoft.recovery.reporting import shown_wait_s, state_of
 from failsoft.recovery.strategy import strategy
 
 Per: TypeAlias = Literal["dependency", "principal", "server"]
@@ -57,10 +57,8 @@ class RateLimit:
 
     def links(self, bound: BoundOperation) -> Sequence[Link]:
         """Return the link that counts calls and rejects those beyond the rate."""
-        if self.per == "server":
-            return [Link(self.name, _counted(self, bound.state, "server"), "admit")]
-        store = bound.state if self.dependency else bound.state.private_to(bound.tool)
-        return [Link(self.name, _counted(self, store, self.dependency or f"{bound.tool_name}.{bound.name}"), "admit")]
+        store, subject = (bound.state, "server") if self.per == "server" else state_of(bound, self.dependency)
+        return [Link(self.name, _counted(self, store, subject), "admit")]
 
 
 def _counted(options: RateLimit, store: StateStore, subject: str) -> Step:

@@ -79,10 +79,13 @@ async def test_a_call_after_the_death_of_the_server_says_that_the_connection_is_
 
 
 async def test_a_limit_around_the_block_ends_it_with_the_error_of_that_limit(tmp_path):
-    with pytest.raises(TimeoutError) as late:
+    async def stay() -> None:
         async with asyncio.timeout(None) as limit, Client(stdio(tmp_path)):
             limit.reschedule(0)
             await asyncio.sleep(60)
+
+    with pytest.raises(TimeoutError) as late:
+        await stay()
     assert type(late.value) is TimeoutError
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
 from failsoft.client.known_texts import class_of, class_of_code
-from failsoft.client.reports import categorize, json_in, quoted, reported, written
+from failsoft.client.reports import categorize, json_in, quoted, reported
 from failsoft.framework.answer.result import object_in, reported_failure
 from failsoft.framework.errors import ToolError, UpstreamError, catalogue, categories
 from failsoft.framework.errors.violations import Reason, Violation
@@ -150,7 +150,7 @@ def error_in(answer: Answer) -> ToolError:
     code = own.get("code") or _code_of(body)
     if is_code(code) and (own or _is_ours(body)):
         return _rebuilt(code, own, body, text)
-    return _foreign(tree, body, _said(answer, text))
+    return _foreign(tree, body, *_said(answer, text.strip()))
 
 
 def stop_reason_of(answer: Answer) -> Any:
@@ -216,27 +216,27 @@ def _advise(error: ToolError, retry: Mapping[str, Any], body: Mapping[str, Any])
     error.retry_after_seconds = _seconds(retry.get("after_seconds"))
 
 
-def _foreign(tree: Mapping[str, Any], body: Mapping[str, Any], said: str) -> ToolError:
+def _foreign(tree: Mapping[str, Any], body: Mapping[str, Any], text: str, also: Any) -> ToolError:
     status = next((body.get(name) for name in ("status", "statusCode", "status_code") if body.get(name)), None)
     if isinstance(status, int) and not isinstance(status, bool) and 400 <= status < 600:  # noqa: PLR2004 - 4xx and 5xx
         error = from_status(status)
-        error.message = f"{error.message} It says: {quoted(said)}."
+        error.message = f"{error.message} It says: {quoted(text, also)}."
     else:
-        error = reported(said, class_of_code(_code_of(body)) or class_of(_message(body, said)))
+        error = reported(text, also, cls=class_of_code(_code_of(body)) or class_of(_message(body, text)))
     wait = next((tree.get(n) or body.get(n) for n in ("retry_after", "retryAfter") if tree.get(n) or body.get(n)), None)
     if (wait_s := _seconds(wait)) is not None:
         error.retry_after_seconds = wait_s
     return error
 
 
-def _said(answer: Answer, text: str) -> str:
+def _said(answer: Answer, text: str) -> tuple[str, Any]:
     """Return all that a server says of a failure: its text, and structured content that says something else."""
-    text, tree = text.strip(), answer.structured
+    tree = answer.structured
     if not tree or tree == {"result": text} or json_in(text) == tree:
-        return text
+        return text, None
     whole = dumps(tree)
     is_repeated = text in {"", "{}", "[]"} or dumps(text) in whole
-    return whole if is_repeated else f"{text} {written(tree)}"
+    return (whole, None) if is_repeated else (text, tree)
 
 
 def _seconds(value: Any) -> float | None:
@@ -267,9 +267,10 @@ def _details(value: Any) -> dict[str, Any]:
 
 
 def _text_of(answer: Answer) -> str:
-    return "\n".join(
-        str(block.get("text", "")) for block in map(_mapping, answer.content) if block.get("type") == "text"
-    )
+    """Return the texts of an answer: of its blocks, and of resources in them."""
+    blocks = [_mapping(block) for block in answer.content]
+    texts = [block.get("text") or _mapping(block.get("resource")).get("text") for block in blocks]
+    return "\n".join(str(text) for text in texts if text)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -219,19 +219,26 @@ class Client:
         except Exception as raised:  # noqa: BLE001 - typed by what it says
             error, cause = self._fault(raised), raised
         else:
-            return result, failure_in(read_answer(result), declared=self._declared(name))
+            answer = read_answer(result)
+            if failure_in(answer) is not None and not answer.is_error:
+                await self._list_once()  # an `error` that the tool declares is data
+            return result, failure_in(answer, declared=self._declared(name))
         if error is not cause:
             error.__cause__ = cause
         return None, error
 
     async def _may_repeat(self, name: str) -> bool:
         """Return whether the tool's annotations allow a repeat of a call that may have had its effect."""
-        if self._listed is None:
-            with suppress(ToolError):  # the failure of the call is the one to report
-                await self.tools()
+        await self._list_once()
         tool = (self._listed or {}).get(name)
         hints = None if tool is None else tool.annotations
         return hints is not None and (hints.read_only_hint is True or hints.idempotent_hint is True)
+
+    async def _list_once(self) -> None:
+        """List the tools unless they have been; where they cannot be, the failure of the call is the one to report."""
+        if self._listed is None:
+            with suppress(ToolError):
+                await self.tools()
 
     def _declared(self, name: str) -> Mapping[str, Any] | None:
         """Return the output schema of a tool, if the tools have been listed."""

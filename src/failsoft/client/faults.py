@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from failsoft.client.known_texts import class_of, wait_in
-from failsoft.client.reports import categorize, quoted, reported, written
+from failsoft.client.reports import categorize, quoted, reported
 from failsoft.framework.errors import (
     BadOutput,
     InvalidArgument,
@@ -118,8 +118,7 @@ def is_closed(error: BaseException) -> bool:
 
 def _reported(code: int, text: str, data: Any, who: str) -> ToolError:
     """Return UPSTREAM_ERROR for a JSON-RPC error, with its text and data quoted, and the category of its code."""
-    said = f"{text} {written(data)}" if data else text
-    failure = UpstreamError(message=f"{who} reported an error: {quoted(said)}.")
+    failure = UpstreamError(message=f"{who} reported an error: {quoted(text, data)}.")
     cls = _CLASS_BY_CODE.get(code) or class_of(text)
     if cls is not None:
         categorize(failure, cls)

@@ -17,6 +17,7 @@ from failsoft.framework.text import bounded, quoted as as_quotation
 _QUOTED_AT_MOST = 2_000
 _READ_AT_MOST = 16_000
 """Characters of a text that are looked at: redaction may shorten it."""
+_JSON_AT_MOST = 100_000
 _STACK = re.compile(r'File "[^"\n]{1,300}", line \d|\bat [^\n]{1,300}:\d{1,7}:\d')
 _MESSAGES = frozenset({"message", "human_message", "detail", "title", "error"})
 _FLAGS = frozenset({"success", "isError", "is_error", "error", "ok", "status"})
@@ -24,15 +25,18 @@ _SAYS_NOTHING: tuple[Any, ...] = (None, False, True, "", "error", "failed")
 """Values of the flags of an envelope that only say that it is one of a failure."""
 
 
-def reported(text: str, cls: type[ToolError] | None = None, *, has_host_paths: bool = False) -> ReportedFailure:
+def reported(
+    text: str, also: Any = None, *, cls: type[ToolError] | None = None, has_host_paths: bool = False
+) -> ReportedFailure:
     """Return REPORTED_FAILURE for what a server says, with the category of a text that everybody knows.
 
     Args:
-        text: What it says; JSON is quoted with all its fields.
+        text: What it says.
+        also: JSON that it sends beside the text.
         cls: The class whose category the failure has, if that is known otherwise.
         has_host_paths: As for `quoted`.
     """
-    shown = _shown(text, has_host_paths=has_host_paths)
+    shown = _shown(text, also, has_host_paths=has_host_paths)
     said = f": {_quotation(shown)}" if shown else " without a reason"
     failure = ReportedFailure(message=f"The tool reported a failure{said}.", report=bounded(shown, _QUOTED_AT_MOST))
     cls = cls or class_of(text)
@@ -49,34 +53,43 @@ def categorize(error: ToolError, cls: type[ToolError]) -> None:
     vars(error).update({name: getattr(cls, name) for name in facts})
 
 
-def quoted(text: str, *, has_host_paths: bool = False) -> str:
+def quoted(text: str, also: Any = None, *, has_host_paths: bool = False) -> str:
     """Return what another server said in quotation marks: on one line, 2,000 characters at most, without secrets.
 
     JSON keeps all its fields. Paths of a stack trace are left out.
 
     Args:
         text: What it said.
+        also: JSON that it sent beside the text.
         has_host_paths: Whether all absolute paths are left out: they are the host's where an exception has the text.
     """
-    return _quotation(_shown(text, has_host_paths=has_host_paths))
+    return _quotation(_shown(text, also, has_host_paths=has_host_paths))
 
 
 def _quotation(shown: str) -> str:
     return as_quotation(shown, _QUOTED_AT_MOST)
 
 
-def _shown(text: str, *, has_host_paths: bool = False) -> str:
-    text = text.strip()
-    tree = json_in(text)
-    shown = redact_text(text[:_READ_AT_MOST]) if tree is None else written(tree)
+def _shown(text: str, also: Any, *, has_host_paths: bool) -> str:
+    shown = _readable(text.strip())
+    if also:
+        shown = f"{shown} {_written(also)}"
     if has_host_paths or _STACK.search(shown) is not None:
         shown = redact_paths(shown)
     return redact_text(bounded(shown, _READ_AT_MOST)).strip()
 
 
+def _readable(text: str) -> str:
+    """Return a text without secrets, with the JSON that it is, or ends with, as it is quoted."""
+    for at in (0, text.find("{")):
+        if at >= 0 and (tree := json_in(text[at:])) is not None:
+            return f"{redact_text(text[:at][:_READ_AT_MOST])}{_written(tree)}"
+    return redact_text(text[:_READ_AT_MOST])
+
+
 def json_in(text: str) -> Any:
     """Return the JSON object or array that a text is, or None."""
-    if not text.startswith(("{", "[")) or len(text) > _READ_AT_MOST:
+    if not text.startswith(("{", "[")) or len(text) > _JSON_AT_MOST:
         return None
     try:
         return json.loads(text)
@@ -84,21 +97,30 @@ def json_in(text: str) -> Any:
         return None
 
 
-def written(tree: Any) -> str:
-    """Return JSON as it is quoted, without secrets: the message alone if it is all that an envelope says.
-
-    >>> written({"success": False, "error": {"message": "out of stock"}}), written({"left": 3})
-    ('out of stock', "{'left':3}")
-    """
-    return _written(redact(json_safe(tree)))
-
-
 def _written(tree: Any) -> str:
-    if isinstance(tree, Mapping):
-        facts = [name for name, item in tree.items() if name not in _FLAGS or item not in _SAYS_NOTHING]
-        if len(facts) == 1 and facts[0] in _MESSAGES:
-            return _written(tree[facts[0]])
-    if isinstance(tree, str):
-        return tree
-    text = dumps(tree)
+    """Return JSON as it is quoted, without secrets: the message alone if it is all that an envelope says."""
+    said = _only_message(_opened(json_safe(tree)))
+    if isinstance(said, str):
+        return redact_text(said)
+    text = dumps(redact(said))
     return text if "'" in text else text.replace('"', "'")
+
+
+def _opened(tree: Any) -> Any:
+    """Return a JSON tree with trees in the place of texts that are JSON: names in them tell what is secret."""
+    if isinstance(tree, str):
+        inner = json_in(tree)
+        return tree if inner is None else _opened(json_safe(inner))
+    if isinstance(tree, dict):
+        return {name: _opened(item) for name, item in tree.items()}
+    return [_opened(item) for item in tree] if isinstance(tree, list) else tree
+
+
+def _only_message(tree: Any) -> Any:
+    """Return the message of an envelope that says nothing else, or the tree."""
+    while isinstance(tree, Mapping):
+        facts = [name for name, item in tree.items() if name not in _FLAGS or item not in _SAYS_NOTHING]
+        if len(facts) != 1 or facts[0] not in _MESSAGES:
+            break
+        tree = tree[facts[0]]
+    return tree

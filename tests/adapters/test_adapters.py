@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from mcp.client import Client
-from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError as SdkToolError
 from mcp.shared.exceptions import MCPError
 from prometheus_client import generate_latest
@@ -61,6 +61,7 @@ class SdkServer:
     """The shop as an `MCPServer`, for a client of the SDK."""
 
     tool_error = SdkToolError
+    context = Context
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
@@ -85,13 +86,13 @@ class FastMCPServer:
     """The shop as a FastMCP server, for FastMCP's client. That library takes seconds to load, so only this loads it."""
 
     def __init__(self) -> None:
-        from fastmcp import Client as FastMCPClient, FastMCP, exceptions  # noqa: PLC0415 - see above
+        from fastmcp import Client as FastMCPClient, Context as FastMCPContext, FastMCP, exceptions  # noqa: PLC0415 - see above
         from fastmcp.server.middleware import Middleware  # noqa: PLC0415 - see above
 
         from failsoft.adapters.fastmcp import FailSoftMiddleware  # noqa: PLC0415 - imports it
 
         self.client, self.server, self.middleware, self.base = FastMCPClient, FastMCP, FailSoftMiddleware, Middleware
-        self.tool_error, self.not_found = exceptions.ToolError, exceptions.NotFoundError
+        self.context, self.tool_error, self.not_found = FastMCPContext, exceptions.ToolError, exceptions.NotFoundError
 
     def make(self, options: dict[str, Any] | None) -> Any:
         return self.server("shop", middleware=[] if options is None else [self.middleware(**options)])

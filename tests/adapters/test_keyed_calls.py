@@ -13,9 +13,11 @@ from mcp_types import (
     CallToolResult,
     EmbeddedResource,
     ImageContent,
+    InputRequiredResult,
     ResourceLink,
     TextContent,
     TextResourceContents,
+    ToolAnnotations,
 )
 from pydantic import BaseModel
 
@@ -151,3 +153,38 @@ async def test_the_repeat_of_a_keyed_call_gets_the_first_answer(library):
             assert wire(first) == wire(await call_bare(kind, {})), kind
             assert second.meta[RECEIPT]["recovery"]["strategy"] == "idempotency", kind
     assert sorted(runs) == sorted(KINDS)
+
+
+async def test_a_keyed_call_that_asks_its_client_goes_on_under_its_key(library):
+    runs: list[str] = []
+    server = library.make({"runtime": fresh_runtime()})
+
+    def order(ctx: Any) -> Any:
+        """Order something, in two rounds."""
+        runs.append(ctx.request_state or "")
+        return "ordered" if ctx.request_state else InputRequiredResult(request_state="asked")
+
+    order.__annotations__["ctx"] = library.context
+    server.tool()(order)
+
+    async with library.connected(server) as (call, _):
+        answers = [await call("order", {}, meta={"dev.failsoft/idempotency-key": "order-7"}) for _ in range(2)]
+    assert runs == ["", "asked"]
+    assert [answer.content[0].text for answer in answers] == ["ordered", "ordered"]
+
+
+async def test_a_recovered_call_says_so_whatever_result_it_returns(library):
+    runs: list[str] = []
+    server = library.make({"runtime": fresh_runtime()})
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def find() -> Any:
+        """Fail once, then return a whole result."""
+        runs.append("find")
+        if len(runs) == 1:
+            raise ConnectionResetError(104, "reset")
+        return CallToolResult(content=[TextContent(type="text", text="tea")], _meta={"com.example/x": 1})
+
+    async with library.connected(server) as (call, _):
+        meta = (await call("find", {})).meta
+    assert (meta[RECEIPT]["recovery"]["strategy"], meta["com.example/x"]) == ("retry", 1)

@@ -38,7 +38,7 @@ __all__ = ["FailSoftMiddleware"]
 
 _SERVER = "fastmcp.server.server"
 """The module whose own `raise ToolError(...) from error` wraps what a tool raised; its logger has the same name."""
-_LOG = ServerLog(_SERVER, "Error calling tool ", "Invalid arguments for tool ")
+_LOG = ServerLog(_SERVER, "Error calling tool ", "Invalid arguments for tool ", foreseen=(FastMCPError, MCPError))
 _WRAPPED = re.compile(r"""Error calling tool (?:'.*?'|".*?")(?:: (?P<text>.*))?""", re.DOTALL)
 """What FastMCP says of an exception: without its text where `mask_error_details` is set."""
 
@@ -209,15 +209,14 @@ def _with_meta(result: ToolResult, facts: dict[str, Any]) -> ToolResult:
 
 
 async def _run(context: Any, call_next: Any, declared: dict[str, Any] | None, call: Call) -> Any:
-    raised: FastMCPError | MCPError | None = None
     try:
         result = await call_next(context)
     except (DisabledError, NotFoundError) as missing:
         raise UnknownTool(name=context.message.name) from _NotRouted(str(missing))
     except (FastMCPError, MCPError) as error:
-        raised = error
-    if raised is not None:  # out of the handler: an error that is raised in it gets its own wrapper as its context
-        return _raised(raised, call)
+        result = error
+    if isinstance(result, (FastMCPError, MCPError)):  # out of the handler, which would be the context of what it raises
+        return _raised(result, call)
     if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult):
         return Question(result)
     return accepted(result, declared)

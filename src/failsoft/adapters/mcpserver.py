@@ -35,7 +35,7 @@ __all__ = ["FailSoft"]
 
 _CRASHES = (UnexpectedToolError, UnexpectedResourceError)
 _FORESEEN = (ToolError, ResourceError)
-_LOG = ServerLog("mcp.server.mcpserver.server")
+_LOG = ServerLog("mcp.server.mcpserver.server", foreseen=(*_FORESEEN, MCPError))
 _read_result = partial(types.CallToolResult.model_validate, by_alias=True, by_name=False)
 
 
@@ -120,13 +120,14 @@ class FailSoft:
         return result  # type: ignore[no-any-return]  # the SDK's own result
 
     async def _run(self, tool: Any, arguments: dict[str, Any], context: Context[Any, Any] | None, call: Call) -> Any:
-        raised: MCPError | ToolError | None = None
         try:
-            result = await self._call_tool(tool.name, arguments, context)
+            result: Any = await self._call_tool(tool.name, arguments, context)
         except (MCPError, ToolError) as error:
-            raised = error
-        if raised is not None:  # out of the handler: an error that is raised in it gets its own wrapper as its context
-            return _raised(raised, call)
+            result = error
+        if isinstance(
+            result, (MCPError, ToolError)
+        ):  # out of the handler, which would become the context of what it raises
+            return _raised(result, call)
         return accepted(result, tool.output_schema) if isinstance(result, types.CallToolResult) else Question(result)
 
     async def _known_tool(self, name: str) -> tuple[Any, BoundOperation]:

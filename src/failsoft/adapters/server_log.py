@@ -21,11 +21,13 @@ class ServerLog:
         name: The server's logger.
         *beginnings: How the lines begin that the server itself logs of a failed run. They wait for the end of the
             call: the last one is completed by the error id, and those of runs that were repeated are dropped.
+        foreseen: Exceptions that an author raises for callers: the server logs no traceback of them.
     """
 
-    def __init__(self, name: str, *beginnings: str) -> None:
+    def __init__(self, name: str, *beginnings: str, foreseen: tuple[type[Exception], ...] = ()) -> None:
         self._logger = logging.getLogger(name)
         self._beginnings = beginnings
+        self._foreseen = foreseen
         if beginnings:
             self._logger.addFilter(self._is_no_run)
 
@@ -47,17 +49,18 @@ class ServerLog:
             _held.reset(token)
 
     def failed(self, failure: Failure, held: list[logging.LogRecord] | None = None) -> None:
-        """Log a failed call: a crash with its traceback, any other failure in one line."""
+        """Log a failed call, in one line; with its traceback if it is an exception that its author did not foresee."""
         if not is_silent(logging.ERROR if failure.is_crash else logging.WARNING):
             return
+        raised = failure.exception.__cause__
         if held:
             record = held[-1]
             record.msg, record.args = f"{record.getMessage()} (error id {failure.error_id})", ()
             self._logger.handle(record)
-            return
-        facts = (failure.operation, failure.error_id)
-        if failure.is_crash:
-            raised = failure.exception.__cause__ or failure.exception
-            self._logger.error("Tool %r raised an unexpected exception (error id %s)", *facts, exc_info=raised)
+        elif failure.is_crash or (isinstance(raised, Exception) and not isinstance(raised, self._foreseen)):
+            facts = (failure.operation, failure.error_id)
+            self._logger.error(
+                "Tool %r raised an unexpected exception (error id %s)", *facts, exc_info=raised or failure.exception
+            )
         else:
-            self._logger.info("Tool %r failed (error id %s): %r", *facts, failure.message)
+            self._logger.info("Tool %r failed (error id %s): %r", failure.operation, failure.error_id, failure.message)

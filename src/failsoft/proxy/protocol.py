@@ -15,12 +15,12 @@ from pydantic import BaseModel
 
 from failsoft.adapters.foreign import ForeignScope
 from failsoft.adapters.results import METADATA_KEY, recovery_meta
-from failsoft.client.faults import fault_from
+from failsoft.client.faults import all_pages, fault_from
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.call import Call
-from failsoft.framework.errors import Timeout, ToolError
+from failsoft.framework.errors import BadOutput, Timeout, ToolError
 from failsoft.proxy.toolset import ProxyRequest, ProxyTools
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.protocol.encoding import call_tool_result
@@ -197,7 +197,7 @@ class Passing:
                 return _modeled(method, await _ask(self._upstreams[0], ctx, method, _params(params)))
             items: list[Any] = []
             for tool in self._with(capability):
-                items += [_prefixed(item, tool, key) for item in await _all_pages(tool, ctx, method, key)]
+                items += [_prefixed(item, tool, key) for item in await _all_items(tool, ctx, method, key)]
             return _modeled(method, {key: items})
 
         return handle
@@ -274,16 +274,15 @@ def refusal(error: ToolError) -> MCPError:
     return MCPError(code=types.INTERNAL_ERROR, message=error.message, data=data)
 
 
-async def _all_pages(tool: ProxyTools, ctx: ServerRequestContext[Any, Any], method: str, key: str) -> list[Any]:
-    items: list[Any] = []
-    params: dict[str, Any] = {}
-    for _ in range(_PAGES_AT_MOST):
-        page = await _ask(tool, ctx, method, params)
-        items += page.get(key, [])
-        if not page.get("nextCursor"):
-            break
-        params = {"cursor": page["nextCursor"]}
-    return items
+async def _all_items(tool: ProxyTools, ctx: ServerRequestContext[Any, Any], method: str, key: str) -> list[Any]:
+    async def page_at(cursor: str | None) -> dict[str, Any]:
+        return await _ask(tool, ctx, method, {} if cursor is None else {"cursor": cursor})
+
+    try:
+        pages = [page async for page in all_pages(page_at, server=tool.name, at_most=_PAGES_AT_MOST)]
+    except BadOutput as error:
+        raise refusal(error) from error
+    return [item for page in pages for item in page.get(key, [])]
 
 
 def _prefixed(item: Any, tool: ProxyTools, key: str) -> Any:

@@ -16,7 +16,6 @@ from failsoft.adapters.foreign import ForeignTool, ForeignTools
 from failsoft.adapters.results import widened
 from failsoft.client.answers import Answer, failure_in, read_answer
 from failsoft.client.faults import fault_from
-from failsoft.framework.answer.wire import WireFormat
 from failsoft.framework.arguments.json_schema import SLOW_FROM_BYTES
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
@@ -88,6 +87,7 @@ class ProxyTools(ForeignTools):
         self.listed: dict[str, ListedTool] = {}
         self.shown: dict[str, types.Tool] = {}
         """The tools as clients see them: their output schemas accept failures, too."""
+        self._taking = asyncio.Lock()
         self.on_listed: Callable[[], None] = lambda: None
         self.neighbors: Sequence[ProxyTools] = ()
 
@@ -103,28 +103,28 @@ class ProxyTools(ForeignTools):
 
     async def _take(self, entries: Any) -> None:
         """Replace the tools by what the upstream lists."""
-        # The schemas of a long list take seconds to be checked: beside the loop, on which calls go on.
-        listed = await asyncio.to_thread(self._reader.read, entries, self.listed)
-        for name, tool in listed.items():
-            if self.listed.get(name) is not tool or name not in self.operations:
-                bound = self.put(self._foreign(tool))
-                self.shown[name] = _with_failures(tool.shown, bound.wire)
-                await asyncio.sleep(0)
-        self.listed = listed
+        async with self._taking:
+            # The schemas of a long list take seconds to be checked: beside the loop, on which calls go on.
+            listed = await asyncio.to_thread(self._reader.read, entries, self.listed)
+            for name, tool in listed.items():
+                if self.listed.get(name) is not tool:
+                    wire = self.put(self._foreign(tool)).wire
+                    schema = widened(tool.shown.output_schema, wire)
+                    self.shown[name] = tool.shown.model_copy(update={"output_schema": schema})
+                    await asyncio.sleep(0)
+            self.listed = listed
+            self.keep_only(listed.keys())
+            self.shown = {name: self.shown[name] for name in listed}
         self._warn_of_unused(entries)
-        self.keep_only(listed.keys())
-        self.shown = {name: self.shown[name] for name in listed}
         self.on_listed()
 
     def _warn_of_unused(self, entries: Any) -> None:
         """Log overrides of tools that the upstream does not have: a misspelt name hides nothing."""
-        listed = (
-            [entry.get("name") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-        )
-        names = {f"{self.prefix}{name}" for name in listed}
+        named = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+        names = {f"{self.prefix}{entry.get('name')}" for entry in named}
         for name in self._reader.overrides.tools:
             if name.startswith(self.prefix) and name not in names:
-                closest = closest_name(name, self.listed) or ""
+                closest = closest_name(name, names) or ""
                 logger.bind(upstream=self.name, override=name, closest=closest).warning(
                     "An override names a tool that the upstream does not have"
                 )
@@ -201,10 +201,6 @@ class ProxyTools(ForeignTools):
         is_slow = listed.output.size + size > SLOW_FROM_BYTES
         if not (await self.runtime.threads.run(fits) if is_slow else fits()):
             raise BadOutput(message=f"The server '{self.name}' sent a result that breaks the tool's output schema.")
-
-
-def _with_failures(tool: types.Tool, wire: WireFormat) -> types.Tool:
-    return tool.model_copy(update={"output_schema": widened(tool.output_schema, wire)})
 
 
 def _removed(server: str, name: str) -> UpstreamError:

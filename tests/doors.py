@@ -24,7 +24,7 @@ HOMES = {
     "failsoft.client.answers": "error_in, failure_in, from_json, read_answer, to_json",
     "failsoft.client.faults": "fault_from, from_raised",
     "failsoft.client.known_texts": "class_of",
-    "failsoft.client.stdio": "message_of",
+    "failsoft.client.messages": "message_of",
     "failsoft.client.reports": "quoted as foreign_quotation",
     "failsoft": "framework as framework_area",
     "failsoft.framework": "errors as errors_module, normalize as normalize_module",

@@ -12,16 +12,17 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-import httpx2
 import mcp_types as types
 from mcp import Client as SdkClient, StdioServerParameters
-from mcp.client.streamable_http import streamable_http_client
 from mcp.server import Server
 from mcp.server.mcpserver import MCPServer
 
 from failsoft.client.answers import data_in, failure_in, read_answer, stop_reason_of, without_advice
 from failsoft.client.faults import all_pages, fault_from, is_closed, not_connected
+from failsoft.client.http import http_streams
+from failsoft.client.stdio import stdio_streams
 from failsoft.framework.call.rerun import Facts, why_not_rerun
+from failsoft.framework.call.runtime import default_runtime
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget, running_call
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BadOutput, DeadlineExceeded, Timeout, ToolError
@@ -29,7 +30,8 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.server.assembly import mcp_server
 
 _KEY = "dev.failsoft/idempotency-key"
-_CONNECT_S = 30.0
+_MESSAGE_PER_RESULT = 8
+"""A message is read up to this many times the limit on responses: escapes, and text beside structured content."""
 _PAGES_AT_MOST = 1_000
 _RETRIED = frozenset({"attempts", "budget"})
 """Reasons for which a server stopped: it had run the call again, so that a repeat would multiply the runs."""
@@ -78,7 +80,7 @@ class Client:
 
     async def __aenter__(self) -> Self:
         self._is_lost = False
-        transport = await self._transport()
+        transport = self._transport()
         limit = asyncio.timeout(self._connect_timeout_s)
         try:
             async with limit:
@@ -270,22 +272,26 @@ class Client:
             return PurePath(words[0]).name
         return type(target).__name__
 
-    async def _transport(self) -> Any:
+    def _transport(self) -> Any:
         target = self._target
+        limit_bytes = _MESSAGE_PER_RESULT * default_runtime().settings.max_response_bytes
         if _is_url(target):
             headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-            timeout = httpx2.Timeout(None, connect=_CONNECT_S)
-            http = httpx2.AsyncClient(headers=headers, timeout=timeout, follow_redirects=True)
-            await self._stack.enter_async_context(http)
-            return streamable_http_client(target, http_client=http)
+            return http_streams(target, headers=headers, limit_bytes=limit_bytes)
         if isinstance(target, (str, PurePath)):
             target = shlex.split(str(target))
         if isinstance(target, Sequence) and target and all(isinstance(word, (str, PurePath)) for word in target):
-            words = [str(word) for word in target]
-            return StdioServerParameters(command=words[0], args=words[1:])
+            target = StdioServerParameters(command=str(target[0]), args=[str(word) for word in target[1:]])
+        if isinstance(target, StdioServerParameters):
+            return stdio_streams(
+                [target.command, *target.args],
+                environment=target.env or {},
+                folder=None if target.cwd is None else str(target.cwd),
+                limit_bytes=limit_bytes,
+            )
         # A toolset is a context manager too, one that starts and ends it.
         is_transport = hasattr(type(target), "__aenter__") and not isinstance(target, BaseTool)
-        if isinstance(target, (Server, MCPServer, StdioServerParameters)) or is_transport:
+        if isinstance(target, (Server, MCPServer)) or is_transport:
             return target
         fastmcp = getattr(target, "_mcp_server", None)
         return fastmcp if isinstance(fastmcp, Server) else mcp_server(target)

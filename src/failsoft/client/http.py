@@ -1,32 +1,39 @@
-"""Streamable HTTP to a server: statuses kept, bodies bounded."""
+"""Streamable HTTP to a server: statuses kept; bodies, events and headers bounded, by their decoded size."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
+import anyio.lowlevel
 import httpx2
-import mcp_types as types
 from mcp.client.streamable_http import streamable_http_client
 
 from failsoft.client.faults import fault_data
+from failsoft.client.messages import error_message, too_many_values
 
 _CONNECT_S = 10.0
 _KEPT_HEADERS = ("retry-after", "x-ratelimit-remaining", "x-ratelimit-reset", "ratelimit-reset", "ratelimit-remaining")
+_OF_ENCODED_BODY = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
 _OK, _FAILED = 200, 300
 _SESSION_GONE = 404
+_HUNG_UP = "Server disconnected"
+"""How httpcore reports a connection that was closed; other breaches are no HTTP, or headers above 100 kB."""
+_EVENT_ENDS = (b"\n\n", b"\n\r\n", b"\r\r")
 
 
 @asynccontextmanager
 async def http_streams(url: str, *, headers: Mapping[str, str], limit_bytes: int) -> AsyncIterator[tuple[Any, Any]]:
     """Yield the streams of a streamable HTTP endpoint, as the SDK's transports do.
 
+    An answer that is too large is an error in its place; other calls go on.
+
     Args:
         url: The endpoint.
         headers: Headers of every request.
-        limit_bytes: The largest body, and the largest event, that is read.
+        limit_bytes: The largest body, and the largest event, that is read, decoded.
     """
     transport = _Bounded(httpx2.AsyncHTTPTransport(), limit_bytes)
     timeout = httpx2.Timeout(None, connect=_CONNECT_S)
@@ -34,16 +41,16 @@ async def http_streams(url: str, *, headers: Mapping[str, str], limit_bytes: int
         httpx2.AsyncClient(
             transport=transport, headers=dict(headers), timeout=timeout, follow_redirects=True
         ) as client,
-        streamable_http_client(url, http_client=client, max_sse_event_size=limit_bytes) as streams,
+        streamable_http_client(url, http_client=client, max_sse_event_size=None) as streams,
     ):
         yield streams
 
 
 class _Bounded(httpx2.AsyncBaseTransport):
-    """Turns failed statuses into JSON-RPC errors that keep the status, and ends bodies that are too large.
+    """Replaces what is no usable answer by a JSON-RPC error: failed statuses, and bodies that are too large.
 
-    The SDK's client would answer each of them with the same internal error. Redirects to another host count as failed:
-    they would take headers with credentials along.
+    The SDK's client would answer each of them with the same internal error, or read them whole. Redirects to another
+    host count as failed: they would take headers with credentials along.
     """
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, limit_bytes: int) -> None:
@@ -52,78 +59,134 @@ class _Bounded(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send the request and return its response, or an error in the place of its answer."""
-        response = await self._inner.handle_async_request(request)
-        if response.has_redirect_location and _is_same_origin(request, response):
-            return response
-        is_stream = response.headers.get("content-type", "").startswith("text/event-stream")
-        if not is_stream and isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _Cut(response.stream, self._limit)
         request_id = _id_of(request)
-        if request_id is None:
-            return response
-        if response.status_code < _FAILED:
-            unusable = self._unusable(response)
-            return response if unusable is None else await _in_place_of(response, request, request_id, unusable)
-        if response.status_code == _SESSION_GONE and "mcp-session-id" in request.headers:
-            return response  # the SDK knows what it means: the session has ended
-        body = await _read_bounded(response)
-        if _is_json_rpc_error(body):
-            return httpx2.Response(response.status_code, headers=response.headers, content=body, request=request)
-        headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
-        data = fault_data("http", status=response.status_code, headers=headers)
-        return await _in_place_of(response, request, request_id, data)
-
-    def _unusable(self, response: httpx2.Response) -> dict[str, Any] | None:
-        """Return what is wrong with a successful response, judged by its headers."""
+        try:
+            response = await self._inner.handle_async_request(request)
+        except httpx2.RemoteProtocolError as error:
+            if request_id is None or str(error).startswith(_HUNG_UP):
+                raise
+            return _in_place(request, request_id, fault_data("malformed"))
+        response.request = request
+        if response.has_redirect_location and _is_same_origin(request, response):
+            await response.aclose()
+            return httpx2.Response(response.status_code, headers=_headers(response), request=request)
         kind = response.headers.get("content-type", "").lower()
-        if response.status_code == _OK and not kind.startswith(("application/json", "text/event-stream")):
-            return fault_data("malformed")
-        size = response.headers.get("content-length", "")
-        if size.isdecimal() and int(size) > self._limit:
-            return fault_data("too_large", size_bytes=int(size), limit_bytes=self._limit)
-        return None
+        if response.status_code < _FAILED and kind.startswith("text/event-stream"):
+            events = _Events(response, request_id, self._limit)
+            return httpx2.Response(response.status_code, headers=_headers(response), stream=events, request=request)
+        body, fault = await self._read(response)
+        if request_id is not None:
+            if response.status_code >= _FAILED:
+                fault = self._fault_of_status(request, response, body)
+            elif response.status_code == _OK and not kind.startswith("application/json"):
+                fault = fault_data("malformed")
+            if fault is not None:
+                return _in_place(request, request_id, fault)
+        return httpx2.Response(response.status_code, headers=_headers(response), content=body, request=request)
+
+    async def _read(self, response: httpx2.Response) -> tuple[bytes, dict[str, Any] | None]:
+        """Return the decoded body; an empty one, and what is wrong, for one that is too large or cannot be decoded."""
+        declared = response.headers.get("content-length", "")
+        size = int(declared) if declared.isdecimal() and len(declared) < 20 else 0  # noqa: PLR2004 - digits of 64 bits
+        body = bytearray()
+        try:
+            if size <= self._limit:
+                async for chunk in _decoded(response):
+                    body += chunk
+                    if len(body) > self._limit:
+                        break
+            size = max(size, len(body))
+            if size > self._limit:
+                return b"", fault_data("too_large", size_bytes=size, limit_bytes=self._limit)
+        except httpx2.DecodingError:
+            return b"", fault_data("malformed")
+        finally:
+            await response.aclose()
+        whole = bytes(body)
+        return whole, too_many_values(whole, limit_bytes=self._limit)
+
+    def _fault_of_status(
+        self, request: httpx2.Request, response: httpx2.Response, body: bytes
+    ) -> dict[str, Any] | None:
+        """Return the fault of a failed status; None where the SDK knows what the answer means."""
+        if response.status_code == _SESSION_GONE and "mcp-session-id" in request.headers:
+            return None  # the session has ended
+        if _is_json_rpc_error(body):
+            return None
+        headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
+        return fault_data("http", status=response.status_code, headers=headers)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._inner.aclose()
 
 
-class _Cut(httpx2.AsyncByteStream):
-    """A body that ends with an error once it is larger than the limit."""
+class _Events(httpx2.AsyncByteStream):
+    """The decoded events of a stream, each whole; an error takes the place of one that is too large, and ends it."""
 
-    def __init__(self, inner: httpx2.AsyncByteStream, limit_bytes: int) -> None:
-        self._inner = inner
-        self._left = limit_bytes
+    def __init__(self, response: httpx2.Response, request_id: Any, limit_bytes: int) -> None:
+        self._response = response
+        self._request_id = request_id
+        self._limit = limit_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._inner:
-            self._left -= len(chunk)
-            if self._left < 0:
-                msg = "the body is larger than the limit"
-                raise httpx2.StreamError(msg)
-            yield chunk
+        rest = bytearray()
+        fault: dict[str, Any] | None = None
+        try:
+            async for chunk in _decoded(self._response):
+                searched = max(len(rest) - 2, 0)
+                rest += chunk
+                end = max(_end_of(rest, mark, searched) for mark in _EVENT_ENDS)
+                events = bytes(rest[:end])
+                del rest[:end]
+                fault = too_many_values(events, limit_bytes=self._limit)
+                if len(rest) > self._limit:
+                    fault = fault_data("too_large", size_bytes=len(rest), limit_bytes=self._limit)
+                if fault is not None:
+                    break
+                if events:
+                    yield events
+            else:
+                if rest:
+                    yield bytes(rest)
+        except httpx2.DecodingError:
+            fault = fault_data("malformed")
+        if fault is None:
+            return
+        await self.aclose()
+        if self._request_id is None:
+            msg = "an event is larger than the limit"
+            raise httpx2.StreamError(msg)
+        error = error_message(self._request_id, fault)
+        yield b"data: " + error.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n\n"
 
     async def aclose(self) -> None:
-        """Close the body."""
-        await self._inner.aclose()
+        """Close the response."""
+        await self._response.aclose()
 
 
-async def _in_place_of(
-    response: httpx2.Response, request: httpx2.Request, request_id: Any, data: dict[str, Any]
-) -> httpx2.Response:
-    """Return a JSON-RPC error in the place of a response, which is closed unread."""
-    await response.aclose()
-    error = {"code": types.INTERNAL_ERROR, "message": "The server sent an unusable answer", "data": data}
-    return httpx2.Response(200, json={"jsonrpc": "2.0", "id": request_id, "error": error}, request=request)
+async def _decoded(response: httpx2.Response) -> AsyncIterator[bytes]:
+    """Yield the decoded body in pieces of 1 MiB at most; the event loop goes on between them."""
+    async with aclosing(response.aiter_bytes()) as pieces:
+        async for piece in pieces:
+            yield piece
+            await anyio.lowlevel.checkpoint()
 
 
-async def _read_bounded(response: httpx2.Response) -> bytes:
-    try:
-        return await response.aread()
-    except httpx2.StreamError:
-        return b""
-    finally:
-        await response.aclose()
+def _end_of(buffer: bytearray, mark: bytes, searched: int) -> int:
+    found = buffer.rfind(mark, searched)
+    return 0 if found < 0 else found + len(mark)
+
+
+def _headers(response: httpx2.Response) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a response for its decoded body."""
+    return [(name, value) for name, value in response.headers.raw if name.lower() not in _OF_ENCODED_BODY]
+
+
+def _in_place(request: httpx2.Request, request_id: Any, fault: dict[str, Any]) -> httpx2.Response:
+    """Return a response with a JSON-RPC error in the place of an answer."""
+    error = error_message(request_id, fault).model_dump(by_alias=True, exclude_unset=True)
+    return httpx2.Response(_OK, json=error, request=request)
 
 
 def _is_same_origin(request: httpx2.Request, response: httpx2.Response) -> bool:

@@ -230,11 +230,11 @@ class Upstream:
         else:
             streams = stdio_streams(
                 target.command,
-                name=target.name,
                 environment=target.environment,
                 folder=target.folder,
                 limit_bytes=self._limit_bytes,
                 closed=closed,
+                name=target.name,
             )
         async with streams as pair:
             yield pair

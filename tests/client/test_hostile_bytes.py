@@ -1,0 +1,69 @@
+"""Bytes of other servers cost little memory, in the client and in a proxy: decoded, endless, or of many values."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.client.hostile_bytes import __file__ as program, website
+
+GROWTH_BYTES = 100_000_000
+WEB = {
+    "works": "fine",
+    "packed_answer": "fine",
+    "gzip_bomb": "RESULT_TOO_LARGE",
+    "deflate_bomb": "RESULT_TOO_LARGE",
+    "twofold_bomb": "RESULT_TOO_LARGE",
+    "event_bomb": "RESULT_TOO_LARGE",
+    "error_bomb": "UPSTREAM_ERROR",
+    "redirect_bomb": "UPSTREAM_ERROR",
+    "endless_body": "RESULT_TOO_LARGE",
+    "endless_event": "RESULT_TOO_LARGE",
+    "endless_lines": "RESULT_TOO_LARGE",
+    "endless_comments": "DEADLINE_EXCEEDED",
+    "many_objects": "RESULT_TOO_LARGE",
+    "many_objects_event": "RESULT_TOO_LARGE",
+    "many_numbers": "RESULT_TOO_LARGE",
+    "huge_headers": "BAD_OUTPUT",
+}
+LOCAL = {
+    "long_line": "RESULT_TOO_LARGE",
+    "garbage": "",
+    "noise": "",
+    "many_objects": "RESULT_TOO_LARGE",
+    "endless_line": "DEADLINE_EXCEEDED",
+}
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+
+
+def measured(*words: str) -> dict[str, str]:
+    """Return the code of each answer; fail if memory grew too far."""
+    settings = {"FAILSOFT_DEFAULT_TIMEOUT_S": "120"}
+    done = subprocess.run(
+        [sys.executable, str(program), "measure", *words],
+        env={**os.environ, **settings},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    report = json.loads(done.stdout)
+    assert {name: grown for name, (_, grown) in report["grown"].items() if grown > GROWTH_BYTES} == {}
+    return {name: code for name, (code, _) in report["grown"].items()}
+
+
+@pytest.mark.parametrize("reader", ["url", "proxy"])
+def test_a_server_over_http_costs_little_memory(reader):
+    with website() as url:
+        assert measured(reader, url) == WEB
+
+
+@pytest.mark.parametrize("reader", ["command", "proxy"])
+def test_a_server_over_stdio_costs_little_memory(reader):
+    assert measured(reader) == LOCAL

@@ -16,6 +16,11 @@ from tests.zygote import PYTHON
 HOSTILE = Path(__file__).with_name("hostile.py")
 
 
+def with_variables(command: list[str], variables: dict[str, str]) -> list[str]:
+    """Return a command that gets variables which a server behind a proxy does not inherit."""
+    return ["/usr/bin/env", *(f"{name}={value}" for name, value in variables.items()), *command]
+
+
 def proxy_parameters(
     *options: str, upstream: list[str], env: dict[str, str] | None = None, python: str = PYTHON
 ) -> StdioServerParameters:

@@ -27,14 +27,6 @@ async def environment(folder: Path, *options: str) -> dict[str, str]:
     return found
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a server behind `proxy -- COMMAND` inherits every variable of the proxy, secrets included; it should "
-        "get what is safe, and what --env names"
-    ),
-)
 async def test_a_server_behind_a_command_inherits_no_secret(tmp_path):
     found = await environment(tmp_path)
     if "PATH" not in found:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.proxy.conftest import HOSTILE, proxied
+from tests.proxy.conftest import HOSTILE, proxied, with_variables
 from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
@@ -68,7 +68,8 @@ async def test_arguments_are_checked_before_anything_is_sent():
 
 
 async def test_a_process_that_dies_is_started_again_and_a_safe_call_survives_it(tmp_path):
-    async with proxied(upstream=UPSTREAM, env={"HOSTILE_MARKER": str(tmp_path / "died")}) as client:
+    upstream = with_variables(UPSTREAM, {"HOSTILE_MARKER": str(tmp_path / "died")})
+    async with proxied(upstream=upstream) as client:
         result = await client.call_tool("die_once", {})
         assert result.content[0].text == "alive"
         assert result.meta["dev.failsoft/metadata"]["recovery"]["strategy"] == "retry"

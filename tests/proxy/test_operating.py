@@ -13,7 +13,7 @@ from mcp.client import Client
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
-from tests.proxy.conftest import HOSTILE, proxied, proxy_parameters
+from tests.proxy.conftest import HOSTILE, proxied, proxy_parameters, with_variables
 from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
@@ -68,9 +68,8 @@ class Announced:
 
 async def test_a_server_that_comes_late_is_offered_and_announced(tmp_path):
     announced = Announced()
-    upstream = [PYTHON, str(HOSTILE)]
-    environment = {"HOSTILE_FIRST_START": str(tmp_path / "started")}
-    async with proxied(upstream=upstream, env=environment, mode="legacy", message_handler=announced) as client:
+    upstream = with_variables([PYTHON, str(HOSTILE)], {"HOSTILE_FIRST_START": str(tmp_path / "started")})
+    async with proxied(upstream=upstream, mode="legacy", message_handler=announced) as client:
         if not (await client.list_tools()).tools:
             await announced.wait(*LISTS)
         assert (await client.call_tool("echo", {"text": "late"})).content[0].text == "late"

@@ -61,6 +61,24 @@ def test_a_file_that_names_no_usable_server_is_refused(tmp_path, tree):
         from_file(written(tmp_path, tree))
 
 
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "large", "missing", "no text"])
+def test_what_is_no_file_of_at_most_a_megabyte_is_refused(tmp_path, kind):
+    file = tmp_path / "mcp.json"
+    if kind == "folder":
+        file.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "device":
+        file = Path("/dev/zero")
+    elif kind == "large":
+        with file.open("wb") as sparse:
+            sparse.truncate(100_000_000)
+    elif kind == "no text":
+        file.write_bytes(b"\xff\xfe\xfd")
+    with pytest.raises(ConfigurationError):
+        from_file(file)
+
+
 def test_a_name_that_no_tool_may_have_is_adapted(tmp_path):
     file = tmp_path / "mcp.json"
     file.write_text(json.dumps({"mcpServers": {"Brave Search (beta)": {"command": "x"}}}))

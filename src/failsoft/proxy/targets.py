@@ -15,6 +15,7 @@ from mcp.client.stdio import get_default_environment
 
 from failsoft.adapters.identity import identity_of_command, identity_of_url
 from failsoft.framework.errors import ConfigurationError
+from failsoft.framework.files import read_regular
 from failsoft.framework.text import bounded
 
 _FILE_AT_MOST = 1_000_000
@@ -35,11 +36,10 @@ class UpstreamTarget:
     Args:
         name: The label in metrics, logs and failures, and the prefix of its tools where there are several.
         command: The program and its arguments.
-        environment: Variables added to the ones that are safe to inherit.
+        environment: Variables added to the ones that the SDK deems safe to inherit.
         folder: The working directory of the command.
         url: The streamable HTTP endpoint.
         headers: Headers for every request to the URL.
-        inherits: Whether the environment is the one of this process, which does not distinguish servers.
     """
 
     name: str
@@ -48,19 +48,17 @@ class UpstreamTarget:
     folder: str | None = None
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
-    inherits: bool = False
 
     @property
     def identity(self) -> str:
         """What identifies this server beside its name, see `failsoft.adapters.identity`."""
         if self.url:
             return identity_of_url(self.url)
-        variables = {} if self.inherits else self.environment
-        return identity_of_command(self.command, folder=self.folder, variables=variables)
+        return identity_of_command(self.command, folder=self.folder, variables=self.environment)
 
 
 def from_command(words: Sequence[str], *, name: str = "") -> UpstreamTarget:
-    """Return the target for a command, with the environment of this process.
+    """Return the target for a command; of the variables of this process it gets what is safe to inherit.
 
     Raises:
         CONFIG_ERROR: There is no command, or the name is not usable.
@@ -68,7 +66,7 @@ def from_command(words: Sequence[str], *, name: str = "") -> UpstreamTarget:
     if not words:
         raise ConfigurationError(issue="there is no server to start", resolution="give a command after --")
     label = _name(name or _named_after(words))
-    return UpstreamTarget(name=label, command=tuple(words), environment=dict(os.environ), inherits=True)
+    return UpstreamTarget(name=label, command=tuple(words))
 
 
 def from_url(url: str, *, name: str = "", headers: Mapping[str, str] | None = None) -> UpstreamTarget:
@@ -89,13 +87,18 @@ def from_file(path: Path) -> list[UpstreamTarget]:
     name that no tool name may have become `-`.
 
     Raises:
-        CONFIG_ERROR: The file cannot be read, is no JSON, or names no server that can be used.
+        CONFIG_ERROR: It is no regular file, cannot be read, has more than 1 MB, is no JSON, or names no server that
+            can be used.
     """
     try:
-        text = path.read_bytes()[:_FILE_AT_MOST].decode()
-        tree = json.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(issue=f"{path.name} cannot be read: {type(error).__name__}") from error
+        content = read_regular(path, _FILE_AT_MOST + 1)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigurationError(issue=f"{bounded(str(path))} cannot be read: {reason}") from error
+    if len(content) > _FILE_AT_MOST:
+        raise ConfigurationError(issue=f"{path.name} has more than {_FILE_AT_MOST} bytes")
+    try:
+        tree = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(issue=f"{path.name} is not JSON: {bounded(str(error))}") from error
     servers = next((tree[key] for key in _SERVERS_KEYS if isinstance(tree, dict) and key in tree), None)

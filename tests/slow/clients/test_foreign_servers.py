@@ -20,7 +20,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from tests.proxy.conftest import proxied
+from tests.proxy.conftest import proxied, with_variables
 from tests.thorough import THOROUGH
 
 pytestmark = pytest.mark.anyio
@@ -141,7 +141,8 @@ async def test_successes_are_the_bare_servers_and_failures_are_typed(name, forei
         expected = [wire(await client.call_tool(tool, filled(given, work, website))) for tool, given in case.successes]
     if "MEMORY_FILE_PATH" in case.environment:
         (work / "memory.json").unlink()
-    async with proxied("--name", name, upstream=command, env=filled(case.environment, work, website)) as client:
+    command = with_variables(command, filled(case.environment, work, website))
+    async with proxied("--name", name, upstream=command) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} >= set(names)
         found = [wire(await client.call_tool(tool, filled(given, work, website))) for tool, given in case.successes]
         tool, given = case.failing
@@ -157,8 +158,8 @@ async def test_calls_go_on_when_the_servers_process_is_killed(name, foreign, wor
     case = CASES[name]
     tool, given = case.successes[0]
     marker = f"killed-{name}"
-    environment = {**filled(case.environment, work, website), "FAILSOFT_DEFAULT_TIMEOUT_S": "20"}
-    command = case.command(foreign, work)
+    environment = {"FAILSOFT_DEFAULT_TIMEOUT_S": "20"}
+    command = with_variables(case.command(foreign, work), filled(case.environment, work, website))
     async with proxied("--name", marker, upstream=command, env=environment, python=sys.executable) as client:
         arguments = filled(given, work, website)
         outcomes: list[str] = []
@@ -191,4 +192,4 @@ def upstream_of(marker: str) -> int:
             except OSError:
                 continue
     proxy = next(pid for pid, (_, words) in parents.items() if b"proxy" in words and marker.encode() in words)
-    return next(pid for pid, (parent, _) in parents.items() if parent == proxy)
+    return next(pid for pid, (parent, words) in parents.items() if parent == proxy and b"failsoft-watch" not in words)

@@ -65,14 +65,6 @@ def peak() -> Iterator[list[int]]:
         tracemalloc.stop()
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "the proxy bounds a body before it is decoded, so a small one of gzip takes any amount of memory; "
-        "decoded bytes should count"
-    ),
-)
 async def test_a_proxy_does_not_hold_what_a_small_body_decodes_to(monkeypatch):
     with compressed(monkeypatch) as url, anyio.fail_after(BOUND_S):
         source = ProxySource([from_url(url)], Overrides())
@@ -84,14 +76,6 @@ async def test_a_proxy_does_not_hold_what_a_small_body_decodes_to(monkeypatch):
     assert held[0] < HELD_AT_MOST
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "the typed client bounds no body, so a small one of gzip takes any amount of memory; it should be "
-        "RESULT_TOO_LARGE"
-    ),
-)
 async def test_the_client_does_not_hold_what_a_small_body_decodes_to(monkeypatch):
     with compressed(monkeypatch) as url, anyio.fail_after(BOUND_S):
         async with Client(url, mode="legacy") as client:
@@ -139,13 +123,6 @@ time.sleep(3600)
 """
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a server that does not end at the end of its input outlives a proxy that is killed; it should end soon after"
-    ),
-)
 async def test_a_server_ends_with_its_proxy_also_if_that_is_killed(tmp_path):
     marker = tmp_path / "pid"
     script = command(tmp_path, [GOOD])[-1]

@@ -74,13 +74,13 @@ def test_a_schema_without_a_bottom_takes_no_other_entry_of_its_line_away():
     good = '{"name": "good", "description": "\\"[{\\\\"}'
     endless = '{"a":' * 100_000 + '["]"' + "]" + "}" * 100_000
     line = f'{{"jsonrpc": "2.0", "id": 1, "result": {{"tools": [{good}, {{"name": "bad", "x": {endless}}}, {good}]}}}}'
-    message = message_of(line.encode() + b" ", limit_bytes=1_000_000)
+    message = message_of(line.encode() + b" ", limit_bytes=100_000_000)
     assert message is not None
     first, bad, last = message.message.result["tools"]
     assert first == last == {"name": "good", "description": '"[{\\'}
     assert bad["name"] == "bad"
     for broken in (line.replace('"tools": [', '"rows": ['), '{"id": 1, "result": {"tools": []}}'):
-        message = message_of(broken.encode(), limit_bytes=1_000_000)
+        message = message_of(broken.encode(), limit_bytes=100_000_000)
         assert message is not None
         assert message.message.error.data == {"dev.failsoft/fault": {"kind": "malformed"}}
 

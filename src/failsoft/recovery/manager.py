@@ -217,9 +217,12 @@ class RecoveryManager:
                 the handler was not run again is noted on the call.
         """
         arguments = call.arguments
-        tried: set[tuple[type[ToolError], int]] = set()
-        while (entry := next((one for one in self._entries(type(error)) if _key(one) not in tried), None)) is not None:
-            tried.add(_key(entry))
+        tried: set[tuple[type[ToolError], int]] | None = None
+        entries, position = self._entries(type(error)), 0
+        while position < len(entries):
+            entry, position = entries[position], position + 1
+            if tried is not None and _key(entry) in tried:
+                continue
             strategy = entry[1]
             call.error, call.arguments = error, arguments  # the previous strategy may have changed them
             name = strategy_name(strategy)
@@ -230,11 +233,14 @@ class RecoveryManager:
                 if call.expired or is_real_cancellation(raised):
                     raise
                 note_recovery(call, name, "failed", error)
-                if issubclass(type(raised), ToolError) and raised is not call.refused:
-                    error = cast("ToolError", raised)
-                    tried.update(_key(one) for one in self._entries(type(error)) if one[1] is strategy)
-                else:
+                if not issubclass(type(raised), ToolError) or raised is call.refused:
                     _report_broken(strategy, raised)
+                    continue
+                if type(raised) is not type(error):
+                    tried = {*(tried or ()), *map(_key, entries[:position])}
+                    entries, position = self._entries(cast("type[ToolError]", type(raised))), 0
+                    tried.update(_key(one) for one in entries if one[1] is strategy)
+                error = cast("ToolError", raised)
                 continue
             finally:
                 call.refused = None  # its traceback refers to this call
@@ -261,7 +267,7 @@ def _accepted(strategy: RecoveryStrategy, result: RecoveryResult, call: Call) ->
         msg = f"the strategy '{strategy_name(strategy)}' found a value that does not fit the operation"
         raise TypeError(msg) from error
     message, changed = bounded(str(result.message)), dict(result.changed)
-    rule = bounded(str(result.rule), 64)
+    rule = bounded(str(result.rule), 64) if result.rule else ""
     receipt = RecoveryReceipt(strategy_name(strategy), message, call.attempt, changed, bool(result.degraded), rule)
     return value, receipt
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 import pytest
@@ -154,6 +155,24 @@ def test_if_all_fail_the_first_error_is_reported() -> None:
     assert response.error.exception.message == "One."
     assert metrics.of("attempted") == ["error", "error"]
     assert metrics.of("finished") == ["error"]
+
+
+def test_runs_that_fail_leave_no_reference_cycles() -> None:
+    class Down(BaseTool):
+        @operation(read_only=True, timeout=60, recovery=[Hedge(1.0)])
+        async def read(self) -> None:
+            """Be down."""
+            await asyncio.sleep(1.5)
+            raise Unavailable
+
+    async def main() -> int:
+        tool = Down(runtime=quiet_runtime())
+        for _ in range(2):  # the first call imports what it needs
+            gc.collect()
+            assert not (await tool.read()).success
+        return gc.collect()
+
+    assert InstantClock().run(main()) == 0
 
 
 def test_a_run_that_fails_alone_is_not_hedged() -> None:

@@ -140,6 +140,11 @@ class _Run:
         """Whether this outcome ends the hedging: a value, or an error that another run would repeat."""
         return self.error is None or why_not_rerun(Facts(retry=self.fork.typed(self.error).retry)) is not None
 
+    def forget(self) -> None:
+        """Break the reference cycles of its error, whose traceback refers to this run and its context."""
+        self.error = None
+        self.fork.forget_errors()
+
 
 class _Race:
     """The runs of one call."""
@@ -168,14 +173,17 @@ class _Race:
             finally:
                 self._call.join([run.fork for run in self._runs], last.fork)
         if len(self._runs) > 1:
-            self._report(last)
-        if last.error is None:
-            return last.value
+            helped = last is not self._runs[0] and last.error is None
+            note_recovery(self._call, Hedge.name, "recovered" if helped else "failed")
+        value, error = last.value, last.error
+        for run in self._runs:
+            run.forget()
+        if error is None:
+            return value
         try:
-            raise last.error
+            raise error
         finally:
-            del last  # the error's traceback holds this frame: a reference cycle
-            self._runs.clear()
+            del error  # its traceback holds this frame: a reference cycle
 
     def _start(self) -> None:
         self._runs.append(_Run(self._call.fork(len(self._runs)), self._proceed))
@@ -226,7 +234,3 @@ class _Race:
                 cancelled = error
         if cancelled is not None:
             raise cancelled
-
-    def _report(self, last: _Run) -> None:
-        helped = last is not self._runs[0] and last.error is None
-        note_recovery(self._call, Hedge.name, "recovered" if helped else "failed")

@@ -97,11 +97,8 @@ class Ledger:
         """Take one token for a retry; return whether there was one."""
         deposits, self._deposits = self._deposits, 0
         budget, store = self.budget, self._store
-        arguments = (deposits, budget.ratio, budget.floor, budget.ceiling, REFILL_S)
-        if store.is_local:
-            granted, self._tokens = store.change_now(WITHDRAW, self._key, *arguments)
-        else:
-            granted, self._tokens = await store.change(WITHDRAW, self._key, *arguments)
+        change = (WITHDRAW, self._key, deposits, budget.ratio, budget.floor, budget.ceiling, REFILL_S)
+        granted, self._tokens = store.change_now(*change) if store.is_local else await store.change(*change)
         self._report_after = self._deposits + self._deposits_until_report()
         self._publish()
         return bool(granted)

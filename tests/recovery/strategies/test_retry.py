@@ -94,7 +94,7 @@ def test_pauses_double_up_to_the_cap_with_full_jitter() -> None:
 
 def test_a_pause_either_ends_before_the_deadline_or_is_not_made() -> None:
     random.seed(1)
-    outcomes = set()
+    outcomes: set[bool] = set()
     for _ in range(50):
         response, pauses = called(Failing(Retry(attempts=2, base_s=40, cap_s=40), Unavailable()))
         outcomes.add(response.success)

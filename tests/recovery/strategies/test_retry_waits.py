@@ -37,7 +37,8 @@ def waits(asked_s: Any, calls: int = CALLS, **options: float) -> list[float]:
         raise RateLimited(retry_after_seconds=asked_s)
 
     random.seed(7)
-    clock, tool, found = InstantClock(), protected(Retry(attempts=2, **options), work=busy), []
+    clock, tool = InstantClock(), protected(Retry(attempts=2, **options), work=busy)
+    found: list[float] = []
     with clock:
         for _ in range(calls):
             runs.clear()
@@ -46,14 +47,15 @@ def waits(asked_s: Any, calls: int = CALLS, **options: float) -> list[float]:
     return sorted(found)
 
 
-def test_by_default_a_wait_of_more_than_five_seconds_goes_to_the_caller():
+def test_by_default_a_wait_of_more_than_five_seconds_goes_to_the_caller() -> None:
     assert waits(5.5, calls=3) == []
     clock, tool = InstantClock(), Busy(runtime=fresh_runtime())
     with clock:
         for runs in range(1, 5):
-            answer = clock.run(tool.look())
-            assert answer.to_dict()["error"]["retry"] == {"when": "after_delay", "after_seconds": 6}
-            assert (answer.error.stop_reason, tool.runs, clock.elapsed_s) == ("wait_too_long", runs, 0)
+            error = clock.run(tool.look()).error
+            assert error is not None
+            assert (error.retry.when, error.retry.after_seconds) == ("after_delay", 6)
+            assert (error.stop_reason, tool.runs, clock.elapsed_s) == ("wait_too_long", runs, 0)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,9 @@ def test_by_default_a_wait_of_more_than_five_seconds_goes_to_the_caller():
         (float("inf"), {}),
     ],
 )
-def test_a_wait_above_the_patience_goes_to_the_caller_also_below_the_cap_of_own_pauses(asked_s, options):
+def test_a_wait_above_the_patience_goes_to_the_caller_also_below_the_cap_of_own_pauses(
+    asked_s: float, options: dict[str, float]
+) -> None:
     assert waits(asked_s, calls=3, **options) == []
 
 
@@ -73,7 +77,7 @@ def test_a_wait_above_the_patience_goes_to_the_caller_also_below_the_cap_of_own_
     ("asked_s", "patience_s"),
     [(0.01, 5.0), (0.5, 5.0), (3.0, 60.0), (3.5, 5.0), (5.0, 5.0), (12.0, 12.0), (20.0, 60.0)],
 )
-def test_callers_that_are_asked_to_wait_do_not_all_come_back_at_once(asked_s, patience_s):
+def test_callers_that_are_asked_to_wait_do_not_all_come_back_at_once(asked_s: float, patience_s: float) -> None:
     """200 callers after one `Retry-After`, spread over [after, after + max(2 s, after / 2)]."""
     found = waits(asked_s, patience_s=patience_s, base_s=0.1, cap_s=0.2)
     spread_s = max(2.0, asked_s / 2)
@@ -83,13 +87,13 @@ def test_callers_that_are_asked_to_wait_do_not_all_come_back_at_once(asked_s, pa
     assert most <= 0.15 * CALLS
 
 
-def test_the_spread_ends_before_the_deadline():
+def test_the_spread_ends_before_the_deadline() -> None:
     found = waits(500.0, patience_s=500.0)  # the call has 600 s
     assert 500 <= found[0] < found[-1] <= 540
     assert found[-1] - found[0] > 30
 
 
-def test_a_wait_beyond_the_deadline_goes_to_the_caller():
+def test_a_wait_beyond_the_deadline_goes_to_the_caller() -> None:
     errors = [Unavailable(), RateLimited(retry_after_seconds=601)]
 
     def work() -> None:
@@ -99,11 +103,12 @@ def test_a_wait_beyond_the_deadline_goes_to_the_caller():
         del errors[:first]
         clock, tool = InstantClock(), protected(Retry(patience_s=9_999), work=work)
         error = clock.run(tool.fetch()).error
+        assert error is not None
         assert (error.code, error.stop_reason, error.retry.after_seconds) == ("RATE_LIMITED", "deadline", 601)
         assert (tool.runs, clock.elapsed_s < 1) == (runs, True)
 
 
 @pytest.mark.parametrize("odd", [float("nan"), -5.0, "5", None, 0])
-def test_a_wait_that_makes_no_sense_is_not_waited_for(odd):
+def test_a_wait_that_makes_no_sense_is_not_waited_for(odd: Any) -> None:
     found = waits(odd, calls=5)
     assert (len(found), max(found) <= 0.1) == (5, True)

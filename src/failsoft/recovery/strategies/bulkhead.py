@@ -132,7 +132,7 @@ class Compartment:
         self._waiting: dict[str | None, deque[Place]] = {}
         """Waiters by principal, the next principal to be served first."""
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # the collector may end an abandoned call in the middle, which leaves
 
     @property
     def taken(self) -> int:
@@ -228,9 +228,9 @@ class Compartment:
                 del self._waiting[place.principal]
 
     def _drop_lost(self) -> None:
-        self._held = {place for place in self._held if not place.is_lost}
-        for place in [place for places in self._waiting.values() for place in places]:
-            if place.is_lost:
+        self._held.difference_update([place for place in list(self._held) if place.is_lost])
+        for places in list(self._waiting.values()):
+            for place in [place for place in list(places) if place.is_lost]:
                 self._forget(place)
         self._serve()
 

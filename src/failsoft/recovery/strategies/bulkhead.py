@@ -132,7 +132,7 @@ class Compartment:
         self._waiting: dict[str | None, deque[Place]] = {}
         """Waiters by principal, the next principal to be served first."""
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._lock = threading.RLock()  # the collector may end an abandoned call in the middle, which leaves
+        self._lock = threading.RLock()  # any allocation may collect an abandoned call, which then leaves
 
     @property
     def taken(self) -> int:

@@ -100,6 +100,9 @@ SECRETS = [
     "https://bob:hunter2hunter2@example.com/x",
     "pass\u200bword=hunter2hunter2",
     "Authorization: Bearer hunter2hunter2",
+    'bad settings: {"tokens": {"api_key": ["hunter2hunter2"]}}',
+    'bad settings: {"token": ["hunter2hunter2"]}\n{"why": "bad settings: {\\"token\\": [\\"hunter2hunter2\\"]}"}',
+    json.dumps({"why": json.dumps({"why": 'no: {"token": ["hunter2hunter2"]}'})}),
     "x" * 1_990 + " password=hunter2hunter2",
 ]
 

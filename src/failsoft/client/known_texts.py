@@ -62,11 +62,11 @@ _CLASS_BY_CODE: dict[str, type[ToolError]] = {
 """Codes of gRPC, and those that many services have."""
 
 _STATUS = re.compile(
-    r"(?:Request failed with status code (?P<a>\d{3})\.?$"
+    r"(?:(?:Request failed with|[^\n]{1,300}? -) status code (?P<a>\d{3})(?=$|[:.,])"
     r"|HTTP(?: error| status)?:? (?P<b>\d{3})(?=$|[:.,])"
     r"|(?:[\w.-]{1,40} )?API error[: ] ?\(?(?P<c>\d{3})\)?(?=$|[:.,])"
     r"|(?:Client|Server) error '(?P<d>\d{3}) [^'\n]{1,40}' for url "
-    r"|(?P<e>\d{3}) (?P<phrase>[A-Z][A-Za-z -]{2,40})(?=$|[:.,]))"
+    r"|(?:HTTP(?:/[\d.]{1,3})?(?: error| status)?:? )?(?P<e>\d{3}) (?P<phrase>[A-Z][A-Za-z -]{2,40})(?=$|[:.,]))"
 )
 _KNOWN_STATUSES = frozenset({401, 403, 404, 409, 410, 429, 503, 504})
 
@@ -100,9 +100,13 @@ _WAIT = re.compile(
     re.IGNORECASE,
 )
 _WHAT = r"(?P<what>(?:[^.:;\n]|[.:](?=\S)){1,120}?)"
+_PLACE = (
+    r" in (?:the |this )?(?:board|bucket|calendar|catalog|channel|collection|database|directory|folder|index|inventory"
+    r"|organization|project|realm|repo|repository|space|store|team|workspace)\b"
+)
 _THING = re.compile(
     rf"{_WHAT} (?:(?:(?:was|were|is) )?not found|(?:could not|cannot) be found|(?P<absent>does(?: not|n't) exist)"
-    rf"|(?P<there>already exists)(?: on this account)?|(?P<late>timed out))(?:{_UP_TO_COLON}| \(| after \d)",
+    rf"|(?P<there>already exists)(?: on this account)?|(?P<late>timed out))(?:{_UP_TO_COLON}| \(| after \d|{_PLACE})",
     re.IGNORECASE,
 )
 """A sentence of which the subject decides: a page that is not found is one thing, a command another."""
@@ -123,7 +127,7 @@ _ITEMS = frozenset(
     (
         *("branch", "directory", "document", "entity", "entry", "event", "file", "folder", "issue"),
         *("item", "note", "object", "order", "page", "path", "project", "record", "repository"),
-        *("resource", "task", "ticket", "user"),
+        *("resource", "table", "task", "ticket", "user"),
     )
 )
 _PEOPLE = frozenset(("approval", "confirmation", "consent", "login", "session", "user", "users"))

@@ -19,7 +19,7 @@ _READ_AT_MOST = 16_000
 """Characters of a text that are looked at: redaction may shorten it."""
 _JSON_AT_MOST = 100_000
 _STACK = re.compile(r'File "[^"\n]{1,300}", line \d|\bat [^\n]{1,300}:\d{1,7}:\d')
-_MESSAGES = frozenset({"message", "human_message", "detail", "title", "error"})
+_MESSAGES = frozenset({"message", "error"})
 _FLAGS = frozenset({"success", "isError", "is_error", "error", "ok", "status"})
 _SAYS_NOTHING: tuple[Any, ...] = (None, False, True, "", "error", "failed")
 """Values of the flags of an envelope that only say that it is one of a failure."""
@@ -73,17 +73,20 @@ def _quotation(shown: str) -> str:
 def _shown(text: str, also: Any, *, has_host_paths: bool) -> str:
     shown = _readable(text.strip())
     if also:
-        shown = f"{shown} {_written(also)}"
+        shown = f"{shown} {_written(also, is_whole=False)}"
     if has_host_paths or _STACK.search(shown) is not None:
         shown = redact_paths(shown)
     return redact_text(bounded(shown, _READ_AT_MOST)).strip()
 
 
 def _readable(text: str) -> str:
-    """Return a text without secrets, with the JSON that it is, or ends with, as it is quoted."""
+    """Return a text without secrets, with the JSON that it is, or that ends it or one of its lines, as it is quoted."""
     for at in (0, text.find("{")):
         if at >= 0 and (tree := json_in(text[at:])) is not None:
-            return f"{redact_text(text[:at][:_READ_AT_MOST])}{_written(tree)}"
+            before = redact_text(text[:at][:_READ_AT_MOST])
+            return f"{before}{_written(tree, is_whole=not before)}"
+    if "{" in text and "\n" in text:
+        return redact_text("\n".join(map(_readable, text[:_READ_AT_MOST].split("\n"))))
     return redact_text(text[:_READ_AT_MOST])
 
 
@@ -97,9 +100,10 @@ def json_in(text: str) -> Any:
         return None
 
 
-def _written(tree: Any) -> str:
-    """Return JSON as it is quoted, without secrets: the message alone if it is all that an envelope says."""
-    said = _only_message(_opened(json_safe(tree)))
+def _written(tree: Any, *, is_whole: bool) -> str:
+    """Return JSON as it is quoted, without secrets: the message alone if it is all that a whole text says."""
+    tree = _opened(json_safe(tree))
+    said = _only_message(tree) if is_whole else tree
     if isinstance(said, str):
         return redact_text(said)
     text = dumps(redact(said))
@@ -107,10 +111,10 @@ def _written(tree: Any) -> str:
 
 
 def _opened(tree: Any) -> Any:
-    """Return a JSON tree with trees in the place of texts that are JSON: names in them tell what is secret."""
+    """Return a JSON tree with trees in the place of texts that are JSON, whose names tell what is secret."""
     if isinstance(tree, str):
         inner = json_in(tree)
-        return tree if inner is None else _opened(json_safe(inner))
+        return _readable(tree) if inner is None else _opened(json_safe(inner))
     if isinstance(tree, dict):
         return {name: _opened(item) for name, item in tree.items()}
     return [_opened(item) for item in tree] if isinstance(tree, list) else tree

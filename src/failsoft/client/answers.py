@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
+from mcp_types import TextContent
+
 from failsoft.client.known_texts import class_of, class_of_code
 from failsoft.client.reports import categorize, json_in, quoted, reported
 from failsoft.framework.answer.result import object_in, reported_failure
@@ -70,6 +72,8 @@ def read_answer(result: Any) -> Answer:
 
 
 def _block(block: Any) -> Any:
+    if isinstance(block, TextContent) and block.annotations is None and block.meta is None:
+        return {"type": "text", "text": block.text}  # in a tenth of the time
     return block.model_dump(by_alias=True, mode="json", exclude_none=True) if hasattr(block, "model_dump") else block
 
 

@@ -24,7 +24,7 @@ _NO_ATTRIBUTES: Mapping[str, Any] = {}
 _RESULTS = ("data", "items", "output", "result", "results", "value")
 """Names of results, beside which an `error` is data."""
 _TELLING = ('"success"', '"error"', '"isError"')
-_TEXT_AT_MOST = 1_000_000
+_TEXT_AT_MOST, _INDENT_AT_MOST = 1_000_000, 100
 _DATA = frozenset({"const", "default", "enum", "examples"})
 """Keywords that hold values and no schemas."""
 _UNCHECKED = (Any, inspect.Signature.empty, object)
@@ -223,7 +223,7 @@ def object_in(text: Any) -> Mapping[str, Any]:
 
 def _object_in(text: str, declared: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the JSON object in a text that may report a failure; most texts are not parsed."""
-    if not text.lstrip().startswith("{") or not any(word in text for word in _TELLING):
+    if not text[:_INDENT_AT_MOST].lstrip().startswith("{") or not any(word in text for word in _TELLING):
         return _NO_ATTRIBUTES
     return _NO_ATTRIBUTES if declared and declared.get("type") == "string" else object_in(text)
 

@@ -192,7 +192,8 @@ class ResultTooLarge(Infeasible):
 class ReportedFailure(UpstreamError):
     """The handler returned a value that says it failed.
 
-    Raised when: a result is `{"success": false}`, has a non-empty `error`, or is an `isError` result of another server.
+    Raised when: a result is `{"success": false}`, has a non-empty `error` that is no declared data, or is an `isError`
+        result of another server. A well-known text of another server gives it a category and advice of its own.
     Caller: read the quoted report; change what it complains of, then call again.
     Operator: let the tool raise an error of the catalogue instead.
     """

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import mcp_types as types
 import pydantic_core
 
-from failsoft.client.answers import failure_in, read_answer
+from failsoft.client.answers import Answer, failure_in, read_answer
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.answer.result import with_null_for_nan
 from failsoft.framework.answer.wire import WireFormat
@@ -34,7 +34,12 @@ def accepted(result: R, declared: Mapping[str, Any] | None) -> R:
     Raises:
         ToolError: The result says that the call failed.
     """
-    failure = failure_in(read_answer(result), declared=declared)
+    whole: Any = result
+    is_told = (
+        whole.is_error or whole.structured_content is None
+    )  # otherwise reading the content costs a tenth of a call
+    answer = read_answer(whole) if is_told else Answer((), whole.structured_content, {}, is_error=False)
+    failure = failure_in(answer, declared=declared)
     if failure is not None:
         raise failure
     return safe_result(result)

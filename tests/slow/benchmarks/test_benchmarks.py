@@ -147,7 +147,7 @@ def test_the_proxy_is_set_against_the_bare_server_and_a_relay() -> None:
 def test_what_keys_and_adapters_add_is_measured() -> None:
     keyed, adapters = _figures("keyed_calls"), _figures("adapters")
     assert {"memory us", "sqlite us"} == keyed.keys()
-    assert {"FastMCP: added us", "MCPServer: added us"} <= adapters.keys()
+    assert {"FastMCP, success: added us", "MCPServer, failure: added us"} <= adapters.keys()
 
 
 TREES = {"ai": "package/docs", "next": "package/dist/docs", "npm": "package/docs", "mastra": "package/.docs"}

@@ -135,6 +135,25 @@ async def test_statuses_and_broken_bodies_have_their_codes():
     assert "secret" not in answers["fails"].model_dump_json()
 
 
+@pytest.mark.parametrize("form", ["json", "events"])
+@pytest.mark.parametrize("bad", ['"\\ud800"', '{"a":' * 300 + "1" + "}" * 300], ids=["no Unicode", "deep"])
+async def test_one_schema_that_nobody_could_use_does_not_take_the_other_tools_away(monkeypatch, form, bad):
+    def result(handler: Any, message: Any, tree: dict[str, Any]) -> None:
+        text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": tree}, indent=1 if form == "json" else None)
+        if "tools" in tree:
+            text = text.replace('"tools": [', f'"tools": [{{"name": "bad", "inputSchema": {{"default": {bad}}}}},')
+        if form == "json":
+            handler.reply(200, text.encode(), {"content-type": "application/json"})
+        else:
+            handler.reply(200, f"event: message\ndata: {text}\n\n".encode(), {"content-type": "text/event-stream"})
+
+    monkeypatch.setattr(Handler, "result", result)
+    with website() as url:
+        async with Client(proxy(from_url(url)), cache=None) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
+            assert (await client.call_tool("works", {})).content[0].text == "fine"
+
+
 async def test_a_session_that_the_server_forgot_is_renewed():
     Handler.forgot = False
     with website() as url:

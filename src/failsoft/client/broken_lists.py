@@ -10,6 +10,7 @@ import pydantic_core
 
 _BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[][{}]', re.DOTALL)
 """Whole strings, whose brackets do not count, and brackets."""
+_DATA = re.compile(rb"^(data: ?)(.+)$", re.MULTILINE)
 _LEVELS_AT_MOST = 160
 """Fewer than pydantic reads, and more than a schema may have (`failsoft.framework.arguments.schemas`)."""
 _BYTES_AT_MOST = 4_000_000
@@ -35,6 +36,20 @@ def readable_list(message: bytes) -> bytes | None:
         return pydantic_core.to_json(tree)
     except (ValueError, RecursionError, LookupError, TypeError):
         return None
+
+
+def readable_body(body: bytes) -> bytes:
+    """Return the body of an answer to `tools/list`, made readable if it is not."""
+    try:
+        pydantic_core.from_json(body)
+    except ValueError:
+        return readable_list(body) or body
+    return body
+
+
+def readable_events(events: bytes) -> bytes:
+    """Return events of an answer to `tools/list`, each with one line of data, made readable if they are not."""
+    return _DATA.sub(lambda line: line[1] + readable_body(line[2]), events)
 
 
 def _shallow(message: bytes) -> bytes:

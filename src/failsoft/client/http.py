@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from typing import Any
 
 import anyio.lowlevel
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
+from failsoft.client.broken_lists import readable_body, readable_events
 from failsoft.client.faults import fault_data
 from failsoft.client.messages import error_message, too_many_values
 
@@ -72,7 +73,7 @@ class _Bounded(httpx2.AsyncBaseTransport):
             return httpx2.Response(response.status_code, headers=_headers(response), request=request)
         kind = response.headers.get("content-type", "").lower()
         if response.status_code < _FAILED and kind.startswith("text/event-stream"):
-            events = _Events(response, request_id, self._limit)
+            events = _Events(response, request_id, self._limit, is_list=_is_list(request))
             return httpx2.Response(response.status_code, headers=_headers(response), stream=events, request=request)
         body, fault = await self._read(response)
         if request_id is not None:
@@ -82,6 +83,8 @@ class _Bounded(httpx2.AsyncBaseTransport):
                 fault = fault_data("malformed")
             if fault is not None:
                 return _in_place(request, request_id, fault)
+        if _is_list(request):
+            body = readable_body(body)
         return httpx2.Response(response.status_code, headers=_headers(response), content=body, request=request)
 
     async def _read(self, response: httpx2.Response) -> tuple[bytes, dict[str, Any] | None]:
@@ -124,8 +127,9 @@ class _Bounded(httpx2.AsyncBaseTransport):
 class _Events(httpx2.AsyncByteStream):
     """The decoded events of a stream, each whole; an error takes the place of one that is too large, and ends it."""
 
-    def __init__(self, response: httpx2.Response, request_id: Any, limit_bytes: int) -> None:
+    def __init__(self, response: httpx2.Response, request_id: Any, limit_bytes: int, *, is_list: bool) -> None:
         self._response = response
+        self._is_list = is_list
         self._request_id = request_id
         self._limit = limit_bytes
 
@@ -145,7 +149,7 @@ class _Events(httpx2.AsyncByteStream):
                 if fault is not None:
                     break
                 if events:
-                    yield events
+                    yield readable_events(events) if self._is_list else events
             else:
                 if rest:
                     yield bytes(rest)
@@ -192,6 +196,12 @@ def _in_place(request: httpx2.Request, request_id: Any, fault: dict[str, Any]) -
 def _is_same_origin(request: httpx2.Request, response: httpx2.Response) -> bool:
     there = request.url.join(response.headers["location"])
     return (there.scheme, there.host, there.port) == (request.url.scheme, request.url.host, request.url.port)
+
+
+def _is_list(request: httpx2.Request) -> bool:
+    with suppress(httpx2.RequestNotRead):  # it was redirected
+        return request.method == "POST" and b'"tools/list"' in request.content
+    return False
 
 
 def _id_of(request: httpx2.Request) -> Any:

@@ -103,3 +103,17 @@ async def test_a_structured_result_with_an_error_that_is_a_number_is_a_success(t
     result = await answer(tmp_path, {"content": [{"type": "text", "text": "{}"}], "structuredContent": tree})
     assert not result.is_error
     assert result.structured_content == tree
+
+
+async def test_a_keyed_answer_is_replayed_as_it_came(tmp_path):
+    first = {
+        "content": [{"type": "text", "text": "sold", "annotations": {"priority": 0.5}, "of_tomorrow": 1}],
+        "structuredContent": {"left": [1, None, {"a": 0.1}]},
+        "_meta": {"shop/receipt": "r-1"},
+    }
+    async with client_of(tmp_path, [GOOD], good=[first, failed("sold twice")]) as client:
+        answers = [await client.call_tool("good", {}, meta={"dev.failsoft/idempotency-key": "k-1"}) for _ in range(2)]
+    assert answers[1].content == answers[0].content
+    assert answers[1].structured_content == first["structuredContent"]
+    assert answers[1].meta["shop/receipt"] == "r-1"
+    assert answers[1].meta["dev.failsoft/metadata"]["recovery"]["strategy"] == "idempotency"

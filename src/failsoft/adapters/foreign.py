@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
@@ -152,9 +152,9 @@ class ForeignTools(BaseTool):
         telemetry.describe_call(response)
         return response
 
-    def keep_only(self, names: Collection[str]) -> None:
+    def keep_only(self, names: set[str]) -> None:
         """Remove all tools except those with these names."""
-        for name in self._operations.keys() - set(names):
+        for name in self._operations.keys() - names:
             del self._operations[name]
 
 

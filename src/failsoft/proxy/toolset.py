@@ -113,7 +113,7 @@ class ProxyTools(ForeignTools):
                     self.shown[name] = tool.shown.model_copy(update={"output_schema": schema})
                     await asyncio.sleep(0)
             self.listed = listed
-            self.keep_only(listed.keys())
+            self.keep_only(set(listed))
             self.shown = {name: self.shown[name] for name in listed}
         self._warn_of_unused(entries)
         self.on_listed()

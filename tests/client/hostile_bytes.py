@@ -162,6 +162,12 @@ class Handler(BaseHTTPRequestHandler):
     def many_objects_event(self, number: Any) -> None:
         self.reply(200, b"data: " + items(number, "{}", 2_000_000) + b"\n\n", STREAM)
 
+    def many_that_fit(self, number: Any) -> None:
+        self.reply(200, items(number, "{}", 155_000), JSON)
+
+    def many_that_fit_event(self, number: Any) -> None:
+        self.reply(200, b"data: " + items(number, "{}", 155_000) + b"\n\n", STREAM)
+
     def many_numbers(self, number: Any) -> None:
         self.reply(200, items(number, "1", 1_000_000), JSON)
 
@@ -179,7 +185,7 @@ WEB: dict[str, Callable[[Handler, Any], None]] = {
     for name in (
         *("works", "packed_answer", "gzip_bomb", "deflate_bomb", "twofold_bomb", "event_bomb", "error_bomb"),
         *("redirect_bomb", "endless_body", "endless_event", "endless_lines", "endless_comments", "many_objects"),
-        *("many_objects_event", "many_numbers", "huge_headers"),
+        *("many_objects_event", "many_that_fit", "many_that_fit_event", "many_numbers", "huge_headers"),
     )
 }
 
@@ -224,6 +230,10 @@ def many_objects(number: Any) -> None:
     write(items(number, "{}", 2_000_000), b"\n")
 
 
+def many_that_fit(number: Any) -> None:
+    write(items(number, "{}", 155_000), b"\n")
+
+
 def endless_line(_: Any) -> None:
     while True:
         write(PIECE)
@@ -234,6 +244,7 @@ LOCAL: dict[str, Callable[[Any], None]] = {
     "garbage": garbage,
     "noise": noise,
     "many_objects": many_objects,
+    "many_that_fit": many_that_fit,
     "endless_line": endless_line,
 }
 
@@ -298,7 +309,7 @@ async def measure(*words: str) -> dict[str, Any]:
                 code = str(await client.call(name, {}, timeout_s=limit_s))
             except ToolError as error:
                 code = error.code
-            found[name] = (code, memory(pid, "VmHWM") - idle)
+            found[name] = (code[:20], memory(pid, "VmHWM") - idle)
     return {"idle_bytes": idle, "grown": found}
 
 

@@ -27,6 +27,8 @@ WEB = {
     "endless_comments": "DEADLINE_EXCEEDED",
     "many_objects": "RESULT_TOO_LARGE",
     "many_objects_event": "RESULT_TOO_LARGE",
+    "many_that_fit": "{'rows': [{}, {}, {}",
+    "many_that_fit_event": "{'rows': [{}, {}, {}",
     "many_numbers": "RESULT_TOO_LARGE",
     "huge_headers": "BAD_OUTPUT",
 }
@@ -35,6 +37,7 @@ LOCAL = {
     "garbage": "",
     "noise": "",
     "many_objects": "RESULT_TOO_LARGE",
+    "many_that_fit": "{'rows': [{}, {}, {}",
     "endless_line": "DEADLINE_EXCEEDED",
 }
 

@@ -20,9 +20,9 @@ _MESSAGE: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
 _ID = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")')
 _EDGE_BYTES = 2_000
 _STRING = re.compile(rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)')
-_OPENERS = (b",", b"[", b"{")
-_BYTES_A_VALUE = 40
-"""An object in memory takes up to 350 bytes while it is read, where `{},` takes three in the message."""
+_MARKS = (b",", b"[", b"{")
+_BYTES_A_MARK = 25
+"""An object takes up to 500 bytes of memory while the SDK reads it, where `{},` takes three in the message."""
 
 
 class LineReader:
@@ -98,22 +98,22 @@ def too_many_values(body: bytes, *, limit_bytes: int) -> dict[str, Any] | None:
 
     Args:
         body: JSON of `limit_bytes` at most.
-        limit_bytes: The largest body; one value for 40 of these bytes is accepted.
+        limit_bytes: The largest body; one comma or opening bracket for 25 of these bytes is accepted.
     """
-    most = limit_bytes // _BYTES_A_VALUE
-    if sum(map(body.count, _OPENERS)) <= most:
+    most = limit_bytes // _BYTES_A_MARK
+    if sum(map(body.count, _MARKS)) <= most:
         return None
-    values = end = 0
+    marks = end = 0
     for text in _STRING.finditer(body):
-        values += sum(body.count(opener, end, text.start()) for opener in _OPENERS)
+        marks += sum(body.count(mark, end, text.start()) for mark in _MARKS)
         end = text.end()
-        if values > most:
+        if marks > most:
             break
     else:
-        values += sum(body.count(opener, end) for opener in _OPENERS)
-    if values <= most:
+        marks += sum(body.count(mark, end) for mark in _MARKS)
+    if marks <= most:
         return None
-    return fault_data("too_large", size_bytes=len(body), limit_bytes=len(body) * most // max(values, most + 1))
+    return fault_data("too_large", size_bytes=len(body), limit_bytes=len(body) * most // max(marks, most + 1))
 
 
 def error_message(request_id: Any, data: dict[str, Any]) -> JSONRPCError:

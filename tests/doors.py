@@ -97,6 +97,7 @@ HOMES = {
     "failsoft.metrics.dependencies": "DependencyChildren",
     "failsoft.metrics.state_store": "StateStoreChildren",
     "failsoft.proxy": "upstream as upstream_module",
+    "failsoft.proxy.clients": "Front",
     "failsoft.proxy.listing": "ListReader, Overrides, read_overrides",
     "failsoft.proxy.serve": "ProxySource, assemble_proxy",
     "failsoft.proxy.targets": "UpstreamTarget, check_programs, from_command, from_file, from_url",

@@ -1,7 +1,8 @@
 """An MCP server over stdio that lists and answers what a JSON file says: `python scripted.py FILE`.
 
 The file holds `tools`, and `answers` by name: a result, or several messages for one call after another. An answer with
-`tools` replaces the list, and says so, before it is sent. `environment` answers with the variables of this process.
+`tools` replaces the list, and says so, before it is sent. `environment` answers with the variables of this process, and
+`capabilities` with what its client has declared.
 `tools/list` among the answers is a message in the place of the list.
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 script: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+declared: dict[str, Any] = {}
 tools: list[Any] = script["tools"]
 
 
@@ -30,6 +32,8 @@ def call(number: Any, name: str) -> None:
     answer: Any = script.get("answers", {}).get(name, text("fine"))
     if name == "environment":
         answer = text(json.dumps(dict(os.environ)))
+    if name == "capabilities":
+        answer = text(json.dumps(declared))
     if isinstance(answer, list):
         answer = answer.pop(0) if len(answer) > 1 else answer[0]
     if "tools" in answer:
@@ -45,6 +49,7 @@ def main() -> None:
         message = json.loads(line)
         method, number = message.get("method"), message.get("id")
         if method == "initialize":
+            declared.update(message["params"]["capabilities"])
             send(id=number, result={"protocolVersion": message["params"]["protocolVersion"], **info})
         elif method == "tools/list":
             send(id=number, **script.get("answers", {}).get(method, {"result": {"tools": tools}}))

@@ -19,9 +19,19 @@ from tests.zygote import PYTHON
 pytestmark = pytest.mark.anyio
 
 
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+
 def run_proxy(*words: str) -> subprocess.CompletedProcess[str]:
     command = [PYTHON, "-m", "failsoft", "proxy", *words]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(
+        command, input=json.dumps(INITIALIZE) + "\n", capture_output=True, text=True, timeout=300, check=False
+    )
 
 
 def test_a_program_that_does_not_exist_is_a_configuration_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+
+from tests.proxy.test_operating import INITIALIZE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups")
 SERVER = str(Path(__file__).with_name("tree_server.py"))
@@ -57,6 +60,9 @@ def started(reader: str, pids: Path) -> Iterator[tuple[subprocess.Popen[bytes], 
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     found: list[int] = []
     try:
+        if reader == "proxy":
+            process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+            process.stdin.flush()
         wait_until(lambda: len(pids.read_text(encoding="utf-8").splitlines()) == PARTS)
         found += map(int, pids.read_text(encoding="utf-8").split())
         yield process, found

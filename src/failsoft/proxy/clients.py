@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import mcp_types as types
+from mcp.server import Server, ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
 from failsoft.framework.safe.author_reports import logger
 
+_SILENCE_S = 3.0
+"""How long a client may be silent; then the upstreams are connected, and none of them may ask it anything."""
 _UNSUPPORTED = "The client of this proxy cannot be asked: it speaks another era of the protocol, or has no such feature"
 
 
@@ -20,15 +26,57 @@ class Front:
     """Sends to the clients whose calls are in flight what an upstream sends without being asked.
 
     Args:
-        asks: Whether upstreams may ask (sampling, elicitation): with a single client, over stdio.
+        asks: Whether upstreams may ask (sampling, elicitation, roots): with a single client, over stdio. What it can be
+            asked is declared to the upstreams, which are therefore connected once it has said so.
     """
 
     def __init__(self, *, asks: bool) -> None:
         self._asks = asks
         self._sessions: Counter[ServerSession] = Counter()
         self._last: ServerSession | None = None
+        self._declared: types.ClientCapabilities | None = None if asks else types.ClientCapabilities()
+        self._waiting: list[Callable[[], Awaitable[None]]] = []
+        self._meeting = asyncio.Lock()
+        self._silence: asyncio.Task[None] | None = None
         self.refused = 0
         """Requests of upstreams that could not be sent to a client."""
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether the client has yet to say what it can be asked."""
+        return self._declared is None
+
+    def when_known(self, connect: Callable[[], Awaitable[None]]) -> None:
+        """Call and await a function once the client has said what it can be asked, before it is answered."""
+        self._waiting.append(connect)
+        if self._silence is None:
+            self._silence = asyncio.create_task(self._wait_in_vain())
+
+    def attend(self, server: Server[Any]) -> None:
+        """Learn from the client of this server what it can be asked."""
+        if self._asks:
+            server.middleware.insert(0, partial(self._meet, server))
+
+    async def _meet(self, server: Server[Any], ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
+        if self.is_awaited and ctx.request_id is not None and (declared := _declared_in(ctx)) is not None:
+            await self._learn(declared)
+        result = await call_next(ctx)
+        if ctx.method == "initialize" and isinstance(result, dict):
+            # Its options were made before the upstreams were connected.
+            offered = server.create_initialization_options().capabilities
+            result = {**result, "capabilities": offered.model_dump(by_alias=True, mode="json", exclude_none=True)}
+        return result
+
+    async def _wait_in_vain(self) -> None:
+        await asyncio.sleep(_SILENCE_S)
+        await self._learn(types.ClientCapabilities())
+
+    async def _learn(self, declared: types.ClientCapabilities) -> None:
+        """Connect the upstreams; requests that come meanwhile wait for it."""
+        async with self._meeting:
+            if self._declared is None:
+                self._declared = declared
+                await asyncio.gather(*(connect() for connect in self._waiting))
 
     @contextmanager
     def calling(self, session: ServerSession) -> Iterator[None]:
@@ -47,10 +95,16 @@ class Front:
         self._last = session
 
     def callbacks(self) -> dict[str, Any]:
-        """Return the SDK client's callbacks for what upstreams ask; none where no client can be asked."""
-        if not self._asks:
-            return {}
-        return {"sampling_callback": self._sample, "elicitation_callback": self._elicit}
+        """Return the SDK client's callbacks for what upstreams ask: those that the client has declared."""
+        declared = self._declared or types.ClientCapabilities()
+        callbacks: dict[str, Any] = {}
+        if declared.sampling is not None:
+            callbacks |= {"sampling_callback": self._sample, "sampling_capabilities": declared.sampling}
+        if declared.elicitation is not None:
+            callbacks["elicitation_callback"] = self._elicit
+        if declared.roots is not None:
+            callbacks["list_roots_callback"] = self._list_roots
+        return callbacks
 
     async def log(self, params: types.LoggingMessageNotificationParams) -> None:
         """Pass a log message on."""
@@ -72,6 +126,9 @@ class Front:
     async def _elicit(self, _ctx: Any, params: Any) -> Any:
         return await self._ask(types.ElicitRequest(params=params), types.ElicitResult)
 
+    async def _list_roots(self, _ctx: Any) -> Any:
+        return await self._ask(types.ListRootsRequest(), types.ListRootsResult)
+
     async def _ask(self, request: Any, result_type: Any) -> Any:
         if self._last is None:
             return self._refusal()
@@ -84,3 +141,13 @@ class Front:
     def _refusal(self) -> types.ErrorData:
         self.refused += 1
         return types.ErrorData(code=types.METHOD_NOT_FOUND, message=_UNSUPPORTED)
+
+
+def _declared_in(ctx: ServerRequestContext[Any, Any]) -> types.ClientCapabilities | None:
+    """Return what a client declares with a request: in its handshake, or with each request of the modern era."""
+    if ctx.method != "initialize":
+        return ctx.session.client_capabilities
+    try:
+        return types.ClientCapabilities.model_validate((ctx.params or {}).get("capabilities") or {}, by_name=False)
+    except ValidationError:  # the SDK refuses the handshake
+        return None

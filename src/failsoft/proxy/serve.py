@@ -70,6 +70,7 @@ def assemble_proxy(
     name = name or (made[0].name if len(made) == 1 else "failsoft-proxy")
     version = version or __version__
     server = protocol.server(name, version=version, instructions=instructions)
+    made[0].front.attend(server)
     return Assembly(name, version, tuple(made), toolbox, lifecycle, settings, server)
 
 
@@ -100,7 +101,6 @@ async def _serve_stdio(source: Callable[[], list[ProxyTools]], name: str | None,
     async with AsyncExitStack() as stack:
         if metrics_port is not None:
             await stack.enter_async_context(_probes(assembly, metrics_port))
-        # The upstreams are connected before the SDK asks what this server is capable of.
         await stack.enter_async_context(assembly.server.lifespan(assembly.server))
         await serve_stdio(
             assembly.server,

@@ -6,15 +6,17 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from typing import Any, TypeAlias
 
 import anyio
 import mcp_types as types
+import pydantic_core
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
-from failsoft.client.faults import FAULT_KEY, LOST_SESSION, not_connected
+from failsoft.client.faults import FAULT_KEY, LOST_SESSION, all_pages, not_connected
 from failsoft.client.http import http_streams
 from failsoft.client.stdio import stdio_streams
 from failsoft.framework.errors import Unavailable
@@ -80,8 +82,8 @@ class Upstream:
         self.restarts = 0
 
     def begin(self) -> None:
-        """Connect in the background."""
-        if self._task is None:
+        """Connect in the background, once the client is known."""
+        if self._task is None and not self._front.is_awaited:
             self._began_at = time.monotonic()
             self._task = asyncio.create_task(self._supervise(), name=f"failsoft upstream {self.name}")
 
@@ -89,8 +91,11 @@ class Upstream:
         """Connect, and return once the tools are known, the first attempt has failed, or it takes too long.
 
         Args:
-            patience_s: How long it may take, counted from `begin`.
+            patience_s: How long it may take, counted from `begin`. With a client that is awaited it begins later.
         """
+        if self._front.is_awaited:
+            self._front.when_known(partial(self.start, patience_s=patience_s))
+            return
         self.begin()
         task = self._task
         with anyio.move_on_after(self._began_at + patience_s - time.monotonic()):
@@ -164,28 +169,40 @@ class Upstream:
         return not_connected(self.name, retry_after_s=self._retry_at - time.monotonic())
 
     async def _supervise(self) -> None:
-        pause = 0.0
+        """Connect again and again; whatever that raises is logged."""
+        pause_s = 0.0
         while True:
-            began = time.monotonic()
-            reason = "it closed the connection"
             try:
-                await self._serve_until_closed()
+                pause_s = await self._attempt(pause_s)
             except BaseException as error:
                 if is_real_cancellation(error):
                     raise
-                reason = _reason(error)
-                logger.bind(upstream=self.name).opt(exception=error).debug("The connection to an upstream failed")
-            finally:
-                self._client = None
-                self._ready.clear()
+                logger.bind(upstream=self.name).opt(exception=error).error("The monitoring of an upstream has failed")
+                pause_s = _PAUSE_AT_MOST_S
+            await asyncio.sleep(pause_s)
+
+    async def _attempt(self, pause_s: float) -> float:
+        """Serve until the connection ends, and return how long to wait for the next one, given the wait before it."""
+        began = time.monotonic()
+        reason = "it closed the connection"
+        try:
+            await self._serve_until_closed()
+        except BaseException as error:
+            if is_real_cancellation(error):
+                raise
+            reason = _reason(error)
+            logger.bind(upstream=self.name).opt(exception=error).debug("The connection to an upstream failed")
+        finally:
+            self._client = None
+            self._ready.clear()
             self.restarts += 1
-            was_stable = time.monotonic() - began > _STABLE_S
-            pause = _FIRST_PAUSE_S if was_stable or pause == 0 else min(pause * 2, _PAUSE_AT_MOST_S)
-            self._retry_at = time.monotonic() + pause
-            logger.bind(upstream=self.name, reason=reason, pause_s=pause).warning(
-                "An upstream server is not available; it is started again"
-            )
-            await asyncio.sleep(pause)
+        was_stable = time.monotonic() - began > _STABLE_S
+        pause_s = _FIRST_PAUSE_S if was_stable or pause_s == 0 else min(pause_s * 2, _PAUSE_AT_MOST_S)
+        self._retry_at = time.monotonic() + pause_s
+        logger.bind(upstream=self.name, reason=reason, pause_s=pause_s).warning(
+            "An upstream server is not available; it is started again"
+        )
+        return pause_s
 
     async def _serve_until_closed(self) -> None:
         self._closed = anyio.Event()
@@ -244,13 +261,20 @@ class Upstream:
             await self._on_tools([])
             return
         tools: list[Any] = []
-        cursor: Any = None
-        for _ in range(_PAGES_AT_MOST):
-            page = await _unchecked(client, "tools/list", {} if cursor is None else {"cursor": cursor})
+        size = pages = 0
+
+        async def page_at(cursor: str | None) -> dict[str, Any]:
+            return await _unchecked(client, "tools/list", {} if cursor is None else {"cursor": cursor})
+
+        async for page in all_pages(page_at, server=self.name, at_most=_PAGES_AT_MOST):
             listed = page.get("tools")
             tools += listed if isinstance(listed, list) else [listed]
-            cursor, before = page.get("nextCursor"), cursor
-            if not cursor or cursor == before or not isinstance(cursor, str):
+            size += len(pydantic_core.to_json(listed))
+            pages += 1
+            if size > self._limit_bytes or pages == _PAGES_AT_MOST:
+                logger.bind(upstream=self.name, size_bytes=size, pages=pages).warning(
+                    "The list of an upstream is too long; its further pages are left out"
+                )
                 break
         await self._on_tools(tools)
 
@@ -265,18 +289,19 @@ class Upstream:
             await self._front.notify(message)
 
     async def _listed_anew(self) -> None:
-        """List the tools, and again if they have changed meanwhile."""
+        """List the tools, and again if they have changed meanwhile; if that fails, those that are known stay listed."""
         while self._has_changed and self._client is not None:
             self._has_changed = False
             try:
                 async with asyncio.timeout(_CONNECT_S):
                     await self._list_tools(self._client)
-            except Exception as error:  # noqa: BLE001 - the tools that are known stay listed
+                await self._front.notify(types.ToolListChangedNotification())
+            except BaseException as error:
+                if is_real_cancellation(error):
+                    raise
                 logger.bind(upstream=self.name, reason=_reason(error)).warning(
                     "The tools of an upstream cannot be listed"
                 )
-                return
-            await self._front.notify(types.ToolListChangedNotification())
             await asyncio.sleep(_RELIST_PAUSE_S)
 
 
@@ -297,4 +322,8 @@ def _reason(error: BaseException) -> str:
     data = error.error.data if isinstance(error, MCPError) else None
     if isinstance(data, Mapping) and isinstance(fault := data.get(FAULT_KEY), Mapping):
         return " ".join(str(fault[name]) for name in ("kind", "status") if name in fault)
-    return bounded(f"{type(error).__name__}: {error}")
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the class says enough, and the monitoring goes on
+        text = ""
+    return bounded(f"{type(error).__name__}: {text}")

@@ -1,0 +1,59 @@
+"""What a proxy declares to its upstreams that its client can be asked: what that client has declared."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import mcp_types as types
+import pytest
+from mcp.client import Client
+
+from tests.doors import Overrides, ProxySource, assemble_proxy, from_command
+from tests.proxy.conftest import HOSTILE, proxied
+from tests.proxy.test_foreign_lists import GOOD, command
+from tests.zygote import PYTHON
+
+pytestmark = pytest.mark.anyio
+TOOL = {**GOOD, "name": "capabilities"}
+
+
+async def sample(_ctx: Any, _params: Any) -> types.CreateMessageResult:
+    return types.CreateMessageResult(role="assistant", content=types.TextContent(type="text", text="yes"), model="m")
+
+
+async def elicit(_ctx: Any, _params: Any) -> types.ElicitResult:
+    return types.ElicitResult(action="decline")
+
+
+async def roots(_ctx: Any) -> types.ListRootsResult:
+    return types.ListRootsResult(roots=[])
+
+
+CALLBACKS = {"sampling": sample, "elicitation": elicit, "roots": roots}
+
+
+async def declared_to(client: Client) -> set[str]:
+    return set(json.loads((await client.call_tool("capabilities", {})).content[0].text))
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("kinds", [(), ("elicitation",), ("sampling", "roots"), tuple(CALLBACKS)])
+async def test_what_the_client_can_be_asked_is_declared_and_nothing_else(tmp_path, mode, kinds):
+    names = {"sampling": "sampling_callback", "elicitation": "elicitation_callback", "roots": "list_roots_callback"}
+    callbacks = {names[kind]: CALLBACKS[kind] for kind in kinds}
+    async with proxied(upstream=command(tmp_path, [TOOL]), mode=mode, **callbacks) as client:
+        assert await declared_to(client) == set(kinds)
+
+
+async def test_over_http_nothing_is_declared(tmp_path):
+    source = ProxySource([from_command(command(tmp_path, [TOOL]), name="odd")], Overrides())
+    async with Client(assemble_proxy(source).server, cache=None, sampling_callback=sample) as client:
+        assert await declared_to(client) == set()
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_the_client_still_learns_what_the_server_offers(mode):
+    async with proxied(upstream=[PYTHON, str(HOSTILE)], mode=mode, sampling_callback=sample) as client:
+        offered = client.server_capabilities
+        assert (offered.tools is None, offered.resources is None, offered.prompts is None) == (False, False, False)

@@ -189,7 +189,8 @@ async def _outcome(client: Client, call: Call, work: Path, url: str) -> Outcome:
     try:
         result = await client.call_tool(call.tool, arguments)
     except MCPError as error:
-        said = f"{error.error.code} {error.error.message} {json.dumps(error.error.data, ensure_ascii=False)}"
+        data = json.dumps(error.error.data, ensure_ascii=False) if error.error.data else ""
+        said = f"{error.error.message} {data}"
         return Outcome(call, failed=True, text=said, everything=said, code=f"JSON-RPC {error.error.code}")
     text = "\n".join(block.text for block in result.content if block.type == "text")
     structured = result.structured_content

@@ -22,16 +22,16 @@ from prometheus_client import generate_latest
 from failsoft import Runtime, Settings
 from failsoft.metrics import PrometheusRecorder
 from failsoft.testing import fresh_runtime
-from tests.adopting.facts import facts_of, missing
-from tests.adopting.failing_ways import RAISED, REPORTED, RESULTS, VALUES
-from tests.adopting.own_servers import fastmcp_server, sdk_server
-from tests.adopting.planted_secrets import LEAKS, WAYS
+from tests.laws.adopting.facts import facts_of, missing
+from tests.laws.adopting.failing_ways import RAISED, REPORTED, RESULTS, VALUES
+from tests.laws.adopting.own_servers import fastmcp_server, sdk_server
+from tests.laws.adopting.planted_secrets import LEAKS, WAYS
 from tests.proxy.conftest import proxy_parameters
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("transports")]
 
 ROOT = str(Path(__file__).parents[2])
-SERVE = f"import sys; sys.path.insert(0, {ROOT!r}); from tests.adopting.own_servers import serve; serve()"
+SERVE = f"import sys; sys.path.insert(0, {ROOT!r}); from tests.laws.adopting.own_servers import serve; serve()"
 UPSTREAM = ["sh", "-c", 'exec "$0" -c "$1" 2>/dev/null', sys.executable, SERVE]
 TOOLS = {
     "reports": [f"reports_{name}" for name in REPORTED],

@@ -20,7 +20,8 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
-from tests.adopting.real_calls import CALLS, Call
+from tests.laws.adopting.calls import Call
+from tests.laws.adopting.real_calls import CALLS
 from tests.proxy.conftest import proxied
 from tests.zygote import PYTHON
 

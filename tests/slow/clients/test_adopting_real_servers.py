@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.adopting.facts import facts_of, missing
-from tests.adopting.real_calls import CALLS
-from tests.adopting.real_servers import SERVERS, Outcome, outcomes, website
+from tests.laws.adopting.facts import facts_of, missing
+from tests.laws.adopting.real_calls import CALLS
+from tests.laws.adopting.real_servers import SERVERS, Outcome, outcomes, website
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = pytest.mark.anyio
 
 REFUSED = ("INVALID_PARAM", "JSON-RPC -32602")
 WELL_KNOWN = re.compile(

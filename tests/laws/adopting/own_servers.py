@@ -8,8 +8,8 @@ from typing import Any
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError as SdkToolError
 
-from tests.adopting.failing_ways import add_failing_tools
-from tests.adopting.planted_secrets import add_leaking_tools
+from tests.laws.adopting.failing_ways import add_failing_tools
+from tests.laws.adopting.planted_secrets import add_leaking_tools
 
 __all__ = ["fastmcp_server", "sdk_server", "serve"]
 

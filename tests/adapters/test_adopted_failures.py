@@ -11,8 +11,8 @@ from loguru import logger
 from mcp.client import Client
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError as SdkToolError
-from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, TextContent
+from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
+from mcp_types import CallToolResult, ElicitRequestURLParams, TextContent, ToolAnnotations
 
 from failsoft.adapters.mcpserver import FailSoft
 from failsoft.testing import fresh_runtime
@@ -227,3 +227,59 @@ async def test_something_that_a_tool_of_fastmcp_does_not_find_is_no_unknown_tool
             answered = error
     assert not isinstance(answered, MCPError)
     assert (answered.is_error, "no order 7" in text_of(answered)) == (True, True)
+
+
+async def test_a_text_that_the_author_wrote_is_kept_whatever_it_was_raised_from(library):
+    server = library.make({"runtime": fresh_runtime()})
+    causes = [MCPError(-32050, "closed until nine"), ValueError("left: 3"), library.tool_error("inner")]
+
+    @server.tool()
+    def order(number: int) -> str:
+        """Fail on purpose because of something else."""
+        raise library.tool_error("no tea before nine") from causes[number]
+
+    async with library.connected(server) as (call, _):
+        for number in range(len(causes)):
+            assert "no tea before nine" in text_of(await call("order", {"number": number}))
+
+
+async def test_an_exception_that_the_server_masks_is_masked_with_the_adapter_on(fastmcp):
+    server = fastmcp.server("shop", mask_error_details=True, middleware=[fastmcp.middleware(runtime=fresh_runtime())])
+    add_tools(server.tool, fastmcp.tool_error)
+    async with fastmcp.client(server) as client:
+        crashed = await client.call_tool_mcp("out_of_stock", {})
+        explained = await client.call_tool_mcp("explains", {})
+    assert "tea" not in crashed.model_dump_json()
+    assert crashed.structured_content["error"]["code"] == "UNKNOWN_ERROR"
+    assert FACTS[0] in text_of(explained)
+
+
+async def test_secrets_and_host_paths_in_the_text_of_an_exception_are_left_out(fastmcp):
+    server = fastmcp.make({"runtime": fresh_runtime()})
+
+    @server.tool()
+    def order() -> str:
+        """Fail with too much in the text."""
+        raise RuntimeError("tea is out; password=hunter2 /srv/shop/stock.json ghp_abcdefghijklmnopqrstuvwxyz0123456789")
+
+    async with fastmcp.client(server) as client:
+        sent = (await client.call_tool_mcp("order", {})).model_dump_json()
+    assert "tea is out" in sent
+    assert [part for part in ("hunter2", "/srv/shop", "ghp_a") if part in sent] == []
+
+
+async def test_what_the_protocol_acts_on_stays_an_error_of_the_protocol_and_is_raised_once(library):
+    server = library.make({"runtime": fresh_runtime()})
+    runs: list[int] = []
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def pay() -> str:
+        """Ask for a visit to a page."""
+        runs.append(1)
+        page = ElicitRequestURLParams(message="Pay", url="https://example.com/pay", elicitation_id="7")
+        raise UrlElicitationRequiredError([page])
+
+    async with library.connected(server) as (call, _):
+        with pytest.raises(MCPError) as raised:
+            await call("pay", {})
+    assert (raised.value.error.code, len(runs)) == (-32042, 1)

@@ -47,8 +47,8 @@ class FailSoftMiddleware(Middleware):
     """Runs every tool call of a FastMCP 4 server through failsoft: `FastMCP(..., middleware=[FailSoftMiddleware()])`.
 
     Unknown arguments are refused, exceptions become typed errors, calls have a time limit, safe ones are retried by
-    their annotations, and everything is counted and logged. A `ToolError` keeps its text; successes are unchanged.
-    Add it first, so that it sees what other middleware raises.
+    their annotations, and everything is counted and logged. Texts that FastMCP shows are quoted; successes are
+    unchanged. Add it first, so that it sees what other middleware raises.
 
     Args:
         name: The label in metrics, logs and failures; by default the server's name. Two servers that the same lines of

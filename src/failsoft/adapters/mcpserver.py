@@ -43,7 +43,8 @@ class FailSoft:
     """Runs every tool call of an `MCPServer` through failsoft; tools, transports and successes stay as they are.
 
     Unknown arguments are refused (the SDK drops them), exceptions become typed errors, calls have a time limit, safe
-    ones are retried by their annotations, and everything is counted and logged. A `ToolError` keeps its text.
+    ones are retried by their annotations, and everything is counted and logged. The text of a `ToolError` is quoted;
+    a crash is logged with its traceback where the SDK logs it.
 
     Args:
         server: The server. Its `call_tool` and `list_tools` are replaced on the instance; `detach` restores them.

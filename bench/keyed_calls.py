@@ -13,8 +13,8 @@ from measure import Figure, benchmark, figure, us
 from failsoft import BaseTool, Runtime, Settings, operation
 from failsoft.framework.call import META_KEY, NO_SCOPE, CallScope
 from failsoft.framework.events import Events
-from failsoft.framework.state import StateStore
-from failsoft.recovery.state import open_state
+from failsoft.framework.state.store import StateStore
+from failsoft.recovery.state.store import open_state
 
 CALLS = 400
 ROUNDS = 5

@@ -22,7 +22,7 @@ from failsoft import BaseTool, RecoveryManager, Retry, Runtime, operation
 from failsoft.framework.call import NO_SCOPE, CallContext
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import connect
-from failsoft.framework.state import LocalState
+from failsoft.framework.state.store import LocalState
 from failsoft.recovery import CircuitBreaker, RetryBudget
 
 LINKS = ("deadline", "recover", "circuit_breaker")

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from failsoft import BaseTool, Retry, Runtime, Settings, operation
-from failsoft.framework.state import LocalState
+from failsoft.framework.state.store import LocalState
 from failsoft.recovery import CircuitBreaker
 
 __all__ = ["BREAKER", "BREAKER_ALONE", "DEFAULT", "PEERS", "PLAIN", "Call", "Client", "clients", "tool"]

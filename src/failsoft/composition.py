@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from failsoft.framework.events import Events, Recorder
     from failsoft.framework.logs.alerts import AlertDispatcher
     from failsoft.framework.settings import Settings
-    from failsoft.framework.state import StateStore
+    from failsoft.framework.state.store import StateStore
 
 __all__ = ["default_runtime", "install"]
 
@@ -48,9 +48,13 @@ def _alerts(settings: Settings) -> AlertDispatcher:
 
 
 def _state(settings: Settings, events: Events) -> StateStore:
-    from failsoft.framework.records import Quota  # noqa: PLC0415 - with the first tool
-    from failsoft.recovery.state import open_state  # noqa: PLC0415 - with the first tool
+    from failsoft.recovery.state.store import open_state  # noqa: PLC0415 - with the first tool
 
     url = None if settings.state_url is None else settings.state_url.get_secret_value()
-    quota = Quota(settings.state_quota_records, settings.state_quota_bytes)
-    return open_state(url, events, prefix=settings.state_prefix, limit_s=settings.state_timeout_s, quota=quota)
+    return open_state(
+        url,
+        events,
+        prefix=settings.state_prefix,
+        limit_s=settings.state_timeout_s,
+        quota_bytes=settings.state_quota_bytes,
+    )

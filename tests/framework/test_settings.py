@@ -57,7 +57,6 @@ DEFAULTS = {
     "state_prefix": "failsoft",
     "state_timeout_s": 0.25,
     "state_without_store": "warn",
-    "state_quota_records": 100_000,
     "state_quota_bytes": 256 * 1024 * 1024,
     "error_docs_url": None,
 }
@@ -105,7 +104,6 @@ ACCEPTED: dict[str, tuple[str, Any]] = {
     "state_prefix": ("shop:tools", "shop:tools"),
     "state_timeout_s": ("1.5", 1.5),
     "state_without_store": ("refuse", "refuse"),
-    "state_quota_records": ("10", 10),
     "state_quota_bytes": ("5000", 5_000),
     "error_docs_url": ("https://docs.example/errors", "https://docs.example/errors"),
 }
@@ -147,7 +145,6 @@ REFUSED = {
     "state_prefix": "with spaces",
     "state_timeout_s": "0",
     "state_without_store": "perhaps",
-    "state_quota_records": "0",
     "state_quota_bytes": "10",
     "error_docs_url": "docs.example",
 }

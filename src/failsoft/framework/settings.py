@@ -284,11 +284,10 @@ class Settings(EnvironmentSettings):
         default="warn",
         description="With several workers and state in memory, where no key and no session holds: log it, or refuse.",
     )
-    state_quota_records: int = Field(
-        default=100_000, ge=1, description="Durable records (keys, sessions, plans, handles) that one caller may keep."
-    )
     state_quota_bytes: int = Field(
-        default=256 * 1024 * 1024, ge=1_000, description="Bytes of durable records that one caller may keep."
+        default=256 * 1024 * 1024,
+        ge=1_000,
+        description="Bytes of durable records that one caller may keep; each counts 256 at least.",
     )
     error_docs_url: WebAddress | None = Field(
         default=None, description="Address of the published catalogue pages, for the problem format's type."

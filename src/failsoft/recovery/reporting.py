@@ -9,7 +9,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.errors import ToolError
 from failsoft.framework.events import Events, LoadEvent, LoadGauge, RecoveryEvent, RecoveryOutcome
 from failsoft.framework.logs import logs
-from failsoft.framework.state import StateStore
+from failsoft.framework.state.store import StateStore
 
 
 def state_of(bound: BoundOperation, dependency: str | None, *, is_private: bool = False) -> tuple[StateStore, str]:

@@ -11,9 +11,9 @@ import redis
 
 from failsoft import ToolError
 from failsoft.events import Events
-from tests.doors import WITHDRAW, RedisState, ResilientState, open_state
+from tests.doors import RedisBackend, SharedStore, open_state, withdraw
 from tests.programs.redis import RunningRedis
-from tests.recovery.state.stores import ADD, records_in
+from tests.recovery.state.stores import add, records_in
 
 BUDGET = (0, 0.0, 10.0, 20.0, 300.0)
 BAD: dict[str, Callable[[redis.Redis, str], object]] = {
@@ -31,20 +31,17 @@ def test_a_bad_value_degrades_that_value_and_not_the_store(redis_server: Running
 
     async def main() -> None:
         state = open_state(redis_server.url, Events(), limit_s=60.0)
-        assert isinstance(state, ResilientState)
+        assert isinstance(state, SharedStore)
         try:
-            await state.put("good", {"a": 1}, 60)
-            await state.change(WITHDRAW, "budget", *BUDGET)
+            await state.change(add, "good", 1, 60)
+            await state.change(withdraw, "budget", *BUDGET)
             keys = {key.decode().rpartition(":")[2]: key.decode() for key in client.keys("*") if b":" in key}
             for name in ("good", "budget"):
                 client.delete(keys[name])
                 BAD[bad](client, keys[name])
-            await state.get("good")
-            assert await state.change(WITHDRAW, "budget", *BUDGET) is not None
-            await state.put("other", 2, 60)
-            assert await state.get("other") == 2
-            await state.put("good", {"a": 3}, 60)
-            assert await state.get("good") == {"a": 3}
+            assert await state.change(add, "good", 2, 60) == 2
+            assert await state.change(withdraw, "budget", *BUDGET) is not None
+            assert await state.change(add, "other", 2, 60) == 2
             assert state.is_available
         finally:
             await state.close()
@@ -68,9 +65,7 @@ def test_a_server_that_talks_nonsense_is_a_lost_store(answer: bytes) -> None:
         port = server.sockets[0].getsockname()[1]
         state = open_state(f"redis://127.0.0.1:{port}/0", Events(), limit_s=1.0)
         try:
-            await state.put("key", {"a": 1}, 60)
-            await state.get("key")
-            await state.change(WITHDRAW, "budget", *BUDGET)
+            await state.change(withdraw, "budget", *BUDGET)
         finally:
             await state.close()
             server.close()
@@ -104,10 +99,10 @@ def test_only_an_error_about_the_value_is_blamed_on_it(answer: str) -> None:
             writer.close()
 
         server = await asyncio.start_server(refuse, "127.0.0.1", 0)
-        backend = RedisState(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0", limit_s=60.0)
+        backend = RedisBackend(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0", limit_s=60.0)
         try:
             with pytest.raises(ToolError) as refused:
-                await records_in(backend).change(ADD, "count:a", 1, 60.0)
+                await records_in(backend).change(add, "count:a", 1, 60.0)
             assert refused.value.code == REFUSED[answer]
         finally:
             await backend.close()

@@ -11,7 +11,7 @@ import pytest
 
 from failsoft import BaseTool, Runtime, operation
 from failsoft.testing import InstantClock, fresh_runtime
-from tests.doors import Changed, Lifecycle, LocalState, State, Transition
+from tests.doors import Changed, Lifecycle, LocalState, State, forgotten, looked_at
 
 
 def add(state: State | None, _now: float, amount: int, ttl_s: float) -> Changed:
@@ -19,39 +19,38 @@ def add(state: State | None, _now: float, amount: int, ttl_s: float) -> Changed:
     return Changed({"number": number}, number, ttl_s)
 
 
-ADD = Transition("test.add", add, "")
+def entries(store: LocalState) -> list[tuple[str, float, Any]]:
+    return [(one.key, one.expires_in_s, one.value) for one in asyncio.run(store.states.find(""))]
 
 
 def test_a_state_is_kept_until_its_time_is_over() -> None:
     now = 10.0
     store = LocalState(lambda: now)
-    assert [store.change_now(ADD, "n:x", 1, 5.0) for _ in range(3)] == [1, 2, 3]
+    assert [store.change_now(add, "n:x", 1, 5.0) for _ in range(3)] == [1, 2, 3]
     now = 14.9
-    assert store.entries() == [("n:x", pytest.approx(0.1), {"number": 3})]
+    assert entries(store) == [("n:x", pytest.approx(0.1), {"number": 3})]
     now = 15.0
-    assert store.entries() == []
-    assert store.change_now(ADD, "n:x", 1, 5.0) == 1
+    assert entries(store) == []
+    assert store.change_now(add, "n:x", 1, 5.0) == 1
 
 
 def test_time_is_the_event_loops() -> None:
     store = LocalState()
 
     async def main() -> list[Any]:
-        await store.put("key:x", "kept", 3_600)
-        before = await store.get("key:x")
+        await store.change(add, "key:x", 1, 3_600)
+        before = await store.change(looked_at, "key:x")
         await asyncio.sleep(3_600)
-        return [before, await store.get("key:x")]
+        return [before, await store.change(looked_at, "key:x")]
 
-    assert InstantClock().run(main()) == ["kept", None]
+    assert InstantClock().run(main()) == [{"number": 1}, None]
 
 
 def test_beyond_its_capacity_what_was_changed_longest_ago_is_dropped() -> None:
     store = LocalState(lambda: 0.0, capacity=3)
-    for key in "abcd":
-        store.change_now(ADD, key, 1, 60.0)
-    store.change_now(ADD, "b", 1, 60.0)
-    store.change_now(ADD, "e", 1, 60.0)
-    assert [key for key, _, _ in store.entries()] == ["d", "b", "e"]
+    for name in "abcdbe":
+        store.change_now(add, f"n:{name}", 1, 60.0)
+    assert [key for key, _, _ in entries(store)] == ["n:b", "n:d", "n:e"]
 
 
 def test_no_step_is_lost_between_threads() -> None:
@@ -59,22 +58,21 @@ def test_no_step_is_lost_between_threads() -> None:
 
     def work() -> None:
         for _ in range(2_000):
-            store.change_now(ADD, "n:x", 1, 60.0)
+            store.change_now(add, "n:x", 1, 60.0)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert store.change_now(ADD, "n:x", 0, 60.0) == 8_000
+    assert store.change_now(add, "n:x", 0, 60.0) == 8_000
 
 
 def test_a_step_may_forget_its_state() -> None:
     store = LocalState()
-    forget = Transition("test.forget", lambda _state, _now: Changed(None, "gone", 0.0), "")
-    store.change_now(ADD, "n:x", 1, 60.0)
-    assert store.change_now(forget, "n:x") == "gone"
-    assert store.entries() == []
+    store.change_now(add, "n:x", 1, 60.0)
+    assert store.change_now(forgotten, "n:x") is True
+    assert entries(store) == []
 
 
 def test_a_companion_is_made_once_for_its_key() -> None:

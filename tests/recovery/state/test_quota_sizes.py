@@ -9,19 +9,13 @@ from typing import Any
 import pytest
 
 from failsoft import QuotaExhausted
-from tests.doors import Quota
 from tests.recovery.state.stores import KINDS, opened, records_in
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="small records count only their own bytes against the quota; each should count 256 at least",
-)
 def test_a_record_counts_at_least_256_bytes(kind: str, tmp_path: Path, request: Any) -> None:
     async def main(store: Any) -> int:
-        records = records_in(store, quota=Quota(bytes=2_560))
+        records = records_in(store, quota=2_560)
         try:
             for number in range(40):
                 await records.put(f"note:{number}", 1, 60.0, principal="ann")
@@ -39,7 +33,7 @@ def test_a_record_counts_at_least_256_bytes(kind: str, tmp_path: Path, request: 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_quota_of_one_principal_is_not_that_of_another(kind: str, tmp_path: Path, request: Any) -> None:
     async def main(store: Any) -> None:
-        records = records_in(store, quota=Quota(records=1))
+        records = records_in(store, quota=256)
         await records.put("note:1", 1, 60.0, principal="ann")
         with pytest.raises(QuotaExhausted):
             await records.put("note:2", 1, 60.0, principal="ann")

@@ -14,9 +14,9 @@ import pytest
 
 from failsoft import QuotaExhausted, ToolError
 from failsoft.errors import StateUnavailable, StateUnusable
-from tests.doors import CLAIM, MemoryRecords, Quota, RecordBackend, RedisState, SqliteState, scope_of
+from tests.doors import Backend, MemoryBackend, RedisBackend, SqliteBackend, claim, scope_of
 from tests.programs.redis import RedisServer
-from tests.recovery.state.stores import ADD, KINDS, Open, opened, records_in
+from tests.recovery.state.stores import KINDS, Open, add, opened, records_in
 from tests.zygote import PYTHON
 
 
@@ -26,7 +26,7 @@ def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
         yield one
 
 
-def run(open_store: Open, body: Callable[[RecordBackend], Awaitable[Any]]) -> Any:
+def run(open_store: Open, body: Callable[[Backend], Awaitable[Any]]) -> Any:
     """Run a body with a store on an event loop of its own, as a process does."""
 
     async def main() -> Any:
@@ -56,7 +56,7 @@ def test_a_value_is_there_after_a_restart(reopen: Open) -> None:
 
 
 def test_of_two_that_put_where_there_is_none_the_first_counts(reopen: Open) -> None:
-    async def body(store: RecordBackend) -> list[Any]:
+    async def body(store: Backend) -> list[Any]:
         records = records_in(store)
         kept = [await records.put("plan:1", name, 60, only_if_absent=True) for name in ("first", "second")]
         return [*kept, await records.get("plan:1")]
@@ -65,10 +65,10 @@ def test_of_two_that_put_where_there_is_none_the_first_counts(reopen: Open) -> N
 
 
 def test_steps_are_atomic_over_many_at_once(reopen: Open) -> None:
-    async def body(store: RecordBackend) -> Any:
+    async def body(store: Backend) -> Any:
         one, other = records_in(store), records_in(reopen())
-        await asyncio.gather(*(item.change(ADD, "number:1", 1, 60) for item in (one, other) for _ in range(50)))
-        total = await one.change(ADD, "number:1", 0, 60)
+        await asyncio.gather(*(item.change(add, "number:1", 1, 60) for item in (one, other) for _ in range(50)))
+        total = await one.change(add, "number:1", 0, 60)
         await other.backend.close()
         return total
 
@@ -76,17 +76,17 @@ def test_steps_are_atomic_over_many_at_once(reopen: Open) -> None:
 
 
 def test_a_claim_that_is_sent_again_because_its_answer_was_lost_is_granted_again(reopen: Open) -> None:
-    async def body(store: RecordBackend) -> list[Any]:
+    async def body(store: Backend) -> list[Any]:
         records = records_in(store)
-        claim = ("{}", "running", 0, "", 10.0, 60.0)
-        verdicts = [await records.change(CLAIM, "key:1", owner, *claim) for owner in ("one", "one", "other")]
+        facts = ("{}", "running", 0, "", 10.0, 60.0)
+        verdicts = [await records.change(claim, "key:1", owner, *facts) for owner in ("one", "one", "other")]
         return [verdict for verdict, *_ in verdicts]
 
     assert run(reopen, body) == ["run", "run", "wait"]
 
 
 def test_a_record_is_gone_when_its_time_is_over(reopen: Open) -> None:
-    async def body(store: RecordBackend) -> list[Any]:
+    async def body(store: Backend) -> list[Any]:
         records = records_in(store)
         await records.put("key:1", "short", 0.02)
         await records.put("key:2", "long", 60)
@@ -103,7 +103,7 @@ def test_a_record_is_gone_when_its_time_is_over(reopen: Open) -> None:
 
 
 def test_scopes_do_not_see_each_other(reopen: Open) -> None:
-    async def body(store: RecordBackend) -> list[Any]:
+    async def body(store: Backend) -> list[Any]:
         one, other = records_in(store, scope="a/x/0/"), records_in(store, scope="a/x/1/")
         await one.put("key:1", "one", 60)
         await one.put("key:2", "two", 60)
@@ -123,19 +123,19 @@ def test_the_scope_is_made_of_server_toolset_and_real_folders(tmp_path: Path) ->
 
 
 def test_each_principal_has_a_quota_of_its_own(reopen: Open) -> None:
-    async def body(store: RecordBackend) -> list[Any]:
-        records = records_in(store, quota=Quota(records=3))
+    async def body(store: Backend) -> list[Any]:
+        records = records_in(store, quota=3 * 256)
         for number in range(3):
             await records.put(f"key:{number}", "x", 60, principal="flood")
         codes = [
             await refused(records.put("key:3", "x", 60, principal="flood")),
-            await refused(records.change(ADD, "number:1", 1, 60, principal="flood")),
+            await refused(records.change(add, "number:1", 1, 60, principal="flood")),
         ]
         await records.put("key:of-another", "x", 60, principal="other")
         await records.put("key:0", "changed", 60, principal="flood")
         await records.delete("key:1")
-        await records.change(ADD, "number:1", 1, 60, principal="flood")
-        await records.change(ADD, "number:1", -1, 60, principal="flood")
+        await records.change(add, "number:1", 1, 60, principal="flood")
+        await records.change(add, "number:1", -1, 60, principal="flood")
         await records.put("key:1", "there is room again", 60, principal="flood")
         return [codes, await records.get("key:of-another"), await records.get("key:0")]
 
@@ -143,8 +143,8 @@ def test_each_principal_has_a_quota_of_its_own(reopen: Open) -> None:
 
 
 def test_a_quota_counts_bytes(reopen: Open) -> None:
-    async def body(store: RecordBackend) -> list[Any]:
-        records = records_in(store, quota=Quota(bytes=1_000))
+    async def body(store: Backend) -> list[Any]:
+        records = records_in(store, quota=1_000)
         await records.put("key:1", "x" * 500, 60, principal="a")
         codes = [
             await refused(records.put("key:2", "x" * 500, 60, principal="a")),
@@ -156,8 +156,8 @@ def test_a_quota_counts_bytes(reopen: Open) -> None:
 
 
 def test_what_has_expired_counts_in_no_quota(reopen: Open) -> None:
-    async def body(store: RecordBackend) -> bool:
-        records = records_in(store, quota=Quota(records=2))
+    async def body(store: Backend) -> bool:
+        records = records_in(store, quota=2 * 256)
         for key in ("key:1", "key:2"):
             await records.put(key, "x", 0.02, principal="a")
         async with asyncio.timeout(60):
@@ -172,7 +172,7 @@ def test_what_has_expired_counts_in_no_quota(reopen: Open) -> None:
 
 def test_records_in_memory_that_have_expired_leave_it() -> None:
     now = 0.0
-    store = MemoryRecords(lambda: now)
+    store = MemoryBackend(lambda: now)
 
     async def main() -> None:
         nonlocal now
@@ -188,7 +188,7 @@ def test_records_in_memory_that_have_expired_leave_it() -> None:
 
 
 def test_rows_that_have_expired_leave_the_file(tmp_path: Path) -> None:
-    store = SqliteState(tmp_path / "s.sqlite")
+    store = SqliteBackend(tmp_path / "s.sqlite")
 
     async def main() -> None:
         records = records_in(store)
@@ -196,25 +196,25 @@ def test_rows_that_have_expired_leave_the_file(tmp_path: Path) -> None:
         async with asyncio.timeout(60):
             while await records.find("key:"):  # noqa: ASYNC110 - nothing announces the expiry
                 await asyncio.sleep(0.001)
-        store.file._swept_at = 0.0
+        store._swept_at = 0.0
         await records.put("key:new", "x", 60)
         await store.close()
 
     asyncio.run(main())
     with sqlite3.connect(tmp_path / "s.sqlite") as connection:
         assert connection.execute("SELECT count(*) FROM record").fetchall() == [(1,)]
-        assert connection.execute("SELECT records FROM account").fetchall() == [(1,)]
+        assert connection.execute("SELECT bytes FROM account").fetchall() == [(256,)]
     connection.close()
 
 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from tests.doors import Quota, Records
-from tests.doors import SqliteState
+from tests.doors import Records
+from tests.doors import SqliteBackend
 
 async def main():
-    records = Records(SqliteState(Path(sys.argv[1])), lambda: "a/b/c/", Quota())
+    records = Records(SqliteBackend(Path(sys.argv[1])), lambda: "a/b/c/")
     number = 0
     while True:
         await records.put(f"key:{number}", number, 600)
@@ -236,7 +236,7 @@ def test_what_was_answered_survives_kill_9(tmp_path: Path) -> None:
     process.wait(60)
 
     async def main() -> list[Any]:
-        store = SqliteState(path)
+        store = SqliteBackend(path)
         found = await records_in(store, scope="a/b/c/").find("key:")
         await store.close()
         return sorted(item.value for item in found)
@@ -245,7 +245,7 @@ def test_what_was_answered_survives_kill_9(tmp_path: Path) -> None:
 
 
 async def code_with(path: Path) -> tuple[str, str]:
-    store = SqliteState(path, patience_s=0.1)
+    store = SqliteBackend(path, patience_s=0.1)
     try:
         await records_in(store).put("key:1", "x", 60)
     except ToolError as error:
@@ -303,7 +303,7 @@ def test_a_file_that_was_repaired_is_used_again(tmp_path: Path) -> None:
     path.write_bytes(b"no database at all" * 100)
 
     async def main() -> list[str]:
-        store = SqliteState(path)
+        store = SqliteBackend(path)
         records = records_in(store)
         with pytest.raises(StateUnusable):
             await records.get("key:1")
@@ -323,7 +323,7 @@ def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
 
 def test_a_server_that_is_down_fails_closed_and_is_found_again(own_redis: RedisServer) -> None:
     async def main() -> list[Any]:
-        store = RedisState(own_redis.url, limit_s=2.0)
+        store = RedisBackend(own_redis.url, limit_s=2.0)
         records = records_in(store)
         await records.put("key:1", "x", 60)
         own_redis.kill()

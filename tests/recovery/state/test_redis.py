@@ -18,9 +18,10 @@ from failsoft.events import Events
 from failsoft.metrics import PrometheusRecorder, render
 from failsoft.recovery import CircuitBreaker, RateLimit, RetryBudget
 from failsoft.testing import CapturedEvents, fresh_runtime
-from tests.doors import WITHDRAW, ResilientState, StateStore, open_state
+from tests.doors import SharedStore, StateStore, looked_at, open_state, withdraw
 from tests.programs.redis import RedisServer, RunningRedis
 from tests.recovery.protected import Protected, codes, protected
+from tests.recovery.state.stores import add
 from tests.thorough import THOROUGH
 from tests.zygote import PYTHON
 
@@ -53,15 +54,11 @@ async def until(condition: Callable[[], Any]) -> None:
 
 
 async def are_available(stores: Sequence[StateStore]) -> bool:
-    return all(isinstance(store, ResilientState) and store.is_available for store in stores)
+    return all(isinstance(store, SharedStore) and store.is_available for store in stores)
 
 
 async def has_code(tool: Protected, code: str) -> bool:
     return await tool.code() == code
-
-
-async def is_gone(store: StateStore, key: str) -> bool:
-    return await store.get(key) is None
 
 
 def fail() -> Any:
@@ -181,10 +178,9 @@ def test_keys_have_their_prefix_and_a_time_to_live_and_services_do_not_meet(redi
         stores = [
             open_state(redis_server.url, Events(), prefix=prefix, limit_s=PATIENCE_S) for prefix in ("shop", "bank")
         ]
-        await stores[0].put("key:1", {"a": 1}, 60)
-        await stores[0].change(WITHDRAW, "budget:x", *BUDGET)
-        assert await stores[1].get("key:1") is None
-        assert await stores[0].get("key:1") == {"a": 1}
+        await stores[0].change(add, "key:1", 1, 60)
+        await stores[0].change(withdraw, "budget:x", *BUDGET)
+        assert [await store.change(looked_at, "key:1") for store in stores] == [{"number": 1}, None]
         for store in stores:
             await store.close()
 
@@ -194,25 +190,6 @@ def test_keys_have_their_prefix_and_a_time_to_live_and_services_do_not_meet(redi
     with redis.Redis.from_url(redis_server.url, decode_responses=True) as client:
         assert sorted(client.keys()) == ["shop:budget:x", "shop:key:1"]  # type: ignore[type-var]
         assert all(0 < int(str(client.ttl(key))) <= 600 for key in ("shop:budget:x", "shop:key:1"))
-
-
-@pytest.mark.parametrize("kind", ["local", "shared"])
-def test_values_are_kept_once_until_their_time_is_over(kind: str, redis_server: RunningRedis) -> None:
-    async def main() -> None:
-        store = open_state(redis_server.url if kind == "shared" else None, Events(), limit_s=PATIENCE_S)
-        assert await store.get("key:x") is None
-        assert await store.put("key:x", {"n": [1, "two", None]}, 60, only_if_absent=True)
-        assert not await store.put("key:x", "other", 60, only_if_absent=True)
-        assert await store.get("key:x") == {"n": [1, "two", None]}
-        assert await store.put("key:x", "other", 0.05)
-        assert await store.get("key:x") == "other"
-        await until(lambda: is_gone(store, "key:x"))
-        await store.put("key:y", 1, 60)
-        await store.delete("key:y")
-        assert await store.get("key:y") is None
-        await store.close()
-
-    asyncio.run(main())
 
 
 def test_a_lost_store_stops_no_call_shows_in_a_metric_and_is_logged_once(own_redis: RedisServer) -> None:
@@ -259,7 +236,7 @@ def test_a_store_that_hangs_delays_no_call_for_long(own_redis: RedisServer) -> N
                     assert await codes(tool.code() for _ in range(200)) == ["ok"] * 200
                     assert [await tool.code() for _ in range(20)] == ["ok"] * 20
                 state = runtime.state
-                assert isinstance(state, ResilientState)
+                assert isinstance(state, SharedStore)
                 assert not state.is_available
             finally:
                 own_redis.resume()
@@ -280,28 +257,6 @@ def test_a_server_that_is_not_there_at_the_start_may_come_later(own_redis: Redis
                 await until(lambda: len(captured.all) == 2)
             assert [event.available for event in captured.of(StateStoreEvent)] == [False, True]
             assert await tool.code() == "ok"
-
-    asyncio.run(main())
-
-
-def test_what_was_decided_without_the_store_is_carried_over_where_it_knows_nothing(
-    own_redis: RedisServer,
-) -> None:
-    async def main() -> None:
-        async with replicas(own_redis) as runtimes:
-            one, other = (protected(CircuitBreaker(min_calls=3, open_s=600), runtime=runtime) for runtime in runtimes)
-            own_redis.kill()
-            one.work = fail
-            assert [await one.code() for _ in range(4)][-1] == "CIRCUIT_OPEN"
-            assert await other.code() == "ok"
-            assert await runtimes[0].state.put("key:done", "outcome", 60)
-            own_redis.start()
-            stores = [runtime.state for runtime in runtimes]
-            await until(lambda: are_available(stores))
-            assert await stores[1].get("key:done") == "outcome"
-            one.work = other.work
-            seen = {await one.code(), await other.code()}
-            assert len(seen) == 1, "the replicas do not agree"
 
     asyncio.run(main())
 
@@ -351,7 +306,7 @@ def test_one_store_serves_one_event_loop_after_another(redis_server: RunningRedi
 
     async def use(store: StateStore) -> Any:
         try:
-            return await store.change(WITHDRAW, "budget:x", *BUDGET)
+            return await store.change(withdraw, "budget:x", *BUDGET)
         finally:
             await store.close()
 
@@ -469,8 +424,8 @@ def test_a_password_is_never_logged_nor_announced() -> None:
         right = open_state(f"unix://:correct-horse@{server.socket}", events, limit_s=PATIENCE_S)
         wrong = open_state(f"unix://:battery-staple@{server.socket}", events, limit_s=PATIENCE_S)
         try:
-            assert await right.change(WITHDRAW, "budget:x", *BUDGET) == [1, 9.0]
-            assert await wrong.change(WITHDRAW, "budget:x", *BUDGET) == [1, 9.0]
+            assert await right.change(withdraw, "budget:x", *BUDGET) == [1, 9.0]
+            assert await wrong.change(withdraw, "budget:x", *BUDGET) == [1, 9.0]
         finally:
             await right.close()
             await wrong.close()

@@ -112,14 +112,6 @@ def test_reads_go_on_while_the_store_refuses_commands(own_redis: RedisServer, fa
 
 
 @pytest.mark.parametrize("fault", ["read-only", "without replicas", "full"])
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "the repeat of a finished call claims its key first, so a Redis that takes no writes refuses it; the "
-        "outcome should be read and replayed"
-    ),
-)
 def test_the_repeat_of_a_finished_call_gets_its_outcome_while_the_store_can_be_read(
     own_redis: RedisServer, fault: str
 ) -> None:
@@ -157,14 +149,6 @@ def test_the_repeat_of_a_finished_call_says_that_its_effect_is_unknown_while_the
     assert repeated["effect"] == "unknown"
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "with a full Redis a new keyed call answers ok though its outcome is not stored, so a successor "
-        "cannot replay it; it should be refused before its work"
-    ),
-)
 def test_an_answer_under_a_key_is_given_only_where_a_successor_has_it_too(own_redis: RedisServer) -> None:
     async def before() -> Any:
         async with opened(own_redis) as till:

@@ -17,7 +17,7 @@ from loguru import logger
 
 from failsoft import BaseTool, ConfigurationError, Runtime, Settings, operation
 from failsoft.events import Events
-from tests.doors import META_KEY, CallScope, LocalState, SqliteFile, SqliteState, StateStore, open_state
+from tests.doors import META_KEY, CallScope, LocalState, SqliteBackend, StateStore, open_state
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a file system")
 FULL_BYTES = 1_048_576
@@ -81,8 +81,9 @@ def test_on_a_full_disk_keyed_calls_are_refused_before_their_effect_and_known_on
         assert await paid(tool, "first") == "ok"
         filler = fill(disk)
         codes = [await paid(tool, f"order-{number}") for number in range(200)]
-        assert codes[-1] == "STATE_UNUSABLE"
-        assert set(codes) <= {"ok", "STATE_UNUSABLE"}
+        assert codes[-1] == "STATE_UNAVAILABLE"
+        assert set(codes) <= {"ok", "STATE_UNAVAILABLE"}
+        assert await paid(tool, "first") == "ok"
         assert tool.taken == ["first", *(f"order-{number}" for number, code in enumerate(codes) if code == "ok")]
         filler.unlink()
         assert [await paid(tool, order) for order in ("first", "order-199", "order-199")] == ["ok"] * 3
@@ -179,7 +180,7 @@ def test_a_locked_file_delays_no_end(tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
 
     async def main() -> None:
-        store = LocalState(records=SqliteState(path, patience_s=0.2))
+        store = LocalState(records=SqliteBackend(path, patience_s=0.2))
         tool = Till(store)
         assert await paid(tool, "a") == "ok"
         holder = sqlite3.connect(path, isolation_level=None)
@@ -198,20 +199,20 @@ def test_a_locked_file_delays_no_end(tmp_path: Path) -> None:
 
 def test_a_file_that_is_used_again_while_it_is_being_closed_is_closed_and_used(tmp_path: Path) -> None:
     async def main() -> None:
-        file = SqliteFile(tmp_path / "s.sqlite")
+        file = SqliteBackend(tmp_path / "s.sqlite")
         for _ in range(50):
             started, gate = threading.Event(), threading.Event()
-            first = asyncio.create_task(file.run(lambda _, s=started, g=gate: [s.set(), g.wait(60)]))
+            first = asyncio.create_task(file._run(lambda _, s=started, g=gate: [s.set(), g.wait(60)], writes=True))
             await asyncio.to_thread(started.wait, 60)
             closing = asyncio.create_task(file.close())
             await asyncio.sleep(0)
-            again = asyncio.create_task(file.run(lambda connection: connection.execute("SELECT 1").fetchone()))
+            again = asyncio.create_task(file.read("key:1"))
             await asyncio.sleep(0)
             gate.set()
             async with asyncio.timeout(60):
                 await first
                 await closing
-                assert await again == (1,)
+                assert (await again).value is None
         await file.close()
 
     asyncio.run(main())
@@ -259,7 +260,7 @@ def read_only(path: Path) -> Iterator[None]:
 
 @as_root
 @pytest.mark.parametrize(
-    ("fault", "code"), [(locked, "STATE_UNAVAILABLE"), (full, "STATE_UNUSABLE"), (read_only, "STATE_UNUSABLE")]
+    ("fault", "code"), [(locked, "STATE_UNAVAILABLE"), (full, "STATE_UNAVAILABLE"), (read_only, "STATE_UNAVAILABLE")]
 )
 def test_a_file_that_takes_no_writes_is_to_blame_and_no_record(disk: Path, fault: Any, code: str) -> None:
     """Nothing says that a record is damaged or to be removed, and records are as before once writes are taken."""
@@ -269,7 +270,7 @@ def test_a_file_that_takes_no_writes_is_to_blame_and_no_record(disk: Path, fault
     sink = logger.add(lambda message: said.append(str(message)), level=0, format="{message} {extra} {exception}")
 
     async def main() -> None:
-        store = LocalState(records=SqliteState(path, patience_s=0.05))
+        store = LocalState(records=SqliteBackend(path, patience_s=0.05))
         tool = Till(store)
         with fault(path):
             number = 0

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.doors import META_KEY, CallScope, LocalState, SqliteState
+from tests.doors import META_KEY, CallScope, LocalState, SqliteBackend
 from tests.recovery.state.test_sqlite_faults import Till, as_root, disk, fill  # noqa: F401 - `disk` is a fixture
 
 BOUND_S = 20.0
@@ -20,7 +20,7 @@ DONE = {"code": "ok", "data": "first"}
 
 
 def till_at(path: Path) -> Till:
-    return Till(LocalState(records=SqliteState(path, patience_s=0.2)))
+    return Till(LocalState(records=SqliteBackend(path, patience_s=0.2)))
 
 
 async def paid(till: Till, order: str) -> dict[str, Any]:
@@ -81,14 +81,6 @@ def repeats(path: Path, fault: Callable[[Path], Any]) -> tuple[list[dict[str, An
     return asyncio.run(asyncio.wait_for(main(), 2 * BOUND_S))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a state file that another process holds refuses the repeat of a finished call, though WAL lets it be "
-        "read; the outcome should be replayed"
-    ),
-)
 def test_the_repeat_of_a_finished_call_is_replayed_while_another_process_writes(tmp_path: Path) -> None:
     (first, repeated, _new, _later), taken = repeats(tmp_path / "s.sqlite", locked)
     assert (first, taken[0], taken.count("first")) == (DONE, "first", 1)
@@ -102,13 +94,6 @@ def test_a_new_keyed_call_while_another_process_writes_is_safe_to_repeat(tmp_pat
 
 
 @as_root
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a state file on a full disk refuses the repeat of a finished call; the outcome should be read and replayed"
-    ),
-)
 def test_the_repeat_of_a_finished_call_is_replayed_while_the_disk_is_full(disk: Path) -> None:  # noqa: F811 - the fixture
     (first, repeated, _new, _later), taken = repeats(disk / "s.sqlite", full)
     assert (first, taken.count("first")) == (DONE, 1)
@@ -116,14 +101,6 @@ def test_the_repeat_of_a_finished_call_is_replayed_while_the_disk_is_full(disk: 
 
 
 @as_root
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a state file on a full disk answers new keyed calls STATE_UNUSABLE, `never`; it should be "
-        "`after_delay`, since the same key is safe"
-    ),
-)
 def test_a_new_keyed_call_on_a_full_disk_is_refused_for_a_while(disk: Path) -> None:  # noqa: F811 - the fixture
     (_first, _repeated, new, later), taken = repeats(disk / "s.sqlite", full)
     assert (new["effect"], later["code"], taken) == ("none", "ok", ["first", "new"])
@@ -131,14 +108,6 @@ def test_a_new_keyed_call_on_a_full_disk_is_refused_for_a_while(disk: Path) -> N
 
 
 @as_root
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "a state file on a read-only disk refuses the repeat of a finished call; the outcome should be read "
-        "and replayed"
-    ),
-)
 def test_the_repeat_of_a_finished_call_is_replayed_while_the_disk_is_read_only(disk: Path) -> None:  # noqa: F811 - the fixture
     (first, repeated, _new, _later), taken = repeats(disk / "s.sqlite", read_only)
     assert (first, taken.count("first")) == (DONE, 1)

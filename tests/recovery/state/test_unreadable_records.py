@@ -14,7 +14,7 @@ import pytest
 from failsoft import BaseTool, CircuitBreaker, RateLimit, Runtime, Settings, operation
 from failsoft.events import Events
 from failsoft.tools.workspace import Workspace
-from tests.doors import META_KEY, CallScope, ResilientState, open_state
+from tests.doors import META_KEY, CallScope, SharedStore, open_state
 
 DEEP = '{"a":' * 5_000 + "1" + "}" * 5_000
 BAD: list[bytes] = [
@@ -81,10 +81,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return sqlite_store(tmp_path) if request.param == "sqlite" else redis_store(request.getfixturevalue("redis_server"))
 
 
-def opened(store: Store) -> tuple[Runtime, ResilientState]:
+def opened(store: Store) -> tuple[Runtime, SharedStore]:
     events = Events()
     state = open_state(store.url, events, limit_s=60.0)
-    assert isinstance(state, ResilientState)
+    assert isinstance(state, SharedStore)
     return Runtime(settings=Settings(), events=events, state=state), state
 
 

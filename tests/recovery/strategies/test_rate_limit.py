@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from failsoft.recovery import RateLimit
 from failsoft.testing import fresh_runtime
-from tests.doors import PARTS, TAKE, CallScope, LocalState
+from tests.doors import PARTS, CallScope, LocalState, take
 from tests.framework.recording import Recording
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
 from tests.thorough import examples
@@ -85,9 +85,9 @@ def test_no_name_of_a_caller_is_in_a_key() -> None:
         assert await as_principal(tool, "ada@example.org") == "ok"
         state = tool.runtime.state
         assert isinstance(state, LocalState)
-        [(key, _, _)] = state.entries()
-        assert key.startswith("rate:")
-        assert "ada" not in key
+        [kept] = await state.states.find("")
+        assert kept.key.startswith("rate:")
+        assert "ada" not in kept.key
 
     on_instant_clock(main())
 
@@ -107,7 +107,7 @@ def test_no_span_of_time_ever_holds_more_than_the_limit(
     for pause, times in bursts:
         now += pause * period_s
         for _ in range(times):
-            is_granted, wait_s = state.change_now(TAKE, "rate:x", limit, period_s, 1)
+            is_granted, wait_s = state.change_now(take, "rate:x", limit, period_s, 1)
             if is_granted:
                 granted.append(now)
             else:

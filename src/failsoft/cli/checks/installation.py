@@ -21,7 +21,8 @@ from failsoft.framework.call.runtime import default_runtime
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError, catalogue
 from failsoft.framework.settings import EnvironmentSettings, Settings, unknown_variables
-from failsoft.framework.state import StateStore
+from failsoft.framework.state.steps import looked_at
+from failsoft.framework.state.store import StateStore
 from failsoft.recovery import RecoveryManager
 from failsoft.server.lifecycle.self_audit import faults_of
 from failsoft.server.registry import find_toolsets
@@ -237,7 +238,7 @@ def _state(found: Checkup, settings: Settings | None) -> dict[str, Any]:
 
 
 async def _answers(store: StateStore) -> bool:
-    await store.get("doctor")
+    await store.change(looked_at, "doctor:check")
     is_available = bool(getattr(store, "is_available", True))
     await store.close()
     return is_available

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.records import Record, StoreLost
 from failsoft.framework.settings import Settings
-from failsoft.recovery.state.open_state import shared_backend
-from failsoft.recovery.state.resilient import SharedState
-from failsoft.recovery.strategies.circuit_steps import FORCE
+from failsoft.framework.state.backend import Backend, Record, StoreLost
+from failsoft.framework.state.steps import Steps, forgotten
+from failsoft.recovery.state.store import backend_at
+from failsoft.recovery.strategies.circuit_steps import force
 
 _WINDOW_S, _OPEN_S = 10.0, 5.0
 
@@ -64,13 +64,14 @@ class StateAdmin:
 
     def __init__(self, settings: Settings) -> None:
         url = None if settings.state_url is None else settings.state_url.get_secret_value()
-        found = shared_backend(url, prefix=settings.state_prefix, limit_s=max(1.0, settings.state_timeout_s))
+        found = backend_at(url or "sqlite:", prefix=settings.state_prefix, limit_s=max(1.0, settings.state_timeout_s))
         if found is None:
             raise ConfigurationError(
                 issue="FAILSOFT_STATE_URL is memory:, and other processes cannot look into a server's memory",
                 resolution="set FAILSOFT_STATE_URL to what the server has; unset, it is the file of `failsoft serve`",
             )
-        self._store: SharedState = found[0]
+        self._store: Backend = found[0]
+        self._steps = Steps(self._store)
         self._prefix = found[1]
 
     async def entries(self, name: str | None = None) -> list[StoredKey]:
@@ -86,14 +87,14 @@ class StateAdmin:
         known = [entry for entry in await self.entries(name) if entry.kind == "breaker"]
         keys = [entry.key for entry in known] or ([] if "*" in name else [f"{self._prefix}breaker:{name}"])
         for key in keys:
-            await self._store.change(FORCE, key, state, int(held), _WINDOW_S, _OPEN_S)
+            await self._steps.run(force, key, state, int(held), _WINDOW_S, _OPEN_S)
         return [key.rpartition("breaker:")[2] for key in keys]
 
     async def forget(self, name: str) -> list[str]:
         """Delete the matching entries and return their keys; work of a deleted idempotency key may be repeated."""
         keys = [entry.key for entry in await self.entries(name)]
         for key in keys:
-            await self._store.delete(key)
+            await self._steps.run(forgotten, key)
         return keys
 
     async def close(self) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from failsoft.framework.events import Events, Recorder
     from failsoft.framework.logs.alerts import AlertDispatcher
     from failsoft.framework.settings import Settings
-    from failsoft.framework.state import StateStore
+    from failsoft.framework.state.store import StateStore
     from failsoft.framework.threads import ThreadPool
 
 
@@ -67,7 +67,7 @@ def _no_metrics() -> Recorder:
 
 
 def _local_state() -> StateStore:
-    from failsoft.framework.state import LocalState  # noqa: PLC0415 - with the first tool
+    from failsoft.framework.state.store import LocalState  # noqa: PLC0415 - with the first tool
 
     return LocalState()
 

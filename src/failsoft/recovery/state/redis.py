@@ -1,4 +1,4 @@
-"""`RedisState`: states and records on a Redis or Valkey server, changed atomically by Lua scripts."""
+"""`RedisBackend`: keys on a Redis or Valkey server, swapped by one Lua script."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import json
 import math
 import re
 import time
-import weakref
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -20,24 +20,38 @@ from redis.backoff import NoBackoff
 
 from failsoft.framework.clock import loop_time
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.records import Account, Record, State, StoreLost, Transition, UnreadableValue
-from failsoft.recovery.state.lua import DELETE, DUMP, PUT, SEED, BadValue, argument, as_answer, parsed, script
+from failsoft.framework.state.backend import (
+    NOTHING,
+    UNREADABLE,
+    Held,
+    QuotaReached,
+    Record,
+    StoreLost,
+    UnreadableValue,
+    Write,
+)
+from failsoft.recovery.state.redis_scripts import OF_FORMAT_1, SWAP, WRONG_TYPE
 
 T = TypeVar("T")
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
 _CONNECTIONS = 16
-"""The largest number of connections per event loop. Further commands wait, which does not count as a failure."""
+"""The largest number of connections. Further commands wait, which does not count as a failure."""
 _MEANWHILE = "lost meanwhile"
 _LATE = 2.0
+_FOUND_AT_ONCE = 500
+_VALUE = re.compile(rb"([0-9a-f]{18})\n")
+"""How a value begins: the version, in a line of its own; the rest is JSON."""
 _IN_LUA = re.compile(
     r"(ERR )?(Error running script [^:]*: )?@?user_script: ?\d+: "
     r"(?!(@?user_script: ?\d+: )?(-?[A-Z]{2,} |Script killed))"
 )
 """An error that Lua itself raised at a line of a script, in the words of Redis 5 to 7 and Valkey."""
 
+_DONE, _FULL = 1, 2
 
-class RedisState:
-    """States on one server. Raises `StoreLost` when the server does not answer; `ResilientState` handles that.
+
+class RedisBackend:
+    """See `Backend`. Raises `StoreLost` when the server does not answer, or refuses what it is asked.
 
     Args:
         url: `redis://[user:password@]host[:port][/db]`, `rediss://...` with TLS, or `unix://[:password@]/path?db=0`;
@@ -57,110 +71,119 @@ class RedisState:
         self._prefix = prefix
         self._limit_s = limit_s
         self._offset_s: float | None = None
-        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = weakref.WeakKeyDictionary()
+        self._client: tuple[asyncio.AbstractEventLoop, _Client] | None = None
+        self._digest = hashlib.sha1(SWAP.encode(), usedforsecurity=False).hexdigest()
 
     def clock(self) -> float:
-        """Return the server's time in seconds, as of the last `ping`; before that, this machine's."""
+        """Return the server's time in seconds by its last answer; before that, this machine's."""
         if self._offset_s is None:
             self._offset_s = time.time() - loop_time()
         return loop_time() + self._offset_s
 
     async def ping(self) -> None:
         """Check that the server answers, and read its clock."""
-        seconds, microseconds = await self._run(lambda redis: redis.time())
-        self._offset_s = int(seconds) + int(microseconds) / 1e6 - loop_time()
+        self._tell_time(*await self._run(lambda redis: redis.time()))
 
-    async def change(self, transition: Transition, key: str, *arguments: Any, account: Account | None = None) -> Any:
-        """See `RecordBackend`."""
-        source = script(transition)
-        return await self._answered(key, source, self._keys(key, account), *map(argument, arguments))
+    async def read(self, key: str) -> Held:
+        """See `Backend`."""
+        name = f"{self._prefix}:{key}"
+        raw, now = await self._piped(lambda pipe: pipe.get(name).time())
+        if not isinstance(now, Exception):
+            self._tell_time(*now)
+        return await self._held(name, raw)
 
-    async def seed(self, key: str, state: State, ttl_s: float) -> bool:
-        """Store a state unless the key exists; return whether it was stored."""
-        return bool(
-            await self._evaluate(SEED, [self._prefix + ":" + key], json.dumps(state), str(_milliseconds(ttl_s)))
-        )
-
-    async def get(self, key: str) -> Any:
-        """See `RecordBackend`."""
+    async def swap(self, key: str, version: str, write: Write) -> Held | None:
+        """See `Backend`."""
+        name = f"{self._prefix}:{key}"
+        owner, quota_bytes = write.account or ("", 0)
+        text = "" if write.value is None else json.dumps(write.value)
+        facts = (version, write.version, text, _milliseconds(write.ttl_s), owner, quota_bytes, int(write.may_grow))
+        answer = await self._swapped([name, self._prefix + "#"], facts)
         try:
-            dumped = await self._evaluate(DUMP, [self._prefix + ":" + key])
-            return None if dumped is None else parsed(dumped[0])
-        except BadValue as bad:
-            raise UnreadableValue(key) from bad
-
-    async def put(
-        self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False, account: Account | None = None
-    ) -> bool:
-        """See `RecordBackend`."""
-        arguments = (json.dumps(value), str(_milliseconds(ttl_s)), str(int(only_if_absent)))
-        return bool(await self._answered(key, PUT, self._keys(key, account), *arguments))
-
-    async def delete(self, key: str) -> bool:
-        """See `RecordBackend`."""
-        return bool(await self._evaluate(DELETE, self._keys(key, None)))
+            verdict, seconds, microseconds, *there = answer
+            self._tell_time(seconds, microseconds)
+        except (TypeError, ValueError) as error:
+            raise StoreLost(type(error).__name__) from error
+        if verdict == _FULL:
+            raise QuotaReached
+        return None if verdict == _DONE else await self._held(name, there[0] if there else None)
 
     async def find(self, prefix: str) -> list[Record]:
-        """See `RecordBackend`. Scans all keys of the server: for operators and rare calls."""
+        """See `Backend`. Scans all keys of the server: for operators and rare calls."""
         start = self._prefix + ":"
         pattern = re.sub(r"([*?\[\]\\])", r"\\\1", start + prefix) + "*"
 
         async def scan(redis: Redis) -> list[str]:
-            return [str(name) async for name in redis.scan_iter(match=pattern, count=1_000)]
+            return [name.decode(errors="surrogateescape") async for name in redis.scan_iter(match=pattern, count=1_000)]
 
-        found = []
-        for name in sorted(set(await self._run(scan))):
-            try:
-                dumped = await self._evaluate(DUMP, [name])
-                if dumped is not None:
-                    found.append(Record(name.removeprefix(start), parsed(dumped[0]), int(dumped[1]) / 1_000))
-            except BadValue:  # one damaged value does not hide the others
-                continue
+        names, found = sorted(set(await self._run(scan))), []
+        for first in range(0, len(names), _FOUND_AT_ONCE):
+            some = names[first : first + _FOUND_AT_ONCE]
+            answers = await self._piped(partial(_ask_all, some))
+            for name, raw, left_ms in zip(some, answers[::2], answers[1::2], strict=True):
+                held = await self._held(name, raw)
+                if held.version != NOTHING and held.value is not UNREADABLE:
+                    found.append(Record(name.removeprefix(start), held.value, max(0, left_ms) / 1_000))
         return found
 
-    async def _answered(self, key: str, source: str, keys: list[str], *arguments: str) -> Any:
-        """Return the answer of a script.
-
-        Raises:
-            UnreadableValue: The value under the key cannot be decoded.
-        """
-        try:
-            return as_answer(await self._evaluate(source, keys, *arguments))
-        except BadValue as bad:
-            raise UnreadableValue(key) from bad
-
-    def _keys(self, key: str, account: Account | None) -> list[str]:
-        """Return the `KEYS` of a script, see `failsoft.recovery.state.lua`."""
-        owner, quota = ("", (0, 0)) if account is None else account
-        return [f"{self._prefix}:{key}", self._prefix + "#", owner, str(quota[0]), str(quota[1])]
-
     async def close(self) -> None:
-        """Close the connections of this event loop; those of closed loops are closed already."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
+        """Close the connections of this event loop; those of a loop that has ended are closed already."""
+        known, self._client = self._client, None
+        if known is not None and known[0] is asyncio.get_running_loop():
+            await known[1].close()
 
-    async def _evaluate(self, source: str, keys: list[str], *arguments: str) -> Any:
-        digest = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
+    def _tell_time(self, seconds: Any, microseconds: Any) -> None:
+        self._offset_s = int(seconds) + int(microseconds) / 1e6 - loop_time()
 
+    async def _held(self, name: str, raw: Any) -> Held:
+        """Return what a stored text says."""
+        if raw is None:
+            return Held(NOTHING, None)
+        if isinstance(raw, Exception) or raw == WRONG_TYPE.encode():
+            return Held(WRONG_TYPE, UNREADABLE)
+        found = _VALUE.match(raw)
+        version = hashlib.sha1(raw, usedforsecurity=False).hexdigest() if found is None else found[1].decode()
+        try:
+            if found is not None:
+                return Held(version, json.loads(raw[found.end() :]))
+            if raw[:1] in {b"{", b"[", b'"'} or raw[:1].isdigit():
+                return Held(version, json.loads(raw))
+            return Held(version, json.loads(await self._run(lambda redis: redis.eval(OF_FORMAT_1, 1, name))))
+        except (ValueError, RecursionError, UnreadableValue):
+            return Held(version, UNREADABLE)
+
+    async def _piped(self, ask: Callable[[Any], Any]) -> list[Any]:
+        """Return the answers to several commands, which need not be atomic; an error that is about a value is one."""
+
+        async def run(redis: Redis) -> list[Any]:
+            async with redis.pipeline(transaction=False) as pipe:
+                ask(pipe)
+                answers = await pipe.execute(raise_on_error=False)
+            for answer in answers:
+                if isinstance(answer, Exception) and not _is_of_value(answer):
+                    raise answer
+            return answers
+
+        return await self._run(run)
+
+    async def _swapped(self, keys: list[str], facts: tuple[Any, ...]) -> Any:
         async def evaluate(redis: Redis) -> Any:
             try:
-                return await redis.evalsha(digest, len(keys), *keys, *arguments)
+                return await redis.evalsha(self._digest, len(keys), *keys, *facts)
             except exceptions.NoScriptError:  # a new or restarted server
-                return await redis.eval(source, len(keys), *keys, *arguments)
+                return await redis.eval(SWAP, len(keys), *keys, *facts)
 
         return await self._run(evaluate)
 
     async def _run(self, command: Callable[[Redis], Awaitable[T]]) -> T:
         loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            client = self._clients[loop] = _Client(self._url, self._limit_s)
-        return await client.run(command)
+        if self._client is None or self._client[0] is not loop:
+            self._client = (loop, _Client(self._url, self._limit_s))
+        return await self._client[1].run(command)
 
 
 class _Client:
-    """The connections of one event loop."""
+    """The connections to the server."""
 
     def __init__(self, url: str, limit_s: float) -> None:
         self._pool = _pool(url, limit_s)
@@ -188,9 +211,9 @@ class _Client:
                     # The server was restarted between two calls, so all idle connections are dead, too.
                     await self._pool.disconnect(inuse_connections=False)
                     return await self._limited(command)
-            except (exceptions.ResponseError, UnicodeDecodeError) as error:
-                if isinstance(error, UnicodeDecodeError) or _is_of_value(error):
-                    raise BadValue(type(error).__name__) from error
+            except exceptions.ResponseError as error:
+                if _is_of_value(error):
+                    raise UnreadableValue(type(error).__name__) from error
                 self._faults += 1
                 raise StoreLost(_kind(error)) from error
             except (exceptions.RedisError, OSError, EOFError, ValueError, TypeError, LookupError) as error:
@@ -206,7 +229,7 @@ class _Client:
             return await command(self._redis)
 
 
-def _is_of_value(error: exceptions.ResponseError) -> bool:
+def _is_of_value(error: Exception) -> bool:
     """Return whether a script failed because of the value stored under its key.
 
     A server that refuses a command (it is a replica, full, lacks replicas or a permission) names the script and its
@@ -226,7 +249,6 @@ def _kind(error: Exception) -> str:
 def _pool(url: str, limit_s: float) -> ConnectionPool:
     return ConnectionPool.from_url(
         url,
-        decode_responses=True,
         protocol=2,
         retry=Retry(NoBackoff(), 0),
         socket_connect_timeout=limit_s,
@@ -263,6 +285,11 @@ def _fault(url: str) -> str:
     except Exception:  # noqa: BLE001 - the client passes any parameter on, so any exception is possible
         return "it has a parameter that the client does not know, or a wrong value"
     return ""
+
+
+def _ask_all(names: list[str], pipe: Any) -> None:
+    for name in names:
+        pipe.get(name).pttl(name)
 
 
 def _milliseconds(ttl_s: float) -> int:

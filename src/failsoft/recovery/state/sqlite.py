@@ -1,39 +1,87 @@
-"""`SqliteState`: states and records in one SQLite file, shared by the processes of one machine."""
+"""`SqliteBackend`: keys in one SQLite file, shared by the processes of one machine; one thread batches its writes."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import queue
 import sqlite3
+import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from failsoft.framework.records import Account, QuotaReached, Record, State, Transition, UnreadableValue
-from failsoft.recovery.state.sqlite_file import SqliteFile
+from failsoft.framework.files import others_may_write, protected_files
+from failsoft.framework.safe.author_reports import logger
+from failsoft.framework.state.backend import (
+    NOTHING,
+    UNREADABLE,
+    Account,
+    Held,
+    QuotaReached,
+    Record,
+    StoreLost,
+    Write,
+    size_of,
+)
+from failsoft.recovery.state.sqlite_format import check_kind, prepare, what_is_wrong, when_free
 
-_GET = "SELECT CAST(value AS BLOB) FROM record WHERE key = ? AND until > ?"
+T = TypeVar("T")
+_BUSY_MS = 100
+_BATCH = 64
+_SWEEP_EVERY_S = 5.0
+_SWEPT_AT_ONCE = 1_000
+_READ = "SELECT version, CAST(value AS BLOB) FROM record WHERE key = ? AND until > ?"
 _FIND = "SELECT key, CAST(value AS BLOB), until FROM record WHERE substr(key, 1, ?) = ? AND until > ? ORDER BY key"
 _PUT = """
-INSERT INTO record (key, owner, value, until) VALUES (?, ?, ?, ?)
-ON CONFLICT (key) DO UPDATE SET value = excluded.value, until = excluded.until
+INSERT INTO record (key, owner, value, until, version) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value, until = excluded.until, version = excluded.version
 """
 
 
-class SqliteState:
-    """States and records in an SQLite file; implements `SharedState` and `RecordBackend`.
+@dataclass(frozen=True, slots=True)
+class _Job:
+    work: Callable[[sqlite3.Connection], Any]
+    writes: bool
+    look: Callable[[sqlite3.Connection], Any] | None
+    """Returns the result without a lock, or None if the work has to be done."""
+    until: float
+    """The deadline for getting the file's lock, on the monotonic clock."""
+    done: Future[Any]
+
+
+class SqliteBackend:
+    """See `Backend`. The file is opened by the first operation; operations run in a thread, never on the event loop.
+
+    Queued writes share one transaction, so a burst of calls pays for one commit. WAL with `synchronous=NORMAL`: what
+    was answered survives `kill -9`; a power failure may lose the last writes but never corrupts the file. Reads need no
+    lock, so that they go on while another process writes, the disk is full, or the file is not writable.
 
     Args:
-        path: The file.
-        patience_s: How long an operation waits while other processes hold the file, in seconds.
+        path: The file; its folder is created with mode 0700.
+        patience_s: How long a write waits while other processes hold the file, in seconds.
     """
 
     is_local = False
 
     def __init__(self, path: Path, *, patience_s: float = 5.0) -> None:
-        self.file = SqliteFile(path, patience_s=patience_s)
+        self.path = path
         self.default_root = os.path.realpath(".")
+        protected_files.add(self, path, kind="family")
+        self._patience_s = patience_s
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._ending: threading.Thread | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._is_read_only, self._identity = False, (0, 0)
+        self._swept_at = 0.0
+        self._reported = ""
 
     def clock(self) -> float:
         """Return the system time, which all processes of the machine share, in seconds."""
@@ -41,109 +89,262 @@ class SqliteState:
 
     async def ping(self) -> None:
         """Open the file, if it is not open."""
-        await self.file.run(lambda connection: connection.execute("SELECT 1 FROM record LIMIT 1").fetchone())
+        await self._run(lambda connection: connection.execute("SELECT 1 FROM record LIMIT 1").fetchone(), writes=True)
 
-    async def seed(self, key: str, state: State, ttl_s: float) -> bool:
-        """Store a state unless the key exists; return whether it was stored."""
-        return await self.put(key, state, ttl_s, only_if_absent=True)
+    async def read(self, key: str) -> Held:
+        """See `Backend`."""
+        return await self._run(lambda connection: _held(connection, key), writes=False)
 
-    async def change(self, transition: Transition, key: str, *arguments: Any, account: Account | None = None) -> Any:
-        """See `RecordBackend`."""
+    async def swap(self, key: str, version: str, write: Write) -> Held | None:
+        """See `Backend`."""
+        text = None if write.value is None else json.dumps(write.value)
 
-        def work(connection: sqlite3.Connection) -> Any:
-            now = time.time()
-            state = _read(connection, key, now)
-            try:
-                changed = transition.step(state, now, *arguments)
-            except (LookupError, TypeError, ValueError, AttributeError) as error:
-                raise UnreadableValue(key) if state is not None else error from error
-            if changed.state is None:
-                connection.execute("DELETE FROM record WHERE key = ?", (key,))
-            else:
-                is_free = state is not None
-                _write(connection, key, changed.state, now, now + changed.ttl_s, None if is_free else account)
-            return changed.answer
+        def look(connection: sqlite3.Connection) -> Held | None:
+            held = _held(connection, key)
+            return None if held.version in {version, write.version} else held
 
-        return await self.file.run(work)
+        def work(connection: sqlite3.Connection) -> Held | None:
+            return _swapped(connection, key, version, write, text)
 
-    async def get(self, key: str) -> Any:
-        """See `RecordBackend`."""
-        return await self.file.run(lambda connection: _read(connection, key, time.time()), writes=False)
-
-    async def put(
-        self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False, account: Account | None = None
-    ) -> bool:
-        """See `RecordBackend`."""
-
-        def work(connection: sqlite3.Connection) -> bool:
-            now = time.time()
-            if only_if_absent and connection.execute(_GET, (key, now)).fetchone() is not None:
-                return False
-            _write(connection, key, value, now, now + ttl_s, account)
-            return True
-
-        return await self.file.run(work)
-
-    async def delete(self, key: str) -> bool:
-        """See `RecordBackend`."""
-        return await self.file.run(
-            lambda connection: connection.execute("DELETE FROM record WHERE key = ?", (key,)).rowcount > 0
-        )
+        return await self._run(work, writes=True, look=look)
 
     async def find(self, prefix: str) -> list[Record]:
-        """See `RecordBackend`."""
-        rows = await self.file.run(
-            lambda connection: connection.execute(
-                _FIND,
-                (len(prefix), prefix, time.time()),
-            ).fetchall(),
-            writes=False,
-        )
+        """See `Backend`."""
         now, found = time.time(), []
+        facts = (len(prefix), prefix, now)
+        rows = await self._run(lambda connection: connection.execute(_FIND, facts).fetchall(), writes=False)
         for key, value, until in rows:
-            with suppress(ValueError, RecursionError):  # one damaged record does not hide the others
+            with suppress(ValueError, RecursionError):
                 found.append(Record(key, json.loads(value), max(0.0, until - now)))
         return found
 
     async def close(self) -> None:
-        """See `RecordBackend`."""
-        await self.file.close()
+        """Finish queued operations, stop the thread and close the file; the next operation reopens it."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+            if thread is None:
+                return
+            self._ending = thread
+            self._jobs.put(None)
+        await asyncio.to_thread(thread.join)
+
+    async def _run(
+        self,
+        work: Callable[[sqlite3.Connection], T],
+        *,
+        writes: bool,
+        look: Callable[[sqlite3.Connection], T] | None = None,
+    ) -> T:
+        """Run work in the thread and return its result; `writes`: in a transaction that excludes other writers.
+
+        Raises:
+            StoreLost: The file cannot be used, or is held by another process for too long. Nothing was changed.
+        """
+        job = _Job(work, writes, look, time.monotonic() + self._patience_s, Future())
+        with self._lock:
+            if self._thread is None:
+                self._jobs = queue.SimpleQueue()
+                given = (self._jobs, self._ending)
+                self._thread = threading.Thread(target=self._serve, args=given, name="failsoft-state", daemon=True)
+                self._thread.start()
+            self._jobs.put(job)
+        # Cancelling the caller must not undo what the thread may be doing, so the thread's future is shielded.
+        return await asyncio.wrap_future(job.done)
+
+    def _serve(self, queued: queue.SimpleQueue[_Job | None], ending: threading.Thread | None) -> None:
+        """Run jobs until `None` is received, once the thread before this one has ended: they share the connection."""
+        if ending is not None:
+            ending.join()
+        is_over = False
+        while not is_over:
+            batch = [queued.get()]
+            with suppress(queue.Empty):
+                while len(batch) < _BATCH and batch[-1] is not None:
+                    batch.append(queued.get_nowait())
+            is_over = batch[-1] is None
+            jobs = [job for job in batch if job is not None and job.done.set_running_or_notify_cancel()]
+            if writing := [job for job in jobs if not self._is_done_without_lock(job)]:
+                self._do(writing)
+        self._disconnect()
+
+    def _is_done_without_lock(self, job: _Job) -> bool:
+        """Do a job that needs no lock; return whether it is done."""
+        look = job.look if job.writes else job.work
+        if look is None:
+            return False
+        try:
+            result = look(self._connected(writes=False))
+        except BaseException as error:  # noqa: BLE001 - raised in the caller: the thread must not end
+            if job.writes:
+                return False
+            job.done.set_exception(self._translated(error))
+            return True
+        if result is None and job.writes:
+            return False
+        job.done.set_result(result)
+        return True
+
+    def _do(self, jobs: list[_Job]) -> None:
+        """Run jobs in one transaction; if one of them fails, run each in its own transaction."""
+        try:
+            results = self._transact(jobs)
+        except BaseException as error:  # noqa: BLE001 - raised in the callers: the thread must not end
+            if len(jobs) > 1:
+                for job in jobs:
+                    self._do([job])
+            else:
+                jobs[0].done.set_exception(self._translated(error))
+            return
+        for job, result in zip(jobs, results, strict=True):
+            job.done.set_result(result)
+
+    def _transact(self, jobs: list[_Job]) -> list[Any]:
+        connection = self._connected(writes=True)
+        until = min(job.until for job in jobs)
+        when_free(lambda: connection.execute("BEGIN IMMEDIATE"), until)
+        try:
+            results = [job.work(connection) for job in jobs]
+            self._sweep(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+            raise
+        return results
+
+    def _sweep(self, connection: sqlite3.Connection) -> None:
+        """Delete a batch of expired records every few seconds."""
+        now = time.time()
+        if 0.0 <= now - self._swept_at < _SWEEP_EVERY_S:
+            return
+        expired = "SELECT key FROM record WHERE until <= ? ORDER BY until LIMIT ?"
+        removed = connection.execute(f"DELETE FROM record WHERE key IN ({expired})", (now, _SWEPT_AT_ONCE)).rowcount  # noqa: S608 - no text from outside
+        if removed < _SWEPT_AT_ONCE:
+            self._swept_at = now
+
+    def _connected(self, *, writes: bool) -> sqlite3.Connection:
+        if writes and self._is_read_only:
+            self._disconnect()
+        if self._connection is None:
+            try:
+                self._open()
+            except (sqlite3.OperationalError, OSError):
+                if writes or not self._open_to_read():
+                    raise
+        if self._on_disk() != self._identity:  # writes to a file without a name would be lost
+            msg = "it was removed or replaced while it was in use; what it held is forgotten unless it is put back"
+            raise StoreLost(msg, is_lasting=True)
+        assert self._connection is not None  # noqa: S101 - for the type checker
+        return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> None:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Created here because sqlite3 would make it world-readable; SQLite gives its other files the same mode.
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        self._require_own()
+        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1_000)
+        try:
+            when_free(lambda: prepare(connection), time.monotonic() + self._patience_s)
+        except BaseException:
+            connection.close()
+            raise
+        self._use(connection, is_read_only=False)
+
+    def _open_to_read(self) -> bool:
+        """Open a file that takes no writes, if possible without the files beside it; return whether that worked."""
+        for mode in ("mode=ro", "mode=ro&immutable=1"):
+            try:
+                connection = sqlite3.connect(f"{self.path.as_uri()}?{mode}", uri=True, check_same_thread=False)
+            except sqlite3.Error:
+                continue
+            try:
+                check_kind(connection)
+                connection.execute("SELECT version FROM record LIMIT 1").fetchone()
+            except sqlite3.Error:
+                connection.close()
+            else:
+                self._use(connection, is_read_only=True)
+                return True
+        return False
+
+    def _require_own(self) -> None:
+        if others_may_write(self.path):
+            msg = "its group or other users may write it, so that they decide what counts as done: `chmod go-w` it"
+            raise StoreLost(msg, is_lasting=True)
+
+    def _use(self, connection: sqlite3.Connection, *, is_read_only: bool) -> None:
+        self._connection, self._is_read_only = connection, is_read_only
+        self._identity = self._on_disk()
+        if not is_read_only:
+            self._reported = ""
+
+    def _on_disk(self) -> tuple[int, int]:
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return 0, 0
+        return found.st_dev, found.st_ino
+
+    def _is_readable(self) -> bool:
+        return self.path.is_file() and os.access(self.path, os.R_OK)
+
+    def _translated(self, error: BaseException) -> BaseException:
+        """Return the error for the caller; a failure of the file is logged once until it works again."""
+        if not isinstance(error, (OSError, sqlite3.Error, StoreLost)):
+            return error
+        lost = error if isinstance(error, StoreLost) else what_is_wrong(error, is_readable=self._is_readable())
+        if lost.is_lasting:
+            self._disconnect()  # reopen the file once it is repaired or replaced
+        if self._reported != str(lost):
+            self._reported = str(lost)
+            logger.error("The state store {} cannot be used: {}", self.path, lost)
+        return lost
 
 
-def _read(connection: sqlite3.Connection, key: str, now: float) -> Any:
-    row = connection.execute(_GET, (key, now)).fetchone()
+def _held(connection: sqlite3.Connection, key: str) -> Held:
+    row = connection.execute(_READ, (key, time.time())).fetchone()
     try:
-        return None if row is None else json.loads(row[0])
-    except (ValueError, RecursionError) as error:
-        raise UnreadableValue(key) from error
+        return Held(NOTHING, None) if row is None else Held(row[0], json.loads(row[1]))
+    except (ValueError, RecursionError):
+        return Held(row[0], UNREADABLE)
 
 
-def _write(
-    connection: sqlite3.Connection, key: str, value: Any, now: float, until: float, account: Account | None
+def _swapped(connection: sqlite3.Connection, key: str, version: str, write: Write, text: str | None) -> Held | None:
+    now = time.time()
+    row = connection.execute(_READ, (key, now)).fetchone()
+    there = NOTHING if row is None else row[0]
+    if there == write.version:  # this very write, whose answer was lost
+        return None
+    if there != version:
+        return _held(connection, key)
+    if text is None:
+        connection.execute("DELETE FROM record WHERE key = ?", (key,))
+        return None
+    connection.execute("DELETE FROM record WHERE key = ? AND until <= ?", (key, now))
+    if write.account is not None and (row is None or not write.may_grow):
+        _require_room(connection, key, text, write.account, now, before=None if row is None else row[1])
+    owner = "" if write.account is None else write.account.owner
+    connection.execute(_PUT, (key, owner, text, now + write.ttl_s, write.version))
+    return None
+
+
+def _require_room(
+    connection: sqlite3.Connection, key: str, text: str, account: Account, now: float, *, before: bytes | None
 ) -> None:
-    text = json.dumps(value)
-    owner = "" if account is None else account.owner
-    connection.execute("DELETE FROM record WHERE key = ? AND until <= ?", (key, now))  # expired
-    if account is not None:
-        _require_room(connection, key, text, account, now)
-    connection.execute(_PUT, (key, owner, text, until))
-
-
-def _require_room(connection: sqlite3.Connection, key: str, text: str, account: Account, now: float) -> None:
     """Raise `QuotaReached` if the record exceeds the quota; expired records do not count."""
-    if not _fault(connection, key, text, account):
+    added = size_of(key, text) - (0 if before is None else size_of(key, before.decode(errors="replace")))
+    if added <= 0:
         return
-    connection.execute("DELETE FROM record WHERE owner = ? AND until <= ?", (account.owner, now))
-    fault = _fault(connection, key, text, account)
-    if fault:
-        raise QuotaReached(fault)
-
-
-def _fault(connection: sqlite3.Connection, key: str, text: str, account: Account) -> str:
-    row = connection.execute("SELECT records, bytes FROM account WHERE owner = ?", (account.owner,)).fetchone()
-    records, total = row or (0, 0)
-    before = connection.execute("SELECT length(value) FROM record WHERE key = ?", (key,)).fetchone()
-    if before is None and records + 1 > account.quota.records:
-        return "records"
-    added = len(text) - before[0] if before else len(key) + len(text)
-    return "bytes" if added > 0 and total + added > account.quota.bytes else ""
+    for is_swept in (False, True):
+        if is_swept:
+            connection.execute("DELETE FROM record WHERE owner = ? AND until <= ?", (account.owner, now))
+        row = connection.execute("SELECT bytes FROM account WHERE owner = ?", (account.owner,)).fetchone()
+        if (0 if row is None else row[0]) + added <= account.quota_bytes:
+            return
+    raise QuotaReached

@@ -7,7 +7,7 @@ import functools
 import itertools
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
@@ -16,12 +16,12 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import CircuitOpen, ToolError
 from failsoft.framework.events import CircuitEvent, CircuitStateName, Events
-from failsoft.framework.records import Transition
 from failsoft.framework.safe.author_reports import is_real_cancellation
-from failsoft.framework.state import StateStore
+from failsoft.framework.state.backend import Changed
+from failsoft.framework.state.store import StateStore
 from failsoft.recovery.reporting import shown_wait_s, state_of
 from failsoft.recovery.shielded import begin, see_through
-from failsoft.recovery.strategies.circuit_steps import ADMIT, FORCE, PEEK, REPORT, SLOTS
+from failsoft.recovery.strategies.circuit_steps import SLOTS, admit, force, peek, report
 from failsoft.recovery.strategy import strategy
 
 _ABOUT_THE_CALL = ("invalid_argument", "not_found", "already_exists", "conflict", "precondition_failed", "infeasible")
@@ -225,7 +225,7 @@ class Circuit:
         collected, self._collected = self._collected, 0
         arguments = (token, lease_s, collected, self.options.window_s, self.options.open_s)
         if self._store.is_local:
-            answer = self._store.change_now(ADMIT, self._key, *arguments)
+            answer = self._store.change_now(admit, self._key, *arguments)
         else:
             answer = await self._ask(token, arguments)
         verdict, state, era, wait_s = answer
@@ -238,7 +238,7 @@ class Circuit:
         """Report the outcome of an admitted call."""
         if not self._is_outdated(admission):
             outcome = self._outcome(admission, calls, failed=failed, slow=slow)
-            self._judged(admission, await self._change(REPORT, *outcome))
+            self._judged(admission, await self._change(report, *outcome))
 
     def gave_up(self, admission: CircuitAdmission, *, failed: bool, slow: bool) -> None:
         """Report a call without an answer, without waiting: as failed, as slow, or as an abandoned probe."""
@@ -247,7 +247,7 @@ class Circuit:
             return
         if self._store.is_local:
             outcome = self._outcome(admission, calls, failed=failed, slow=slow)
-            self._judged(admission, self._store.change_now(REPORT, self._key, *outcome))
+            self._judged(admission, self._store.change_now(report, self._key, *outcome))
         else:
             begin(self.ended(admission, failed=failed, slow=slow, calls=calls))
 
@@ -271,22 +271,22 @@ class Circuit:
         """Return a snapshot of the circuit."""
         if self._store.is_local:
             self._bring(self.clock())
-        name, _, wait_s, calls, failed, slow = await self._change(PEEK, self.options.window_s, self.options.open_s)
+        name, _, wait_s, calls, failed, slow = await self._change(peek, self.options.window_s, self.options.open_s)
         return CircuitView(self.dependency, name, wait_s, calls, failed, slow)
 
     async def _force(self, state: CircuitStateName, *, held: bool) -> None:
         self._collected = 0
-        name, era = await self._change(FORCE, state, int(held), self.options.window_s, self.options.open_s)
+        name, era = await self._change(force, state, int(held), self.options.window_s, self.options.open_s)
         self._enter(name, era, "by hand")
 
-    async def _change(self, transition: Transition, *arguments: Any) -> Any:
+    async def _change(self, step: Callable[..., Changed], *arguments: Any) -> Any:
         if self._store.is_local:
-            return self._store.change_now(transition, self._key, *arguments)
-        return await see_through(self._store.change(transition, self._key, *arguments))
+            return self._store.change_now(step, self._key, *arguments)
+        return await see_through(self._store.change(step, self._key, *arguments))
 
     async def _ask(self, token: str, arguments: tuple[Any, ...]) -> Any:
         """Ask a shared store for admission. A call cancelled meanwhile may be the probe, so it is released."""
-        asked = begin(self._store.change(ADMIT, self._key, *arguments))
+        asked = begin(self._store.change(admit, self._key, *arguments))
         try:
             return await asyncio.shield(asked)
         except BaseException:
@@ -316,7 +316,7 @@ class Circuit:
         if self._collected:
             collected, self._collected = self._collected, 0
             outcome = ("", self.era, self._collected_since, collected, 0, 0)
-            self._store.change_now(REPORT, self._key, *outcome, *self._limits())
+            self._store.change_now(report, self._key, *outcome, *self._limits())
         span_s = self.options.window_s / SLOTS
         self._collected_since = now
         self._collects_until = (math.floor(now / span_s) + 1) * span_s  # what is collected belongs to one slot

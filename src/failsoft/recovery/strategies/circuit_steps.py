@@ -1,4 +1,4 @@
-"""State transitions of a circuit breaker as pure functions, each with an equivalent Lua script.
+"""Steps of a circuit breaker: its window, the Wilson bound, and how long it breaks.
 
 A state holds `name` (closed, open, half_open), `era` (incremented with each change of `name`; results of calls admitted
 in another era are ignored), `until` (open: when a probe is allowed; half-open: when the probe counts as lost),
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from failsoft.framework.records import Changed, State, Transition
+from failsoft.framework.state.backend import Changed, State
 
 SLOTS: Final = 10
 """Parts of the window; outcomes leave it one part at a time."""
@@ -237,110 +237,3 @@ _SHARED = """
     end
 """
 _OR_FRESH = "state = state or fresh(0)"
-
-ADMIT = Transition(
-    "circuit.admit",
-    admit,
-    _SHARED
-    + _OR_FRESH
-    + """
-    local token, lease_s, calls, window_s, open_s = unpack(arguments)
-    local verdict, wait = 'go', 0
-    if state.name == 'closed' then
-        if calls > 0 then count(now, calls, 0, 0, window_s) end
-    elseif state.held == 1 then
-        verdict, wait = 'wait', open_s
-    elseif now < state['until'] then
-        if state.name == 'open' and state['until'] - now > state.break_s and state.break_s > 0 then
-            state['until'] = now + state.break_s
-        end
-        verdict, wait = 'wait', state['until'] - now
-        if state.name ~= 'open' then wait = math.min(wait, 1) end
-    else
-        if state.name == 'open' then state.era = state.era + 1 end
-        state.name, state.probe, state['until'] = 'half_open', token, now + lease_s
-        verdict = 'probe'
-    end
-    return state, {verdict, state.name, state.era, wait}, kept_s(window_s, open_s)
-    """,
-)
-
-REPORT = Transition(
-    "circuit.report",
-    report,
-    _SHARED
-    + """
-    local token, era, at, calls, failed, slow, failure_ratio, slow_ratio, z, min_calls = unpack(arguments, 1, 10)
-    local window_s, open_s, max_open_s = unpack(arguments, 11)
-    state = state or fresh(era)
-    local sums = {0, 0, 0}
-    local function opened(break_s)
-        state = fresh(era + 1)
-        state.name, state['until'], state.break_s = 'open', now + break_s, break_s
-    end
-    local function lower_bound(failed, calls, z)
-        if failed >= calls then return 1 end
-        local rate, square = failed / calls, z * z
-        local spread = z * math.sqrt((rate * (1 - rate) + square / (4 * calls)) / calls)
-        return (rate + square / (2 * calls) - spread) / (1 + square / calls)
-    end
-    if state.held == 1 or state.era ~= era then
-        sums = {0, 0, 0}
-    elseif state.name == 'closed' then
-        sums = count(at ~= 0 and at or now, calls, failed, slow, window_s)
-        if failed + slow > 0 and sums[1] >= min_calls then
-            local function is_bad(seen, z)
-                return lower_bound(seen[2], seen[1], z) >= failure_ratio
-                    or lower_bound(seen[3], seen[1], z) >= slow_ratio
-            end
-            local recent = {0, 0, 0}
-            for start = #state.window - 3, 1, -4 do
-                for index = 1, 3 do recent[index] = recent[index] + state.window[start + index] end
-                if recent[1] >= math.max(min_calls, 20) then break end
-            end
-            if is_bad(sums, z) then
-                opened(open_s)
-            elseif is_bad(recent, math.max(z, 3.3)) then
-                sums = recent
-                opened(open_s)
-            end
-        end
-    elseif state.name == 'half_open' and token ~= '' and state.probe == token then
-        if calls == 0 then
-            state.probe, state['until'] = '', now
-        elseif failed + slow > 0 then
-            sums = {calls, failed, slow}
-            opened(math.min(math.max(open_s, max_open_s), math.max(open_s, 2 * state.break_s)))
-        else
-            state = fresh(era + 1)
-        end
-    end
-    return state, {state.name, state.era, wait_s(), unpack(sums)}, kept_s(window_s, open_s)
-    """,
-)
-
-FORCE = Transition(
-    "circuit.force",
-    force,
-    _SHARED
-    + _OR_FRESH
-    + """
-    local name, held, window_s, open_s = unpack(arguments)
-    local era = state.era + 1
-    state = fresh(era)
-    state.name, state.held = name, held
-    return state, {name, era}, kept_s(window_s, open_s)
-    """,
-)
-
-PEEK = Transition(
-    "circuit.peek",
-    peek,
-    _SHARED
-    + _OR_FRESH
-    + """
-    local window_s, open_s = unpack(arguments)
-    local sums = count(now, 0, 0, 0, window_s)
-    return state, {state.name, state.era, wait_s(), unpack(sums)}, kept_s(window_s, open_s)
-    """,
-)

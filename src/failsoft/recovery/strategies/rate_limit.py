@@ -13,8 +13,8 @@ from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import RateLimited
-from failsoft.framework.records import Changed, State, Transition
-from failsoft.framework.state import StateStore
+from failsoft.framework.state.backend import Changed, State
+from failsoft.framework.state.store import StateStore
 from failsoft.recovery.reporting import shown_wait_s, state_of
 from failsoft.recovery.strategy import strategy
 
@@ -68,9 +68,9 @@ def _counted(options: RateLimit, store: StateStore, subject: str) -> Step:
     async def step(call: Call, proceed: Proceed) -> Any:
         key = f"{start}/{_fingerprint(call.principal)}" if is_personal else start
         if store.is_local:
-            is_granted, wait_s = store.change_now(TAKE, key, calls, period_s, 1)
+            is_granted, wait_s = store.change_now(take, key, calls, period_s, 1)
         else:
-            is_granted, wait_s = await store.change(TAKE, key, calls, period_s, 1)
+            is_granted, wait_s = await store.change(take, key, calls, period_s, 1)
         if not is_granted:
             raise RateLimited(
                 retry_after_seconds=shown_wait_s(wait_s),
@@ -97,7 +97,7 @@ def _fingerprint(principal: str | None) -> str:
     return "" if principal is None else hashlib.sha256(principal.encode("utf-8", "replace")).hexdigest()[:20]
 
 
-PARTS: Final = 200
+PARTS: Final = 20
 """Parts of the window. Calls in one part are stored as one entry, so some count for up to a part too long."""
 
 
@@ -132,36 +132,3 @@ def take(state: State | None, now: float, limit: int, period_s: float, cost: int
     else:
         taken += [now, cost]
     return Changed({"taken": taken}, [1, 0.0], period_s)
-
-
-TAKE = Transition(
-    "rate.take",
-    take,
-    """
-    local limit, period_s, cost = unpack(arguments)
-    local taken, total = {}, 0
-    local before = state and state.taken or {}
-    for index = 1, #before, 2 do
-        if before[index] > now - period_s then
-            taken[#taken + 1], taken[#taken + 2] = before[index], before[index + 1]
-            total = total + before[index + 1]
-        end
-    end
-    if total + cost > limit then
-        local wait_s, free = period_s, limit - total
-        for index = 1, #taken, 2 do
-            free = free + taken[index + 1]
-            wait_s = taken[index] + period_s - now
-            if free >= cost then break end
-        end
-        return {taken = taken}, {0, wait_s}, period_s
-    end
-    local span, last = period_s / 200, #taken
-    if last > 0 and math.floor(taken[last - 1] / span) == math.floor(now / span) then
-        taken[last - 1], taken[last] = now, taken[last] + cost
-    else
-        taken[last + 1], taken[last + 2] = now, cost
-    end
-    return {taken = taken}, {1, 0}, period_s
-    """,
-)

@@ -10,8 +10,8 @@ from typing import ClassVar, Literal
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.chain import Link
 from failsoft.framework.events import BudgetEvent, Events
-from failsoft.framework.records import Changed, State, Transition
-from failsoft.framework.state import StateStore
+from failsoft.framework.state.backend import Changed, State
+from failsoft.framework.state.store import StateStore
 from failsoft.recovery.strategy import strategy
 
 REFILL_S = 300.0
@@ -97,7 +97,7 @@ class Ledger:
         """Take one token for a retry; return whether there was one."""
         deposits, self._deposits = self._deposits, 0
         budget, store = self.budget, self._store
-        change = (WITHDRAW, self._key, deposits, budget.ratio, budget.floor, budget.ceiling, REFILL_S)
+        change = (withdraw, self._key, deposits, budget.ratio, budget.floor, budget.ceiling, REFILL_S)
         granted, self._tokens = store.change_now(*change) if store.is_local else await store.change(*change)
         self._report_after = self._deposits + self._deposits_until_report()
         self._publish()
@@ -131,25 +131,3 @@ def withdraw(
     if tokens >= 1.0 - _ALMOST:
         tokens, granted = max(0.0, tokens - 1.0), 1
     return Changed({"tokens": tokens, "at": now}, [granted, tokens], 2.0 * refill_s)
-
-
-WITHDRAW = Transition(
-    "budget.withdraw",
-    withdraw,
-    """
-    local deposits, ratio, floor, ceiling, refill_s = unpack(arguments)
-    local tokens = floor
-    if state then
-        tokens = state.tokens
-        if tokens < floor then
-            tokens = math.min(floor, tokens + math.max(0, now - state.at) * floor / refill_s)
-        end
-    end
-    tokens = math.max(tokens, math.min(ceiling, tokens + deposits * ratio))
-    local granted = 0
-    if tokens >= 1 - 1e-9 then
-        tokens, granted = math.max(0, tokens - 1), 1
-    end
-    return {tokens = tokens, at = now}, {granted, tokens}, 2 * refill_s
-    """,
-)

@@ -13,7 +13,7 @@ from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BootstrapFailure, InitializationError, ToolError
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.standalone import SystemErrorFactory
-from failsoft.framework.state import StateStore
+from failsoft.framework.state.store import StateStore
 from failsoft.server.lifecycle.audit_start import open_audit_logs
 from failsoft.server.lifecycle.reloading import reload_on_change
 from failsoft.server.lifecycle.self_audit import require_sound

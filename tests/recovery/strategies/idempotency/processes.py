@@ -6,19 +6,23 @@ import asyncio
 from typing import Any
 
 from failsoft import BaseTool
-from tests.doors import META_KEY, CallScope, LocalState, MemoryRecords
+from tests.doors import META_KEY, CallScope, Held, LocalState, MemoryBackend, Write
 
 __all__ = ["SharedRecords", "keyed", "left_behind", "shared"]
 
 
-class SharedRecords(MemoryRecords):
+class SharedRecords(MemoryBackend):
     """Records as processes share them: never without waiting."""
 
     is_local = False
 
-    async def change(self, *arguments: Any, **facts: Any) -> Any:
+    async def read(self, key: str) -> Held:
         await asyncio.sleep(0)
-        return await super().change(*arguments, **facts)
+        return await super().read(key)
+
+    async def swap(self, key: str, version: str, write: Write) -> Held | None:
+        await asyncio.sleep(0)
+        return await super().swap(key, version, write)
 
 
 def shared() -> LocalState:
@@ -35,11 +39,9 @@ async def left_behind(tool: BaseTool, name: str, arguments: dict[str, Any], afte
     calling: Any = tool.operations[name].call(arguments, keyed())
     first = asyncio.get_running_loop().create_task(calling)
     await asyncio.sleep(after_s)
-    as_it_was, usage = dict(backend._kept), dict(backend._usage)
+    as_it_was, usage = {kind: dict(kept) for kind, kept in backend._kinds.items()}, dict(backend._usage)
     for task in list(tool.runtime.detached.tasks):
         task.cancel()
     await asyncio.wait({first})
     await asyncio.sleep(0.1)
-    backend._kept.clear()
-    backend._kept.update(as_it_was)
-    backend._usage = usage
+    backend._kinds, backend._usage = as_it_was, usage

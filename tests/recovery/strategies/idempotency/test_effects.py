@@ -9,7 +9,7 @@ import pytest
 
 from failsoft import NOT_DONE, BaseTool, CallContext, ToolResponse, Unavailable, operation
 from failsoft.testing import InstantClock
-from tests.doors import StoreLost
+from tests.doors import Held, LocalState, StoreLost, Write
 from tests.framework.recording import quiet_runtime
 from tests.recovery.strategies.idempotency.processes import SharedRecords, keyed, left_behind, shared
 
@@ -181,14 +181,14 @@ def test_an_effect_whose_mark_cannot_be_kept_is_not_begun() -> None:
     class Failing(SharedRecords):
         is_lost = False
 
-        async def change(self, *arguments: Any, **facts: Any) -> Any:
+        async def swap(self, key: str, version: str, write: Write) -> Held | None:
             if self.is_lost:
                 msg = "gone"
                 raise StoreLost(msg)
-            return await super().change(*arguments, **facts)
+            return await super().swap(key, version, write)
 
-    state = shared()
-    backend = state._records.backend = Failing()
+    backend = Failing()
+    state = LocalState(records=backend)
     tool = Till(runtime=quiet_runtime(state=state))
 
     async def main() -> list[Any]:
@@ -210,14 +210,14 @@ def test_an_outcome_that_could_not_be_kept_is_kept_once_the_store_is_back() -> N
     class Failing(SharedRecords):
         is_lost = False
 
-        async def change(self, *arguments: Any, **facts: Any) -> Any:
+        async def swap(self, key: str, version: str, write: Write) -> Held | None:
             if self.is_lost:
                 msg = "gone"
                 raise StoreLost(msg)
-            return await super().change(*arguments, **facts)
+            return await super().swap(key, version, write)
 
-    state = shared()
-    backend = state._records.backend = Failing()
+    backend = Failing()
+    state = LocalState(records=backend)
     tool = Till(runtime=quiet_runtime(state=state))
 
     async def main() -> list[Any]:

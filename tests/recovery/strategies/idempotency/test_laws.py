@@ -12,15 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from failsoft import BaseTool, NotFound, ToolResponse, operation
 from failsoft.recovery import Idempotency
 from failsoft.testing import InstantClock
-from tests.doors import (
-    META_KEY,
-    SETTLE,
-    Account,
-    CallScope,
-    LocalState,
-    MemoryRecords,
-    Transition,
-)
+from tests.doors import META_KEY, CallScope, LocalState, MemoryBackend, Step, settle
 from tests.framework.recording import quiet_runtime
 from tests.thorough import examples
 
@@ -29,17 +21,17 @@ LEASE_S = 9.0
 LOST = "IDEMPOTENCY_OUTCOME_UNKNOWN"
 
 
-class Mortal(MemoryRecords):
+class Mortal(MemoryBackend):
     """A store that hears nothing more of the processes that died."""
 
     def __init__(self) -> None:
         super().__init__()
         self.dead: set[str] = set()
 
-    async def change(self, transition: Transition, key: str, *arguments: Any, account: Account | None = None) -> Any:
-        if transition is SETTLE and arguments[0] in self.dead:
+    def change(self, step: Step, key: str, *arguments: Any, **more: Any) -> Any:
+        if step is settle and arguments[0] in self.dead:
             return 0
-        return await super().change(transition, key, *arguments, account=account)
+        return super().change(step, key, *arguments, **more)
 
 
 class Till(BaseTool):

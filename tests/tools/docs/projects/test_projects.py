@@ -12,8 +12,9 @@ import jsonschema
 import pytest
 
 from failsoft import Runtime
+from failsoft.events import Events
 from failsoft.tools.docs import Docs
-from tests.doors import CONFIG_SCHEMA, CallScope, glob_pattern
+from tests.doors import CONFIG_SCHEMA, CallScope, glob_pattern, open_state
 
 
 def project(base: Path, folder: str, **config: Any) -> str:
@@ -102,8 +103,8 @@ def test_two_projects_of_one_name_have_different_handles_that_stay(base: Path) -
     assert len(set(first)) == 2
 
 
-def test_a_handle_is_known_to_another_process_with_the_same_state(base: Path) -> None:
-    shared = Runtime()
+def test_a_handle_is_known_to_another_process_with_the_same_state(base: Path, tmp_path_factory: Any) -> None:
+    shared = Runtime(state=open_state(f"sqlite:{tmp_path_factory.mktemp('state') / 's.sqlite'}", Events()))
     handle = call(served(base, runtime=shared), "activate_project", config_path=project(base, "a"))["data"]["project"]
     other = served(base, runtime=shared)
     assert call(other, "get_documentation", path="page.md", project=handle)["success"]

@@ -10,7 +10,7 @@ import pytest
 
 from failsoft.events import Events
 from failsoft.tools.flux import Flux
-from tests.doors import FluxSettings, LocalState, SqliteState, Workers, open_state
+from tests.doors import FluxSettings, LocalState, SqliteBackend, Workers, open_state
 from tests.programs.flux import IN_FLUX
 from tests.programs.redis import RunningRedis
 from tests.tools.flux.lab import AEROBIC, Lab, kill, workers_of
@@ -214,7 +214,7 @@ def test_genes_are_knocked_out_by_name(lab: Lab, tool: Flux) -> None:
 
 def test_models_and_media_outlive_the_process_in_a_durable_store(lab: Lab, tmp_path: Path) -> None:
     def opened() -> Flux:
-        return lab.tool(state=LocalState(records=SqliteState(tmp_path / "state.sqlite")))
+        return lab.tool(state=LocalState(records=SqliteBackend(tmp_path / "state.sqlite")))
 
     async def first() -> tuple[str, str]:
         tool = opened()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from failsoft.tools.flux import Flux
-from tests.doors import LocalState, SqliteState
+from tests.doors import Held, LocalState, SqliteBackend, Write
 from tests.programs.flux import IN_FLUX
 from tests.tools.flux.lab import Lab
 from tests.tools.flux.small_data import textbook
@@ -20,25 +20,25 @@ pytestmark = IN_FLUX
 CHANGES = 4
 
 
-class Counting(SqliteState):
+class Counting(SqliteBackend):
     """A store that counts the bytes of JSON that are read and written."""
 
     read_bytes = 0
     written_bytes = 0
 
-    async def get(self, key: str) -> Any:
-        value = await super().get(key)
-        self.read_bytes += len(json.dumps(value))
-        return value
+    async def read(self, key: str) -> Held:
+        held = await super().read(key)
+        self.read_bytes += len(json.dumps(held.value))
+        return held
 
     async def find(self, prefix: str) -> Any:
         found = await super().find(prefix)
         self.read_bytes += sum(len(json.dumps(record.value)) for record in found)
         return found
 
-    async def put(self, key: str, value: Any, ttl_s: float, **more: Any) -> bool:
-        self.written_bytes += len(json.dumps(value))
-        return await super().put(key, value, ttl_s, **more)
+    async def swap(self, key: str, version: str, write: Write) -> Held | None:
+        self.written_bytes += len(json.dumps(write.value))
+        return await super().swap(key, version, write)
 
 
 async def of_a_file_and_its_changes(lab: Lab, tool: Flux, store: Counting) -> tuple[int, int, int]:

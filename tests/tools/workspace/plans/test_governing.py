@@ -12,7 +12,7 @@ import pytest
 
 from failsoft import ConfigurationError
 from failsoft.tools.workspace import Workspace
-from tests.doors import CONTEXT_KEY, LocalState, SqliteState
+from tests.doors import CONTEXT_KEY, LocalState, SqliteBackend
 from tests.tools.workspace.site import Site
 from tests.zygote import PYTHON
 
@@ -161,7 +161,7 @@ def test_a_plan_that_waives_an_unknown_rule_is_refused(site: Site, tool: Workspa
 
 def test_two_servers_share_plans_and_sessions_through_a_file_also_after_a_restart(site: Site, tmp_path: Path) -> None:
     def server(role: str | None = None) -> Workspace:
-        return site.tool(state=LocalState(records=SqliteState(tmp_path / "s.sqlite")), workspace_role=role)
+        return site.tool(state=LocalState(records=SqliteBackend(tmp_path / "s.sqlite")), workspace_role=role)
 
     planner, judge = server("ANTIGRAVITY"), server("ANTIGRAVITY")
     author = site.begin(planner, "ANTIGRAVITY")

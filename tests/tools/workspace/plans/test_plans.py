@@ -21,7 +21,8 @@ from tests.doors import (
     PLANS_AT_MOST,
     Files,
     LocalState,
-    MemoryRecords,
+    MemoryBackend,
+    Records,
     Roots,
     SessionFiles,
     covers,
@@ -39,7 +40,7 @@ class Shared(LocalState):
     """One state for two servers, as Redis is, whose records can be put otherwise than a toolset would."""
 
     def __init__(self) -> None:
-        self.shared = MemoryRecords()
+        self.shared = MemoryBackend()
         super().__init__(records=self.shared)
 
     def entries(self) -> list[Any]:
@@ -50,7 +51,7 @@ class Shared(LocalState):
         return found
 
     def replace(self, kind: str, value: Any) -> None:  # under that key
-        asyncio.run(self.shared.put(self.kept(kind)[0], value, 100.0))
+        asyncio.run(Records(self.shared, lambda: "").put(self.kept(kind)[0], value, 100.0))
 
 
 def coded(answer: dict[str, Any]) -> tuple[Any, Any]:

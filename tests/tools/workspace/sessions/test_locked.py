@@ -13,7 +13,7 @@ import pytest
 
 from failsoft import AuditLog, CallContext, InvariantViolation, Runtime, Settings, operation
 from failsoft.tools.workspace import Workspace
-from tests.doors import CallScope, LocalState, MemoryRecords, StagedFile
+from tests.doors import CallScope, Held, LocalState, MemoryBackend, StagedFile, Write
 from tests.tools.workspace.site import Site
 
 REPORT = {"title": "It broke", "body": "This is what I saw."}
@@ -23,7 +23,7 @@ class Shared(LocalState):
     """One state for several servers, as Redis is."""
 
     def __init__(self) -> None:
-        super().__init__(records=MemoryRecords())
+        super().__init__(records=MemoryBackend())
 
 
 class Broken(Workspace):
@@ -295,15 +295,17 @@ def test_a_session_is_locked_even_if_its_failure_cannot_be_put_on_record(site: S
 
 
 def test_a_caller_who_gives_up_meanwhile_does_not_keep_the_session_open(site: Site) -> None:
-    class Slow(MemoryRecords):
+    class Slow(MemoryBackend):
         """A store that takes its time, as one behind a network does."""
 
-        async def change(self, transition: Any, key: str, *arguments: Any, account: Any = None) -> Any:
-            if transition.name == "workspace.lock":
+        is_local = False
+
+        async def swap(self, key: str, version: str, write: Write) -> Held | None:
+            if "lock" in key:
                 locking.set()
                 for _ in range(5):
                     await asyncio.sleep(0)
-            return await super().change(transition, key, *arguments, account=account)
+            return await super().swap(key, version, write)
 
     async def run() -> Any:
         scope = CallScope(principal="local", toolbox=tool.toolbox)

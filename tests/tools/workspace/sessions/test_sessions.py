@@ -12,7 +12,7 @@ import pytest
 
 from failsoft import ConfigurationError
 from failsoft.tools.workspace import Workspace
-from tests.doors import LOCAL_PRINCIPAL, LocalState, MemoryRecords, oauth_principal, token_principal
+from tests.doors import LOCAL_PRINCIPAL, LocalState, MemoryBackend, oauth_principal, token_principal
 from tests.tools.workspace.site import Site
 
 PLANNER, WORKER = "ANTIGRAVITY", "WINDSURF"
@@ -183,7 +183,7 @@ def test_a_root_that_does_not_exist_keeps_the_server_from_starting(site: Site) -
 
 
 def test_replicas_share_sessions_through_the_state_store(site: Site) -> None:
-    state = LocalState(records=MemoryRecords())
+    state = LocalState(records=MemoryBackend())
     one, other = site.tool(state=state), site.tool(state=state)
     session = site.begin(one, principal="alice")
     assert site.call(other, "end_session", {"session_id": session}, principal="alice")["success"]
@@ -191,7 +191,7 @@ def test_replicas_share_sessions_through_the_state_store(site: Site) -> None:
 
 
 def test_the_keys_of_the_store_reveal_no_session_id(site: Site) -> None:
-    records = MemoryRecords()
+    records = MemoryBackend()
     session = site.begin(site.tool(state=LocalState(records=records)))
     kept = asyncio.run(records.find(""))
     assert kept

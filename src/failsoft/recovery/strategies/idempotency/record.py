@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from failsoft.framework.errors import IdempotencyInProgress, ToolError
-from failsoft.framework.records import Records
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import json_safe
+from failsoft.framework.state.records import Records
 from failsoft.recovery.shielded import begin, see_through
-from failsoft.recovery.strategies.idempotency.steps import SETTLE
+from failsoft.recovery.strategies.idempotency.steps import settle
 
 _TRIES = 60
 _PAUSE_AT_MOST_S = 10.0
@@ -48,7 +48,7 @@ class KeyRecord:
             STATE_UNAVAILABLE: The store does not answer.
         """
         facts = (self._owner, self._arguments, phase, text, *self._times)
-        return bool(await self._records.change(SETTLE, self._key, *facts, is_free=True))
+        return bool(await self._records.change(settle, self._key, *facts, is_free=True))
 
     async def mark(self, name: str, **done: Any) -> None:
         """See `CallRecord`."""

@@ -1,4 +1,4 @@
-"""State transitions of a keyed call as two pure functions, each with an equivalent Lua script.
+"""Steps of a keyed call: how it is claimed, and what its owner reports.
 
 A record holds `phase`, `owner` (the token of the call that does the work), `arguments` (a hash of each), `until` (the
 end of the lease), `end` (when the record expires), `effects` (JSON: what `call.effect` has marked) and `outcome`
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from failsoft.framework.records import Changed, State, Transition
+from failsoft.framework.state.backend import Changed, State
 
 SETTLED: Final = ("done", "failed", "unknown")
 _LEAST_S: Final = 0.001
@@ -105,51 +105,3 @@ def settle(
         ours.update(phase=phase, outcome=text)
     until = now if phase == "released" else now + lease_s
     return Changed({**ours, "until": until, "end": now + ttl_s}, 1, ttl_s)
-
-
-CLAIM = Transition(
-    "key.claim",
-    claim,
-    """
-    local owner, hashes, phase, may_repeat, dead, lease_s, ttl_s = unpack(arguments)
-    local function kept(verdict, text, left, by)
-        return state, {verdict, text, left, by}, math.max(0.001, state['end'] - now)
-    end
-    if state and state.arguments ~= hashes then return kept('conflict', state.arguments, 0, '') end
-    if state and (state.phase == 'done' or state.phase == 'failed') then
-        return kept('settled', state.outcome, 0, '')
-    end
-    local is_begun = state and (state.phase == 'accepted' or state.phase == 'running' or state.phase == 'effect')
-    if is_begun and state.owner == owner then return kept('run', state.effects, 0, owner) end
-    if state and state.phase ~= 'unknown' and now < state['until'] and state.owner ~= dead then
-        return kept('wait', '', state['until'] - now, state.owner)
-    end
-    if state and (state.phase == 'running' or state.phase == 'unknown') and may_repeat ~= 1 then
-        return kept('unknown', '', 0, '')
-    end
-    local effects = state and state.effects or ''
-    state = {phase = effects ~= '' and 'effect' or phase, owner = owner, arguments = hashes, effects = effects}
-    state['outcome'], state['until'], state['end'] = '', now + lease_s, now + ttl_s
-    return kept('run', effects, 0, owner)
-    """,
-)
-
-SETTLE = Transition(
-    "key.settle",
-    settle,
-    """
-    local owner, hashes, phase, text, lease_s, ttl_s = unpack(arguments)
-    local is_outcome = phase == 'done' or phase == 'failed' or phase == 'unknown'
-    local function is_settled() return state.phase == 'done' or state.phase == 'failed' or state.phase == 'unknown' end
-    if state and (state.owner ~= owner or is_settled()) then return state, 0, math.max(0.001, state['end'] - now) end
-    if phase == 'free' then return nil, 1, 0.001 end
-    state = state or {phase = phase, owner = owner, arguments = hashes, effects = '', outcome = ''}
-    if phase == 'effect' then
-        state.phase, state.effects = phase, text
-    elseif is_outcome then
-        state.phase, state.outcome = phase, text
-    end
-    state['until'], state['end'] = phase == 'released' and now or now + lease_s, now + ttl_s
-    return state, 1, ttl_s
-    """,
-)

@@ -26,8 +26,8 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.events import IdempotencyEvent, IdempotencyVerdict
-from failsoft.framework.records import Records
 from failsoft.framework.safe.author_reports import is_real_cancellation
+from failsoft.framework.state.records import Records
 from failsoft.recovery.reporting import Gauge, note_recovery
 from failsoft.recovery.shielded import begin
 from failsoft.recovery.strategies.idempotency.keys import (
@@ -41,7 +41,7 @@ from failsoft.recovery.strategies.idempotency.keys import (
 from failsoft.recovery.strategies.idempotency.outcomes import error_text, read_outcome, value_text
 from failsoft.recovery.strategies.idempotency.owners import is_dead, new_owner
 from failsoft.recovery.strategies.idempotency.record import KeyRecord, Lease
-from failsoft.recovery.strategies.idempotency.steps import CLAIM
+from failsoft.recovery.strategies.idempotency.steps import claim
 from failsoft.recovery.strategy import IN_CODE, strategy
 
 _FIRST_PAUSE_S = 0.01
@@ -169,7 +169,7 @@ class _KeyedCalls:
         options = self._options
         may_repeat = why_not_rerun(Facts(effect="unknown", is_repeatable=call.idempotent)) is None
         facts = (work.owner, work.arguments, work.phase, int(may_repeat), dead, options.lease_s, options.ttl_s)
-        claiming = self._records.change(CLAIM, work.key, *facts, principal=call.principal)
+        claiming = self._records.change(claim, work.key, *facts, principal=call.principal)
         if self._records.is_local:
             answer = await claiming
         else:

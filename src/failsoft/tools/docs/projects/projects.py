@@ -8,6 +8,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from failsoft.framework.errors import (
 from failsoft.framework.errors.corrections import slip_of
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
-from failsoft.framework.state import StateStore
+from failsoft.framework.state.records import Records
 from failsoft.framework.text import quoted
 from failsoft.tools.docs.documents.root import DocumentRoot
 from failsoft.tools.docs.errors import ProjectNotActivated
@@ -91,9 +92,8 @@ class Projects:
             CONFIG_ERROR: The configuration is faulty.
             DOC_LOAD_ERROR: The file cannot be read.
         """
-        store = call.bound.tool.runtime.state
         where, config = await call.bound.threads.run(lambda: self._load(config_path))
-        handle = await self._handle(store, where, config)
+        handle = await self._handle(_records(call), where, config)
         project = await call.bound.threads.run(lambda: self._open(handle, where, config))
         if call.principal == LOCAL_PRINCIPAL or call.scope is NO_SCOPE:
             self._last = handle
@@ -153,17 +153,19 @@ class Projects:
     def _index(self, root: DocumentRoot, options: IndexOptions | None = None) -> DocumentIndex:
         return DocumentIndex(root, cache_dir=self._cache_dir, options=options, database=self._database)
 
-    async def _handle(self, store: StateStore, where: str, config: ProjectConfig) -> str:
+    async def _handle(self, store: Records, where: str, config: ProjectConfig) -> str:
         """Return the project's handle: its name, or with a suffix where another configuration has that name."""
         slug = re.sub(r"[^a-z0-9]+", "-", config.name.casefold()).strip("-")[:48] or "project"
         if slug != DEFAULT_HANDLE:
             kept = {"config_path": where}
-            if await store.put(self._key(slug), kept, _KEEP_S, only_if_absent=True):
-                return slug
-            if await store.get(self._key(slug)) == kept:
-                return slug
+            with suppress(ToolError):  # without its store the project is this process's own
+                if await store.put(self._key(slug), kept, _KEEP_S, only_if_absent=True):
+                    return slug
+                if await store.get(self._key(slug)) == kept:
+                    return slug
         handle = f"{slug}-{hashlib.sha256(where.encode()).hexdigest()[:6]}"
-        await store.put(self._key(handle), {"config_path": where}, _KEEP_S)
+        with suppress(ToolError):
+            await store.put(self._key(handle), {"config_path": where}, _KEEP_S)
         return handle
 
     def _key(self, handle: str) -> str:
@@ -172,11 +174,13 @@ class Projects:
 
     async def _activated_elsewhere(self, call: Call, handle: str) -> Project | None:
         """Return a project that another worker, or this server before its restart, activated."""
-        kept = await call.bound.tool.runtime.state.get(self._key(handle)) if len(handle) <= 64 else None  # noqa: PLR2004 - no handle is longer
-        if not isinstance(kept, dict):
+        if len(handle) > 64:  # noqa: PLR2004 - no handle is longer
             return None
-        where = str(kept["config_path"])
         try:
+            kept = await _records(call).get(self._key(handle))
+            if not isinstance(kept, dict):
+                return None
+            where = str(kept["config_path"])
             _, config = await call.bound.threads.run(lambda: self._load(where))
             return await call.bound.threads.run(lambda: self._open(handle, where, config))
         except ToolError:
@@ -293,3 +297,8 @@ def _unknown(handle: str, active: dict[str, Project]) -> str:
     known = ", ".join(quoted(name, 64) for name in list(active)[:_CANDIDATES_AT_MOST])
     said = f"; active: {known}" if known else ""
     return f"No project {quoted(handle, 64)} is active{said}. Call `activate_project` with the path of its config.json."
+
+
+def _records(call: Call) -> Records:
+    """Return the durable records of a call's toolset."""
+    return call.bound.tool.runtime.state.records(call.bound.tool)

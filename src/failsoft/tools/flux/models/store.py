@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from failsoft.framework.call import NO_SCOPE
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import NextStep
-from failsoft.framework.records import Records
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
-from failsoft.framework.state import NAME_LIST
+from failsoft.framework.state.records import Records
+from failsoft.framework.state.store import changed_names
 from failsoft.tools.flux.errors.models import MediaNotFound, ModelNotFound
 from failsoft.tools.flux.models.predefined import PREDEFINED
 from failsoft.tools.flux.models.recipes import Recipe
@@ -192,7 +192,7 @@ class ModelStore:
             return []
         key = _key(f"{kind}-list", owner)
         answer: list[str] = await self._store.change(
-            NAME_LIST, key, added, removed, self._at_most, self._keep_s, principal=owner
+            changed_names, key, added, removed, self._at_most, self._keep_s, principal=owner
         )
         return list(answer or ())
 

@@ -16,8 +16,8 @@ from uuid import uuid4
 
 from failsoft.framework.clock import utc_timestamp
 from failsoft.framework.errors.violations import summarize
-from failsoft.framework.records import Records
-from failsoft.framework.state import NAME_LIST
+from failsoft.framework.state.records import Records
+from failsoft.framework.state.store import changed_names
 from failsoft.framework.text import quoted
 from failsoft.tools.workspace.plans.errors import PlanEnforcementFailed, PlanNotApproved, PlanNotFound
 from failsoft.tools.workspace.plans.guards import list_step
@@ -208,7 +208,7 @@ class Plans:
         """Return the hashes of a list, with this one added to it."""
         key = _prefix(f"plans-{which}", workspace_root)
         hashes: list[str] = await self._store.change(
-            NAME_LIST, key, plan_hash, "", PLANS_AT_MOST, self._lifetime_s, is_free=True
+            changed_names, key, plan_hash, "", PLANS_AT_MOST, self._lifetime_s, is_free=True
         )
         return hashes
 

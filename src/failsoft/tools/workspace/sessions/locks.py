@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from failsoft.framework.records import Changed, Records, State, Transition
+from failsoft.framework.state.backend import Changed, State
+from failsoft.framework.state.records import Records
 
 _GONE_S = 0.001
 _KEPT_S = 10.0
@@ -40,11 +41,11 @@ class SessionLocks:
 
     async def lock(self, key: str, *, error_id: str, invariant_id: str) -> None:
         """Lock a session; if it is locked already, keep its cause and count one more violation."""
-        await self._store.change(LOCK, key, error_id, invariant_id, self._lifetime_s, is_free=True)
+        await self._store.change(lock, key, error_id, invariant_id, self._lifetime_s, is_free=True)
 
     async def cause(self, key: str) -> LockCause | None:
         """Return why a session is locked; None if it is not."""
-        found = await self._store.change(LOOK, key, is_free=True)
+        found = await self._store.change(look, key, is_free=True)
         if not found:
             return None
         count, error_id, invariant_id = found
@@ -52,7 +53,7 @@ class SessionLocks:
 
     async def unlock(self, key: str, known: LockCause) -> bool:
         """Unlock a session and return True, unless more violations came than were known: those need a report, too."""
-        return bool(await self._store.change(UNLOCK, key, known.count, is_free=True))
+        return bool(await self._store.change(unlock, key, known.count, is_free=True))
 
 
 def lock(state: State | None, now: float, error_id: str, invariant_id: str, ttl_s: float) -> Changed:
@@ -84,40 +85,3 @@ def unlock(state: State | None, now: float, count: int) -> Changed:
     if state is not None and now < state["until"] and state["count"] != count:
         return Changed(state, 0, max(_KEPT_S, state["until"] - now))
     return Changed(None, 1, _GONE_S)
-
-
-LOCK = Transition(
-    "workspace.lock",
-    lock,
-    """
-    local error_id, invariant_id, ttl_s = unpack(arguments)
-    if not state or now >= state['until'] then
-        state = {count = 0, error_id = error_id, invariant_id = invariant_id}
-    end
-    state.count = state.count + 1
-    state['until'] = now + ttl_s
-    return state, state.count, math.max(10, ttl_s)
-    """,
-)
-
-LOOK = Transition(
-    "workspace.look",
-    look,
-    """
-    if not state or now >= state['until'] then return nil, {}, 0.001 end
-    local answer = {string.format('%d', state.count), state.error_id, state.invariant_id}
-    return state, answer, math.max(10, state['until'] - now)
-    """,
-)
-
-UNLOCK = Transition(
-    "workspace.unlock",
-    unlock,
-    """
-    local count = unpack(arguments)
-    if state and now < state['until'] and state.count ~= count then
-        return state, 0, math.max(10, state['until'] - now)
-    end
-    return nil, 1, 0.001
-    """,
-)

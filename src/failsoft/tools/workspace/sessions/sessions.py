@@ -12,9 +12,9 @@ from failsoft.framework.answer.failure import Governance
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import NextStep
 from failsoft.framework.files import shape_of
-from failsoft.framework.records import Records
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
-from failsoft.framework.state import NAME_LIST
+from failsoft.framework.state.records import Records
+from failsoft.framework.state.store import changed_names
 from failsoft.framework.text import quoted
 from failsoft.tools.workspace.sessions.errors import (
     InsufficientPermissions,
@@ -255,13 +255,13 @@ class Sessions:
         """
         key = _key("roots", principal)
         known: list[str] = await self._store.change(
-            NAME_LIST, key, "", "", _ROOTS_AT_MOST, self._lifetime_s, principal=principal
+            changed_names, key, "", "", _ROOTS_AT_MOST, self._lifetime_s, principal=principal
         )
         if workspace_root not in known and len(known) >= _ROOTS_AT_MOST:
             reason = f"you have begun sessions in {_ROOTS_AT_MOST} folders"
             raise InsufficientPermissions(reason=reason, effect="none")
         known = await self._store.change(
-            NAME_LIST, key, workspace_root, "", _ROOTS_AT_MOST, self._lifetime_s, principal=principal
+            changed_names, key, workspace_root, "", _ROOTS_AT_MOST, self._lifetime_s, principal=principal
         )
         here = shape_of(workspace_root)
         return [root for root in known if _overlap(here, shape_of(root))]

@@ -1,4 +1,4 @@
-"""Shared state of calls (`StateStore`: breakers, budgets, limits), and access to durable records."""
+"""The state of one runtime: counted state of calls (breakers, budgets, limits), and access to durable records."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from failsoft.framework.clock import loop_time
-from failsoft.framework.memory_records import ExpiringDict, MemoryRecords
-from failsoft.framework.records import Changed, Quota, RecordBackend, Records, State, Transition, scope_of
+from failsoft.framework.state.backend import Backend, Changed, State, Step
+from failsoft.framework.state.memory import MemoryBackend
+from failsoft.framework.state.records import QUOTA_BYTES, Records, scope_of
+from failsoft.framework.state.steps import Steps
 
 T = TypeVar("T")
+_CAPACITY = 100_000
 
 
 class StateStore(Protocol):
     """Small states by key, changed in atomic steps. In memory by default; in SQLite or Redis to share them.
 
-    Keys are `kind:name`. `change` and `change_now` work on states, `get` and `put` on JSON values; one key is either.
-    Except for `records`, a store never raises because of an outage: a shared one then uses local state and publishes
-    a `StateStoreEvent`. No method waits longer than a fraction of a second.
+    Keys are `kind:name`. Except for `records`, a store never raises because of an outage: a shared one then uses local
+    state and publishes a `StateStoreEvent`. No method waits longer than a fraction of a second.
     """
 
     is_local: bool
@@ -28,20 +30,11 @@ class StateStore(Protocol):
     def clock(self) -> float:
         """Return the store's time in seconds, as far as this process knows it; it is passed to steps as `now`."""
 
-    async def change(self, transition: Transition, key: str, *arguments: Any) -> Any:
-        """Run one step atomically and return its answer. The arguments are numbers and texts."""
+    async def change(self, step: Step, key: str, *arguments: Any) -> Any:
+        """Run one step atomically and return its answer."""
 
-    def change_now(self, transition: Transition, key: str, *arguments: Any) -> Any:
+    def change_now(self, step: Step, key: str, *arguments: Any) -> Any:
         """Do the same without waiting; only where `is_local`."""
-
-    async def get(self, key: str) -> Any:
-        """Return the JSON value that was put under a key, or None."""
-
-    async def put(self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False) -> bool:
-        """Keep a JSON value for so many seconds; return whether it was kept."""
-
-    async def delete(self, key: str) -> None:
-        """Forget a key."""
 
     async def close(self) -> None:
         """Release connections. The store may be used again and then reconnects."""
@@ -89,13 +82,14 @@ class RecordsOf:
 
     Args:
         backend: The backend; None for memory, where every toolset has a backend of its own.
-        quota: The quota of each principal.
+        quota_bytes: The quota of each principal.
         clock: The clock of records in memory.
     """
 
-    def __init__(self, backend: RecordBackend | None, quota: Quota, clock: Callable[[], float]) -> None:
+    def __init__(self, backend: Backend | None, quota_bytes: int, clock: Callable[[], float]) -> None:
         self.backend = backend
-        self._quota = quota
+        self._steps = None if backend is None else Steps(backend)
+        self._quota_bytes = quota_bytes
         self._clock = clock
         self._made: dict[int, tuple[weakref.ref[Any], Records]] = {}
 
@@ -105,12 +99,13 @@ class RecordsOf:
         known = made.get(number)
         if known is None:
             reference = weakref.ref(tool, lambda _: made.pop(number, None))
-            backend = MemoryRecords(self._clock) if self.backend is None else self.backend
-            known = made[number] = (reference, Records(backend, _scope(reference, backend), self._quota))
+            backend = MemoryBackend(self._clock) if self.backend is None else self.backend
+            records = Records(backend, _scope(reference, backend), self._quota_bytes, self._steps)
+            known = made[number] = (reference, records)
         return known[1]
 
 
-def _scope(reference: weakref.ref[Any], backend: RecordBackend) -> Callable[[], str]:
+def _scope(reference: weakref.ref[Any], backend: Backend) -> Callable[[], str]:
     last: tuple[Any, str] = (None, "")
 
     def scope() -> str:
@@ -127,14 +122,13 @@ def _scope(reference: weakref.ref[Any], backend: RecordBackend) -> Callable[[], 
 
 
 class LocalState(Companions):
-    """The states of one process, in a dict for each kind of key.
+    """The states of one process.
 
     Args:
         clock: A monotonic clock, in seconds.
-        capacity: Maximum number of keys per kind; beyond it the least recently changed ones are dropped. A flood of
-            one kind, such as rate limits, does not affect another.
+        capacity: See `MemoryBackend`.
         records: The backend of durable records; by default in memory.
-        quota: The quota of durable records per principal.
+        quota_bytes: The quota of durable records per principal.
     """
 
     is_local = True
@@ -143,17 +137,17 @@ class LocalState(Companions):
         self,
         clock: Callable[[], float] = loop_time,
         *,
-        capacity: int = 100_000,
-        records: RecordBackend | None = None,
-        quota: Quota | None = None,
+        capacity: int = _CAPACITY,
+        records: Backend | None = None,
+        quota_bytes: int = QUOTA_BYTES,
     ) -> None:
         super().__init__()
         self.clock = clock
         self._capacity = capacity
-        self._kinds: dict[str, ExpiringDict] = {}
+        self.states = MemoryBackend(clock, capacity=capacity)
+        self.change_now = self.states.change
         self._private: dict[int, tuple[weakref.ref[Any], LocalState]] = {}
-        self._lock = threading.Lock()
-        self._records = RecordsOf(records, quota or Quota(), clock)
+        self._records = RecordsOf(records, quota_bytes, clock)
 
     def records(self, tool: Any) -> Records:
         """See `StateStore`."""
@@ -162,35 +156,9 @@ class LocalState(Companions):
     async def check(self) -> None:
         """Do nothing: memory is always available."""
 
-    async def change(self, transition: Transition, key: str, *arguments: Any) -> Any:
+    async def change(self, step: Step, key: str, *arguments: Any) -> Any:
         """See `StateStore`."""
-        return self.change_now(transition, key, *arguments)
-
-    def change_now(self, transition: Transition, key: str, *arguments: Any) -> Any:
-        """See `StateStore`."""
-        with self._lock:
-            now = self.clock()
-            changed = transition.step(self._alive(key, now), now, *arguments)
-            self._keep(key, changed.state, now, changed.ttl_s)
-        return changed.answer
-
-    async def get(self, key: str) -> Any:
-        """See `StateStore`."""
-        return self._alive(key, self.clock())
-
-    async def put(self, key: str, value: Any, ttl_s: float, *, only_if_absent: bool = False) -> bool:
-        """See `StateStore`."""
-        with self._lock:
-            now = self.clock()
-            if only_if_absent and self._alive(key, now) is not None:
-                return False
-            self._keep(key, value, now, ttl_s)
-            return True
-
-    async def delete(self, key: str) -> None:
-        """See `StateStore`."""
-        with self._lock:
-            self._kind(key).pop(key, None)
+        return self.states.change(step, key, *arguments)
 
     async def close(self) -> None:
         """Close the records; there is nothing else to close."""
@@ -205,39 +173,6 @@ class LocalState(Companions):
             gone = weakref.ref(owner, lambda _: private.pop(number, None))
             known = private[number] = (gone, LocalState(self.clock, capacity=self._capacity))
         return known[1]
-
-    def entries(self) -> list[tuple[str, float, Any]]:
-        """Return all entries: the key, the remaining seconds, and the state or value."""
-        with self._lock:
-            now = self.clock()
-            kept = [item for kind in self._kinds.values() for item in kind.all_alive(now)]
-            return [(key, until - now, value) for key, (until, value) in kept]
-
-    def clear(self) -> None:
-        """Delete all keys; companions and records stay."""
-        with self._lock:
-            self._kinds.clear()
-
-    def _kind(self, key: str) -> ExpiringDict:
-        name = key.partition(":")[0] if ":" in key else ""
-        kind = self._kinds.get(name)
-        if kind is None:
-            kind = self._kinds[name] = ExpiringDict()
-        return kind
-
-    def _alive(self, key: str, now: float) -> Any:
-        kept = self._kind(key).alive(key, now)
-        return None if kept is None else kept[1]
-
-    def _keep(self, key: str, value: Any, now: float, ttl_s: float) -> None:
-        kind = self._kind(key)
-        kind.pop(key, None)
-        if value is None:
-            return
-        kind[key] = (now + ttl_s, value)
-        kind.written(now)
-        while len(kind) > self._capacity:
-            del kind[next(iter(kind))]
 
 
 def changed_names(state: State | None, _now: float, added: str, removed: str, at_most: int, ttl_s: float) -> Changed:
@@ -254,20 +189,3 @@ def changed_names(state: State | None, _now: float, added: str, removed: str, at
     names = [kept for kept in before if kept not in {added, removed}]
     names = [*names, added][-at_most:] if added else names[-at_most:]
     return Changed({"names": names} if names else None, names, ttl_s)
-
-
-NAME_LIST = Transition(
-    "name_list",
-    changed_names,
-    """
-    local added, removed, at_most, ttl_s = unpack(arguments)
-    local names = {}
-    for _, kept in ipairs(state and state.names or {}) do
-        if kept ~= added and kept ~= removed then names[#names + 1] = kept end
-    end
-    if added ~= '' then names[#names + 1] = added end
-    while #names > at_most do table.remove(names, 1) end
-    if #names == 0 then return nil, names, ttl_s end
-    return {names = names}, names, ttl_s
-    """,
-)

@@ -1,0 +1,73 @@
+"""What a Redis server runs: the swap of a value with the quota of its owner, and the reading of an older format."""
+
+from __future__ import annotations
+
+from failsoft.framework.state.backend import LEAST_BYTES
+
+WRONG_TYPE = "wrong type"
+"""The version of a key that another program has given another type than text."""
+SWAP = f"""
+local key, base = KEYS[1], KEYS[2]
+local before, after, json, ttl_ms, owner, quota, may_grow = unpack(ARGV)
+local OWNER_OF, UNTIL, SIZES = base .. 'owner:', base .. 'until:', base .. 'sizes:'
+local time, held, version = redis.call('TIME'), redis.pcall('GET', key), ''
+if type(held) == 'table' then
+    held, version = false, '{WRONG_TYPE}'
+elseif held then
+    version = string.sub(held, 1, 18)
+    if string.sub(held, 19, 19) ~= '\\n' or string.find(version, '%X') then version = redis.sha1hex(held) end
+end
+if version == after then return {{1, time[1], time[2]}} end
+if version ~= before then return {{0, time[1], time[2], held or (version ~= '' and version)}} end
+local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+local function leave(owner, key)
+    local size = redis.call('HGET', SIZES .. owner, key)
+    if size then
+        redis.call('HDEL', SIZES .. owner, key)
+        redis.call('HINCRBY', SIZES .. owner, '', -size)
+    end
+    redis.call('ZREM', UNTIL .. owner, key)
+end
+if json == '' then
+    local known = redis.call('GET', OWNER_OF .. key)
+    if known then
+        leave(known, key)
+        redis.call('DEL', OWNER_OF .. key)
+    end
+    redis.call('DEL', key)
+    return {{1, time[1], time[2]}}
+end
+if held and redis.call('EXISTS', OWNER_OF .. key) == 1 then
+    redis.call('DEL', base .. 'room')
+else
+    redis.call('SET', base .. 'room', '', 'PX', 1)
+end
+if owner ~= '' then
+    owner = redis.call('GET', OWNER_OF .. key) or owner
+    for _, gone in ipairs(redis.call('ZRANGEBYSCORE', UNTIL .. owner, '-inf', now_ms, 'LIMIT', 0, 1000)) do
+        leave(owner, gone)
+    end
+    if not held then leave(owner, key) end
+    local size = math.max({LEAST_BYTES}, #key + #json)
+    local was = tonumber(redis.call('HGET', SIZES .. owner, key) or 0)
+    local total = tonumber(redis.call('HGET', SIZES .. owner, '') or 0) + size - was
+    if (not held or (size > was and may_grow == '0')) and total > tonumber(quota) then
+        return {{2, time[1], time[2]}}
+    end
+    redis.call('ZADD', UNTIL .. owner, now_ms + ttl_ms, key)
+    redis.call('HSET', SIZES .. owner, key, size, '', total)
+    redis.call('SET', OWNER_OF .. key, owner, 'PX', ttl_ms)
+    for _, account in ipairs({{UNTIL .. owner, SIZES .. owner}}) do
+        if redis.call('PTTL', account) < tonumber(ttl_ms) then redis.call('PEXPIRE', account, ttl_ms) end
+    end
+end
+redis.call('SET', key, after .. '\\n' .. json, 'PX', ttl_ms)
+return {{1, time[1], time[2]}}
+"""
+"""Swaps a value: 1 if it was done, 0 and what is there if the version is another, 2 if the quota has no space; with the
+server's time. An owner's keys are kept by expiry time, and their sizes with the sum under an empty name.
+
+A server without memory refuses a script whose first write needs some, and no later one: so a new key is refused before
+anything has happened, and what was begun under one, such as a call, is ended."""
+OF_FORMAT_1 = "return cjson.encode(cmsgpack.unpack(redis.call('GET', KEYS[1])))"
+"""Returns a state as JSON that an older version of failsoft has stored."""

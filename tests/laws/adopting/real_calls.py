@@ -73,7 +73,7 @@ FILESYSTEM = [
         ("read_text_file", {"path": "WORK/menu.txt", "head": "x"}, BAD, "head", "number"),
         ("read_file", {"path": "WORK/gone2.txt"}, GONE),
         ("read_media_file", {"path": "WORK/gone.png"}, GONE),
-        ("read_media_file", {"path": "/root/a.png"}, DENIED),
+        ("read_media_file", {"path": "/elsewhere/a.png"}, DENIED),
         ("read_multiple_files", {"paths": []}, BAD, "paths"),
         ("read_multiple_files", {"paths": "WORK/menu.txt"}, BAD, "paths", "array"),
         ("write_file", {"path": "WORK/nodir/a.txt", "content": "x"}, GONE),

@@ -85,6 +85,11 @@ def test_a_schema_without_a_bottom_takes_no_other_entry_of_its_line_away():
         assert message.message.error.data == {"dev.failsoft/fault": {"kind": "malformed"}}
 
 
+async def test_of_twenty_thousand_tools_the_first_are_offered(tmp_path):
+    tools = [{"name": f"tool_{number}", "_meta": {"x": [{}] * 10}} for number in range(20_000)]
+    assert await offered(tmp_path, tools) == [f"tool_{number}" for number in range(2_000)]
+
+
 @pytest.mark.parametrize("member", ["inputSchema", "outputSchema"])
 @pytest.mark.parametrize("name", BAD_SCHEMAS)
 async def test_a_tool_with_a_bad_schema_is_left_out_with_a_warning_that_names_it(tmp_path, name, member):

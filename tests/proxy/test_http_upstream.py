@@ -154,6 +154,23 @@ async def test_one_schema_that_nobody_could_use_does_not_take_the_other_tools_aw
             assert (await client.call_tool("works", {})).content[0].text == "fine"
 
 
+@pytest.mark.parametrize("form", ["json", "events"])
+async def test_of_a_list_with_more_values_than_are_read_the_first_tools_are_offered(monkeypatch, form):
+    def result(handler: Any, message: Any, tree: dict[str, Any]) -> None:
+        if "tools" in tree:
+            tree["tools"] += [{"name": f"more_{number}", "_meta": {"x": [{}] * 10}} for number in range(20_000)]
+        text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": tree})
+        kind = "application/json" if form == "json" else "text/event-stream"
+        handler.reply(200, (text if form == "json" else f"data: {text}\n\n").encode(), {"content-type": kind})
+
+    monkeypatch.setattr(Handler, "result", result)
+    with website() as url:
+        async with Client(proxy(from_url(url)), cache=None) as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert (len(names), names[: len(TOOLS)]) == (2_000, TOOLS)
+            assert (await client.call_tool("works", {})).content[0].text == "fine"
+
+
 async def test_a_session_that_the_server_forgot_is_renewed():
     Handler.forgot = False
     with website() as url:

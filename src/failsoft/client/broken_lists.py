@@ -1,4 +1,4 @@
-"""Lists of tools that cannot be read for one tool's sake: nested without end, or no Unicode."""
+"""Lists of tools that cannot be read whole: too long, or with a tool that is nested without end or no Unicode."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ _DATA = re.compile(rb"^(data: ?)(.+)$", re.MULTILINE)
 _LEVELS_AT_MOST = 160
 """Fewer than pydantic reads, and more than a schema may have (`failsoft.framework.arguments.schemas`)."""
 _BYTES_AT_MOST = 4_000_000
+_TOKENS_AT_MOST = 250_000
+"""Strings and brackets of the part of a list that is read: those of some thousand tools."""
 
 
 def readable_list(message: bytes) -> bytes | None:
@@ -36,6 +38,38 @@ def readable_list(message: bytes) -> bytes | None:
         return pydantic_core.to_json(tree)
     except (ValueError, RecursionError, LookupError, TypeError):
         return None
+
+
+def shortened_list(message: bytes) -> bytes | None:
+    """Return a message that answers `tools/list` with its first tools alone; None for any other one.
+
+    Args:
+        message: A JSON-RPC message with more values than are read.
+    """
+    openers: list[bytes] = []
+    end = 0
+    for number, token in enumerate(_BRACKETS.finditer(message)):
+        if number > _TOKENS_AT_MOST or token.start() > _BYTES_AT_MOST:
+            break
+        if token[0] in (b"[", b"{"):
+            openers.append(token[0])
+        elif token[0] in (b"]", b"}") and openers:
+            openers.pop()
+            if openers == [b"{", b"{", b"["]:  # the message, its result and the list
+                end = token.end()
+    try:
+        tree = pydantic_core.from_json(message[:end] + b"]}}")
+        is_list = "id" in tree and isinstance(tree["result"]["tools"], list) and "content" not in tree["result"]
+    except (ValueError, LookupError, TypeError):
+        return None
+    return message[:end] + b"]}}" if is_list else None
+
+
+def shortened_event(events: bytes) -> bytes | None:
+    """Return an event whose line of data is a message for `shortened_list`, shortened; None for any other events."""
+    found = _DATA.search(events)
+    shortened = None if found is None else shortened_list(found[2])
+    return None if shortened is None else b"data: " + shortened + b"\n\n"
 
 
 def readable_body(body: bytes) -> bytes:

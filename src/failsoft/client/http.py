@@ -11,7 +11,7 @@ import anyio.lowlevel
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from failsoft.client.broken_lists import readable_body, readable_events
+from failsoft.client.broken_lists import readable_body, readable_events, shortened_event, shortened_list
 from failsoft.client.faults import fault_data
 from failsoft.client.messages import error_message, too_many_values
 
@@ -75,7 +75,7 @@ class _Bounded(httpx2.AsyncBaseTransport):
         if response.status_code < _FAILED and kind.startswith("text/event-stream"):
             events = _Events(response, request_id, self._limit, is_list=_is_list(request))
             return httpx2.Response(response.status_code, headers=_headers(response), stream=events, request=request)
-        body, fault = await self._read(response)
+        body, fault = await self._read(response, is_list=_is_list(request))
         if request_id is not None:
             if response.status_code >= _FAILED:
                 fault = self._fault_of_status(request, response, body)
@@ -83,11 +83,9 @@ class _Bounded(httpx2.AsyncBaseTransport):
                 fault = fault_data("malformed")
             if fault is not None:
                 return _in_place(request, request_id, fault)
-        if _is_list(request):
-            body = readable_body(body)
         return httpx2.Response(response.status_code, headers=_headers(response), content=body, request=request)
 
-    async def _read(self, response: httpx2.Response) -> tuple[bytes, dict[str, Any] | None]:
+    async def _read(self, response: httpx2.Response, *, is_list: bool) -> tuple[bytes, dict[str, Any] | None]:
         """Return the decoded body; an empty one, and what is wrong, for one that is too large or cannot be decoded."""
         declared = response.headers.get("content-length", "")
         size = int(declared) if declared.isdecimal() and len(declared) < 20 else 0  # noqa: PLR2004 - digits of 64 bits
@@ -106,7 +104,10 @@ class _Bounded(httpx2.AsyncBaseTransport):
         finally:
             await response.aclose()
         whole = bytes(body)
-        return whole, too_many_values(whole, limit_bytes=self._limit)
+        fault = too_many_values(whole, limit_bytes=self._limit)
+        if is_list and fault is not None and (shortened := shortened_list(whole)) is not None:
+            whole, fault = shortened, None
+        return (readable_body(whole) if is_list and fault is None else whole), fault
 
     def _fault_of_status(
         self, request: httpx2.Request, response: httpx2.Response, body: bytes
@@ -144,6 +145,8 @@ class _Events(httpx2.AsyncByteStream):
                 events = bytes(rest[:end])
                 del rest[:end]
                 fault = too_many_values(events, limit_bytes=self._limit)
+                if fault is not None and self._is_list and (shortened := shortened_event(events)) is not None:
+                    events, fault = shortened, None
                 if len(rest) > self._limit:
                     fault = fault_data("too_large", size_bytes=len(rest), limit_bytes=self._limit)
                 if fault is not None:

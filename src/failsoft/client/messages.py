@@ -13,7 +13,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCMessage
 from pydantic import TypeAdapter, ValidationError
 
-from failsoft.client.broken_lists import readable_list
+from failsoft.client.broken_lists import readable_list, shortened_list
 from failsoft.client.faults import fault_data
 
 _MESSAGE: TypeAdapter[Any] = TypeAdapter(JSONRPCMessage)
@@ -77,12 +77,11 @@ def message_of(line: bytes, *, limit_bytes: int) -> SessionMessage | None:
     if not line.lstrip().startswith(b"{"):
         return None
     fault = too_many_values(line, limit_bytes=limit_bytes)
-    if fault is None:
-        message = _validated(line) or _validated(readable_list(line))
-        if message is not None:
-            return SessionMessage(message)
-        fault = fault_data("malformed")
-    return _in_place_of(line[:_EDGE_BYTES] + b" " + line[-_EDGE_BYTES:], fault)
+    whole = line if fault is None else shortened_list(line)
+    message = _validated(whole) or _validated(None if whole is None else readable_list(whole))
+    if message is not None:
+        return SessionMessage(message)
+    return _in_place_of(line[:_EDGE_BYTES] + b" " + line[-_EDGE_BYTES:], fault or fault_data("malformed"))
 
 
 def _validated(line: bytes | None) -> Any:

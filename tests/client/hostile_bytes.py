@@ -24,7 +24,7 @@ from typing import Any
 
 JSON = {"content-type": "application/json"}
 STREAM = {"content-type": "text/event-stream"}
-DECODED_BYTES = 200_000_000
+DECODED_BYTES = 120_000_000
 PIECE = b"x" * 1_000_000
 INFO = {"capabilities": {"tools": {}}, "serverInfo": {"name": "bytes", "version": "1"}}
 

@@ -10,6 +10,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from failsoft.client import Client as TypedClient
 from tests.proxy.conftest import proxied
 from tests.proxy.test_foreign_lists import GOOD, command
 from tests.proxy.test_operating import run_proxy
@@ -65,4 +66,13 @@ async def test_a_server_that_a_file_names_inherits_no_secret(tmp_path):
     transport = stdio_client(StdioServerParameters(command=PYTHON, args=words, env=environment))
     async with Client(transport, cache=None) as client:
         found = json.loads((await client.call_tool("environment", {})).content[0].text)
+    assert sorted(SECRETS.keys() & found.keys()) == []
+
+
+async def test_a_server_that_the_client_starts_inherits_no_secret(tmp_path, monkeypatch):
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    async with TypedClient(command(tmp_path, [{**GOOD, "name": "environment"}])) as client:
+        found = json.loads(await client.call("environment"))
+    assert "PATH" in found
     assert sorted(SECRETS.keys() & found.keys()) == []

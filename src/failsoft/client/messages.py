@@ -63,7 +63,7 @@ class LineReader:
 
     def _add(self, part: bytes) -> None:
         self._buffer += part
-        if len(self._buffer) <= self._limit:
+        if len(self._buffer) <= (2 * _EDGE_BYTES if self._head else self._limit):
             return
         if not self._head:
             self._head = bytes(self._buffer[:_EDGE_BYTES])

@@ -26,6 +26,7 @@ _LEAVE_S = 2.0
 _ERROR_LINES = 20
 _LINE_BYTES = 4_000
 _LINES_AT_ONCE = 64
+_LARGE_CHUNK_BYTES = 32_768
 _WATCH = 'read -r _; sleep 1; kill -s TERM -- "-$1"; sleep 2; kill -s KILL -- "-$1"'
 
 
@@ -94,6 +95,8 @@ async def _read(process: Process, to_us: Any, limit_bytes: int, closed: anyio.Ev
                         without_message += 1
                         if without_message % _LINES_AT_ONCE == 0:
                             await anyio.lowlevel.checkpoint()
+                    if len(chunk) >= _LARGE_CHUNK_BYTES:  # there may be more at once, without end
+                        await anyio.lowlevel.checkpoint()
     finally:
         closed.set()
 
@@ -154,6 +157,7 @@ def _ended_after_this_process(group: int) -> Iterator[None]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             cwd="/",
+            env=get_default_environment(),
             start_new_session=True,
         )
     except OSError as error:

@@ -51,7 +51,7 @@ class MemoryBackend:
         self._capacity = capacity
         self._kinds: dict[str, dict[str, _Kept]] = {}
         self._usage: dict[str, int] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # the collector may end an abandoned call in the middle of a step
         self._writes = 0
         self._swept_at = 0.0
 

@@ -32,16 +32,8 @@ def ended(folder: Path, *arguments: str) -> tuple[int | None, str]:
     return process.returncode, errors
 
 
-UNBOUNDED = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="`failsoft proxy` reads a pipe or a device as its overrides, and hangs or takes all memory; what is no "
-    "regular file should be refused.",
-)
-
-
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-@pytest.mark.parametrize("option", [pytest.param("--overrides", marks=UNBOUNDED), "--config"])
+@pytest.mark.parametrize("option", ["--overrides", "--config"])
 def test_what_is_no_regular_file_is_refused(tmp_path: Path, option: str, kind: str) -> None:
     file = tmp_path / "pipe"
     os.mkfifo(file)

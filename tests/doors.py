@@ -21,7 +21,7 @@ HOMES = {
     "failsoft.cli.screen": "progress_line as progress_line_module",
     "failsoft.cli.targets.project": "find_project",
     "failsoft.cli.targets.typed_arguments": "from_json, from_words",
-    "failsoft.client.answers": "error_in, failure_in, from_json as result_from_json, read_answer, to_json",
+    "failsoft.client.answers": "error_in, failure_in, from_json as from_stored, read_answer, to_json",
     "failsoft.client.faults": "fault_from, from_raised",
     "failsoft.client.known_texts": "class_of",
     "failsoft.client.messages": "message_of",

@@ -15,8 +15,8 @@ from tests.doors import (
     fault_from,
     foreign_quotation,
     from_raised,
+    from_stored,
     read_answer,
-    result_from_json,
     to_json,
 )
 from tests.each import each
@@ -38,7 +38,7 @@ RAW: dict[str, Any] = {
 
 def wire(result: Any) -> Any:
     """Return what a client gets of a result."""
-    model = types.CallToolResult.model_validate(result_from_json(to_json(result)), by_alias=True, by_name=False)
+    model = types.CallToolResult.model_validate(from_stored(to_json(result)), by_alias=True, by_name=False)
     return model.model_dump(by_alias=True, mode="json")
 
 
@@ -47,18 +47,18 @@ def test_a_stored_result_is_the_same_for_clients_whatever_library_made_it() -> N
     expected = model.model_dump(by_alias=True, mode="json")
     for result in (RAW, model, ToolResult.from_mcp_result(model)):
         stored = json.loads(json.dumps(to_json(result)))
-        assert stored == to_json(result_from_json(stored))
+        assert stored == to_json(from_stored(stored))
         assert wire(result) == expected
 
 
 def test_members_of_a_raw_result_that_nobody_knows_are_stored() -> None:
     raw = {**RAW, "resultType": "input_required", "inputRequests": {"a": {"method": "elicitation/create"}}}
-    assert result_from_json(to_json(raw)) == raw
+    assert from_stored(to_json(raw)) == raw
 
 
 def test_a_stored_failure_is_still_one() -> None:
     for result in ({"content": [], "isError": True}, types.CallToolResult(content=[], is_error=True)):
-        assert read_answer(result_from_json(to_json(result))).is_error
+        assert read_answer(from_stored(to_json(result))).is_error
 
 
 def failed(text: str = "", **more: Any) -> Any:

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from failsoft import BaseTool, ToolError, operation
 from failsoft.client import Client
 from failsoft.testing import fresh_runtime
-from tests.doors import failure_in, read_answer, result_from_json, to_json
+from tests.doors import failure_in, from_stored, read_answer, to_json
 from tests.each import each
 from tests.proxy.test_foreign_lists import client_of, command
 
@@ -133,7 +133,7 @@ def test_the_answer_of_another_server_fails_where_its_value_says_so(name: str, v
         CallToolResult(content=[*blocks], structured_content=structured),
         ToolResult(content=blocks, structured_content=structured),
         {"content": raw["content"]},
-        result_from_json(to_json(CallToolResult(content=[*blocks], structured_content=structured))),
+        from_stored(to_json(CallToolResult(content=[*blocks], structured_content=structured))),
     ]
     for result in results:
         assert (failure_in(read_answer(result), declared=SCHEMAS[name]) is not None) is is_failure

@@ -70,6 +70,10 @@ _STATUS = re.compile(
 )
 _KNOWN_STATUSES = frozenset({401, 403, 404, 409, 410, 429, 503, 504})
 
+_NOT_ALLOWED = (
+    r"(?:outside (?:of )?(?:the )?|not (?:under|in|within) (?:an? |the )?)"
+    r"allowed (?:director(?:y|ies)|folders?|paths?|roots?)"
+)
 _UP_TO_COLON = r"(?=$|[.!]|: |:$)"
 _PHRASES: tuple[tuple[type[ToolError], re.Pattern[str]], ...] = tuple(
     (cls, re.compile(pattern, re.IGNORECASE))
@@ -81,6 +85,7 @@ _PHRASES: tuple[tuple[type[ToolError], re.Pattern[str]], ...] = tuple(
         (PermissionDenied, rf"access denied(?:{_UP_TO_COLON}| - | to [^.:;\n]{{1,60}}{_UP_TO_COLON})"),
         (PermissionDenied, rf"access to [^.:;\n]{{1,80}} (?:was|is) denied{_UP_TO_COLON}"),
         (PermissionDenied, rf"forbidden{_UP_TO_COLON}"),
+        (PermissionDenied, rf"path (?:'[^'\n]{{1,200}}' )?is {_NOT_ALLOWED}{_UP_TO_COLON}"),
         (Unauthenticated, rf"(?:unauthorized|unauthenticated|bad credentials|invalid api key){_UP_TO_COLON}"),
         (AlreadyExists, rf"(?:[^\n]{{0,200}}: )?file exists{_UP_TO_COLON}"),
         (StorageError, rf"(?:[^\n]{{0,200}}: )?(?:no space left on device|read-only file system){_UP_TO_COLON}"),
@@ -112,6 +117,7 @@ _THING = re.compile(
 """A sentence of which the subject decides: a page that is not found is one thing, a command another."""
 _NO_SUCH = re.compile(rf"no such (?P<what>[\w -]{{1,40}}){_UP_TO_COLON}", re.IGNORECASE)
 _WORD = re.compile(r"[a-z]+")
+_FILE = re.compile(r"[\w-]\.[A-Za-z0-9]{1,5}['\"]?$")
 _UNSURE = frozenset(("and", "because", "but", "check", "if", "of", "or", "that", "unless", "when", "whether", "who"))
 _NOT_AN_ITEM = frozenset(
     (
@@ -119,7 +125,21 @@ _NOT_AN_ITEM = frozenset(
         *("configuration", "credential", "credentials", "dependency", "device", "driver", "env"),
         *("environment", "executable", "function", "host", "key", "keys", "library", "match", "mcp"),
         *("method", "module", "node", "npm", "option", "package", "password", "pattern", "plugin"),
-        *("program", "python", "secret", "server", "string", "table", "text", "token", "tool", "variable"),
+        *(
+            "program",
+            "python",
+            "relation",
+            "role",
+            "schema",
+            "secret",
+            "server",
+            "string",
+            "table",
+            "text",
+            "token",
+            "tool",
+            "variable",
+        ),
     )
 )
 """What a server itself lacks, or a part of a text: another id does not help."""
@@ -203,5 +223,6 @@ def _class_of_thing(found: re.Match[str]) -> type[ToolError] | None:
     if parts.get("there"):
         return AlreadyExists
     if parts.get("absent"):
-        return NotFound if words & _ITEMS else None
+        is_file = _FILE.search(found["what"]) is not None and not words & _NOT_AN_ITEM
+        return NotFound if is_file or words & _ITEMS else None
     return None if words & _NOT_AN_ITEM else NotFound

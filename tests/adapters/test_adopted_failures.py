@@ -246,10 +246,13 @@ async def test_a_text_that_the_author_wrote_is_kept_whatever_it_was_raised_from(
 async def test_an_exception_that_the_server_masks_is_masked_with_the_adapter_on(fastmcp):
     server = fastmcp.server("shop", mask_error_details=True, middleware=[fastmcp.middleware(runtime=fresh_runtime())])
     add_tools(server.tool, fastmcp.tool_error)
+    add_more_tools(server.tool, fastmcp.tool_error)
     async with fastmcp.client(server) as client:
+        asked = await client.call_tool_mcp("asks_another", {})
         crashed = await client.call_tool_mcp("out_of_stock", {})
         explained = await client.call_tool_mcp("explains", {})
     assert "tea" not in crashed.model_dump_json()
+    assert "closed until nine" not in asked.model_dump_json()
     assert crashed.structured_content["error"]["code"] == "UNKNOWN_ERROR"
     assert FACTS[0] in text_of(explained)
 

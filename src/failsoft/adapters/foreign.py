@@ -27,8 +27,9 @@ from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError, UnknownError
 from failsoft.framework.errors.corrections import closest_tool
 from failsoft.framework.events import Arguments
+from failsoft.framework.normalize.reasons import text_of
 from failsoft.framework.safe.author_reports import logger
-from failsoft.framework.text import bounded
+from failsoft.framework.text import bounded, quoted as as_quotation
 from failsoft.server.protocol import telemetry
 from failsoft.server.protocol.caller import principal_of
 
@@ -300,17 +301,22 @@ def shown(raised: BaseException, text: str, call: Call) -> ToolError:
 
     Args:
         raised: What the tool raised.
-        text: What the server would have shown of it; may be empty.
+        text: What the server would have shown of it; empty if it masks it.
         call: The call that it was raised in.
     """
-    if isinstance(raised, MCPError):
+    if isinstance(raised, MCPError) and text.strip():
         return from_raised(text, raised)
     error = call.typed(raised)
-    if error is not raised and text.strip() and text.strip() not in error.message:
-        error.message = f"{error.message.rstrip()} It said: {quoted(text, has_host_paths=True)}."
-        error.args = (error.message,)
+    if error is raised:
+        return error
+    message = error.message.rstrip()
+    if not text.strip():  # masked; the reason that `normalize` quotes may be the exception's own text
+        message = message.removesuffix(f" It said: {as_quotation(text_of(raised).strip())}.")
+    elif text.strip() not in message:
+        message = f"{message} It said: {quoted(text, has_host_paths=True)}."
         if isinstance(error, UnknownError):
             error.actor = "caller"  # type: ignore[misc]  # of this failure: the text may well be about the arguments
+    error.message, error.args = message, (message,)
     return error
 
 

@@ -220,6 +220,14 @@ def garbage(number: Any) -> None:
     answer(number, {"content": []})
 
 
+def flood(number: Any) -> None:
+    params = {"level": "info", "data": "x" * 1_000}
+    one = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": params}).encode() + b"\n"
+    for _ in range(200):
+        write(one * 500)
+    answer(number, {"content": []})
+
+
 def noise(number: Any) -> None:
     sys.stderr.buffer.write(PIECE * 50 + b"\n" * 50_000)
     sys.stderr.buffer.flush()
@@ -242,6 +250,7 @@ def endless_line(_: Any) -> None:
 LOCAL: dict[str, Callable[[Any], None]] = {
     "long_line": long_line,
     "garbage": garbage,
+    "flood": flood,
     "noise": noise,
     "many_objects": many_objects,
     "many_that_fit": many_that_fit,

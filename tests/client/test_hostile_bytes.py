@@ -35,6 +35,7 @@ WEB = {
 LOCAL = {
     "long_line": "RESULT_TOO_LARGE",
     "garbage": "",
+    "flood": "",
     "noise": "",
     "many_objects": "RESULT_TOO_LARGE",
     "many_that_fit": "{'rows': [{}, {}, {}",

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import mcp_types as types
+import pydantic_core
 from mcp.server import Server, ServerRequestContext
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
@@ -19,6 +20,10 @@ from failsoft.framework.safe.author_reports import logger
 
 _SILENCE_S = 3.0
 """How long a client may be silent; then the upstreams are connected, and none of them may ask it anything."""
+_PASSING_BYTES_AT_MOST = 1_000_000
+"""Above this, notifications that wait for clients to read them are joined by no others."""
+_TASK_BYTES = 5_000
+"""What a waiting notification takes beside its content."""
 _UNSUPPORTED = "The client of this proxy cannot be asked: it speaks another era of the protocol, or has no such feature"
 
 
@@ -38,6 +43,7 @@ class Front:
         self._waiting: list[Callable[[], Awaitable[None]]] = []
         self._meeting = asyncio.Lock()
         self._silence: asyncio.Task[None] | None = None
+        self._passing_bytes = 0
         self.refused = 0
         """Requests of upstreams that could not be sent to a client."""
 
@@ -114,11 +120,19 @@ class Front:
         """Pass a notification on to the clients with calls in flight, or to the one that is connected."""
         if not isinstance(notification, types.Notification) or isinstance(notification, types.ProgressNotification):
             return
-        for session in list(self._sessions) or ([self._last] if self._asks and self._last else []):
-            try:
-                await session.send_notification(notification)  # type: ignore[arg-type]  # one of the server's
-            except Exception as error:  # noqa: BLE001 - that client has left
-                logger.opt(exception=error).debug("A notification could not be passed on")
+        if self._passing_bytes > _PASSING_BYTES_AT_MOST:
+            logger.debug("A notification was left out: an upstream sends them faster than clients read them")
+            return
+        size = len(pydantic_core.to_json(notification, serialize_unknown=True)) + _TASK_BYTES
+        self._passing_bytes += size
+        try:
+            for session in list(self._sessions) or ([self._last] if self._asks and self._last else []):
+                try:
+                    await session.send_notification(notification)  # type: ignore[arg-type]  # one of the server's
+                except Exception as error:  # noqa: BLE001 - that client has left
+                    logger.opt(exception=error).debug("A notification could not be passed on")
+        finally:
+            self._passing_bytes -= size
 
     async def _sample(self, _ctx: Any, params: types.CreateMessageRequestParams) -> Any:
         return await self._ask(types.CreateMessageRequest(params=params), types.CreateMessageResult)

@@ -2,7 +2,7 @@
 
 The file holds `tools`, and `answers` by name: a result, or several messages for one call after another. An answer with
 `tools` replaces the list, and says so, before it is sent. `environment` answers with the variables of this process, and
-`capabilities` with what its client has declared.
+`capabilities` with what its client has declared; `log` sends a log message first.
 `tools/list` among the answers is a message in the place of the list.
 """
 
@@ -32,6 +32,8 @@ def call(number: Any, name: str) -> None:
     answer: Any = script.get("answers", {}).get(name, text("fine"))
     if name == "environment":
         answer = text(json.dumps(dict(os.environ)))
+    if name == "log":
+        send(method="notifications/message", params={"level": "info", "data": "busy"})
     if name == "capabilities":
         answer = text(json.dumps(declared))
     if isinstance(answer, list):

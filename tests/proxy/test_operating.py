@@ -14,6 +14,7 @@ from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPError
 
 from tests.proxy.conftest import HOSTILE, proxied, proxy_parameters, with_variables
+from tests.proxy.test_foreign_lists import GOOD, command
 from tests.zygote import PYTHON
 
 pytestmark = pytest.mark.anyio
@@ -142,3 +143,20 @@ async def test_limits_hold_for_all_tools_of_an_upstream_and_for_no_other(tmp_pat
         results = [await client.call_tool(name, {"text": "on"}) for name in names]
     codes = [item.structured_content["error"]["code"] if item.is_error else "ok" for item in results]
     assert codes == ["ok", "ok", "RATE_LIMITED", "ok", "ok", "ok"]
+
+
+async def test_a_log_message_of_an_upstream_is_passed_on_once(tmp_path):
+    logged: list[Any] = []
+
+    async def log(params: Any) -> None:
+        logged.append(params.data)
+
+    upstream = command(tmp_path, [{**GOOD, "name": "log"}])
+    async with proxied(upstream=upstream, mode="legacy", logging_callback=log) as client:
+        for _ in range(3):
+            await client.call_tool("log", {})
+        with anyio.fail_after(60):
+            while len(logged) < 3:  # noqa: ASYNC110 - sent by another process
+                await anyio.sleep(0.02)
+        await client.list_tools()
+    assert logged == ["busy"] * 3

@@ -112,10 +112,6 @@ class Front:
             callbacks["list_roots_callback"] = self._list_roots
         return callbacks
 
-    async def log(self, params: types.LoggingMessageNotificationParams) -> None:
-        """Pass a log message on."""
-        await self.notify(types.LoggingMessageNotification(params=params))
-
     async def notify(self, notification: Any) -> None:
         """Pass a notification on to the clients with calls in flight, or to the one that is connected."""
         if not isinstance(notification, types.Notification) or isinstance(notification, types.ProgressNotification):

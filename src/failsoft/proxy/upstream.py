@@ -210,7 +210,6 @@ class Upstream:
             self._transport(self._closed),
             cache=None,
             message_handler=self._on_message,
-            logging_callback=self._front.log,
             client_info=types.Implementation(name="failsoft-proxy", version="1"),
             **self._front.callbacks(),
         )

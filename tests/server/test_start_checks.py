@@ -137,7 +137,7 @@ def test_a_section_about_a_dependency_that_nothing_works_on_is_refused_with_its_
     with pytest.raises(ConfigurationError) as refused:
         mcp_server(Till(runtime=Runtime(settings=Settings(recovery=text))))
     assert issue in refused.value.message
-    assert "FAILSOFT_RECOVERY, line 1: dependencies." in refused.value.message
+    assert "FAILSOFT_RECOVERY: dependencies." in refused.value.message
 
 
 @pytest.mark.parametrize(

@@ -248,9 +248,11 @@ class RecoveryConfiguration:
             if name not in known:
                 closest = closest_name(name, tuple(known))
                 meant = f"; did you mean '{closest}'?" if closest else ""
-                what = {"tools": "toolset", "operations": "operation", "dependencies": "dependency in use"}[path[-1]]
+                fault = {"tools": "there is no toolset", "operations": "there is no operation"}.get(
+                    path[-1], "no operation uses the dependency"
+                )
                 raise ConfigurationError(
-                    issue=f"{self.source}: {'.'.join((*path, name))}: there is no {what} '{name}'{meant}",
+                    issue=f"{self.source}: {'.'.join((*path, name))}: {fault} '{name}'{meant}",
                     resolution="correct the recovery configuration there",
                 )
 

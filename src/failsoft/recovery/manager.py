@@ -32,13 +32,13 @@ from failsoft.framework.errors import (
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
 from failsoft.recovery.facts import facts_of
-from failsoft.recovery.reporting import note_recovery
 from failsoft.recovery.strategies.alternate_paths import AlternatePaths
 from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout
 from failsoft.recovery.strategies.hedge import Hedge
 from failsoft.recovery.strategies.idempotency.strategy import Idempotency
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.recovery.strategies.retry_budget import RetryBudget
+from failsoft.recovery.strategy import note_recovery
 
 
 class RecoveryManager:

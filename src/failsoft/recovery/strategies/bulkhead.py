@@ -15,8 +15,7 @@ from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import Overloaded
-from failsoft.recovery.reporting import Gauge, state_of
-from failsoft.recovery.strategy import strategy
+from failsoft.recovery.strategy import Gauge, state_of, strategy
 
 
 @strategy

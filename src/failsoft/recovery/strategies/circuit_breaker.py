@@ -19,10 +19,8 @@ from failsoft.framework.events import CircuitEvent, CircuitStateName, Events
 from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.state.backend import Changed
 from failsoft.framework.state.store import StateStore
-from failsoft.recovery.reporting import shown_wait_s, state_of
-from failsoft.recovery.shielded import begin, see_through
 from failsoft.recovery.strategies.circuit_steps import SLOTS, admit, force, peek, report
-from failsoft.recovery.strategy import strategy
+from failsoft.recovery.strategy import run_in_background, shielded, shown_wait_s, state_of, strategy
 
 _ABOUT_THE_CALL = ("invalid_argument", "not_found", "already_exists", "conflict", "precondition_failed", "infeasible")
 _ABOUT_THE_CALLER = ("unauthenticated", "permission_denied", "approval_required", "rate_limited", "quota_exhausted")
@@ -249,7 +247,7 @@ class Circuit:
             outcome = self._outcome(admission, calls, failed=failed, slow=slow)
             self._judged(admission, self._store.change_now(report, self._key, *outcome))
         else:
-            begin(self.ended(admission, failed=failed, slow=slow, calls=calls))
+            run_in_background(self.ended(admission, failed=failed, slow=slow, calls=calls))
 
     def _is_outdated(self, admission: CircuitAdmission) -> bool:
         """Return whether the state changed since; a local store that forgot the state would count the call."""
@@ -282,11 +280,11 @@ class Circuit:
     async def _change(self, step: Callable[..., Changed], *arguments: Any) -> Any:
         if self._store.is_local:
             return self._store.change_now(step, self._key, *arguments)
-        return await see_through(self._store.change(step, self._key, *arguments))
+        return await shielded(self._store.change(step, self._key, *arguments))
 
     async def _ask(self, token: str, arguments: tuple[Any, ...]) -> Any:
         """Ask a shared store for admission. A call cancelled meanwhile may be the probe, so it is released."""
-        asked = begin(self._store.change(admit, self._key, *arguments))
+        asked = run_in_background(self._store.change(admit, self._key, *arguments))
         try:
             return await asyncio.shield(asked)
         except BaseException:

@@ -16,8 +16,7 @@ from failsoft.framework.call.time_limits import run_with_reserve
 from failsoft.framework.errors import ConfigurationError, InternalError, ToolError
 from failsoft.framework.events import RecoveryOutcome
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
-from failsoft.recovery.reporting import note_recovery
-from failsoft.recovery.strategy import IN_CODE, strategy
+from failsoft.recovery.strategy import IN_CODE, note_recovery, strategy
 
 _RESERVE_RATIO = 0.1
 _RESERVE_AT_MOST_S = 1.0

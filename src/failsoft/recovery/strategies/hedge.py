@@ -13,9 +13,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.call.rerun import Facts, why_not_rerun
 from failsoft.framework.errors import ConfigurationError
-from failsoft.recovery.reporting import Gauge, note_recovery
-from failsoft.recovery.shielded import keep
-from failsoft.recovery.strategy import strategy
+from failsoft.recovery.strategy import Gauge, hold, note_recovery, strategy
 
 _SAMPLES = 200
 _LEAST_SAMPLES = 20
@@ -221,7 +219,7 @@ class _Race:
         for run in under_way:
             run.fork.expired = self._call.expired
             run.task.cancel()
-            keep(run.task)
+            hold(run.task)
         if not is_awaited:
             if under_way:
                 await asyncio.wait([run.task for run in under_way], timeout=_PARTING_S)

@@ -15,8 +15,7 @@ from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import RateLimited
 from failsoft.framework.state.backend import Changed, State
 from failsoft.framework.state.store import StateStore
-from failsoft.recovery.reporting import shown_wait_s, state_of
-from failsoft.recovery.strategy import strategy
+from failsoft.recovery.strategy import shown_wait_s, state_of, strategy
 
 Per: TypeAlias = Literal["dependency", "principal", "server"]
 

@@ -15,8 +15,7 @@ from failsoft.framework.errors import InvalidArgument
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.secrets import is_secret_name
 from failsoft.framework.text import bounded, json_type, named
-from failsoft.recovery.reporting import note_recovery
-from failsoft.recovery.strategy import strategy
+from failsoft.recovery.strategy import note_recovery, strategy
 
 
 @dataclass(slots=True)

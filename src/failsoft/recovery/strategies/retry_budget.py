@@ -12,7 +12,7 @@ from failsoft.framework.call.chain import Link
 from failsoft.framework.events import BudgetEvent, Events
 from failsoft.framework.state.backend import Changed, State
 from failsoft.framework.state.store import StateStore
-from failsoft.recovery.strategy import strategy
+from failsoft.recovery.strategy import state_of, strategy
 
 REFILL_S = 300.0
 """Time in which an empty budget refills to its floor without any calls, in seconds."""
@@ -62,8 +62,7 @@ class RetryBudget:
 
     def ledger(self, bound: BoundOperation) -> Ledger:
         """Return the ledger that this operation shares with others of its dependency."""
-        store = bound.state if self.dependency else bound.state.private_to(bound.tool)
-        dependency = self.dependency or f"{bound.tool_name}.{bound.name}"
+        store, dependency = state_of(bound, self.dependency)
         key = f"budget:{dependency}"
         ledger = store.companion(key, lambda: Ledger(store, key, dependency, self, bound.events))
         ledger.budget = self  # a reload may have changed its options

@@ -18,8 +18,7 @@ from failsoft.framework.call.time_limits import run_with_reserve
 from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.safe.json_safe import dumps, encode
-from failsoft.recovery.reporting import note_recovery
-from failsoft.recovery.strategy import strategy
+from failsoft.recovery.strategy import note_recovery, strategy
 
 _RESERVE_RATIO = 0.02
 _RESERVE_AT_MOST_S = 0.1

@@ -11,8 +11,8 @@ from failsoft.framework.errors import IdempotencyInProgress, ToolError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.state.records import Records
-from failsoft.recovery.shielded import begin, see_through
 from failsoft.recovery.strategies.idempotency.steps import settle
+from failsoft.recovery.strategy import run_in_background, shielded
 
 _TRIES = 60
 _PAUSE_AT_MOST_S = 10.0
@@ -55,7 +55,7 @@ class KeyRecord:
         marked = {**self.effects, name: json_safe(done)}
         is_done = bool(done)
         try:
-            is_ours = await see_through(self.settle("effect", json.dumps(marked)))
+            is_ours = await shielded(self.settle("effect", json.dumps(marked)))
         except ToolError:
             if not is_done:
                 raise
@@ -71,14 +71,14 @@ class KeyRecord:
             if self._records.is_local:
                 await self.settle(phase, text)
             else:
-                await see_through(self.settle(phase, text))
+                await shielded(self.settle(phase, text))
         except ToolError as lost:
             logger.error("The outcome of a keyed call could not be stored ({}): trying again", lost.operator_hint)
-            begin(self._keep_trying(phase, text))
+            run_in_background(self._keep_trying(phase, text))
 
     def keep_later(self, phase: str, text: str) -> None:
         """Store the outcome in the background, for a call whose deadline has passed."""
-        begin(self.keep(phase, text))
+        run_in_background(self.keep(phase, text))
 
     async def _keep_trying(self, phase: str, text: str) -> None:
         pause_s = 0.1
@@ -113,7 +113,7 @@ class Lease:
         self._timer.cancel()
 
     def _due(self) -> None:
-        begin(self._once())
+        run_in_background(self._once())
         self._timer = self._loop.call_later(self._every_s, self._due)
 
     async def _once(self) -> None:

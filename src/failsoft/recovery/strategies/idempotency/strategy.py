@@ -28,8 +28,6 @@ from failsoft.framework.errors.violations import Violation
 from failsoft.framework.events import IdempotencyEvent, IdempotencyVerdict
 from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.state.records import Records
-from failsoft.recovery.reporting import Gauge, note_recovery
-from failsoft.recovery.shielded import begin
 from failsoft.recovery.strategies.idempotency.keys import (
     Derive,
     argument_hashes,
@@ -42,7 +40,7 @@ from failsoft.recovery.strategies.idempotency.outcomes import error_text, read_o
 from failsoft.recovery.strategies.idempotency.owners import is_dead, new_owner
 from failsoft.recovery.strategies.idempotency.record import KeyRecord, Lease
 from failsoft.recovery.strategies.idempotency.steps import claim
-from failsoft.recovery.strategy import IN_CODE, strategy
+from failsoft.recovery.strategy import IN_CODE, Gauge, note_recovery, run_in_background, strategy
 
 _FIRST_PAUSE_S = 0.01
 _PAUSE_AT_MOST_S = 0.25
@@ -173,11 +171,11 @@ class _KeyedCalls:
         if self._records.is_local:
             answer = await claiming
         else:
-            asked = begin(claiming)
+            asked = run_in_background(claiming)
             try:
                 answer = await asyncio.shield(asked)
             except asyncio.CancelledError:
-                begin(self._withdraw(work, asked))  # otherwise it would look like a call that crashed
+                run_in_background(self._withdraw(work, asked))  # otherwise it would look like a call that crashed
                 raise
         verdict, text, lease_s, owner = answer
         return str(verdict), str(text), float(lease_s), str(owner)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ MODULES = (
     "failsoft.tools.flux",
     "failsoft.tools.workspace",
 )
-STUB = Path(__file__).resolve().parents[1] / "src" / "failsoft" / "__init__.pyi"
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "failsoft"
 PLAIN = (int, float, str, bool, tuple, type(None))
 """Types of defaults that are written out; others are only said to be there."""
 
@@ -41,16 +41,26 @@ def describe() -> str:
     return "\n".join(line for module in MODULES for line in _module(module)) + "\n"
 
 
-def stub() -> str:
-    """Return the stub of the package for type checkers: an import of each public name from its home."""
+def stubs() -> dict[Path, str]:
+    """Return the stubs of the packages whose names load on first use, for type checkers."""
     import failsoft
+    import failsoft.recovery
 
     homes: dict[str, set[str]] = {}
     for group in failsoft._FACE.values():  # type: ignore[attr-defined]  # noqa: SLF001 - private to all but its stub
         for module, names in group.items():
             homes.setdefault(module, set()).update(names.split())
-    lines = ["# Made by scripts/reference.py from `_FACE` in __init__.py.", ""]
-    lines.append("from failsoft._version import __version__ as __version__")
+    of_recovery = {module: set(names.split()) for module, names in failsoft.recovery._FACE.items()}  # type: ignore[attr-defined]  # noqa: SLF001 - as above
+    version = "from failsoft._version import __version__ as __version__"
+    return {
+        PACKAGE / "__init__.pyi": _stub(homes, version),
+        PACKAGE / "recovery" / "__init__.pyi": _stub(of_recovery),
+    }
+
+
+def _stub(homes: Mapping[str, set[str]], *first: str) -> str:
+    """Return an import of each public name from its home."""
+    lines = ["# Made by scripts/reference.py from `_FACE` in __init__.py.", "", *first]
     for module, imported in sorted(homes.items()):
         listed = [f"    {name} as {name}," for name in sorted(imported)]
         lines += [f"from {module} import (", *listed, ")"]

@@ -205,7 +205,7 @@ def written() -> dict[Path, str]:
     """Return what every generated or partly generated file should hold."""
     from failsoft.tools.docs.projects.config import CONFIG_SCHEMA
 
-    files = {public_api.RECORD: public_api.describe(), public_api.STUB: public_api.stub()}
+    files = {public_api.RECORD: public_api.describe(), **public_api.stubs()}
     schemas = {path.name: path.read_text(encoding="utf-8") for path in DOCS.glob("schemas/*.schema.json")}
     files[DOCS / "schemas" / "docs-project.json"] = json.dumps(CONFIG_SCHEMA, indent=2, ensure_ascii=False) + "\n"
     files[typescript_types.TARGET] = typescript_types.types(schemas)

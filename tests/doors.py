@@ -103,7 +103,7 @@ HOMES = {
     "failsoft.proxy.listing": "ListReader, Overrides, read_overrides",
     "failsoft.proxy.serve": "ProxySource, assemble_proxy",
     "failsoft.proxy.targets": "UpstreamTarget, check_programs, from_command, from_file, from_url",
-    "failsoft.recovery.recovery_file": "STRATEGIES, options_type, read_configuration, read_table as read_toml_table",
+    "failsoft.recovery.recovery_file": "STRATEGIES, read_configuration, read_table as read_toml_table",
     "failsoft.recovery.state": "redis as redis_module",
     "failsoft.recovery.state.redis": "RedisBackend",
     "failsoft.recovery.state.sqlite": "SqliteBackend",

@@ -31,9 +31,9 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
-from failsoft.recovery.facts import facts_of
 from failsoft.recovery.strategies.alternate_paths import AlternatePaths
 from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout
+from failsoft.recovery.strategies.circuit_breaker import CircuitBreaker
 from failsoft.recovery.strategies.hedge import Hedge
 from failsoft.recovery.strategies.idempotency.strategy import Idempotency
 from failsoft.recovery.strategies.retry import Retry
@@ -175,7 +175,7 @@ class RecoveryManager:
         keys = [strategy for strategy in self._placed if isinstance(strategy, Idempotency)] or [Idempotency()]
         placed = [*keys, *(strategy for strategy in self._placed if strategy not in keys)]
         ledgers = [strategy.ledger(bound) for strategy in self._placed if isinstance(strategy, RetryBudget)]
-        attempts = [options_of(item).attempts for item in self.strategies if isinstance(item, Retry)]
+        attempts = [item.attempts for item in self.strategies if isinstance(item, Retry)]
         return Recovery(
             links=[link for strategy in placed for link in strategy.links(bound)],
             strategies=self.strategies,
@@ -286,29 +286,23 @@ def _what_is_missing(strategy: object) -> str:
     return "it needs `async def attempt(error, call)`"
 
 
-def options_of(strategy: Any) -> Any:
-    """Return the options of a strategy."""
-    return getattr(strategy, "options", strategy)
-
-
 def _shared(strategies: Iterable[Any]) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
     """Yield the strategies for a dependency with the options that all operations on it have to agree about."""
     for strategy in strategies:
-        name, options = strategy_name(strategy), options_of(strategy)
-        if dependency := getattr(options, "dependency", None):
-            listed = fields(options) if name == "circuit_breaker" else ()  # it is one circuit for all of them
-            yield (name, dependency), {item.name: getattr(options, item.name) for item in listed}
+        if dependency := getattr(strategy, "dependency", None):
+            listed = fields(strategy) if isinstance(strategy, CircuitBreaker) else ()  # one circuit for all of them
+            options = {item.name: getattr(strategy, item.name) for item in listed}
+            yield (strategy_name(strategy), dependency), options
 
 
 def _check_singles(strategies: Iterable[Any], bound: BoundOperation) -> None:
     """Reject a strategy that an operation, or one of its dependencies, has twice and may have once."""
     seen: set[tuple[str, str | None]] = set()
     for strategy in strategies:
-        name, facts = strategy_name(strategy), facts_of(strategy)
-        one_for = getattr(strategy, "one_for", None) if facts is None else facts.single_for
+        name, one_for = strategy_name(strategy), getattr(strategy, "one_for", None)
         if one_for is None:
             continue
-        dependency = options_of(strategy).dependency if one_for == "dependency" else None
+        dependency = strategy.dependency if one_for == "dependency" else None
         if (name, dependency) in seen:
             where = f" for the dependency '{dependency}'" if dependency else ""
             issue = f"'{bound.name}' has two strategies '{name}'{where}, and it is not clear which one counts"
@@ -319,7 +313,7 @@ def _check_singles(strategies: Iterable[Any], bound: BoundOperation) -> None:
 def _check_hedge(strategies: Sequence[Any], bound: BoundOperation) -> None:
     """Reject a hedge whose delay exceeds the attempt's time limit."""
     limit = next((item.seconds for item in strategies if isinstance(item, AttemptTimeout)), None)
-    delay = next((options_of(item).delay_s for item in strategies if isinstance(item, Hedge)), None)
+    delay = next((item.delay_s for item in strategies if isinstance(item, Hedge)), None)
     if limit is not None and delay is not None and delay >= limit:
         raise ConfigurationError(
             issue=f"'{bound.name}' ends a run after {limit:g} seconds and hedges it after {delay:g}, which is too late",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +22,7 @@ from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.files import read_regular
 from failsoft.framework.text import bounded
-from failsoft.recovery.facts import facts_of
-from failsoft.recovery.manager import RecoveryManager, options_of
+from failsoft.recovery.manager import RecoveryManager
 
 if TYPE_CHECKING:
     from failsoft.framework.call.toolset import BaseTool
@@ -115,7 +113,8 @@ def _fault(violation: Violation) -> str:
 
 
 def _all_strategies() -> dict[str, type[Any]]:
-    known: list[Any] = [getattr(failsoft.recovery, name) for name in failsoft.recovery.__all__]
+    names: list[str] = failsoft.recovery.__all__  # type: ignore[attr-defined]  # the stub has the names alone
+    known: list[Any] = [getattr(failsoft.recovery, name) for name in names]
     return {item.name: item for item in known if isinstance(getattr(item, "name", None), str)}
 
 
@@ -123,17 +122,9 @@ STRATEGIES = _all_strategies()
 """The strategies that a file can name, by their names in receipts, metrics and `describe()`."""
 
 
-def options_type(strategy: type[Any]) -> type[Any] | None:
-    """Return the dataclass of a strategy's options; None if it has none."""
-    facts = facts_of(strategy)
-    return strategy if facts is None else facts.options
-
-
 def fields_of(strategy: type[Any]) -> dict[str, dataclasses.Field[Any]]:
     """Return the options of a strategy that a file can set, by name."""
-    options = options_type(strategy)
-    listed = () if options is None else dataclasses.fields(options)
-    return {field.name: field for field in listed if "in_code" not in field.metadata}
+    return {field.name: field for field in dataclasses.fields(strategy) if "in_code" not in field.metadata}
 
 
 @cache
@@ -153,7 +144,7 @@ def _file_type() -> TypeAdapter[Any]:
 
 def _strategy_type(strategy: type[Any], *, can_disable: bool) -> Any:
     """Return the type of one strategy in a section: a table of its options, true for no options, or false for None."""
-    hints = get_type_hints(options_type(strategy)) if fields_of(strategy) else {}
+    hints = get_type_hints(strategy)
 
     def read(value: Any, validate: ValidatorFunctionWrapHandler) -> dict[str, Any] | None:
         if value is False:
@@ -178,8 +169,7 @@ def _table_type(keys: dict[str, Any]) -> Any:
 
 def _why_not_added(strategy: type[Any], options: Mapping[str, Any]) -> str:
     """Return why a file cannot add a strategy with these options; "" if it can."""
-    facts = facts_of(strategy)
-    if getattr(strategy, "added_in", "file") == "code" or (facts is not None and not facts.is_made):
+    if getattr(strategy, "added_in", "file") == "code":
         return f"a '{strategy.name}' can only be added in code"
     needed = [name for name, field in fields_of(strategy).items() if field.default is dataclasses.MISSING]
     missing = ", ".join(name for name in needed if name not in options)
@@ -324,13 +314,7 @@ class _Overlay:
         if own is None:
             return None
         options = {**self._shared(name, own.get("dependency") or _dependency_of(strategy)), **own}
-        if not options:
-            return strategy
-        if facts_of(strategy) is None:
-            return dataclasses.replace(strategy, **options)
-        twin = copy.copy(strategy)
-        twin.options = dataclasses.replace(strategy.options, **options)
-        return twin
+        return dataclasses.replace(strategy, **options) if options else strategy
 
     def _shared(self, name: str, dependency: str | None) -> Mapping[str, Any]:
         return self._dependencies.get(dependency or "", {}).get(name) or {}
@@ -344,5 +328,5 @@ def _made(name: str, options: Mapping[str, Any]) -> Any:
 
 
 def _dependency_of(strategy: Any) -> str | None:
-    dependency: str | None = getattr(options_of(strategy), "dependency", None)
+    dependency: str | None = getattr(strategy, "dependency", None)
     return dependency

@@ -26,7 +26,6 @@ HOMES = {
     "failsoft.client.known_texts": "class_of",
     "failsoft.client.messages": "message_of",
     "failsoft.client.reports": "quoted as foreign_quotation",
-    "failsoft": "framework as framework_area",
     "failsoft.framework": "errors as errors_module, normalize as normalize_module",
     "failsoft.framework.answer.failure": "CONTEXT_KEY, RetryAdvice",
     "failsoft.framework.answer.formats": "FORMATS, REQUIRED, find_format",
@@ -86,12 +85,12 @@ HOMES = {
     "failsoft.framework.safe.tracebacks": "author_line, stack_of",
     "failsoft.framework.settings": "unknown_variables",
     "failsoft.framework.state.backend": (
-        "Account, Backend, Changed, Held, QuotaReached, State, Step, StoreLost, UnreadableValue, Write"
+        "Account, Backend, Changed, Held, State, Step, StoreLost, UnreadableValue, Write"
     ),
     "failsoft.framework.state.memory": "MemoryBackend",
     "failsoft.framework.state.records": "Records, scope_of",
     "failsoft.framework.state.steps": "Steps, forgotten, looked_at",
-    "failsoft.framework.state.store": "LocalState, StateStore, changed_names",
+    "failsoft.framework.state.store": "LocalState, StateStore",
     "failsoft.framework.text": "QUOTED_AT_MOST, bounded, file_name, json_type, named, plain, quoted",
     "failsoft.framework.threads": "ThreadPool, is_given_up",
     "failsoft.metrics.children": "Children, make_families",
@@ -104,7 +103,6 @@ HOMES = {
     "failsoft.proxy.serve": "ProxySource, assemble_proxy",
     "failsoft.proxy.targets": "UpstreamTarget, check_programs, from_command, from_file, from_url",
     "failsoft.recovery.recovery_file": "STRATEGIES, read_configuration, read_table as read_toml_table",
-    "failsoft.recovery.state": "redis as redis_module",
     "failsoft.recovery.state.redis": "RedisBackend",
     "failsoft.recovery.state.sqlite": "SqliteBackend",
     "failsoft.recovery.state.store": "SharedStore, open_state",

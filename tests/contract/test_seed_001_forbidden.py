@@ -160,7 +160,6 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("client/stdio.py", "_log_errors"): "the lines go to the log; a server whose lines are not read would stop",
         ("client/stdio.py", "_ended_after_this_process"): "only the end of a killed process needs it",
         ("proxy/clients.py", "Front.notify"): "a notification is a courtesy; the client asks again when it needs to",
-        ("proxy/toolset.py", "ProxyTools._take"): "the tool is left out, and the others are offered",
         ("server/lifecycle/audit_start.py", "open_audit_logs"): _START,
         ("server/http/gate.py", "AdmissionMiddleware._counted"): "the client has disconnected",
         (

@@ -21,26 +21,12 @@ WELL_KNOWN = re.compile(
     r"|outside (?:the )?allowed|timed out|rate limit|status code (?:401|403|404|409|429)\b",
     re.IGNORECASE,
 )
-HIDDEN = "texts that FastMCP would have shown are hidden"
-LOST = {
-    ("better-files", "adopted"): HIDDEN,
-    ("duckdb", "adopted"): HIDDEN,
-    ("duckdb", "proxied"): "texts are cut at 300 characters",
-}
-"""What still loses facts, and why."""
-TYPES = "well-known texts have no categories yet"
-UNTYPED = {
-    **{(name, "adopted"): TYPES for name in ("filesystem", "memory", "fetch", "excel", "duckdb", "better-files")},
-    ("excel", "proxied"): TYPES,
-}
-"""What still has other categories than a user expects, and why."""
 
 
-def servers(gaps: dict[tuple[str, str], str]) -> list[Any]:
+def servers() -> list[Any]:
     """Return the servers, and how each is adopted: in its process, if it can be, and behind the proxy."""
     rows = [(name, "adopted") for name in SERVERS] + [(name, "proxied") for name in SERVERS if SERVERS[name].adapter]
-    marks = {row: [pytest.mark.xfail(reason=reason, strict=True)] for row, reason in gaps.items()}
-    return [pytest.param(*row, marks=marks.get(row, []), id=", ".join(row)) for row in rows]
+    return [pytest.param(*row, id=", ".join(row)) for row in rows]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +66,7 @@ def test_the_calls_are_enough():
     assert len({server.program for server in SERVERS.values()}) >= 10
 
 
-@pytest.mark.parametrize(("name", "how"), servers(LOST))
+@pytest.mark.parametrize(("name", "how"), servers())
 async def test_no_fact_that_the_bare_server_gave_is_missing(name, how, ask):
     first, again, adopted = await ask(name, "bare"), await ask(name, "bare", 1), await ask(name, how)
     lost = {}
@@ -95,7 +81,7 @@ async def test_no_fact_that_the_bare_server_gave_is_missing(name, how, ask):
     assert lost == {}
 
 
-@pytest.mark.parametrize(("name", "how"), servers(UNTYPED))
+@pytest.mark.parametrize(("name", "how"), servers())
 async def test_a_failure_has_the_category_that_a_user_expects(name, how, ask):
     told = {}
     for bare, found in zip(await ask(name, "bare"), await ask(name, how), strict=True):

@@ -85,8 +85,9 @@ def _limits(bound: BoundOperation) -> Mapping[str, Mapping[str, Any]]:
 
     found: dict[str, Mapping[str, Any]] = {"deadline": {"timeout_s": bound.timeout_s}}
     for strategy in bound.strategies:
-        options = getattr(strategy, "options", None)
-        values = {item.name: getattr(options, item.name) for item in fields(options)} if is_dataclass(options) else {}
+        values = (
+            {item.name: getattr(strategy, item.name) for item in fields(strategy)} if is_dataclass(strategy) else {}
+        )
         found[strategy_name(strategy)] = {
             name: value for name, value in values.items() if isinstance(value, (int, float, str))
         }

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import time
+import weakref
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -35,7 +36,7 @@ from failsoft.recovery.state.redis_scripts import OF_FORMAT_1, SWAP, WRONG_TYPE
 T = TypeVar("T")
 _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "redis", "valkeys": "rediss"}
 _CONNECTIONS = 16
-"""The largest number of connections. Further commands wait, which does not count as a failure."""
+"""The largest number of connections per event loop. Further commands wait, which does not count as a failure."""
 _MEANWHILE = "lost meanwhile"
 _LATE = 2.0
 _FOUND_AT_ONCE = 500
@@ -71,7 +72,7 @@ class RedisBackend:
         self._prefix = prefix
         self._limit_s = limit_s
         self._offset_s: float | None = None
-        self._client: tuple[asyncio.AbstractEventLoop, _Client] | None = None
+        self._clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = weakref.WeakKeyDictionary()
         self._digest = hashlib.sha1(SWAP.encode(), usedforsecurity=False).hexdigest()
 
     def clock(self) -> float:
@@ -128,9 +129,9 @@ class RedisBackend:
 
     async def close(self) -> None:
         """Close the connections of this event loop; those of a loop that has ended are closed already."""
-        known, self._client = self._client, None
-        if known is not None and known[0] is asyncio.get_running_loop():
-            await known[1].close()
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
 
     def _tell_time(self, seconds: Any, microseconds: Any) -> None:
         self._offset_s = int(seconds) + int(microseconds) / 1e6 - loop_time()
@@ -177,13 +178,14 @@ class RedisBackend:
 
     async def _run(self, command: Callable[[Redis], Awaitable[T]]) -> T:
         loop = asyncio.get_running_loop()
-        if self._client is None or self._client[0] is not loop:
-            self._client = (loop, _Client(self._url, self._limit_s))
-        return await self._client[1].run(command)
+        client = self._clients.get(loop)
+        if client is None:
+            client = self._clients[loop] = _Client(self._url, self._limit_s)
+        return await client.run(command)
 
 
 class _Client:
-    """The connections to the server."""
+    """The connections of one event loop."""
 
     def __init__(self, url: str, limit_s: float) -> None:
         self._pool = _pool(url, limit_s)

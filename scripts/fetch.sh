@@ -16,7 +16,9 @@ foreign_servers  npm            @modelcontextprotocol/server-filesystem@2026.8.3
 foreign_servers  npm            @modelcontextprotocol/server-memory@2026.8.31
 foreign_servers  npm            @modelcontextprotocol/server-sequential-thinking@2026.8.31
 foreign_servers  venv:servers   mcp-server-git==2026.10.10 mcp-server-time==2026.10.10 mcp-server-fetch==2026.10.10
-foreign_servers  venv:servers   mcp-server-sqlite==2025.4.25 mcp==1.30.0
+foreign_servers  venv:servers   mcp-server-sqlite==2025.4.25 mcp==1.30.0 mcp-server-calculator==0.2.1
+foreign_servers  venv:adopted   mcp-server-git==2026.10.19 mcp-server-time==2026.10.19 excel-mcp-server==2.2.2
+foreign_servers  venv:adopted   better-mcps-filesystem==0.3.0 mcp-server-motherduck==1.1.0
 foreign_servers  venv:relay     mcp-proxy==0.13.0
 node_clients     npm            @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0
 node_clients     npm            @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/conformance@0.2.0-alpha.12

@@ -53,8 +53,11 @@ DURATION = MetricDefinition(
     "histogram",
     "How long calls took, whatever their outcome.",
     _CALL,
-    # The conventional buckets for MCP from 0.01 to 300 seconds, and three smaller ones for responses from memory.
-    buckets=(0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0),
+    # The conventional buckets for MCP from 0.01 to 300 seconds, three smaller ones, and two for calls of half an hour.
+    buckets=(
+        *(0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0),
+        *(900.0, 1_800.0),
+    ),
 )
 ERRORS = MetricDefinition(
     "mcp_tool_errors_total",

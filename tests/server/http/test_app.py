@@ -88,8 +88,8 @@ async def test_the_mcp_route_answers_in_both_eras_without_a_session() -> None:
             assert "mcp-session-id" not in response.headers
 
 
-@pytest.mark.parametrize("route", [*PUBLIC, *GUARDED])
-async def test_a_foreign_host_is_refused_on_every_route(route: str) -> None:
+@pytest.mark.parametrize("route", ["/", "/status.json", *GUARDED])
+async def test_a_foreign_host_is_refused_on_every_route_but_the_probes(route: str) -> None:
     async with opened(asgi_app(polite()), host="evil.example") as client:
         get = await client.get(route) if route != "/mcp" else await call(client, "process_id", era="modern")
         assert get.status_code == 421
@@ -127,7 +127,7 @@ async def test_loopback_and_allowed_hosts_are_accepted(host: str) -> None:
 @pytest.mark.parametrize("host", ["api:81", "tools.example.evil", "localhost.evil", ""])
 async def test_what_only_looks_like_an_allowed_host_is_refused(host: str) -> None:
     async with opened(asgi_app(polite(allowed_hosts="tools.example, api:80"))) as client:
-        assert (await client.get("/healthz", headers={"host": host})).status_code == 421
+        assert (await client.get("/status.json", headers={"host": host})).status_code == 421
 
 
 async def test_a_star_switches_the_host_check_off_in_so_many_words() -> None:
@@ -426,7 +426,7 @@ async def test_what_is_in_flight_when_a_server_drains_is_answered_on_a_connectio
 async def test_status_lists_what_is_served() -> None:
     async with opened(asgi_app(polite(), name="shop")) as client:
         status = (await client.get("/status.json")).json()
-        assert (status["name"], status["status"], status["in_flight"]) == ("shop", "ready", 0)
+        assert (status["name"], status["phase"], status["in_flight"]) == ("shop", "ready", 0)
         assert {"name": "find", "toolset": "polite", "read_only": True} in status["tools"]
 
 

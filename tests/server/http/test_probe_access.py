@@ -31,11 +31,6 @@ async def opened(host: str = "127.0.0.1:8321", **settings: Any) -> AsyncIterator
         yield client
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The probes answer 421 to a pod's address as Host, so default Kubernetes probes fail; they should answer.",
-)
 @pytest.mark.parametrize("route", ["/healthz", "/readyz"])
 async def test_a_probe_answers_whatever_the_host(route: str) -> None:
     async with opened(POD) as client:
@@ -43,11 +38,6 @@ async def test_a_probe_answers_whatever_the_host(route: str) -> None:
     assert answer.status_code == 200
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="/metrics answers 421 to a scrape of a pod's address that has the token; the token should decide.",
-)
 async def test_metrics_answer_with_their_token_whatever_the_host() -> None:
     async with opened(POD, auth_token=TOKEN) as client:
         refused = await client.get("/metrics")
@@ -81,12 +71,6 @@ async def test_an_older_call_whose_header_names_another_tool_is_refused(version:
     assert (usual.status_code, odd.status_code) == (200, 400)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="With a token set, anybody may read the version, the tools and the calls in flight; without the token only "
-    "name and phase should be shown.",
-)
 async def test_without_the_token_the_status_is_name_and_phase() -> None:
     async with opened(auth_token=TOKEN) as client:
         found = (await client.get("/status.json")).json()

@@ -138,12 +138,6 @@ def test_lines_that_are_no_messages_are_dropped_and_the_next_call_is_answered(wi
         assert wire.result(number)["data"] == 2 * number
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A call with a lone surrogate in an argument is never answered over stdio, and its caller waits for ever; "
-    "it should be refused, as over HTTP.",
-)
 def test_a_call_with_a_lone_surrogate_is_answered(wire: Wire) -> None:
     wire.send(json.dumps(call(1, "find", name="file\udcff")).encode(), call(2, "process_id"))
     wire.result(2)

@@ -31,12 +31,6 @@ def has_ended(server: Served, within_s: float) -> bool:
     return server.process.poll() is not None
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="After the end of its input and SIGTERM, by which clients stop servers, a server waits for its whole grace, "
-    "though its last call was answered long before; it should end with that answer.",
-)
 def test_a_server_whose_input_has_ended_and_that_is_signalled_ends_with_its_last_answer(server: Served) -> None:
     wire = Wire(server)
     wire.send(*HELLO, call(1, "count_when_let_go", path=server.gate), call(2, "witness", event="counting"))

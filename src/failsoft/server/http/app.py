@@ -99,7 +99,7 @@ def build_app(
         limited.app = _before(limited.app, lanes)
     # The SDK reads tokens only with OAuth settings; for plain tokens its middleware is added here.
     app.user_middleware[:0] = [
-        Middleware(AdmissionMiddleware, security=security, lifecycle=assembly.lifecycle, mcp_path=MCP_PATH),
+        _admission(assembly, security, has_token=verifier is not None or auth is not None),
         *(authentication(verifier) if verifier is not None and auth is None else ()),
         *([Middleware(_in_front(app, lanes))] if lanes and verifier is None else ()),
     ]
@@ -113,9 +113,19 @@ def probe_app(assembly: Assembly) -> Starlette:
     settings = assembly.settings
     verifier = chosen_verifier(None, settings, auth=None)
     security = transport_security("127.0.0.1", settings.allowed_hosts)
-    admission = Middleware(AdmissionMiddleware, security=security, lifecycle=assembly.lifecycle, mcp_path=MCP_PATH)
+    admission = _admission(assembly, security, has_token=verifier is not None)
     tokens = [] if verifier is None else authentication(verifier)
     return Starlette(routes=_probes(assembly, verifier, None), middleware=[admission, *tokens])
+
+
+def _admission(assembly: Assembly, security: TransportSecuritySettings, *, has_token: bool) -> Middleware:
+    return Middleware(
+        AdmissionMiddleware,
+        security=security,
+        lifecycle=assembly.lifecycle,
+        mcp_path=MCP_PATH,
+        has_token=has_token,
+    )
 
 
 def _probes(assembly: Assembly, verifier: TokenVerifier | None, auth: AuthSettings | None) -> list[Route]:

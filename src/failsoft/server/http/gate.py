@@ -29,15 +29,24 @@ class AdmissionMiddleware:
         security: The Host and Origin headers that are accepted. The SDK's own check of them is off.
         lifecycle: Says whether the server drains, and counts the calls.
         mcp_path: The path of the calls.
+        has_token: Whether `/metrics` asks for a token, so that it answers whatever the Host is, as the probes do: those
+            who scrape and probe a pod address it by its number.
     """
 
     def __init__(
-        self, app: ASGIApp, *, security: TransportSecuritySettings, lifecycle: Lifecycle, mcp_path: str
+        self,
+        app: ASGIApp,
+        *,
+        security: TransportSecuritySettings,
+        lifecycle: Lifecycle,
+        mcp_path: str,
+        has_token: bool,
     ) -> None:
         self._app = app
         self._security = TransportSecurityMiddleware(security)
         self._lifecycle = lifecycle
         self._mcp_path = mcp_path
+        self._of_any_host = _ALWAYS_OPEN if has_token else _ALWAYS_OPEN - {"/metrics"}
         self._passed = Passed()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,7 +63,7 @@ class AdmissionMiddleware:
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if self._lifecycle.is_ending and path not in _ALWAYS_OPEN:
             await _draining_response()(scope, receive, outgoing)
-        elif (refusal := await self._refusal(scope, by_name)) is not None:
+        elif (refusal := await self._refusal(scope, by_name, path)) is not None:
             await refusal(scope, receive, outgoing)
         elif path == self._mcp_path and scope["method"] == "POST":
             await self._counted(scope, receive, outgoing)
@@ -74,8 +83,10 @@ class AdmissionMiddleware:
         finally:
             self._lifecycle.leave()
 
-    async def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Response | None:
+    async def _refusal(self, scope: Scope, headers: dict[bytes, bytes], path: str) -> Response | None:
         """Return the SDK's refusal of the Host or Origin header. Values that have passed are not checked again."""
+        if path in self._of_any_host and b"origin" not in headers:
+            return None
         values = headers.get(b"host", b""), headers.get(b"origin", b"")
         if values in self._passed:
             return None

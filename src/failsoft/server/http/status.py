@@ -32,7 +32,7 @@ _PAGE = """<!doctype html>
   @media (prefers-color-scheme: dark) {{ body {{ background: #16181d; color: #e6e6e6; }} a {{ color: #8ab4f8; }} }}
 </style>
 <h1>{name}</h1>
-<p>An MCP server at <code>{mcp_path}</code>. It is <strong>{phase}</strong>. Version {version}.</p>
+<p>An MCP server at <code>{mcp_path}</code>. It is <strong>{phase}</strong>.{version}</p>
 <p><a href="status.json">Status</a> · <a href="metrics">Metrics</a> · <a href="healthz">Alive?</a> ·
 <a href="readyz">Ready?</a></p>
 <dl>
@@ -43,35 +43,34 @@ _PAGE = """<!doctype html>
 
 
 def status_routes(assembly: Assembly, *, mcp_path: str, has_token: bool) -> list[Route]:
-    """Return the two routes. With a token set, they list tools only to requests that send it."""
+    """Return the two routes. With a token set, requests without it learn name and phase alone."""
     started = time.monotonic()
 
-    def may_see_tools(request: Request) -> bool:
+    def may_see_all(request: Request) -> bool:
         return not has_token or isinstance(request.scope.get("user"), AuthenticatedUser)
 
     async def status(request: Request) -> JSONResponse:
-        facts: dict[str, Any] = {
-            "name": assembly.name,
-            "version": assembly.version,
-            "status": assembly.lifecycle.phase,
-            "uptime_s": round(time.monotonic() - started, 3),
-            "in_flight": assembly.lifecycle.in_flight,
-        }
-        if may_see_tools(request):
-            facts["tools"] = [
-                {"name": bound.name, "toolset": bound.tool_name, "read_only": bound.read_only}
-                for bound in assembly.toolbox
-            ]
+        facts: dict[str, Any] = {"name": assembly.name, "phase": assembly.lifecycle.phase}
+        if may_see_all(request):
+            facts |= {
+                "version": assembly.version,
+                "uptime_s": round(time.monotonic() - started, 3),
+                "in_flight": assembly.lifecycle.in_flight,
+                "tools": [
+                    {"name": bound.name, "toolset": bound.tool_name, "read_only": bound.read_only}
+                    for bound in assembly.toolbox
+                ],
+            }
         return JSONResponse(facts, headers=_HEADERS)
 
     async def page(request: Request) -> HTMLResponse:
         return HTMLResponse(
             _PAGE.format(
                 name=html.escape(assembly.name),
-                version=html.escape(assembly.version),
+                version=f" Version {html.escape(assembly.version)}." if may_see_all(request) else "",
                 phase=assembly.lifecycle.phase,
                 mcp_path=html.escape(mcp_path),
-                tools=_listed(assembly) if may_see_tools(request) else "",
+                tools=_listed(assembly) if may_see_all(request) else "",
             ),
             headers=_HEADERS,
         )

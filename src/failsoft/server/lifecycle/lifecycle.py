@@ -215,7 +215,8 @@ class Lifecycle:
     async def _idle(self, limit_s: float, *, or_hurried: bool = False) -> None:
         if self.in_flight == 0 or (or_hurried and self._hurried):
             return
-        self._emptied = anyio.Event()
+        if self._emptied is None or self._emptied.is_set():
+            self._emptied = anyio.Event()  # one for all who wait: the end of input, and a signal after it
         with anyio.move_on_after(limit_s):
             await self._emptied.wait()
 

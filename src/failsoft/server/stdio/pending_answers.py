@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -48,8 +49,16 @@ class TrackingReader:
     At the end of the input the SDK cancels calls in flight, so that responses which are nearly ready would be lost.
     """
 
-    def __init__(self, inner: Any, pending: PendingRequests, lifecycle: Lifecycle, grace_s: float) -> None:
+    def __init__(
+        self,
+        inner: Any,
+        pending: PendingRequests,
+        lifecycle: Lifecycle,
+        grace_s: float,
+        on_broken: Callable[[Exception], None],
+    ) -> None:
         self._inner = inner
+        self._on_broken = on_broken
         self._pending = pending
         self._lifecycle = lifecycle
         self._grace_s = grace_s
@@ -72,6 +81,8 @@ class TrackingReader:
             raise
         if isinstance(item, SessionMessage):
             self._pending.note_read(item.message)
+        else:
+            self._on_broken(item)
         return item
 
     async def aclose(self) -> None:

@@ -17,7 +17,7 @@ from failsoft.framework.safe.author_reports import logger
 from failsoft.server.lifecycle.draining import drain_on_signals
 from failsoft.server.lifecycle.garbage import freeze_loaded
 from failsoft.server.lifecycle.lifecycle import Lifecycle
-from failsoft.server.stdio.oversized import refusal
+from failsoft.server.stdio.oversized import answer_to_broken, refusal
 from failsoft.server.stdio.pending_answers import PendingRequests, TrackingReader, TrackingWriter
 from failsoft.server.stdio.reader import StdinReader
 from failsoft.server.stdio.writer import StdoutWriter
@@ -50,13 +50,18 @@ async def serve_stdio(server: Server[Any], lifecycle: Lifecycle, *, grace_s: flo
             if answer is not None:
                 writer.put(answer)
 
+        def refuse_broken(error: Exception) -> None:
+            answer = answer_to_broken(error)
+            if answer is not None:
+                writer.put(answer)
+
         lines = StdinReader(source, max_line_bytes=max_line_bytes, on_dropped=refuse)
         pending = PendingRequests(lifecycle)
         try:
             # The SDK only iterates over stdin, and only writes to stdout.
             streams = stdio_server(stdin=lines, stdout=writer)  # type: ignore[arg-type]  # declared as text files
             async with streams as (read, write):
-                reader = TrackingReader(read, pending, lifecycle, grace_s)
+                reader = TrackingReader(read, pending, lifecycle, grace_s, refuse_broken)
                 freeze_loaded()
                 with drain_on_signals(lifecycle, grace_s=grace_s, then=lines.end):
                     await server.run(reader, TrackingWriter(write, pending), server.create_initialization_options())

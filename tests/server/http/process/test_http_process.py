@@ -168,7 +168,7 @@ def test_serving_every_address_with_a_token_still_checks_the_host(served: Callab
     server = served("http", "host=0.0.0.0", FAILSOFT_AUTH_TOKEN="a long token", FAILSOFT_ALLOWED_HOSTS="tools.example")
     port = server.wait_for("ready").rpartition(":")[2]
     for host, code in (("tools.example", 200), ("127.0.0.1", 200), ("evil.example", 421)):
-        response = httpx2.get(f"http://127.0.0.1:{port}/healthz", headers={"host": f"{host}:{port}"})
+        response = httpx2.get(f"http://127.0.0.1:{port}/status.json", headers={"host": f"{host}:{port}"})
         assert response.status_code == code
 
 

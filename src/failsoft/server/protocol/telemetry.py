@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from mcp.server import ServerRequestContext
-from mcp_types import CallToolResult
 from opentelemetry import trace
 from opentelemetry.environment_variables import OTEL_PYTHON_TRACER_PROVIDER
-from opentelemetry.trace import ProxyTracerProvider, StatusCode
+from opentelemetry.trace import ProxyTracerProvider
 
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.events import AttemptEvent, CircuitEvent, Event, Events, IdempotencyEvent, RecoveryEvent
 from failsoft.framework.safe.author_reports import tell
 
-_ERROR_KEY = "dev.failsoft/error"
 _UNKNOWN = object()
 _NAMES: dict[type, str] = {
     AttemptEvent: "failsoft.attempt",
@@ -64,6 +62,7 @@ def _describe(response: ToolResponse[Any]) -> None:
     if not span.is_recording():
         return
     if response.error is not None:
+        span.set_attribute("failsoft.error.code", response.error.code)
         span.set_attribute("failsoft.category", response.error.category)
         span.set_attribute("failsoft.effect", response.error.effect)
         span.set_attribute("failsoft.error_id", response.error.error_id)
@@ -91,17 +90,8 @@ def _write_event(event: Event) -> None:
         span.add_event(name, attributes)
 
 
-class _FailedResult:
-    """A failed result, opaque to the SDK's middleware, which would overwrite `error.type`."""
-
-    __slots__ = ("result",)
-
-    def __init__(self, result: Any) -> None:
-        self.result = result
-
-
 class _Tracing:
-    """Wraps the SDK's tracing middleware: skipped without a tracer provider, and `error.type` stays the error code.
+    """Wraps the SDK's tracing middleware: skipped without a tracer provider, and events of calls are on its span.
 
     Without a tracer provider and without a trace context in the request, the no-op span would cost a sixth of a call
     through the in-memory client.
@@ -117,13 +107,7 @@ class _Tracing:
         for events in self._unsubscribed:
             events.subscribe(_write_event)
         self._unsubscribed = ()
-
-        async def call_and_mark(ctx: ServerRequestContext[Any, Any]) -> Any:
-            result = await call_next(ctx)
-            return _FailedResult(result) if _mark(result) else result
-
-        result = await self._inner(ctx, call_and_mark)
-        return result.result if isinstance(result, _FailedResult) else result
+        return await self._inner(ctx, call_next)
 
 
 def _is_tracing_off() -> bool:
@@ -132,19 +116,3 @@ def _is_tracing_off() -> bool:
     if provider is _UNKNOWN or _SET_BY_ENVIRONMENT:
         return isinstance(trace.get_tracer_provider(), ProxyTracerProvider)
     return provider is None
-
-
-def _mark(result: Any) -> bool:
-    """Set the current span's `error.type` to the code of a failed call; return whether it has one."""
-    if isinstance(result, CallToolResult):
-        error = (result.meta or {}).get(_ERROR_KEY) if result.is_error else None
-    else:
-        is_error = isinstance(result, Mapping) and result.get("isError")
-        error = (result.get("_meta") or {}).get(_ERROR_KEY) if is_error else None
-    return error is not None and tell(_mark_failed, error) is None
-
-
-def _mark_failed(error: Mapping[str, Any]) -> None:
-    span = trace.get_current_span()
-    span.set_attribute("error.type", error["code"])
-    span.set_status(StatusCode.ERROR, error["category"])

@@ -6,7 +6,7 @@ runs in the task of the request. The response is a stream of events, as the SDK 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -15,12 +15,14 @@ from mcp.server import Server
 from mcp.server.connection import Connection
 from mcp.server.runner import serve_one
 from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.inbound import MCP_NAME_HEADER, NAME_BEARING_METHODS, decode_header_value
 from mcp.shared.jsonrpc_dispatcher import handler_exception_to_error_data, progress_token_from_params
 from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
-from mcp_types import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, ErrorData, JSONRPCRequest
+from mcp_types import DEFAULT_NEGOTIATED_VERSION, HEADER_MISMATCH, INTERNAL_ERROR, ErrorData, JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import Request
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from failsoft.framework.safe.author_reports import logger
@@ -29,7 +31,7 @@ from failsoft.server.http.exchange import Disconnects, event, replayed
 from failsoft.server.lifecycle.lifecycle import Lifecycle
 from failsoft.server.protocol.kept_list import encoded
 
-_VERSION_HEADER = b"mcp-protocol-version"
+_VERSION_HEADER, _NAME_HEADER = b"mcp-protocol-version", MCP_NAME_HEADER.encode()
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 _HEADERS = (
     (b"content-type", b"text/event-stream"),
@@ -62,10 +64,16 @@ class LegacyRequests:
         if version not in HANDSHAKE_PROTOCOL_VERSIONS or not await self._is_acceptable(scope, headers):
             await self._app(scope, receive, send)
             return
-        first = await receive()
-        call = _request_in(first)
+        messages = [await receive()]
+        while _NAME_HEADER in headers and messages[-1].get("more_body", False):  # in pieces, it may differ as well
+            messages.append(await receive())
+        call = _request_in(messages)
         if call is None:
-            await self._app(scope, replayed([first], receive), send)
+            await self._app(scope, replayed(messages, receive), send)
+            return
+        if _names_another(call, headers):
+            error = {"code": HEADER_MISMATCH, "message": "The header Mcp-Name names another than the body"}
+            await JSONResponse({"jsonrpc": "2.0", "id": call.id, "error": error}, 400)(scope, receive, send)
             return
         exchange = _Exchange(call, Request(scope), send)
         connection = Connection.from_envelope(version, None, None)
@@ -85,15 +93,24 @@ class LegacyRequests:
         )
 
 
-def _request_in(message: Message) -> JSONRPCRequest | None:
+def _request_in(messages: Sequence[Message]) -> JSONRPCRequest | None:
     """Return the JSON-RPC request of a complete body, or None."""
-    if message["type"] != "http.request" or message.get("more_body", False):
+    last = messages[-1]
+    if last["type"] != "http.request" or last.get("more_body", False):
         return None
     try:
-        tree = pydantic_core.from_json(message.get("body", b""))
+        tree = pydantic_core.from_json(b"".join([message.get("body", b"") for message in messages]))
         return JSONRPCRequest.model_validate(tree, by_name=False)
     except ValueError:  # ValidationError, too
         return None
+
+
+def _names_another(call: JSONRPCRequest, headers: dict[bytes, bytes]) -> bool:
+    """Return whether a header names another tool, prompt or resource than the body: a proxy may have decided by it."""
+    named, key = headers.get(_NAME_HEADER), NAME_BEARING_METHODS.get(call.method)
+    if named is None or key is None:
+        return False
+    return decode_header_value(named.decode("latin-1")) != (call.params or {}).get(key)
 
 
 class _Exchange:

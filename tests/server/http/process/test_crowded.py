@@ -105,12 +105,6 @@ def test_another_principal_is_served_however_many_calls_of_one_are_in_flight(cro
     assert statuses_of(lambda: httpx2.post(f"{crowded}/mcp", headers=headers, content=body, timeout=SOON_S)) == {200}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A trailer that comes in the packet of its body becomes a header: a token after the body authorizes a call; "
-    "trailers should be dropped.",
-)
 def test_a_token_in_a_trailer_authorizes_nothing(served: Callable[..., Served]) -> None:
     tokens = ",".join(f"{name}:{token}" for name, token in TOKENS.items())
     url = served("http", "tools=polite", FAILSOFT_AUTH_TOKENS=tokens).wait_for("ready")

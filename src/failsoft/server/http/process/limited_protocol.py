@@ -123,11 +123,12 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Handle a header or trailer field, within the size limit."""
+        """Handle a header field within the size limit; a trailer field is dropped, since it comes after admission."""
         self._known_bytes += len(name) + len(value)
         if self._known_bytes > _HEADER_BYTES_AT_MOST or len(self.headers) >= _HEADERS_AT_MOST:
             self._refuse_header()
-        super().on_header(name, value.strip(b" \t"))  # optional white space is not part of it (RFC 9110, 5.5)
+        if self.phase == "header":
+            super().on_header(name, value.strip(b" \t"))  # optional white space is not part of it (RFC 9110, 5.5)
 
     def _refuse_header(self) -> NoReturn:
         self._is_oversized = True

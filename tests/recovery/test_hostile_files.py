@@ -13,6 +13,7 @@ from tests.doors import read_toml_table
 TEXTS = {
     "digits": f"defaults.retry.attempts = {'9' * 5_000}",
     "nesting": f"defaults = {'[' * 5_000}",
+    "a long key": f"defaults.retry.attempts{'.a' * 3_000} = 1",
     "binary": "\x00\x01",
     "a large number": f"defaults.retry.base_s = 1{'0' * 400}",
     "infinite": "defaults.retry.base_s = inf",

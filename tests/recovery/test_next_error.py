@@ -144,3 +144,20 @@ async def test_a_retry_for_several_classes_gives_up_once():
     assert answer.error is not None
     assert (answer.error.code, len(pages.asked)) == ("TIMEOUT", 3)
     assert [(event.strategy, event.result) for event in captured] == [("retry", "failed")]
+
+
+async def test_alternate_paths_of_an_operation_are_for_missing_documents_only():
+    class Documents(Pages):
+        """Pages whose operation lists its strategies, which are asked for every error."""
+
+        @operation(read_only=True, recovery=[AlternatePaths()])
+        async def read_page(self, path: str) -> str:
+            """Return a page."""
+            return await Pages.get_page.function(self, path)
+
+    down = Documents(RecoveryManager(), Unavailable(), Unavailable())
+    answer = await down.read_page(path="guide/intro.md")
+    assert answer.error is not None
+    assert answer.error.code == "UNAVAILABLE"
+    assert down.asked == ["guide/intro.md"]
+    assert (await Documents(RecoveryManager()).read_page(path="guide/intro.md")).unwrap() == "Welcome"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import GenericAlias
@@ -97,10 +98,10 @@ def _validated(tree: Mapping[str, Any], kind: TypeAdapter[Any], source: str) -> 
     try:
         return kind.validate_python(tree, strict=True)
     except ValidationError as error:
-        violations = violations_from_pydantic(error, kind.json_schema(), tree)
-        raise ConfigurationError(
-            issue=f"{source}: {'; '.join(map(_fault, violations))}", resolution="correct the configuration there"
-        ) from None
+        issue = "it is nested too deeply"
+        with suppress(RecursionError):  # of a key of thousands of parts
+            issue = "; ".join(map(_fault, violations_from_pydantic(error, kind.json_schema(), tree)))
+        raise ConfigurationError(issue=f"{source}: {issue}", resolution="correct the configuration there") from None
 
 
 def _fault(violation: Violation) -> str:

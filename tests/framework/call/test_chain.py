@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from failsoft import (
     RecoveryManager,
     Retry,
     Runtime,
+    Unavailable,
     operation,
 )
 from tests.doors import PLACES, Link, assemble, connect
@@ -322,3 +324,15 @@ def test_the_description_of_a_call_names_its_steps_and_its_strategies() -> None:
     assert Guarded(runtime=Runtime()).describe() == {
         "look": ["observe", "validate", "deadline", "recover", "recover:retry", "circuit_breaker", "handler"]
     }
+
+
+async def test_a_middleware_cannot_hide_a_run_in_a_copy_of_the_call():
+    async def copying(call, proceed):
+        return await proceed(copy.copy(call))
+
+    manager = RecoveryManager()
+    manager.register(Unavailable, Retry(base_s=0.0))
+    numbers = Numbers(Middleware(name="copying", run=copying, before="hedge"), recovery=manager)
+    answer = await numbers.double()
+    assert answer.error is not None
+    assert (answer.error.code, answer.error.effect, numbers.runs) == ("SYSTEM_ERROR", "none", 0)

@@ -172,7 +172,7 @@ async def _cancel(task: asyncio.Task[str], after: int) -> None:
     task.cancel()
 
 
-@pytest.mark.parametrize(("limit", "wait_s"), [(0, 0), (-1, 0), (1, -1), (1, float("nan"))])
+@pytest.mark.parametrize(("limit", "wait_s"), [(0, 0), (-1, 0), (1, -1), (1, float("nan")), (float("nan"), 0)])
 def test_options_that_make_no_bulkhead_are_refused(limit: int, wait_s: float) -> None:
     with pytest.raises(ValueError, match="Bulkhead needs"):
         Bulkhead(limit, wait_s)

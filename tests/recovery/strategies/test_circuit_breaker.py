@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 from failsoft import CircuitEvent, ReportedFailure, Retry, Timeout, ToolError, Unavailable
 from failsoft.recovery import Bulkhead, Circuit, CircuitBreaker
 from failsoft.testing import CapturedEvents, fresh_runtime
-from tests.doors import UNCOUNTED, admit, registry
+from tests.doors import UNCOUNTED, admit, peek, registry, report
 from tests.framework.recording import Recording
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
 from tests.thorough import examples
@@ -422,6 +422,7 @@ def test_every_change_is_announced_once() -> None:
         {"confidence": 0.4},
         {"max_open_s": 0},
         {"window_s": float("nan")},
+        {"min_calls": float("nan")},
     ],
 )
 def test_options_that_make_no_breaker_are_refused(options: dict[str, Any]) -> None:
@@ -461,3 +462,14 @@ def test_a_call_cancelled_at_any_point_leaves_no_probe_behind(steps: int, outcom
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     on_instant_clock(main())
+
+
+@pytest.mark.parametrize("longer_s", [11.0, 100.0])
+def test_calls_leave_the_window_after_a_reload_has_made_it_longer(longer_s: float) -> None:
+    """Slots are numbered by their length, so those of a shorter window seem to lie in the future."""
+    limits = (0.5, 0.5, 1.6, 5)
+    started = report(None, 1_000_000.0, "", 0, 0.0, 4, 1, 0, *limits, 10.0, 5.0, 300.0).state
+    later = 1_000_000.0 + 3 * longer_s
+    after = report(started, later, "", 0, 0.0, 1, 0, 0, *limits, longer_s, 5.0, 300.0).state
+    assert peek(after, later, longer_s, 5.0).answer[3:5] == [1, 0]
+    assert peek(after, later + 3 * longer_s, longer_s, 5.0).answer[3:5] == [0, 0]

@@ -263,7 +263,9 @@ def test_all_runs_are_one_request() -> None:
     assert len({request for request, _ in seen}) == 1
 
 
-@pytest.mark.parametrize("options", [{"delay_s": -1}, {"delay_s": 1, "extra": 0}, {"delay_s": float("inf")}])
+@pytest.mark.parametrize(
+    "options", [{"delay_s": -1}, {"delay_s": 1, "extra": 0}, {"delay_s": float("inf")}, {"extra": float("nan")}]
+)
 def test_options_that_make_no_sense_are_refused(options: Any) -> None:
     with pytest.raises(ValueError, match="Hedge"):
         Hedge(**options)

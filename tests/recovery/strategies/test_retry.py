@@ -215,7 +215,15 @@ def test_a_call_that_was_run_again_leaves_no_reference_cycles(failures: int) -> 
 
 @pytest.mark.parametrize(
     "options",
-    [{"attempts": 1}, {"base_s": -1}, {"base_s": 2, "cap_s": 1}, {"attempts": 0}, {"patience_s": -1}],
+    [
+        {"attempts": 1},
+        {"base_s": -1},
+        {"base_s": 2, "cap_s": 1},
+        {"attempts": 0},
+        {"patience_s": -1},
+        {"attempts": float("nan")},
+        {"base_s": float("inf"), "cap_s": float("inf")},
+    ],
 )
 def test_options_that_make_no_sense_are_refused(options: Any) -> None:
     with pytest.raises(ValueError, match="Retry"):

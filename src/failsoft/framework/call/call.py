@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +33,8 @@ if TYPE_CHECKING:
 _ANSWER_S, _ANSWER_RATIO = 0.25, 0.05
 """The share of the remaining time that an outgoing request leaves, so that its own time-out fires first."""
 
-
 _ENVELOPE_BYTES, _DATA_AT_LEAST_BYTES = 4_000, 1_000
 """The size reserved for the rest of a response, and the minimum size for its data."""
-
-
 _WARNINGS_AT_MOST, _WARNING_LENGTH = 50, 1_000
 
 
@@ -313,12 +311,19 @@ class Call(CallContext):
         self.raised = None
         self.handler_done = self.is_retried_below = False
 
+    def __copy__(self) -> Call:
+        """Refuse: what ran in a copy is not counted here, so that a write could run twice."""
+        msg = "a call cannot be copied; pass on the call itself, with `call.params` changed if necessary"
+        raise TypeError(msg)
+
     def fork(self, number: int) -> Call:
         """Return a separate context for a concurrent run with this number; 0 is the first run."""
         if number:
             self.runs.take()
         self._request_id, self._runs = self.request_id, self.runs  # both are shared
-        made = copy.copy(self)
+        made = Call.__new__(Call)
+        for name in filter(partial(hasattr, self), Call.__slots__):
+            setattr(made, name, getattr(self, name))
         if self.told is not NOTHING_TOLD:
             made.told = copy.copy(self.told)
         made.is_counted = number > 0 or self.is_counted

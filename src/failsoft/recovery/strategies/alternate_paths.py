@@ -75,8 +75,8 @@ class AlternatePaths:
 
     The rules: `.md` and `.mdx` swapped, the index of the requested folder, other case, aliases in front matter, and
     renames in the history of a git work tree. A single match is served, and the receipt names its path and the rule;
-    several become suggestions. It applies to read-only operations only. A list of paths is served if each missing path
-    has exactly one match.
+    several become suggestions. It applies to read-only operations only, and to errors of the category `not_found`. A
+    list of paths is served if each missing path has exactly one match.
 
     Args:
         parameter: The parameter that holds the path or the list of paths.
@@ -92,7 +92,7 @@ class AlternatePaths:
     async def attempt(self, error: ToolError, call: Call) -> RecoveryResult | None:
         """Return the document at its alternate path, or raise the error with the candidates as suggestions."""
         given = call.arguments.get(self.parameter)
-        if not call.bound.read_only:
+        if not call.bound.read_only or error.category != NotFound.category:
             return None
         source: PathSource = call.toolset
         lists_paths = hasattr(source, "alternate_paths")  # isinstance with a protocol takes twenty times as long
@@ -137,25 +137,23 @@ class AlternatePaths:
     async def _spelled(self, error: ToolError, call: Call, path: str) -> RecoveryResult | None:
         """Try every spelled alternate and serve the only one that works."""
         certain, above = _sorted(spelled_alternates(path))
-        hits = await self._tried(certain, error, call)
+        hits = await self._tried(certain, call)
         if not hits and self.folder_index:
-            hits = await self._tried(above, error, call)
+            hits = await self._tried(above, call)
         if len(hits) == 1:
             return self._served(*hits[0])
         if hits:
             raise _with_candidates(error, [candidate.path for candidate, _ in hits])
         return None
 
-    async def _tried(
-        self, candidates: Sequence[Alternate], error: ToolError, call: Call
-    ) -> list[tuple[Alternate, Any]]:
+    async def _tried(self, candidates: Sequence[Alternate], call: Call) -> list[tuple[Alternate, Any]]:
         """Return the candidates that exist, each with its document."""
         hits: list[tuple[Alternate, Any]] = []
         for candidate in candidates:
             try:
                 hits.append((candidate, await call.retry(**{self.parameter: candidate.path})))
             except Exception as missing:
-                if not isinstance(normalize(missing), (type(error), NotFound, InvalidArgument)):
+                if not isinstance(normalize(missing), (NotFound, InvalidArgument)):
                     raise
         return hits
 

@@ -50,7 +50,7 @@ class Bulkhead:
     dependency: str | None = None
 
     def __post_init__(self) -> None:
-        if self.limit < 1 or not self.wait_s >= 0 or (self.queue is not None and self.queue < 0):
+        if not (self.limit >= 1 and self.wait_s >= 0 and (self.queue is None or self.queue >= 0)):
             msg = f"Bulkhead needs limit >= 1, wait_s >= 0 and queue >= 0, not {self}"
             raise ValueError(msg)
 

@@ -81,7 +81,7 @@ class CircuitBreaker:
     def __post_init__(self) -> None:
         times = (self.window_s, self.open_s, self.max_open_s, 1.0 if self.slow_call_s is None else self.slow_call_s)
         are_rates = 0 < self.failure_ratio <= 1 and 0 < self.slow_ratio <= 1 and 0.5 <= self.confidence < 1  # noqa: PLR2004 - below one half, no evidence is asked for
-        if not are_rates or self.min_calls < 1 or not all(0 < time < math.inf for time in times):
+        if not (are_rates and self.min_calls >= 1 and all(0 < time < math.inf for time in times)):
             msg = f"CircuitBreaker needs ratios above 0 up to 1, min_calls >= 1 and finite times above 0, not {self}"
             raise ValueError(msg)
 

@@ -40,7 +40,7 @@ def _count(state: State, at: float, now: float, seen: tuple[int, int, int], wind
     slot, oldest = math.floor(at / span), math.floor(now / span) - SLOTS
     kept: list[Any] = []
     for start in range(0, len(state["window"]), 4):
-        if state["window"][start] > oldest:
+        if oldest < state["window"][start] <= oldest + 2 * SLOTS:  # later ones are of a shorter window, before a reload
             kept += state["window"][start : start + 4]
     if kept and kept[-4] >= slot:
         for index in range(3):
@@ -196,44 +196,3 @@ def peek(state: State | None, now: float, window_s: float, open_s: float) -> Cha
     sums = _count(state, now, now, (0, 0, 0), window_s)
     wait_s = max(0.0, state["until"] - now) if state["name"] == "open" else 0.0
     return Changed(state, [state["name"], state["era"], wait_s, *sums], _kept_s(state, window_s, open_s))
-
-
-_SHARED = """
-    local SLOTS, DAY_S = 10, 86400
-    local function fresh(era)
-        return {name = 'closed', era = era, ['until'] = 0, break_s = 0, probe = '', held = 0, window = {}}
-    end
-    local function kept_s(window_s, open_s)
-        if state.held == 1 then return 365 * DAY_S end
-        if state.name == 'closed' then return 2 * window_s + 60 end
-        return open_s + DAY_S
-    end
-    local function count(at, calls, failed, slow, window_s)
-        local span = window_s / SLOTS
-        local slot, oldest = math.floor(at / span), math.floor(now / span) - SLOTS
-        local kept = {}
-        for start = 1, #state.window, 4 do
-            if state.window[start] > oldest then
-                for index = start, start + 3 do kept[#kept + 1] = state.window[index] end
-            end
-        end
-        local last = #kept - 3
-        if #kept > 0 and kept[last] >= slot then
-            kept[last + 1] = kept[last + 1] + calls
-            kept[last + 2] = kept[last + 2] + failed
-            kept[last + 3] = kept[last + 3] + slow
-        elseif slot > oldest and calls + failed + slow > 0 then
-            for _, number in ipairs({slot, calls, failed, slow}) do kept[#kept + 1] = number end
-        end
-        state.window = kept
-        local sums = {0, 0, 0}
-        for start = 1, #kept, 4 do
-            for index = 1, 3 do sums[index] = sums[index] + kept[start + index] end
-        end
-        return sums
-    end
-    local function wait_s()
-        return state.name == 'open' and math.max(0, state['until'] - now) or 0
-    end
-"""
-_OR_FRESH = "state = state or fresh(0)"

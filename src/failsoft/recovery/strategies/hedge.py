@@ -53,7 +53,7 @@ class Hedge:
 
     def __post_init__(self) -> None:
         is_delay = self.delay_s is None or (self.delay_s >= 0 and math.isfinite(self.delay_s))
-        if not is_delay or not 0 < self.percentile < 1 or self.extra < 1:
+        if not (is_delay and 0 < self.percentile < 1 and self.extra >= 1):
             msg = f"Hedge needs a finite delay_s >= 0, 0 < percentile < 1 and extra >= 1, not {self}"
             raise ValueError(msg)
 

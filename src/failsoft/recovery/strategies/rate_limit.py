@@ -19,7 +19,9 @@ from failsoft.recovery.strategy import shown_wait_s, state_of, strategy
 
 Per: TypeAlias = Literal["dependency", "principal", "server"]
 
-_RATE = re.compile(r"([0-9]{1,9}) *(?:/| per ) *([0-9]{1,9})? *(second|minute|hour|day|month)s?", re.IGNORECASE)
+_RATE = re.compile(
+    r"([0-9]{1,9}) *(?:/| per ) *([0-9]{1,9})? *(second|minute|hour|day|month)s?", re.IGNORECASE | re.ASCII
+)
 _SECONDS: Final = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "month": 30 * 86_400}
 
 

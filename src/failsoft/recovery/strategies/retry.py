@@ -54,8 +54,8 @@ class Retry:
     patience_s: float = 5.0
 
     def __post_init__(self) -> None:
-        if self.attempts < 2 or not 0 <= self.base_s <= self.cap_s:  # noqa: PLR2004 - with one run there is no retry
-            msg = f"Retry needs attempts >= 2 and 0 <= base_s <= cap_s, not {self}"
+        if not (self.attempts >= 2 and math.isfinite(self.base_s) and 0 <= self.base_s <= self.cap_s):  # noqa: PLR2004 - with one run there is no retry
+            msg = f"Retry needs attempts >= 2 and 0 <= base_s <= cap_s with a finite base_s, not {self}"
             raise ValueError(msg)
         if not self.patience_s >= 0:
             msg = f"Retry needs patience_s >= 0, not {self}"

@@ -57,7 +57,7 @@ class StaleCache:
     max_bytes: int = 16 * 1024 * 1024
 
     def __post_init__(self) -> None:
-        if not (self.ttl_s >= 0 and self.stale_s >= 0) or self.max_entries < 1 or self.max_bytes < 1:
+        if not (self.ttl_s >= 0 and self.stale_s >= 0 and self.max_entries >= 1 and self.max_bytes >= 1):
             msg = f"StaleCache needs ttl_s >= 0, stale_s >= 0, max_entries >= 1 and max_bytes >= 1, not {self}"
             raise ValueError(msg)
 

@@ -35,7 +35,7 @@ from failsoft import (
     Unavailable,
     operation,
 )
-from failsoft.recovery import AlternatePaths, Retry
+from failsoft.recovery import AlternatePaths, Bulkhead, Retry
 from failsoft.testing import CapturedEvents
 from tests.doors import BoundOperation, Link
 from tests.framework.recording import Recording, quiet_runtime
@@ -465,6 +465,30 @@ def test_two_retries_for_one_error_are_refused_wherever_they_were_registered() -
         failing(manager)
     apart = RecoveryManager({Timeout: Retry(), Unavailable: Retry(attempts=9)})
     assert failing(apart).describe()["read"].count("recover:retry") == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Bulkhead(1, dependency="db"), Bulkhead(50, dependency="db")),
+        (RetryBudget(dependency="db"), RetryBudget(0.5, dependency="db")),
+    ],
+    ids=["Bulkhead", "RetryBudget"],
+)
+def test_what_operations_share_has_the_same_options_for_all_of_them(one: Any, other: Any) -> None:
+    class Sharing(BaseTool):
+        @operation(read_only=True, timeout=60, recovery=[one])
+        async def read(self) -> int:
+            """Read."""
+            return 1
+
+        @operation(read_only=True, timeout=60, recovery=[other])
+        async def search(self) -> int:
+            """Search."""
+            return 1
+
+    with pytest.raises(ConfigurationError, match="different options"):
+        Sharing(runtime=quiet_runtime())
 
 
 def test_breakers_for_several_dependencies_may_stand_in_one_chain() -> None:

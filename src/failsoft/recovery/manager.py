@@ -33,6 +33,7 @@ from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
 from failsoft.recovery.strategies.alternate_paths import AlternatePaths
 from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout
+from failsoft.recovery.strategies.bulkhead import Bulkhead
 from failsoft.recovery.strategies.circuit_breaker import CircuitBreaker
 from failsoft.recovery.strategies.hedge import Hedge
 from failsoft.recovery.strategies.idempotency.strategy import Idempotency
@@ -290,8 +291,9 @@ def _shared(strategies: Iterable[Any]) -> Iterator[tuple[tuple[str, str], dict[s
     """Yield the strategies for a dependency with the options that all operations on it have to agree about."""
     for strategy in strategies:
         if dependency := getattr(strategy, "dependency", None):
-            listed = fields(strategy) if isinstance(strategy, CircuitBreaker) else ()  # one circuit for all of them
-            options = {item.name: getattr(strategy, item.name) for item in listed}
+            listed = fields(strategy) if isinstance(strategy, (Bulkhead, CircuitBreaker, RetryBudget)) else ()
+            # How long a run waits for its slot is the operation's own.
+            options = {item.name: getattr(strategy, item.name) for item in listed if item.name != "wait_s"}
             yield (strategy_name(strategy), dependency), options
 
 

@@ -246,6 +246,7 @@ def test_equal_calls_share_an_error_without_another_run() -> None:
     assert {response.error.code for response in responses} == {"UNAVAILABLE"}
     assert tool.asked == ["a"]
     assert len({id(response.error.exception) for response in responses}) == 20
+    assert {(response.error.stop_reason, response.error.rejected) for response in responses} == {("no_strategy", False)}
     assert metrics.of("attempted") == ["error"]
 
 

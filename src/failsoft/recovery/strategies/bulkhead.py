@@ -32,8 +32,8 @@ class Bulkhead:
         limit: The number of concurrent runs, at least 1, in this process.
         wait_s: How long a run may wait in the queue, in seconds; 0: it is rejected at once.
         queue: How many runs may wait, at least 0; by default the same as `limit`.
-        dependency: The dependency to protect; bulkheads with the same name share their limit. By default every
-            operation of a toolset has its own.
+        dependency: The dependency to protect; bulkheads with the same name share their slots, and have the
+            same `limit` and `queue`. By default every operation of a toolset has its own.
 
     Raises:
         ValueError: The options are invalid.

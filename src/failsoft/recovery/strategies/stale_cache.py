@@ -16,6 +16,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
 from failsoft.framework.call.time_limits import run_with_reserve
 from failsoft.framework.errors import ConfigurationError, ToolError
+from failsoft.framework.errors.vocabulary import StopReason
 from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.safe.json_safe import dumps, encode
 from failsoft.recovery.strategy import note_recovery, strategy
@@ -94,7 +95,9 @@ class _CachedAnswer:
     """Of a degraded answer, or one to repaired arguments: waiting calls get it, and it is not cached."""
 
 
-Flight: TypeAlias = "asyncio.Future[_CachedAnswer | ToolError | None]"
+_Failed: TypeAlias = tuple[ToolError, int, StopReason | None]
+"""The error of a call that equal ones waited for, how often its handler ran, and why no more often."""
+Flight: TypeAlias = "asyncio.Future[_CachedAnswer | _Failed | None]"
 """A running call that equal ones wait for: its answer or its error, or None if it was cancelled."""
 
 
@@ -129,13 +132,15 @@ class _Cache:
             if isinstance(landed, _CachedAnswer):
                 return _served(landed, call)
             if landed is not None:
-                return _instead(copy.copy(landed), entry, call)
+                error, call.attempt, stop_reason = landed
+                call.tell(stop_reason=stop_reason)
+                return _instead(copy.copy(error), entry, call)
 
     async def _lead(self, key: Key, old: _CachedAnswer | None, call: Call, proceed: Proceed) -> Any:
         """Run the call and wake the waiting calls, however it ends."""
         flight: Flight = asyncio.get_running_loop().create_future()
         self._flights[key] = flight
-        landed: _CachedAnswer | ToolError | None = None
+        landed: _CachedAnswer | _Failed | None = None
         receipt, warnings_before = call.told.receipt, len(call.told.warnings)
         try:
             value = await run_with_reserve(call, proceed, 0 if old is None else _reserve(call))
@@ -146,7 +151,7 @@ class _Cache:
             if call.expired or is_real_cancellation(raised):
                 raise
             call.error = call.typed(raised)
-            landed = copy.copy(call.error)
+            landed = copy.copy(call.error), call.attempt, call.told.stop_reason
         else:
             call.tell(cache_hit=False)
             return value

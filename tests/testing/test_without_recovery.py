@@ -62,3 +62,15 @@ def test_no_call_is_rejected_and_keys_are_honoured() -> None:
         assert InstantClock().run(main()) == [False, True, True]
         assert InstantClock().run(keyed()) == [False, True]
         assert len(script.calls) == 4
+
+
+def test_blocks_of_several_tasks_may_end_in_any_order() -> None:
+    shop = Shop(runtime=fresh_runtime())
+    before = shop.describe()
+    first, second = without_recovery(shop), without_recovery(shop)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert "recover" not in shop.describe()["count"]
+    second.__exit__(None, None, None)
+    assert shop.describe() == before

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.chain import Chain, Recovery, connect
 from failsoft.framework.call.run import invoke
 from failsoft.framework.call.runtime import Runtime
@@ -52,14 +53,24 @@ def without_recovery(*tools: BaseTool) -> Iterator[None]:
         >>> answer.error.code, len(script.calls)
         ('UNAVAILABLE', 1)
     """
-    before = {bound: bound.chain for tool in tools for bound in tool.operations.values()}
-    for bound, chain in before.items():
+    operations = {bound for tool in tools for bound in tool.operations.values()}
+    for bound in operations:
+        blocks, chain = _switched_off.get(bound, (0, bound.chain))
+        _switched_off[bound] = blocks + 1, chain
         bound.use(_plain(chain))
     try:
         yield
     finally:
-        for bound, chain in before.items():
-            bound.use(chain)
+        for bound in operations:
+            blocks, chain = _switched_off.pop(bound)
+            if blocks > 1:
+                _switched_off[bound] = blocks - 1, chain
+            else:
+                bound.use(chain)
+
+
+_switched_off: dict[BoundOperation, tuple[int, Chain]] = {}
+"""The number of blocks around an operation, which tasks may leave in any order, and its chain outside of them."""
 
 
 def _plain(chain: Chain) -> Chain:

@@ -389,22 +389,26 @@ def test_times_that_make_no_sense_are_refused(options: tuple[float, float]) -> N
         StaleCache(*options)
 
 
-def sized(answer_bytes: int) -> BaseTool:
+def sized(answer: str) -> BaseTool:
     class Sized(BaseTool):
         runs = 0
 
         @operation(read_only=True, timeout=10, recovery=[StaleCache(60, 600, max_bytes=10_000)])
         async def read(self, number: int) -> str:
-            """Return so many bytes."""
+            """Return the answer."""
             self.runs += 1
-            return "x" * answer_bytes
+            return answer
 
     return Sized(runtime=quiet_runtime())
 
 
-@pytest.mark.parametrize(("answer_bytes", "runs"), [(100, 50), (4_000, 98), (20_000, 100)])
-def test_what_is_kept_is_bounded_in_bytes(answer_bytes: int, runs: int) -> None:
-    tool: Any = sized(answer_bytes)
+@pytest.mark.parametrize(
+    ("answer", "runs"),
+    [("x" * 100, 50), ("x" * 4_000, 98), ("x" * 20_000, 100), ("\u4e2d" * 4_000, 100)],
+    ids=["small", "large", "too large", "too large in UTF-8"],
+)
+def test_what_is_kept_is_bounded_in_bytes(answer: str, runs: int) -> None:
+    tool: Any = sized(answer)
 
     async def main() -> None:
         for number in [*range(50), *reversed(range(50))]:
@@ -415,7 +419,7 @@ def test_what_is_kept_is_bounded_in_bytes(answer_bytes: int, runs: int) -> None:
 
 
 def test_a_reload_keeps_what_is_cached() -> None:
-    tool: Any = sized(100)
+    tool: Any = sized("x" * 100)
     bound = tool.operations["read"]
 
     async def main() -> None:

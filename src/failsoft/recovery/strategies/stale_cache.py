@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -198,7 +199,7 @@ def _entry_of(value: Any, call: Call, receipt: RecoveryReceipt | None, warnings_
     told = call.told
     inner = told.receipt if told.receipt is not receipt else None
     is_other = inner is not None and (inner.degraded or bool(inner.changed))
-    new, size = told.warnings[warnings_before:], len(dumps(value))
+    new, size = told.warnings[warnings_before:], len(dumps(value, max_items=sys.maxsize).encode())
     return _CachedAnswer(_own(value), _now(), told.documents_processed, new, size, inner if is_other else None)
 
 

@@ -127,14 +127,6 @@ def test_the_repeat_of_a_finished_call_gets_its_outcome_while_the_store_can_be_r
 
 
 @pytest.mark.parametrize("lose", [RedisServer.kill, RedisServer.suspend])
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "while Redis does not answer, the repeat of a call that was done says `effect: none`; what cannot be "
-        "read should be `unknown`"
-    ),
-)
 def test_the_repeat_of_a_finished_call_says_that_its_effect_is_unknown_while_the_store_cannot_be_read(
     own_redis: RedisServer, lose: Callable[[RedisServer], None]
 ) -> None:

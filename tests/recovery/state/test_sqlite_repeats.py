@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.doors import META_KEY, CallScope, LocalState, SqliteBackend
 from tests.recovery.state.test_sqlite_faults import Till, as_root, disk, fill  # noqa: F401 - `disk` is a fixture
 
@@ -114,14 +112,6 @@ def test_the_repeat_of_a_finished_call_is_replayed_while_the_disk_is_read_only(d
     assert repeated == DONE
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason=(
-        "with a damaged state file the repeat of a call that was done says `effect: none`; what cannot be "
-        "read should be `unknown`"
-    ),
-)
 def test_the_repeat_of_a_finished_call_says_that_its_effect_is_unknown_where_the_file_cannot_be_read(
     tmp_path: Path,
 ) -> None:

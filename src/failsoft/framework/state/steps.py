@@ -16,6 +16,7 @@ from failsoft.framework.state.backend import (
     Backend,
     Changed,
     Held,
+    NotWritten,
     QuotaReached,
     Step,
     StoreLost,
@@ -78,6 +79,7 @@ class Steps:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lines: dict[str, _Line] = {}
         self._known: OrderedDict[str, Held] = OrderedDict()
+        self._is_asked = False
 
     async def run(
         self, step: Step, key: str, *arguments: Any, account: Account | None = None, may_grow: bool = True
@@ -92,6 +94,7 @@ class Steps:
             may_grow: See `Write`.
 
         Raises:
+            NotWritten: The store takes no writes: the step was not taken, by what can be read.
             StoreLost: The store does not answer; whether the step was taken is unknown.
             UnreadableValue: What is there is no value of this step; it was left as it is.
             QuotaReached: The quota has no space for the record.
@@ -105,16 +108,16 @@ class Steps:
         asked = _Waiting(step, arguments, account, may_grow, loop.create_future())
         line.waiting.append(asked)
         if line.task is None:
-            line.task = loop.create_task(self._serve(key, line))
+            line.task = loop.create_task(self._serve(self._lines, key, line))
         return await asked.answer
 
-    async def _serve(self, key: str, line: _Line) -> None:
+    async def _serve(self, lines: dict[str, _Line], key: str, line: _Line) -> None:
         try:
             while line.waiting:
                 batch, line.waiting = line.waiting, []
                 await self._take(key, [item for item in batch if not item.answer.done()])
         finally:
-            del self._lines[key]
+            del lines[key]
             for item in line.waiting:  # the loop ends
                 item.answer.cancel()
 
@@ -141,9 +144,13 @@ class Steps:
     async def _swapped(self, key: str, batch: list[_Waiting]) -> list[_Outcome]:
         """Apply the steps of a batch and swap the result in; return the outcome of each.
 
-        A key that is not known counts as new: mostly it is, and otherwise the swap tells what is there.
+        A key that is not known counts as new: mostly it is, and otherwise the swap tells what is there. The first key
+        is read, since the store's answer tells its time.
         """
         held, is_read = self._known.pop(key, Held(NOTHING, None)), False
+        if not self._is_asked:
+            held, is_read = await self._backend.read(key), True
+            self._is_asked = True
         for _ in range(_TRIES):
             write, outcomes = _applied(held, batch, self._backend.clock())
             if write is None and is_read:
@@ -153,8 +160,8 @@ class Steps:
                 continue
             try:
                 there = await self._backend.swap(key, held.version, write)
-            except StoreLost as lost:
-                if is_read or lost.is_lasting:
+            except NotWritten:
+                if is_read:
                     raise
                 held, is_read = await self._backend.read(key), True  # a store without writes may know the answer
                 if _applied(held, batch, self._backend.clock())[0] is not None:

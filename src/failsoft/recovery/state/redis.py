@@ -25,6 +25,7 @@ from failsoft.framework.state.backend import (
     NOTHING,
     UNREADABLE,
     Held,
+    NotWritten,
     QuotaReached,
     Record,
     StoreLost,
@@ -91,7 +92,7 @@ class RedisBackend:
         raw, now = await self._piped(lambda pipe: pipe.get(name).time())
         if not isinstance(now, Exception):
             self._tell_time(*now)
-        return await self._held(name, raw)
+        return await self._held(raw)
 
     async def swap(self, key: str, version: str, write: Write) -> Held | None:
         """See `Backend`."""
@@ -107,7 +108,7 @@ class RedisBackend:
             raise StoreLost(type(error).__name__) from error
         if verdict == _FULL:
             raise QuotaReached
-        return None if verdict == _DONE else await self._held(name, there[0] if there else None)
+        return None if verdict == _DONE else await self._held(there[0] if there else None)
 
     async def find(self, prefix: str) -> list[Record]:
         """See `Backend`. Scans all keys of the server: for operators and rare calls."""
@@ -122,7 +123,7 @@ class RedisBackend:
             some = names[first : first + _FOUND_AT_ONCE]
             answers = await self._piped(partial(_ask_all, some))
             for name, raw, left_ms in zip(some, answers[::2], answers[1::2], strict=True):
-                held = await self._held(name, raw)
+                held = await self._held(raw)
                 if held.version != NOTHING and held.value is not UNREADABLE:
                     found.append(Record(name.removeprefix(start), held.value, max(0, left_ms) / 1_000))
         return found
@@ -136,7 +137,7 @@ class RedisBackend:
     def _tell_time(self, seconds: Any, microseconds: Any) -> None:
         self._offset_s = int(seconds) + int(microseconds) / 1e6 - loop_time()
 
-    async def _held(self, name: str, raw: Any) -> Held:
+    async def _held(self, raw: Any) -> Held:
         """Return what a stored text says."""
         if raw is None:
             return Held(NOTHING, None)
@@ -147,9 +148,9 @@ class RedisBackend:
         try:
             if found is not None:
                 return Held(version, json.loads(raw[found.end() :]))
-            if raw[:1] in {b"{", b"[", b'"'} or raw[:1].isdigit():
+            if raw < b"\x80":
                 return Held(version, json.loads(raw))
-            return Held(version, json.loads(await self._run(lambda redis: redis.eval(OF_FORMAT_1, 1, name))))
+            return Held(version, json.loads(await self._run(lambda redis: redis.eval(OF_FORMAT_1, 0, raw))))
         except (ValueError, RecursionError, UnreadableValue):
             return Held(version, UNREADABLE)
 
@@ -217,7 +218,7 @@ class _Client:
                 if _is_of_value(error):
                     raise UnreadableValue(type(error).__name__) from error
                 self._faults += 1
-                raise StoreLost(_kind(error)) from error
+                raise NotWritten(_kind(error)) from error
             except (exceptions.RedisError, OSError, EOFError, ValueError, TypeError, LookupError) as error:
                 self._faults += 1
                 raise StoreLost(type(error).__name__) from error

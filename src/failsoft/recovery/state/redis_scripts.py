@@ -15,7 +15,7 @@ if type(held) == 'table' then
     held, version = false, '{WRONG_TYPE}'
 elseif held then
     version = string.sub(held, 1, 18)
-    if string.sub(held, 19, 19) ~= '\\n' or string.find(version, '%X') then version = redis.sha1hex(held) end
+    if string.sub(held, 19, 19) ~= '\\n' or string.find(version, '[^0-9a-f]') then version = redis.sha1hex(held) end
 end
 if version == after then return {{1, time[1], time[2]}} end
 if version ~= before then return {{0, time[1], time[2], held or (version ~= '' and version)}} end
@@ -69,5 +69,5 @@ server's time. An owner's keys are kept by expiry time, and their sizes with the
 
 A server without memory refuses a script whose first write needs some, and no later one: so a new key is refused before
 anything has happened, and what was begun under one, such as a call, is ended."""
-OF_FORMAT_1 = "return cjson.encode(cmsgpack.unpack(redis.call('GET', KEYS[1])))"
+OF_FORMAT_1 = "return cjson.encode(cmsgpack.unpack(ARGV[1]))"
 """Returns a state as JSON that an older version of failsoft has stored."""

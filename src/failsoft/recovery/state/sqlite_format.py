@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from failsoft.framework.state.backend import LEAST_BYTES, StoreLost
+from failsoft.framework.state.backend import LEAST_BYTES, NotWritten, StoreLost
 
 _APPLICATION_ID = 0x46534F46
 _VERSION = 2
@@ -119,9 +119,10 @@ def what_is_wrong(error: OSError | sqlite3.Error, *, is_readable: bool) -> Store
     if isinstance(error, OSError):
         return StoreLost(error.strerror or type(error).__name__, is_lasting=True)
     if is_busy(error):
-        return StoreLost("another process has locked it")
+        return NotWritten("another process has locked it")
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_CANTOPEN and is_readable:
         code = sqlite3.SQLITE_READONLY
-    known = _LASTING.get(code) or _PASSING.get(code) or type(error).__name__
-    return StoreLost(known, is_lasting=code in _LASTING)
+    if code in _PASSING:
+        return NotWritten(_PASSING[code])
+    return StoreLost(_LASTING.get(code) or type(error).__name__, is_lasting=code in _LASTING)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from pydantic_core import to_json
 
 from failsoft.framework.call.call import Call
-from failsoft.framework.errors import IdempotencyKeyInvalid, ToolSystemError
+from failsoft.framework.errors import IdempotencyConflict, IdempotencyKeyInvalid, ToolSystemError
+from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.json_safe import json_safe
 
 Derive: TypeAlias = Callable[[Call], Any]
@@ -91,6 +92,27 @@ def changed_names(one: str, other: str) -> tuple[str, ...]:
     """Return the names of the arguments whose hashes differ."""
     before, after = json.loads(one), json.loads(other)
     return tuple(name for name in {**after, **before} if before.get(name) != after.get(name))
+
+
+def conflict(names: Sequence[str], made_of: Sequence[str]) -> IdempotencyConflict:
+    """Return the conflict; for a derived key, which the caller does not know, in terms of the arguments.
+
+    Args:
+        names: The arguments that differ from those of the first call.
+        made_of: The arguments from which the key was derived; empty for a key of the caller.
+    """
+    changed = ", ".join(f"`{name}`" for name in names) or "arguments"
+    if not made_of:
+        return IdempotencyConflict(message=f"This idempotency key was used before, with another {changed}.")
+    same = ", ".join(f"`{name}`" for name in made_of)
+    return IdempotencyConflict(
+        message=f"A call with the same {same} was made before, with another {changed}; nothing was done now.",
+        suggestions=[f"To get the first outcome, repeat {changed} as it was; for new work, give another {same}"],
+        violations=[
+            Violation(path=name, reason="value", message=f"'{name}' is not as in the first call", expected="as it was")
+            for name in names
+        ],
+    )
 
 
 def _defaults(call: Call) -> dict[str, Any]:

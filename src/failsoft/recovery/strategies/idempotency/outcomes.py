@@ -13,7 +13,7 @@ from pydantic_core import from_json
 from failsoft.framework.answer.response import RecoveryReceipt
 from failsoft.framework.answer.result import Result, is_block, is_result
 from failsoft.framework.call.call import Call
-from failsoft.framework.errors import BadOutput, Effect, ToolError, ToolSystemError
+from failsoft.framework.errors import BadOutput, Effect, ResultTooLarge, ToolError, ToolSystemError
 from failsoft.framework.errors.tool_error import registry
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.safe.json_safe import dumps, json_safe
@@ -42,13 +42,21 @@ class Outcome:
     receipt: RecoveryReceipt | None = None
 
 
-def value_text(value: Any, call: Call) -> str:
+def _value_text(value: Any, call: Call) -> str:
     """Return a value with the facts of its call as JSON text."""
     told = call.told
     receipt = None if told.receipt is None else told.receipt.to_dict()
     facts = {"attempts": call.attempt, "warnings": told.warnings, "documents_processed": told.documents_processed}
     others = dumps({"receipt": receipt, **facts})
     return f'{{"value":{_packed(value, call.bound.result)},{others[1:]}'
+
+
+def outcome_text(value: Any, call: Call) -> str:
+    """Return the outcome to store: the value, or an error for repetitions if the value is too large."""
+    text, limit = _value_text(value, call), call.bound.settings.max_response_bytes
+    if len(text) <= limit:
+        return text
+    return error_text(ResultTooLarge(size_bytes=len(text), limit_bytes=limit), "applied", call)
 
 
 def error_text(error: ToolError, effect: Effect, call: Call) -> str:

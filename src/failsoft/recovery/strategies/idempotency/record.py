@@ -74,13 +74,14 @@ class KeyRecord:
                 await shielded(self.settle(phase, text))
         except ToolError as lost:
             logger.error("The outcome of a keyed call could not be stored ({}): trying again", lost.operator_hint)
-            run_in_background(self._keep_trying(phase, text))
+            run_in_background(self.keep_trying(phase, text))
 
     def keep_later(self, phase: str, text: str) -> None:
         """Store the outcome in the background, for a call whose deadline has passed."""
         run_in_background(self.keep(phase, text))
 
-    async def _keep_trying(self, phase: str, text: str) -> None:
+    async def keep_trying(self, phase: str, text: str) -> None:
+        """Store the outcome once the store is back."""
         pause_s = 0.1
         for _ in range(_TRIES):
             await asyncio.sleep(pause_s)
@@ -121,3 +122,11 @@ class Lease:
             await self._renew()
         except ToolError:  # the next renewal may succeed before the lease ends
             return
+
+
+def is_readable(effects: str) -> bool:
+    """Return whether the effects that an earlier call marked can be read; an empty text is none."""
+    try:
+        return not effects or isinstance(json.loads(effects), dict)
+    except (ValueError, RecursionError):
+        return False

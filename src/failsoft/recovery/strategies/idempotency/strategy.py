@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
@@ -17,28 +16,30 @@ from failsoft.framework.call.chain import Link, Proceed
 from failsoft.framework.call.rerun import Facts, why_not_rerun, worst
 from failsoft.framework.errors import (
     DeadlineExceeded,
-    IdempotencyConflict,
     IdempotencyInProgress,
     IdempotencyOutcomeUnknown,
     NextStep,
-    ResultTooLarge,
+    QuotaExhausted,
+    StateUnavailable,
+    StateUnusable,
     ToolError,
 )
-from failsoft.framework.errors.violations import Violation
 from failsoft.framework.events import IdempotencyEvent, IdempotencyVerdict
 from failsoft.framework.safe.author_reports import is_real_cancellation
+from failsoft.framework.state.backend import NotWritten
 from failsoft.framework.state.records import Records
 from failsoft.recovery.strategies.idempotency.keys import (
     Derive,
     argument_hashes,
     changed_names,
     checked_key,
+    conflict,
     derived_key,
     record_key,
 )
-from failsoft.recovery.strategies.idempotency.outcomes import error_text, read_outcome, value_text
+from failsoft.recovery.strategies.idempotency.outcomes import error_text, outcome_text, read_outcome
 from failsoft.recovery.strategies.idempotency.owners import is_dead, new_owner
-from failsoft.recovery.strategies.idempotency.record import KeyRecord, Lease
+from failsoft.recovery.strategies.idempotency.record import KeyRecord, Lease, is_readable
 from failsoft.recovery.strategies.idempotency.steps import claim
 from failsoft.recovery.strategy import IN_CODE, Gauge, note_recovery, run_in_background, strategy
 
@@ -134,7 +135,7 @@ class _KeyedCalls:
         pause_s, dead = _FIRST_PAUSE_S, ""
         while True:
             verdict, text, lease_s, owner = await self._claim(work, call, dead)
-            if verdict == "run" and not _is_readable(text):
+            if verdict == "run" and not is_readable(text):
                 await self._record(work).settle("unknown")
                 verdict = "unknown"
             if verdict == "run":
@@ -142,7 +143,7 @@ class _KeyedCalls:
             if verdict == "settled":
                 return _replay(text, call)
             if verdict == "conflict":
-                raise _refused(call, "conflict", _conflict(work, text))
+                raise _refused(call, "conflict", conflict(changed_names(work.arguments, text), work.made_of))
             if verdict == "unknown":
                 raise _refused(call, "lost", _unknown(call))
             if not self._records.is_local and dead != owner and is_dead(owner):
@@ -168,22 +169,31 @@ class _KeyedCalls:
         may_repeat = why_not_rerun(Facts(effect="unknown", is_repeatable=call.idempotent)) is None
         facts = (work.owner, work.arguments, work.phase, int(may_repeat), dead, options.lease_s, options.ttl_s)
         claiming = self._records.change(claim, work.key, *facts, principal=call.principal)
-        if self._records.is_local:
-            answer = await claiming
-        else:
-            asked = run_in_background(claiming)
-            try:
-                answer = await asyncio.shield(asked)
-            except asyncio.CancelledError:
-                run_in_background(self._withdraw(work, asked))  # otherwise it would look like a call that crashed
-                raise
+        asked = None if self._records.is_local else run_in_background(claiming)
+        try:
+            answer = await (claiming if asked is None else asyncio.shield(asked))
+        except asyncio.CancelledError:
+            if asked is not None:  # otherwise it would look like a call that crashed
+                run_in_background(self._withdraw(work, asked))
+            raise
+        except (StateUnavailable, StateUnusable) as lost:
+            if not isinstance(lost.__cause__, NotWritten):  # then an earlier call with this key may have been made
+                _mark_unknown(call)
+                if isinstance(lost, StateUnavailable):  # nor is it known whether the claim arrived
+                    run_in_background(self._record(work).keep_trying("free", ""))
+            raise
         verdict, text, lease_s, owner = answer
         return str(verdict), str(text), float(lease_s), str(owner)
 
     async def _withdraw(self, work: _KeyedWork, claiming: asyncio.Task[Any]) -> None:
-        verdict, *_ = await claiming
-        if verdict == "run":
-            await self._record(work).settle("free")
+        """Free the key of a cancelled call, if the call has claimed it."""
+        with suppress(StateUnusable, QuotaExhausted):
+            try:
+                verdict, *_ = await claiming
+            except StateUnavailable:
+                verdict = "run"
+            if verdict == "run":
+                await self._record(work).keep("free", "")
 
     def _record(self, work: _KeyedWork, effects: str = "") -> KeyRecord:
         options = self._options
@@ -223,7 +233,7 @@ class _KeyedCalls:
                 await self._failed(record, call, raised)
                 raise
             if call.bound.result.is_final(value):
-                await record.keep("done", _kept_value(value, call))
+                await record.keep("done", outcome_text(value, call))
             else:  # the call that answers the question has the same key
                 await record.keep("free", "")
             return value
@@ -258,22 +268,6 @@ class _KeyedCalls:
 
 
 _UNDECIDED = (IdempotencyOutcomeUnknown, IdempotencyInProgress)
-
-
-def _is_readable(effects: str) -> bool:
-    """Return whether the effects that an earlier call marked can be read; an empty text is none."""
-    try:
-        return not effects or isinstance(json.loads(effects), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _kept_value(value: Any, call: Call) -> str:
-    """Return the outcome to store: the value, or an error for repetitions if the value is too large."""
-    text, limit = value_text(value, call), call.bound.settings.max_response_bytes
-    if len(text) <= limit:
-        return text
-    return error_text(ResultTooLarge(size_bytes=len(text), limit_bytes=limit), "applied", call)
 
 
 def _replay(text: str, call: Call) -> Any:
@@ -317,23 +311,6 @@ def _left_s(call: Call) -> float | None:
     return remaining_s - min(_RESERVE_AT_MOST_S, (call.bound.timeout_s or 0.0) * _RESERVE_RATIO)
 
 
-def _conflict(work: _KeyedWork, before: str) -> IdempotencyConflict:
-    """Return the conflict; for a derived key, which the caller does not know, in terms of the arguments."""
-    names = changed_names(work.arguments, before)
-    changed = ", ".join(f"`{name}`" for name in names) or "arguments"
-    if not work.made_of:
-        return IdempotencyConflict(message=f"This idempotency key was used before, with another {changed}.")
-    made_of = ", ".join(f"`{name}`" for name in work.made_of)
-    return IdempotencyConflict(
-        message=f"A call with the same {made_of} was made before, with another {changed}; nothing was done now.",
-        suggestions=[f"To get the first outcome, repeat {changed} as it was; for new work, give another {made_of}"],
-        violations=[
-            Violation(path=name, reason="value", message=f"'{name}' is not as in the first call", expected="as it was")
-            for name in names
-        ],
-    )
-
-
 def _unknown(call: Call) -> IdempotencyOutcomeUnknown:
     """Return the error for a lost outcome, with a call that shows whether the work was done."""
     name = getattr(call.bound, "verify_with", None)
@@ -349,9 +326,13 @@ def _refused(call: Call, verdict: IdempotencyVerdict, error: ToolError) -> ToolE
     """Return the error of a call without an outcome; an unknown effect of the first call counts as its own."""
     _announce(call, verdict)
     if error.effect == "unknown":
-        call.effect_so_far, call.attempt = "unknown", max(1, call.attempt)
-        call.tell(stop_reason="effect_possible")
+        _mark_unknown(call)
     return error
+
+
+def _mark_unknown(call: Call) -> None:
+    call.effect_so_far, call.attempt = "unknown", max(1, call.attempt)
+    call.tell(stop_reason="effect_possible")
 
 
 def _announce(call: Call, verdict: IdempotencyVerdict) -> None:

@@ -149,21 +149,21 @@ class Steps:
         """
         held, is_read = self._known.pop(key, Held(NOTHING, None)), False
         if not self._is_asked:
-            held, is_read = await self._backend.read(key), True
+            held, is_read = await self._read(key), True
             self._is_asked = True
         for _ in range(_TRIES):
             write, outcomes = _applied(held, batch, self._backend.clock())
             if write is None and is_read:
                 return outcomes
             if write is None:  # what is known may be over, so that it decides nothing
-                held, is_read = await self._backend.read(key), True
+                held, is_read = await self._read(key), True
                 continue
             try:
                 there = await self._backend.swap(key, held.version, write)
             except NotWritten:
                 if is_read:
                     raise
-                held, is_read = await self._backend.read(key), True  # a store without writes may know the answer
+                held, is_read = await self._read(key), True  # a store without writes may know the answer
                 if _applied(held, batch, self._backend.clock())[0] is not None:
                     raise
                 continue
@@ -173,6 +173,12 @@ class Steps:
             held, is_read = there, True
         msg = "other processes change the same key all the time"
         raise StoreLost(msg)
+
+    async def _read(self, key: str) -> Held:
+        try:
+            return await self._backend.read(key)
+        except NotWritten as refused:  # what is there stays unknown
+            raise StoreLost(str(refused)) from refused
 
     def _remember(self, key: str, write: Write) -> None:
         if write.value is None or not _is_small(write.value):

@@ -29,7 +29,7 @@ from failsoft.framework.state.backend import (
     Write,
     size_of,
 )
-from failsoft.recovery.state.sqlite_format import check_kind, prepare, what_is_wrong, when_free
+from failsoft.recovery.state.sqlite_format import prepare, prepare_to_read, what_is_wrong, when_free
 
 T = TypeVar("T")
 _BUSY_MS = 100
@@ -258,14 +258,15 @@ class SqliteBackend:
 
     def _open_to_read(self) -> bool:
         """Open a file that takes no writes, if possible without the files beside it; return whether that worked."""
-        for mode in ("mode=ro", "mode=ro&immutable=1"):
+        beside = self.path.with_name(self.path.name + "-wal")
+        has_newer = beside.exists() and beside.stat().st_size > 0  # the last writes, without which keys seem new
+        for mode in ("mode=ro",) if has_newer else ("mode=ro", "mode=ro&immutable=1"):
             try:
                 connection = sqlite3.connect(f"{self.path.as_uri()}?{mode}", uri=True, check_same_thread=False)
             except sqlite3.Error:
                 continue
             try:
-                check_kind(connection)
-                connection.execute("SELECT version FROM record LIMIT 1").fetchone()
+                prepare_to_read(connection)
             except sqlite3.Error:
                 connection.close()
             else:
@@ -291,14 +292,13 @@ class SqliteBackend:
             return 0, 0
         return found.st_dev, found.st_ino
 
-    def _is_readable(self) -> bool:
-        return self.path.is_file() and os.access(self.path, os.R_OK)
-
     def _translated(self, error: BaseException) -> BaseException:
         """Return the error for the caller; a failure of the file is logged once until it works again."""
         if not isinstance(error, (OSError, sqlite3.Error, StoreLost)):
             return error
-        lost = error if isinstance(error, StoreLost) else what_is_wrong(error, is_readable=self._is_readable())
+        lost = (
+            error if isinstance(error, StoreLost) else what_is_wrong(error, is_readable=os.access(self.path, os.R_OK))
+        )
         if lost.is_lasting:
             self._disconnect()  # reopen the file once it is repaired or replaced
         if self._reported != str(lost):

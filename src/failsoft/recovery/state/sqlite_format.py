@@ -74,18 +74,27 @@ def prepare(connection: sqlite3.Connection) -> None:
             raise
 
 
+def prepare_to_read(connection: sqlite3.Connection) -> None:
+    """Check a file that takes no writes; one of an older format is read as if it were of this one."""
+    if check_kind(connection) == 1:
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("CREATE TEMP VIEW record AS SELECT *, 'format 1' AS version FROM main.record")
+    connection.execute("SELECT version FROM record LIMIT 1").fetchone()
+
+
 def check_kind(connection: sqlite3.Connection) -> int:
     """Return the version of the file's format; 0 for an empty one.
 
     Raises:
         StoreLost: It is a file of another program, or of a newer version.
     """
+    # First, since another process may be making the file in one transaction.
+    is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > _VERSION and application == _APPLICATION_ID:
         msg = f"a newer version of failsoft has made it (format {version}; this one reads {_VERSION})"
         raise StoreLost(msg, is_lasting=True)
-    is_empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if application != _APPLICATION_ID and not is_empty:
         msg = "it is a database of another program"
         raise StoreLost(msg, is_lasting=True)

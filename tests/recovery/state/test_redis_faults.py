@@ -126,6 +126,23 @@ def test_the_repeat_of_a_finished_call_gets_its_outcome_while_the_store_can_be_r
     assert repeated == {"code": "ok", "data": "first"}
 
 
+@pytest.mark.parametrize("fault", ["read-only", "without replicas", "full", "denied"])
+def test_many_at_once_get_known_outcomes_and_new_ones_an_effect_of_none_while_the_store_takes_no_writes(
+    own_redis: RedisServer, fault: str
+) -> None:
+    async def main() -> list[Any]:
+        async with opened(own_redis) as till:
+            assert await till.paid("first") == {"code": "ok", "data": "first"}
+            switch(own_redis, fault, on=True)
+            orders = [order for number in range(100) for order in ("first", f"new-{number}")]
+            answers = await asyncio.gather(*(till.paid(order) for order in orders))
+            assert till.taken == ["first"]
+            return answers
+
+    refused = {"code": "STATE_UNAVAILABLE", "retry": "after_delay", "effect": "none"}
+    assert run(main) == [{"code": "ok", "data": "first"}, refused] * 100
+
+
 @pytest.mark.parametrize("lose", [RedisServer.kill, RedisServer.suspend])
 def test_the_repeat_of_a_finished_call_says_that_its_effect_is_unknown_while_the_store_cannot_be_read(
     own_redis: RedisServer, lose: Callable[[RedisServer], None]

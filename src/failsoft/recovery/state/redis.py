@@ -217,7 +217,6 @@ class _Client:
             except exceptions.ResponseError as error:
                 if _is_of_value(error):
                     raise UnreadableValue(type(error).__name__) from error
-                self._faults += 1
                 raise NotWritten(_kind(error)) from error
             except (exceptions.RedisError, OSError, EOFError, ValueError, TypeError, LookupError) as error:
                 self._faults += 1

@@ -18,7 +18,8 @@ _QUOTED_AT_MOST = 2_000
 _READ_AT_MOST = 16_000
 """Characters of a text that are looked at: redaction may shorten it."""
 _JSON_AT_MOST = 100_000
-_STACK = re.compile(r'File "[^"\n]{1,300}", line \d|\bat [^\n]{1,300}:\d{1,7}:\d')
+_STACK = re.compile(r'[Fa](?:(?<=F)ile "[^"\n]{1,300}", line \d|(?<=\ba)t [^\n]{1,300}:\d{1,7}:\d)')
+"""A line of a stack; its first letter as a set, so that the search passes over all other letters at once."""
 _MESSAGES = frozenset({"message", "error"})
 _FLAGS = frozenset({"success", "isError", "is_error", "error", "ok", "status"})
 _SAYS_NOTHING: tuple[Any, ...] = (None, False, True, "", "error", "failed")
@@ -71,12 +72,13 @@ def _quotation(shown: str) -> str:
 
 
 def _shown(text: str, also: Any, *, has_host_paths: bool) -> str:
-    shown = _readable(text.strip())
+    shown = redacted = _readable(text.strip())
     if also:
         shown = f"{shown} {_written(also, is_whole=False)}"
     if has_host_paths or _STACK.search(shown) is not None:
         shown = redact_paths(shown)
-    return redact_text(bounded(shown, _READ_AT_MOST)).strip()
+    shown = bounded(shown, _READ_AT_MOST)
+    return (shown if shown is redacted else redact_text(shown)).strip()
 
 
 def _readable(text: str) -> str:
@@ -114,7 +116,7 @@ def _opened(tree: Any) -> Any:
     """Return a JSON tree with trees in the place of texts that are JSON, whose names tell what is secret."""
     if isinstance(tree, str):
         inner = json_in(tree)
-        return _readable(tree) if inner is None else _opened(json_safe(inner))
+        return _opened(json_safe(inner)) if inner is not None else _readable(tree) if "{" in tree else tree
     if isinstance(tree, dict):
         return {name: _opened(item) for name, item in tree.items()}
     return [_opened(item) for item in tree] if isinstance(tree, list) else tree

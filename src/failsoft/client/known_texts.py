@@ -29,19 +29,9 @@ _WRAPPERS_AT_MOST = 5
 _NUMBER = re.compile(r"[0-9E](?:[0-9]{2}|[A-Z]{2})")
 """Part of every status and errno."""
 _NEEDLES = (
-    *("found", "denied", "no such", "exist", "exceeded", "timed out", "permitted", "forbidden", "allowed", "unauth"),
-    *(
-        "credentials",
-        "api key",
-        "no space",
-        "read-only",
-        "rate limit",
-        "too many",
-        "refused",
-        "reset by",
-        "unavailable",
-    ),
-    *("hang up", "missing required"),
+    *("found", "denied", "no such", "exist", "exceeded", "timed out", "permitted", "forbidden", "allowed"),
+    *("unauth", "credentials", "api key", "no space", "read-only", "rate limit", "too many", "refused"),
+    *("reset by", "unavailable", "hang up", "missing required"),
 )
 """Substrings of which one is in every other text that has a class: to look for them costs a tenth of the patterns."""
 

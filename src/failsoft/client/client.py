@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
-from pathlib import PurePath
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 import mcp_types as types
-from mcp import Client as SdkClient, StdioServerParameters
-from mcp.server import Server
-from mcp.server.mcpserver import MCPServer
+from mcp import Client as SdkClient
 
 from failsoft.client.answers import data_in, failure_in, read_answer, stop_reason_of, without_advice
 from failsoft.client.faults import all_pages, fault_from, is_closed, not_connected
-from failsoft.client.http import http_streams
-from failsoft.client.stdio import stdio_streams
+from failsoft.client.targets import name_of, transport_to
 from failsoft.framework.call.rerun import Facts, why_not_rerun
-from failsoft.framework.call.runtime import default_runtime
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget, running_call
-from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import BadOutput, DeadlineExceeded, Timeout, ToolError
 from failsoft.framework.safe.author_reports import logger
-from failsoft.server.assembly import mcp_server
 
 _KEY = "dev.failsoft/idempotency-key"
-_MESSAGE_PER_RESULT = 8
-"""A message is read up to this many times the limit on responses: escapes, and text beside structured content."""
 _PAGES_AT_MOST = 1_000
 _RETRIED = frozenset({"attempts", "budget"})
 """Reasons for which a server stopped: it had run the call again, so that a repeat would multiply the runs."""
@@ -68,6 +57,7 @@ class Client:
             msg = f"attempts counts the first run, so it is at least 1, not {attempts}"
             raise ValueError(msg)
         self._target = target
+        self._name = name_of(target)
         self._token = token
         self._attempts = attempts
         self._patience_s = patience_s
@@ -80,7 +70,7 @@ class Client:
 
     async def __aenter__(self) -> Self:
         self._is_lost = False
-        transport = self._transport()
+        transport = transport_to(self._target, token=self._token)
         limit = asyncio.timeout(self._connect_timeout_s)
         try:
             async with limit:
@@ -88,9 +78,9 @@ class Client:
         except BaseException as error:
             await self._stack.aclose()
             if limit.expired():
-                raise Timeout(message=f"The server '{self._name()}' did not answer in time.") from error
+                raise Timeout(message=f"The server '{self._name}' did not answer in time.") from error
             if isinstance(error, (Exception, BaseExceptionGroup)):
-                raise _foreign(fault_from(error, server=self._name())) from error
+                raise _foreign(fault_from(error, server=self._name)) from error
             raise
         return self
 
@@ -107,7 +97,7 @@ class Client:
             await self._stack.__aexit__(*((kind, error, trace) if was_cancelled else (None, None, None)))
         except (Exception, BaseExceptionGroup) as closing:
             if was_cancelled:
-                raise _foreign(fault_from(closing, server=self._name())) from closing
+                raise _foreign(fault_from(closing, server=self._name)) from closing
             logger.opt(exception=closing).debug("A connection was not closed cleanly")
 
     async def tools(self) -> list[types.Tool]:
@@ -119,10 +109,10 @@ class Client:
         """
         client, listed = self._connected(), []
         if self._is_lost:
-            raise not_connected(self._name())
+            raise not_connected(self._name)
         try:
             async for page in all_pages(
-                lambda cursor: client.list_tools(cursor=cursor), server=self._name(), at_most=_PAGES_AT_MOST
+                lambda cursor: client.list_tools(cursor=cursor), server=self._name, at_most=_PAGES_AT_MOST
             ):
                 listed += page.tools
         except Exception as error:
@@ -212,7 +202,7 @@ class Client:
         """Send the call once; return its `CallToolResult`, if one came, and the typed error if it failed."""
         client = self._connected()
         if self._is_lost:
-            return None, not_connected(self._name())
+            return None, not_connected(self._name)
         try:
             result: Any = await client.call_tool(name, arguments, meta=meta or None)  # type: ignore[arg-type]  # keys of our own
         except RuntimeError as raised:  # the SDK's word for a result that does not fit the tool's output schema
@@ -260,45 +250,7 @@ class Client:
         and the scopes of the SDK's client belong to the task that has entered them.
         """
         self._is_lost = self._is_lost or is_closed(error)
-        return _foreign(fault_from(error, server=self._name()))
-
-    def _name(self) -> str:
-        """Return the server's name for messages: a host or a program, since addresses and arguments hold secrets."""
-        target = self._target
-        if _is_url(target):
-            return urlsplit(target).hostname or "server"
-        words = shlex.split(target) if isinstance(target, str) else target
-        if isinstance(words, (list, tuple)) and words and isinstance(words[0], (str, PurePath)):
-            return PurePath(words[0]).name
-        return type(target).__name__
-
-    def _transport(self) -> Any:
-        target = self._target
-        limit_bytes = _MESSAGE_PER_RESULT * default_runtime().settings.max_response_bytes
-        if _is_url(target):
-            headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-            return http_streams(target, headers=headers, limit_bytes=limit_bytes)
-        if isinstance(target, (str, PurePath)):
-            target = shlex.split(str(target))
-        if isinstance(target, Sequence) and target and all(isinstance(word, (str, PurePath)) for word in target):
-            target = StdioServerParameters(command=str(target[0]), args=[str(word) for word in target[1:]])
-        if isinstance(target, StdioServerParameters):
-            return stdio_streams(
-                [target.command, *target.args],
-                environment=target.env or {},
-                folder=None if target.cwd is None else str(target.cwd),
-                limit_bytes=limit_bytes,
-            )
-        # A toolset is a context manager too, one that starts and ends it.
-        is_transport = hasattr(type(target), "__aenter__") and not isinstance(target, BaseTool)
-        if isinstance(target, (Server, MCPServer)) or is_transport:
-            return target
-        fastmcp = getattr(target, "_mcp_server", None)
-        return fastmcp if isinstance(fastmcp, Server) else mcp_server(target)
-
-
-def _is_url(target: Any) -> bool:
-    return isinstance(target, str) and target.startswith(("http://", "https://"))
+        return _foreign(fault_from(error, server=self._name))
 
 
 def _meta(key: str | None, until: float | None, runs_left: int) -> dict[str, Any]:

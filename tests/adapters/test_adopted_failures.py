@@ -257,6 +257,28 @@ async def test_an_exception_that_the_server_masks_is_masked_with_the_adapter_on(
     assert FACTS[0] in text_of(explained)
 
 
+async def test_the_text_of_an_exception_has_its_category_where_the_server_shows_it(fastmcp):
+    texts = {"customer 4711 not found": "not_found", "Too many requests": "rate_limited", "only 3 left": "internal"}
+    told = {}
+    for masked in (False, True):
+        adapter = fastmcp.middleware(runtime=fresh_runtime())
+        server = fastmcp.server("shop", mask_error_details=masked, middleware=[adapter])
+
+        @server.tool()
+        def find(text: str) -> str:
+            """Fail with a text."""
+            raise RuntimeError(text)
+
+        async with fastmcp.client(server) as client:
+            for text in texts:
+                error = (await client.call_tool_mcp("find", {"text": text})).structured_content["error"]
+                told[masked, text] = (error["category"], text in error["message"])
+    assert told == {
+        **{(False, text): (category, True) for text, category in texts.items()},
+        **{(True, text): ("internal", False) for text in texts},
+    }
+
+
 async def test_secrets_and_host_paths_in_the_text_of_an_exception_are_left_out(fastmcp):
     server = fastmcp.make({"runtime": fresh_runtime()})
 

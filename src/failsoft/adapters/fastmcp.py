@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -14,22 +15,21 @@ from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError as PydanticValidationError
 
-from failsoft.adapters.foreign import (
-    ForeignTool,
-    ForeignTools,
-    Question,
+from failsoft.adapters.adopted import (
+    Adopted,
+    AdoptedTools,
     asks_the_client,
     foreseen,
     raised_in,
     shown,
     unknown_tool,
 )
+from failsoft.adapters.foreign import Question
 from failsoft.adapters.identity import identity_of_this_process
-from failsoft.adapters.results import METADATA_KEY, accepted, failure_result, recovery_meta, widened
+from failsoft.adapters.results import accepted
 from failsoft.adapters.server_log import ServerLog
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
-from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import InvalidParameter, UnknownTool
@@ -67,12 +67,16 @@ class FailSoftMiddleware(Middleware):
         refuse_unknown: bool = True,
     ) -> None:
         self._name = name
-        self._identity = identity_of_this_process()
-        self._runtime = runtime
-        self._timeout_s = timeout_s
-        self._refuse_unknown = refuse_unknown
-        self._tools: ForeignTools | None = None
-        self._known: dict[str, tuple[tuple[Any, ...], BoundOperation]] = {}
+        self._make = partial(
+            AdoptedTools,
+            identity=identity_of_this_process(),
+            log=_LOG,
+            made=ToolResult.from_mcp_result,
+            runtime=runtime,
+            timeout_s=timeout_s,
+            refuse_unknown=refuse_unknown,
+        )
+        self._tools: AdoptedTools | None = None
 
     async def __call__(self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]) -> Any:
         """Run the hook of a call at once: FastMCP's chain of hooks costs a quarter of this adapter's time.
@@ -89,12 +93,8 @@ class FailSoftMiddleware(Middleware):
         call_next: CallNext[types.ListToolsRequest, Sequence[Tool]],
     ) -> Sequence[Tool]:
         """Return the tools, their output schemas widened to accept a failure."""
-        listed = await call_next(context)
-        toolset = self._toolset(context)
-        return [
-            tool.model_copy(update={"output_schema": widened(tool.output_schema, self._operation(toolset, tool).wire)})
-            for tool in listed
-        ]
+        listed, tools = await call_next(context), self._adopted_tools(context)
+        return [tools.listed(tool, tools.adopted(tool)) for tool in listed]
 
     async def on_call_tool(
         self,
@@ -106,120 +106,66 @@ class FailSoftMiddleware(Middleware):
         Raises:
             MCPError: -32602 for a tool that does not exist; or what the protocol itself asks a tool to raise.
         """
-        toolset, message = self._toolset(context), context.message
+        tools, name = self._adopted_tools(context), context.message.name
         server: Any = context.fastmcp_context.fastmcp  # type: ignore[union-attr]  # calls always have a context
-        known = self._known.get(message.name)
-        operation = known[1] if known is not None else await self._looked_up(server, toolset, message.name)
-        if operation is None:
-            return await self._without_declaration(context, call_next, server)
+        known = tools.known.get(name)
+        adopted = known or await _looked_up(server, tools, name)
+        if adopted is None:  # FastMCP may route the call by another name than the listed one
+            try:
+                return await call_next(context)
+            except (DisabledError, NotFoundError) as missing:
+                raise unknown_tool(name, await server.list_tools()) from missing
         with _LOG.held() as held:
-            response = await self._answer(operation, context, call_next, toolset)
+            response = await _answer(adopted, context, call_next, tools)
             if known is not None and response.error is not None and response.error.violations:
                 # The declaration may have changed since it was read: looking it up for every call doubles the cost.
-                fresh = await self._looked_up(server, toolset, message.name)
-                if fresh is not None and fresh is not operation:
-                    response = await self._answer(fresh, context, call_next, toolset)
-        if response.error is not None:
-            if isinstance(response.error.exception.__cause__, _NotRouted):
-                self._known.pop(message.name, None)
-                raise unknown_tool(message.name, await server.list_tools())
-            _LOG.failed(response.error, held)
-            return ToolResult.from_mcp_result(failure_result(response))
-        result: Any = response.data
-        if type(result) is Question:
-            result = result.put()
-        elif (facts := recovery_meta(response)) is not None:
-            result = _with_meta(result, {METADATA_KEY: facts})
-        return result  # type: ignore[no-any-return]  # FastMCP's own result
+                fresh = await _looked_up(server, tools, name)
+                if fresh is not None and fresh is not known:
+                    response = await _answer(fresh, context, call_next, tools)
+        if response.error is not None and isinstance(response.error.exception.__cause__, _NotRouted):
+            tools.known.pop(name, None)
+            raise unknown_tool(name, await server.list_tools())
+        return tools.sent(response, held)  # type: ignore[no-any-return]  # FastMCP's own result
 
-    async def _answer(
-        self, operation: BoundOperation, context: MiddlewareContext[Any], call_next: Any, toolset: ForeignTools
-    ) -> ToolResponse[Any]:
-        message = context.message
-        given = message.arguments or {}
-        declared = self._known[operation.name][0][3]
-
-        async def run(checked: dict[str, Any], call: Call) -> Any:
-            if checked == given:
-                return await _run(context, call_next, declared, call)
-            changed = message.model_copy(update={"arguments": checked})
-            return await _run(context.copy(message=changed), call_next, declared, call)
-
-        request = getattr(context.fastmcp_context, "request_context", None)
-        return await toolset.answer(operation, given, request, run)
-
-    async def _looked_up(self, server: Any, toolset: ForeignTools, name: str) -> BoundOperation | None:
-        tool = await server.get_tool(name)
-        return None if tool is None else self._operation(toolset, tool)
-
-    async def _without_declaration(self, context: Any, call_next: Any, server: Any) -> ToolResult:
-        """Pass on a call that FastMCP routes by another name than the listed one; refuse it if there is none."""
-        try:
-            return await call_next(context)  # type: ignore[no-any-return]  # FastMCP's own result
-        except (DisabledError, NotFoundError) as missing:
-            raise unknown_tool(context.message.name, await server.list_tools()) from missing
-
-    def _toolset(self, context: MiddlewareContext[Any]) -> ForeignTools:
-        """Return the toolset, made at the first request: only then is the server known."""
+    def _adopted_tools(self, context: MiddlewareContext[Any]) -> AdoptedTools:
+        """Return the server's tools, made at the first request: only then is the server known."""
         if self._tools is None:
             server: Any = context.fastmcp_context.fastmcp  # type: ignore[union-attr]  # as above
-            named = self._name or server.name
-            self._tools = ForeignTools(named, identity=self._identity, restore=_restored, runtime=self._runtime)
+            self._tools = self._make(self._name or server.name)
         return self._tools
 
-    def _operation(self, toolset: ForeignTools, tool: Tool) -> BoundOperation:
-        """Return the operation of a tool; bound again when its declaration has changed."""
-        facts = (tool.parameters, tool.annotations, tool.timeout, tool.output_schema)
-        known = self._known.get(tool.name)
-        if known is None or not _same(known[0], facts):
-            known = self._known[tool.name] = (facts, toolset.put(self._declared(tool)))
-        return known[1]
 
-    def _declared(self, tool: Tool) -> ForeignTool:
-        hints = tool.annotations
-        return ForeignTool(
-            name=tool.name,
-            title=tool.title,
-            description=tool.description or "",
-            input_schema=tool.parameters,
-            annotations={} if hints is None else hints.model_dump(by_alias=True, exclude_none=True),
-            timeout_s=self._timeout_s or tool.timeout,
-            refuse_unknown=self._refuse_unknown,
-        )
+async def _looked_up(server: Any, tools: AdoptedTools, name: str) -> Adopted | None:
+    tool = await server.get_tool(name)
+    return None if tool is None else tools.adopted(tool)
 
 
-def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    return all(a is b or a == b for a, b in zip(one, other, strict=True))
+async def _answer(
+    adopted: Adopted, context: MiddlewareContext[Any], call_next: Any, tools: AdoptedTools
+) -> ToolResponse[Any]:
+    message = context.message
+    given = message.arguments or {}
+
+    async def run(checked: dict[str, Any], call: Call) -> Any:
+        is_changed = checked != given
+        changed = context.copy(message=message.model_copy(update={"arguments": checked})) if is_changed else context
+        try:
+            result = await call_next(changed)
+        except (DisabledError, NotFoundError) as missing:
+            raise UnknownTool(name=message.name) from _NotRouted(str(missing))
+        except (FastMCPError, MCPError) as raised:
+            error = raised
+        else:
+            is_whole = isinstance(result, ToolResult) and not isinstance(result, InputRequiredToolResult)
+            return accepted(result, adopted.output_schema) if is_whole else Question(result)
+        return _raised(error, call)  # out of the handler, whose exception would become the context
+
+    request = getattr(context.fastmcp_context, "request_context", None)
+    return await tools.answer(adopted.operation, given, request, run)
 
 
 class _NotRouted(Exception):
     """FastMCP knows no such tool, though it lists or has listed one."""
-
-
-def _restored(tree: dict[str, Any]) -> ToolResult:
-    return ToolResult.from_mcp_result(types.CallToolResult.model_validate(tree, by_alias=True, by_name=False))
-
-
-def _with_meta(result: ToolResult, facts: dict[str, Any]) -> ToolResult:
-    meta = {**(result.meta or {}), **facts}
-    sent = result.to_mcp_result()
-    if isinstance(sent, types.CallToolResult):
-        return ToolResult.from_mcp_result(sent.model_copy(update={"meta": meta}))
-    return result.model_copy(update={"meta": meta})
-
-
-async def _run(context: Any, call_next: Any, declared: dict[str, Any] | None, call: Call) -> Any:
-    try:
-        result = await call_next(context)
-    except (DisabledError, NotFoundError) as missing:
-        raise UnknownTool(name=context.message.name) from _NotRouted(str(missing))
-    except (FastMCPError, MCPError) as error:
-        result = error
-    if isinstance(result, (FastMCPError, MCPError)):  # out of the handler, which would be the context of what it raises
-        return _raised(result, call)
-    if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult):
-        return Question(result)
-    return accepted(result, declared)
 
 
 def _raised(error: FastMCPError | MCPError, call: Call) -> Question:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
-import mcp_types as types
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from failsoft.client.answers import from_json, to_json
-from failsoft.client.faults import from_raised
-from failsoft.client.reports import quoted
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.answer.result import Result
 from failsoft.framework.arguments.json_schema import JsonSchemaArguments
@@ -24,20 +21,13 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import CONTEXTS, Interface, Operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import ToolError, UnknownError
-from failsoft.framework.errors.corrections import closest_tool
 from failsoft.framework.events import Arguments
-from failsoft.framework.normalize.reasons import text_of
 from failsoft.framework.safe.author_reports import logger
-from failsoft.framework.text import bounded, quoted as as_quotation
 from failsoft.server.protocol import telemetry
 from failsoft.server.protocol.caller import principal_of
 
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf", "then"})
 """Keywords at a schema's root that may list properties elsewhere than under `properties`."""
-_NAME_AT_MOST = 128
-_SERVERS = ("mcp.server.", "fastmcp.server.")
-"""Packages that refuse a request for want of a client's capability; raised elsewhere, another server refused."""
 
 Request: TypeAlias = ServerRequestContext[Any, Any]
 Run: TypeAlias = Callable[[dict[str, Any], Call], Awaitable[Any]]
@@ -278,72 +268,3 @@ def schema_arguments(
     elif _COMBINING & schema.keys() and not schema.keys() & {"additionalProperties", "patternProperties"}:
         schema.setdefault("unevaluatedProperties", False)
     return JsonSchemaArguments(owner, schema, changes=changes, slow_patterns="skip")
-
-
-def asks_the_client(error: MCPError) -> bool:
-    """Return whether the protocol has this error for its client to act on; any other is a failure of the tool."""
-    code = error.error.code
-    if code == types.MISSING_REQUIRED_CLIENT_CAPABILITY:
-        return raised_in(error).startswith(_SERVERS)
-    return code == types.URL_ELICITATION_REQUIRED
-
-
-def raised_in(error: BaseException) -> str:
-    """Return the name of the module whose `raise` this was: the frame at the end of the traceback."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
-
-
-def shown(raised: BaseException, text: str, call: Call) -> ToolError:
-    """Return the typed error for an exception of a tool, with the text that its server would have shown.
-
-    Args:
-        raised: What the tool raised.
-        text: What the server would have shown of it; empty if it masks it.
-        call: The call that it was raised in.
-    """
-    if isinstance(raised, MCPError) and text.strip():
-        return from_raised(text, raised)
-    error = call.typed(raised)
-    if error is raised:
-        return error
-    message = error.message.rstrip()
-    if not text.strip():  # masked; the reason that `normalize` quotes may be the exception's own text
-        message = message.removesuffix(f" It said: {as_quotation(text_of(raised).strip())}.")
-    elif text.strip() not in message:
-        message = f"{message} It said: {quoted(text, has_host_paths=True)}."
-        if isinstance(error, UnknownError):
-            error.actor = "caller"  # type: ignore[misc]  # of this failure: the text may well be about the arguments
-    error.message, error.args = message, (message,)
-    return error
-
-
-def foreseen(text: str, cause: BaseException | None) -> ToolError:
-    """Return the typed error for an exception that an author raised to tell callers something."""
-    is_hidden = isinstance(cause, MCPError) and cause.error.message not in text
-    return from_raised(text, None if is_hidden else cause)
-
-
-def unknown_tool(name: str, known: Iterable[Any]) -> MCPError:
-    """Return the protocol's error for a tool that does not exist, with the closest name.
-
-    Args:
-        name: As called.
-        known: The listed tools.
-    """
-    shown = bounded(name, _NAME_AT_MOST)
-    others = {tool.name: _is_read_only(tool) for tool in known if tool.name != name}
-    closest = closest_tool(shown, others)
-    hint = f"; did you mean '{closest}'?" if closest else ""
-    logger.bind(code="UNKNOWN_TOOL", operation=shown).warning("A tool that does not exist was called")
-    return MCPError(
-        code=types.INVALID_PARAMS,
-        message=f"Unknown tool: '{shown}'{hint}",
-        data={"code": "UNKNOWN_TOOL", **({"suggestion": closest} if closest else {})},
-    )
-
-
-def _is_read_only(tool: Any) -> bool:
-    return tool.annotations is not None and tool.annotations.read_only_hint is True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -12,20 +10,12 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError, Unexpected
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from failsoft.adapters.foreign import (
-    ForeignTool,
-    ForeignTools,
-    Question,
-    asks_the_client,
-    foreseen,
-    shown,
-    unknown_tool,
-)
+from failsoft.adapters.adopted import AdoptedTools, asks_the_client, foreseen, shown, unknown_tool
+from failsoft.adapters.foreign import Question
 from failsoft.adapters.identity import identity_of_this_process
-from failsoft.adapters.results import METADATA_KEY, accepted, failure_result, recovery_meta, widened
+from failsoft.adapters.results import accepted
 from failsoft.adapters.server_log import ServerLog
 from failsoft.framework.arguments.pydantic_faults import violations_from_pydantic
-from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import InvalidParameter
@@ -36,7 +26,6 @@ __all__ = ["FailSoft"]
 _CRASHES = (UnexpectedToolError, UnexpectedResourceError)
 _FORESEEN = (ToolError, ResourceError)
 _LOG = ServerLog("mcp.server.mcpserver.server", foreseen=(*_FORESEEN, MCPError))
-_read_result = partial(types.CallToolResult.model_validate, by_alias=True, by_name=False)
 
 
 class FailSoft:
@@ -70,13 +59,17 @@ class FailSoft:
         refuse_unknown: bool = True,
     ) -> None:
         target: Any = server  # its methods are replaced on the instance
-        named, identity = name or server.name, identity_of_this_process()
-        self.tools = ForeignTools(named, identity=identity, restore=_read_result, runtime=runtime)
+        self.tools = AdoptedTools(
+            name or server.name,
+            identity=identity_of_this_process(),
+            log=_LOG,
+            made=lambda result: result,
+            runtime=runtime,
+            timeout_s=timeout_s,
+            refuse_unknown=refuse_unknown,
+        )
         self._server = target
-        self._timeout_s = timeout_s
-        self._refuse_unknown = refuse_unknown
         self._call_tool, self._list_tools = server.call_tool, server.list_tools
-        self._known: dict[str, tuple[Any, BoundOperation]] = {}
         target.call_tool, target.list_tools = self.call_tool, self.list_tools
         self._middleware = list(server.middleware)
         telemetry.install(self._server, [self.tools.runtime.events])
@@ -88,12 +81,8 @@ class FailSoft:
 
     async def list_tools(self) -> list[types.Tool]:
         """Return the server's tools, their output schemas widened to accept a failure."""
-        return [
-            tool.model_copy(
-                update={"output_schema": widened(tool.output_schema, (await self._known_tool(tool.name))[1].wire)}
-            )
-            for tool in await self._list_tools()
-        ]
+        listed = await self._list_tools()
+        return [self.tools.listed(tool, self.tools.adopted(await self._tool(tool.name))) for tool in listed]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -103,58 +92,27 @@ class FailSoft:
         Raises:
             MCPError: -32602 for a tool that does not exist; or what the protocol itself asks a tool to raise.
         """
-        tool, operation = await self._known_tool(name)
+        adopted = self.tools.adopted(await self._tool(name))
 
         async def run(checked: dict[str, Any], call: Call) -> Any:
-            return await self._run(tool, checked, context, call)
+            try:
+                result: Any = await self._call_tool(name, checked, context)
+            except (MCPError, ToolError) as raised:
+                error = raised
+            else:
+                is_whole = isinstance(result, types.CallToolResult)
+                return accepted(result, adopted.output_schema) if is_whole else Question(result)
+            return _raised(error, call)  # out of the handler, whose exception would become the context
 
         request = None if context is None else context._request_context  # noqa: SLF001 - the property raises without one
-        response = await self.tools.answer(operation, arguments, request, run)
-        if response.error is not None:
-            _LOG.failed(response.error)
-            return failure_result(response)
-        result: Any = response.data
-        if type(result) is Question:
-            result = result.put()
-        elif (facts := recovery_meta(response)) is not None:
-            result = result.model_copy(update={"meta": {**(result.meta or {}), METADATA_KEY: facts}})
-        return result  # type: ignore[no-any-return]  # the SDK's own result
+        response = await self.tools.answer(adopted.operation, arguments, request, run)
+        return self.tools.sent(response)  # type: ignore[no-any-return]  # the SDK's own result
 
-    async def _run(self, tool: Any, arguments: dict[str, Any], context: Context[Any, Any] | None, call: Call) -> Any:
-        try:
-            result: Any = await self._call_tool(tool.name, arguments, context)
-        except (MCPError, ToolError) as error:
-            result = error
-        if isinstance(
-            result, (MCPError, ToolError)
-        ):  # out of the handler, which would become the context of what it raises
-            return _raised(result, call)
-        return accepted(result, tool.output_schema) if isinstance(result, types.CallToolResult) else Question(result)
-
-    async def _known_tool(self, name: str) -> tuple[Any, BoundOperation]:
-        """Return a tool and its operation, bound when it is first seen, and again when it was replaced."""
+    async def _tool(self, name: str) -> Any:
         tool = self._server._tool_manager.get_tool(name)  # noqa: SLF001 - the public list builds every tool anew
         if tool is None:
             raise unknown_tool(name, await self._list_tools())
-        known = self._known.get(name)
-        if known is None or known[0] is not tool:
-            known = self._known[name] = (tool, self.tools.put(self._declared(tool)))
-        return known
-
-    def _declared(self, tool: Any) -> ForeignTool:
-        return ForeignTool(
-            name=tool.name,
-            title=tool.title,
-            description=tool.description,
-            input_schema=tool.parameters,
-            annotations=_hints(tool.annotations),
-            timeout_s=self._timeout_s,
-            refuse_unknown=self._refuse_unknown,
-        )
-
-
-def _hints(annotations: types.ToolAnnotations | None) -> Mapping[str, Any]:
-    return {} if annotations is None else annotations.model_dump(by_alias=True, exclude_none=True)
+        return tool
 
 
 def _raised(error: MCPError | ToolError, call: Call) -> Question:

@@ -1,0 +1,193 @@
+"""The tools of a server in this process: bound as they are seen, their answers, and the exceptions that they raise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from logging import LogRecord
+from typing import Any, NamedTuple
+
+import mcp_types as types
+from mcp.shared.exceptions import MCPError
+
+from failsoft.adapters.foreign import ForeignTool, ForeignTools, Question
+from failsoft.adapters.results import METADATA_KEY, failure_result, recovery_meta, widened
+from failsoft.adapters.server_log import ServerLog
+from failsoft.client.faults import from_raised
+from failsoft.client.known_texts import class_of
+from failsoft.client.reports import quoted
+from failsoft.framework.answer.response import ToolResponse
+from failsoft.framework.call.bound import BoundOperation
+from failsoft.framework.call.call import Call
+from failsoft.framework.call.runtime import Runtime
+from failsoft.framework.errors import ToolError, UnknownError
+from failsoft.framework.errors.corrections import closest_tool
+from failsoft.framework.normalize.reasons import text_of
+from failsoft.framework.safe.author_reports import logger
+from failsoft.framework.text import bounded, quoted as as_quotation
+
+_NAME_AT_MOST = 128
+_SERVERS = ("mcp.server.", "fastmcp.server.")
+"""Packages that refuse a request for want of a client's capability; raised elsewhere, another server refused."""
+
+
+class Adopted(NamedTuple):
+    """A tool as it was last seen."""
+
+    facts: tuple[Any, ...]
+    operation: BoundOperation
+    output_schema: dict[str, Any] | None
+
+
+class AdoptedTools(ForeignTools):
+    """The tools of a server of the SDK or of FastMCP.
+
+    Args:
+        name: The label in metrics, logs and failures.
+        identity: What identifies the server beside its name.
+        log: The server's own log.
+        made: Makes a result of the server's library of the SDK's.
+        runtime: The runtime of its calls; by default the process-wide one.
+        timeout_s: The limit of each call in seconds; by default the tool's own.
+        refuse_unknown: See `ForeignTool`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        identity: str,
+        log: ServerLog,
+        made: Callable[[types.CallToolResult], Any],
+        runtime: Runtime | None,
+        timeout_s: float | None,
+        refuse_unknown: bool,
+    ) -> None:
+        super().__init__(name, identity=identity, restore=self._restored, runtime=runtime)
+        self.known: dict[str, Adopted] = {}
+        self._log = log
+        self._made = made
+        self._timeout_s = timeout_s
+        self._refuse_unknown = refuse_unknown
+
+    def adopted(self, tool: Any) -> Adopted:
+        """Return a tool of either library as an operation, bound again when its declaration has changed."""
+        timeout_s = vars(tool).get("timeout")  # FastMCP's tools have one
+        facts = (tool.parameters, tool.annotations, timeout_s, tool.output_schema, tool.title, tool.description)
+        known = self.known.get(tool.name)
+        if known is None or known.facts != facts:
+            hints = tool.annotations
+            foreign = ForeignTool(
+                name=tool.name,
+                title=tool.title,
+                description=tool.description or "",
+                input_schema=tool.parameters,
+                annotations={} if hints is None else hints.model_dump(by_alias=True, exclude_none=True),
+                timeout_s=self._timeout_s or timeout_s,
+                refuse_unknown=self._refuse_unknown,
+            )
+            known = self.known[tool.name] = Adopted(facts, self.put(foreign), tool.output_schema)
+        return known
+
+    def listed(self, tool: Any, adopted: Adopted) -> Any:
+        """Return a tool as it is listed: its output schema accepts a failure, too."""
+        return tool.model_copy(update={"output_schema": widened(tool.output_schema, adopted.operation.wire)})
+
+    def sent(self, response: ToolResponse[Any], held: list[LogRecord] | None = None) -> Any:
+        """Return what a client is sent: the tool's own result, with what recovery did, or the failure, logged.
+
+        Args:
+            response: The response of the call.
+            held: What the server would have logged of its runs.
+
+        Raises:
+            MCPError: The protocol has it for what the tool asks the client.
+        """
+        if response.error is not None:
+            self._log.failed(response.error, held)
+            return self._made(failure_result(response))
+        result: Any = response.data
+        if type(result) is Question:
+            return result.put()
+        facts = recovery_meta(response)
+        if facts is None:
+            return result
+        whole = getattr(result, "_raw_mcp_result", None)  # what a tool of FastMCP has returned, sent in its place
+        told = (whole or result).model_copy(update={"meta": {**(result.meta or {}), METADATA_KEY: facts}})
+        return told if whole is None else self._made(told)
+
+    def _restored(self, tree: dict[str, Any]) -> Any:
+        return self._made(types.CallToolResult.model_validate(tree, by_alias=True, by_name=False))
+
+
+def asks_the_client(error: MCPError) -> bool:
+    """Return whether the protocol has this error for its client to act on; any other is a failure of the tool."""
+    code = error.error.code
+    if code == types.MISSING_REQUIRED_CLIENT_CAPABILITY:
+        return raised_in(error).startswith(_SERVERS)
+    return code == types.URL_ELICITATION_REQUIRED
+
+
+def raised_in(error: BaseException) -> str:
+    """Return the name of the module whose `raise` this was: the frame at the end of the traceback."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+
+
+def shown(raised: BaseException, text: str, call: Call) -> ToolError:
+    """Return the typed error for an exception of a tool, with the text that its server would have shown.
+
+    Args:
+        raised: What the tool raised.
+        text: What the server would have shown of it; empty if it masks it.
+        call: The call that it was raised in.
+    """
+    text = text.strip()
+    if isinstance(raised, MCPError) and text:
+        return from_raised(text, raised)
+    error = call.typed(raised)
+    if error is raised:
+        return error
+    message = error.message.rstrip()
+    if not text:  # masked; the reason that `normalize` quotes may be the exception's own text
+        message = message.removesuffix(f" It said: {as_quotation(text_of(raised).strip())}.")
+    elif isinstance(error, UnknownError) and class_of(text) is not None:
+        told = from_raised(text, raised)
+        told.details, told.operator_hint, told.__cause__ = error.details, error.operator_hint, raised
+        return told
+    elif text not in message:
+        message = f"{message} It said: {quoted(text, has_host_paths=True)}."
+        if isinstance(error, UnknownError):
+            error.actor = "caller"  # type: ignore[misc]  # of this failure: the text may well be about the arguments
+    error.message, error.args = message, (message,)
+    return error
+
+
+def foreseen(text: str, cause: BaseException | None) -> ToolError:
+    """Return the typed error for an exception that an author raised to tell callers something."""
+    is_hidden = isinstance(cause, MCPError) and cause.error.message not in text
+    return from_raised(text, None if is_hidden else cause)
+
+
+def unknown_tool(name: str, known: Iterable[Any]) -> MCPError:
+    """Return the protocol's error for a tool that does not exist, with the closest name.
+
+    Args:
+        name: As called.
+        known: The listed tools.
+    """
+    shown = bounded(name, _NAME_AT_MOST)
+    others = {tool.name: _is_read_only(tool) for tool in known if tool.name != name}
+    closest = closest_tool(shown, others)
+    hint = f"; did you mean '{closest}'?" if closest else ""
+    logger.bind(code="UNKNOWN_TOOL", operation=shown).warning("A tool that does not exist was called")
+    return MCPError(
+        code=types.INVALID_PARAMS,
+        message=f"Unknown tool: '{shown}'{hint}",
+        data={"code": "UNKNOWN_TOOL", **({"suggestion": closest} if closest else {})},
+    )
+
+
+def _is_read_only(tool: Any) -> bool:
+    return tool.annotations is not None and tool.annotations.read_only_hint is True

@@ -83,8 +83,8 @@ def test_a_wait_that_is_none_is_left_out(after: Any) -> None:
 
 def test_details_of_a_server_are_bounded() -> None:
     body = {"code": "NOT_FOUND", "effect": "none", "error_id": "x" * 10_000, "details": {"rows": ["y" * 500] * 5_000}}
-    tree = {"success": False, "error": body}
-    error = error_in(read_answer({"isError": True, "structuredContent": tree, "content": []}))
+    tree, meta = {"success": False, "error": body}, {"dev.failsoft/error": {"code": "NOT_FOUND"}}
+    error = error_in(read_answer({"isError": True, "structuredContent": tree, "content": [], "_meta": meta}))
     check(error)
     assert len(error.details["error_id"]) <= 300
 

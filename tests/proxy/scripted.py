@@ -3,6 +3,8 @@
 The file holds `tools`, and `answers` by name: a result, or several messages for one call after another. An answer with
 `tools` replaces the list, and says so, before it is sent. `environment` answers with the variables of this process, and
 `capabilities` with what its client has declared; `log` sends a log message first.
+Messages in `before` of an answer are sent before it, with the token of the call's progress for "$token". `changes`
+tells how often the folders of the client have changed, and `pid` the number of this process.
 `tools/list` among the answers is a message in the place of the list.
 """
 
@@ -16,6 +18,7 @@ from typing import Any
 
 script: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
 declared: dict[str, Any] = {}
+changes: list[Any] = []
 tools: list[Any] = script["tools"]
 
 
@@ -28,12 +31,16 @@ def text(value: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": value}]}
 
 
-def call(number: Any, name: str) -> None:
+def call(number: Any, name: str, meta: dict[str, Any]) -> None:
     answer: Any = script.get("answers", {}).get(name, text("fine"))
     if name == "environment":
         answer = text(json.dumps(dict(os.environ)))
     if name == "log":
         send(method="notifications/message", params={"level": "info", "data": "busy"})
+    if name == "changes":
+        answer = text(str(len(changes)))
+    if name == "pid":
+        answer = text(str(os.getpid()))
     if name == "capabilities":
         answer = text(json.dumps(declared))
     if isinstance(answer, list):
@@ -42,6 +49,8 @@ def call(number: Any, name: str) -> None:
         tools[:] = answer["tools"]
         send(method="notifications/tools/list_changed")
         answer = answer["then"]
+    for message in answer.pop("before", ()):
+        send(**json.loads(json.dumps(message).replace('"$token"', json.dumps(meta.get("progressToken")))))
     send(id=number, **(answer if "error" in answer else {"result": answer}))
 
 
@@ -56,7 +65,9 @@ def main() -> None:
         elif method == "tools/list":
             send(id=number, **script.get("answers", {}).get(method, {"result": {"tools": tools}}))
         elif method == "tools/call":
-            call(number, message["params"]["name"])
+            call(number, message["params"]["name"], message["params"].get("_meta") or {})
+        elif method == "notifications/roots/list_changed":
+            changes.append(message)
         elif number is not None:
             send(id=number, error={"code": -32601, "message": "Method not found"})
 

@@ -18,6 +18,8 @@ from failsoft.framework.errors.violations import Reason, Violation
 from failsoft.framework.errors.vocabulary import Effect, RetryWhen, is_code
 from failsoft.framework.normalize.http_status import from_status
 from failsoft.framework.safe.json_safe import dumps, encode, json_safe
+from failsoft.framework.safe.redaction import redact
+from failsoft.framework.safe.secrets import redact_text
 from failsoft.framework.text import bounded
 
 ERROR_KEY = "dev.failsoft/error"
@@ -151,9 +153,8 @@ def error_in(answer: Answer) -> ToolError:
     tree = _mapping(answer.structured) or object_in(text)
     body = _body(tree)
     own = _mapping(answer.meta.get(ERROR_KEY))
-    code = own.get("code") or _code_of(body)
-    if is_code(code) and (own or _is_ours(body)):
-        return _rebuilt(code, own, body, text)
+    if is_code(own.get("code")):
+        return _rebuilt(own, body, text)
     return _foreign(tree, body, *_said(answer, text.strip()))
 
 
@@ -181,16 +182,13 @@ def _code_of(body: Mapping[str, Any]) -> Any:
     return body.get("code") or body.get("error_code")
 
 
-def _is_ours(body: Mapping[str, Any]) -> bool:
-    return "effect" in body and "error_id" in body
-
-
-def _rebuilt(code: str, own: Mapping[str, Any], body: Mapping[str, Any], text: str) -> ToolError:
+def _rebuilt(own: Mapping[str, Any], body: Mapping[str, Any], text: str) -> ToolError:
     """Return the error of a failsoft server; `own` is `_meta`, `body` what the wire format says."""
+    code: str = own["code"]
     cls = catalogue.lookup(code)
-    category = own.get("category") or body.get("category")
+    category = str(own.get("category") or body.get("category"))
     if cls is None:
-        cls = _CATEGORIES.get(str(category), UpstreamError)
+        cls = _CATEGORIES.get(category, UpstreamError)
     error = cls(
         message=_message(body, text),
         suggestions=_strings(body.get("suggestions") or body.get("recovery_hints")),
@@ -297,7 +295,7 @@ def _effect(value: Any) -> Effect | None:
 
 def _small(value: Any) -> Any:
     """Return a value as JSON, or None if it is longer than a message may be."""
-    encoded = encode(value)
+    encoded = encode(redact(value))
     return encoded.tree if len(encoded.text) <= _VALUE_AT_MOST else None
 
 
@@ -310,12 +308,16 @@ def _violation(item: Mapping[str, Any]) -> Violation:
     reason = item.get("reason")
     allowed, line = item.get("allowed"), item.get("line")
     return Violation(
-        path=bounded(str(item.get("path", ""))),
+        path=_line(item.get("path", "")),
         reason=cast("Reason", reason) if reason in get_args(Reason) else "value",
-        message=bounded(str(item.get("message", ""))),
-        expected=bounded(str(item.get("expected", ""))),
+        message=_line(item.get("message", "")),
+        expected=_line(item.get("expected", "")),
         allowed=tuple(_small(one) for one in allowed[:_LIST_AT_MOST]) if isinstance(allowed, list) else (),
         suggestion=_small(item.get("suggestion")),
         line=line if isinstance(line, int) and line >= 1 else None,
-        at=bounded(str(item.get("at", ""))),
+        at=_line(item.get("at", "")),
     )
+
+
+def _line(value: Any) -> str:
+    return redact_text(bounded(str(value)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
@@ -40,7 +40,6 @@ _NO_ANSWER = ("Unexpected content type: ", "Failed to parse JSON response: ", "s
 """What the SDK's client puts in the place of an answer over HTTP that it cannot use."""
 _TIMED_OUT = re.compile(r"Request \S{1,100} timed out")
 _RESOURCE_NOT_FOUND = -32002
-_MESSAGE_AT_MOST = 2_500
 LOST_SESSION = "Session terminated"
 """The SDK client's message for a session that the server does not know; the request was not processed."""
 
@@ -75,7 +74,7 @@ def fault_from(error: BaseException, *, server: str, restarts: bool = False) -> 
     return Unavailable(message=f"The connection to the server '{server}' failed.")
 
 
-def _from_json_rpc(error: MCPError, who: str, *, restarts: bool = False) -> ToolError:
+def _from_json_rpc(error: MCPError, who: str, *, restarts: bool = False, shown: str = "") -> ToolError:
     code, text, data = error.error.code, error.error.message, error.error.data
     if isinstance(data, Mapping):
         fault = data.get(FAULT_KEY)
@@ -83,8 +82,9 @@ def _from_json_rpc(error: MCPError, who: str, *, restarts: bool = False) -> Tool
             return _from_fault(fault, who)
         known = catalogue.lookup(data["code"]) if is_code(data.get("code")) else None
         if known is not None:
-            return known(message=bounded(text, _MESSAGE_AT_MOST), suggestions=_strings(data.get("suggestion")))
-    return _of_the_sdk(error, who, restarts=restarts) or _reported(code, text, data, who)
+            said = f"{who} reported an error: {quoted(text)}."
+            return known(message=said, suggestions=_strings(data.get("suggestion")))
+    return _of_the_sdk(error, who, restarts=restarts) or _reported(code, shown or text, data, who)
 
 
 def _of_the_sdk(error: MCPError, who: str, *, restarts: bool) -> ToolError | None:
@@ -146,11 +146,15 @@ def _strings(value: Any) -> tuple[str, ...]:
 def _from_fault(fault: Mapping[str, Any], who: str) -> ToolError:
     kind = fault.get("kind")
     size, limit, status = fault.get("size_bytes"), fault.get("limit_bytes"), fault.get("status")
-    if kind == "too_large" and isinstance(size, int) and isinstance(limit, int):
+    if kind == "too_large" and _is_number(size) and _is_number(limit):
         return ResultTooLarge(size_bytes=size, limit_bytes=limit)
-    if kind == "http" and isinstance(status, int):
+    if kind == "http" and _is_number(status):
         return from_status(status, fault.get("headers"))
     return BadOutput(message=f"{who} sent an answer that is not valid JSON-RPC.")
+
+
+def _is_number(value: Any) -> TypeGuard[int]:
+    return type(value) is int and value >= 0
 
 
 def from_raised(text: str, cause: BaseException | None) -> ToolError:
@@ -164,7 +168,7 @@ def from_raised(text: str, cause: BaseException | None) -> ToolError:
         cause: The exception that a tool raised, or that an author's error for callers was raised from.
     """
     if isinstance(cause, MCPError):
-        return _from_json_rpc(cause, "The tool")
+        return _from_json_rpc(cause, "The tool", shown=text.strip())
     known = None if cause is None else normalize(cause)
     if known is None or isinstance(known, UnknownError):
         return reported(text, has_host_paths=_is_of(cause, text))

@@ -11,7 +11,7 @@ from failsoft.client.known_texts import class_of, says_arguments_were_refused, w
 from failsoft.framework.errors import ReportedFailure, ToolError
 from failsoft.framework.safe.json_safe import dumps, json_safe
 from failsoft.framework.safe.redaction import redact, redact_paths
-from failsoft.framework.safe.secrets import redact_text
+from failsoft.framework.safe.secrets import REDACTED, is_secret_name, redact_text
 from failsoft.framework.text import bounded, quoted as as_quotation
 
 _QUOTED_AT_MOST = 2_000
@@ -20,6 +20,8 @@ _READ_AT_MOST = 16_000
 _JSON_AT_MOST = 100_000
 _STACK = re.compile(r'[Fa](?:(?<=F)ile "[^"\n]{1,300}", line \d|(?<=\ba)t [^\n]{1,300}:\d{1,7}:\d)')
 """A line of a stack; its first letter as a set, so that the search passes over all other letters at once."""
+_ESCAPES = re.compile(r'\\+(?=")')
+_RANDOM = re.compile(r"[A-Za-z]\S*\d|\d\S*[A-Za-z]")
 _MESSAGES = frozenset({"message", "error"})
 _FLAGS = frozenset({"success", "isError", "is_error", "error", "ok", "status"})
 _SAYS_NOTHING: tuple[Any, ...] = (None, False, True, "", "error", "failed")
@@ -89,7 +91,8 @@ def _readable(text: str) -> str:
             return f"{before}{_written(tree, is_whole=not before)}"
     if "{" in text and "\n" in text:
         return redact_text("\n".join(map(_readable, text[:_READ_AT_MOST].split("\n"))))
-    return redact_text(text[:_READ_AT_MOST])
+    # Without the marks of JSON in a text, the names in it tell what is secret.
+    return redact_text(_ESCAPES.sub("", text[:_READ_AT_MOST]))
 
 
 def json_in(text: str) -> Any:
@@ -118,8 +121,19 @@ def _opened(tree: Any) -> Any:
         inner = json_in(tree)
         return _opened(json_safe(inner)) if inner is not None else _readable(tree) if "{" in tree else tree
     if isinstance(tree, dict):
-        return {name: _opened(item) for name, item in tree.items()}
-    return [_opened(item) for item in tree] if isinstance(tree, list) else tree
+        named = tree.get("name", tree.get("key"))
+        return {name: _opened(_hidden(named if name == "value" else name, item)) for name, item in tree.items()}
+    if isinstance(tree, list):
+        name = tree[0] if len(tree) == 2 else None  # noqa: PLR2004 - a header as a pair
+        return [_opened(_hidden(name, item) if number else item) for number, item in enumerate(tree)]
+    return tree
+
+
+def _hidden(name: Any, item: Any) -> Any:
+    """Return the value of a name, or a placeholder: `redact` knows the names of objects, but not those of pairs."""
+    if isinstance(item, list) and isinstance(name, str) and name.lower().endswith("tokens"):
+        return [_hidden("token", one) if _RANDOM.search(str(one)) else one for one in item]
+    return REDACTED if isinstance(item, str) and isinstance(name, str) and is_secret_name(name) else item
 
 
 def _only_message(tree: Any) -> Any:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import mcp_types as types
 import pydantic_core
@@ -25,6 +25,37 @@ _PASSING_BYTES_AT_MOST = 1_000_000
 _TASK_BYTES = 5_000
 """What a waiting notification takes beside its content."""
 _UNSUPPORTED = "The client of this proxy cannot be asked: it speaks another era of the protocol, or has no such feature"
+
+
+ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+
+
+class Latest:
+    """Passes on the progress of one request: while the client reads a report, of those that follow the last one waits.
+
+    The SDK's own callback would run in a task for each, and its connection ends with a number beyond a float.
+
+    Args:
+        reporter: What sends a report to the client.
+    """
+
+    def __init__(self, reporter: ProgressReporter) -> None:
+        self._reporter = reporter
+        self._waiting: types.ProgressNotificationParams | None = None
+        self._is_busy = False
+
+    async def report(self, params: types.ProgressNotificationParams) -> None:
+        """Pass a report on, now or once the one before it has been read."""
+        self._waiting = params
+        if self._is_busy:
+            return
+        self._is_busy = True
+        try:
+            while (now := self._waiting) is not None:
+                self._waiting = None
+                await self._reporter(now.progress, now.total, now.message)
+        finally:
+            self._is_busy = False
 
 
 class Front:
@@ -114,7 +145,7 @@ class Front:
 
     async def notify(self, notification: Any) -> None:
         """Pass a notification on to the clients with calls in flight, or to the one that is connected."""
-        if not isinstance(notification, types.Notification) or isinstance(notification, types.ProgressNotification):
+        if not isinstance(notification, types.Notification):
             return
         if self._passing_bytes > _PASSING_BYTES_AT_MOST:
             logger.debug("A notification was left out: an upstream sends them faster than clients read them")

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from failsoft.adapters.foreign import ForeignScope
 from failsoft.adapters.results import METADATA_KEY, recovery_meta
-from failsoft.client.faults import all_pages, fault_from
+from failsoft.client.faults import all_pages, fault_from, is_closed
 from failsoft.framework.answer.response import ToolResponse
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
@@ -92,6 +92,9 @@ class ProxyProtocol(ToolProtocol):
     def server(self, name: str, *, version: str, instructions: str | None) -> Server[Lifecycle]:
         """Return the SDK server; what else the upstreams offer is added to it once they are connected."""
         self._server = super().server(name, version=version, instructions=instructions)
+        self._server.add_notification_handler(
+            "notifications/roots/list_changed", types.NotificationParams, self._passing.roots_changed
+        )
         return self._server
 
     def _refresh(self) -> None:
@@ -188,6 +191,11 @@ class Passing:
         if self._with("logging"):
             server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._set_level)
 
+    async def roots_changed(self, _ctx: ServerRequestContext[Any, Any], _params: types.NotificationParams) -> None:
+        """Pass on that the folders of the client have changed, which an upstream may ask for."""
+        for tool in self._upstreams:
+            await tool.upstream.roots_changed()
+
     def _with(self, capability: str) -> list[ProxyTools]:
         return [tool for tool in self._upstreams if getattr(tool.upstream.capabilities, capability) is not None]
 
@@ -261,7 +269,7 @@ async def _ask(tool: ProxyTools, ctx: ServerRequestContext[Any, Any], method: st
     except TimeoutError as error:
         raise refusal(Timeout(message=f"The server '{tool.name}' did not answer in time.")) from error
     except MCPError as error:
-        if error.error.code != types.CONNECTION_CLOSED:
+        if not is_closed(error):
             raise
         raise refusal(fault_from(error, server=tool.name, restarts=True)) from error
     except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -63,6 +64,7 @@ def assemble_proxy(
     """Return a server for the upstreams of a `ProxySource`; the signature is that of `assemble`."""
     made: list[ProxyTools] = tools()  # type: ignore[operator, assignment]  # a ProxySource
     THIRD_PARTIES.load()
+    logging.getLogger("client").setLevel(logging.ERROR)  # the SDK's: a warning for each bad notification, with its text
     toolbox = LiveToolbox(made)
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     settings = made[0].runtime.settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -20,13 +20,13 @@ from failsoft.framework.arguments.json_schema import SLOW_FROM_BYTES
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.time_limits import BUDGET_KEY, current_budget
-from failsoft.framework.errors import BadOutput, ResultTooLarge, Unsupported, UpstreamError
+from failsoft.framework.errors import BadOutput, NextStep, ResultTooLarge, Unsupported, UpstreamError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.safe.author_reports import logger
-from failsoft.proxy.clients import Front
+from failsoft.proxy.clients import Front, ProgressReporter
 from failsoft.proxy.listing import ListedTool, ListReader, Overrides, ToolOverride
 from failsoft.proxy.targets import UpstreamTarget
-from failsoft.proxy.upstream import ProgressReporter, Upstream
+from failsoft.proxy.upstream import Upstream
 from failsoft.recovery import CircuitBreaker, RecoveryManager, Retry, RetryBudget, StaleCache
 
 _OWN_META = "io.modelcontextprotocol/"
@@ -184,7 +184,20 @@ class ProxyTools(ForeignTools):
             return raw
         if self.front.refused > refused:
             raise Unsupported(message=f"`{name}` asks its user something, which this client cannot be asked.")
+        failed.next_step = self._own_step(failed.next_step, name)
         raise failed
+
+    def _own_step(self, step: NextStep | None, called: str) -> NextStep | None:
+        """Return the next step that an upstream names, by the name that its tool has here.
+
+        None for a tool of another upstream, and for one that may destroy something and is not the one that was called.
+        """
+        for name, tool in self.listed.items():
+            if step is not None and tool.upstream_name == step.tool:
+                hints = tool.shown.annotations
+                is_safe = hints is not None and (hints.read_only_hint is True or hints.destructive_hint is False)
+                return replace(step, tool=name) if is_safe or name == called else None
+        return None
 
     async def _check(self, listed: ListedTool, raw: Mapping[str, Any], answer: Answer, request: ProxyRequest) -> None:
         """Refuse a result that no client could use."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import anyio
 import mcp_types as types
@@ -16,13 +17,13 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
-from failsoft.client.faults import FAULT_KEY, LOST_SESSION, all_pages, not_connected
+from failsoft.client.faults import FAULT_KEY, all_pages, is_closed, not_connected
 from failsoft.client.http import http_streams
 from failsoft.client.stdio import stdio_streams
 from failsoft.framework.errors import Unavailable
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
-from failsoft.proxy.clients import Front
+from failsoft.proxy.clients import Front, Latest, ProgressReporter
 from failsoft.proxy.targets import UpstreamTarget
 
 _RAW: Any = TypeAdapter(dict[str, Any])
@@ -37,8 +38,6 @@ _PATIENCE_S = 5.0
 _PAGES_AT_MOST = 100
 _RELIST_PAUSE_S = 0.1
 """Between two lists for an upstream that keeps saying that its tools have changed."""
-
-ProgressReporter: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
 class _Raw(types.Request[Any, str]):
@@ -73,6 +72,8 @@ class Upstream:
         self._closed = anyio.Event()
         self._task: asyncio.Task[None] | None = None
         self._retry_at = 0.0
+        self._tokens = itertools.count(1)
+        self._progress: dict[str | int, Latest] = {}
         self._relist: asyncio.Task[None] | None = None
         self._has_changed = False
         self._began_at = 0.0
@@ -118,7 +119,7 @@ class Upstream:
         method: str,
         params: Mapping[str, Any] | None,
         *,
-        progress: Any = None,
+        progress: ProgressReporter | None = None,
         patience_s: float | None = None,
     ) -> dict[str, Any]:
         """Send a request and return its result as it came.
@@ -135,13 +136,20 @@ class Upstream:
             ValidationError: Pydantic's: the result breaks the protocol.
         """
         client = await self._connected(_PATIENCE_S if patience_s is None else min(patience_s, _PATIENCE_S))
-        request = _Raw(method=method, params=None if params is None else dict(params))
+        sent = dict(params or {})
+        token = next(self._tokens)
+        if progress is not None:
+            sent["_meta"] = {**(sent.get("_meta") or {}), "progressToken": token}
+            self._progress[token] = Latest(progress)
+        request = _Raw(method=method, params=None if params is None else sent)
         try:
-            result: dict[str, Any] = await client.session.send_request(request, _RAW, progress_callback=progress)
+            result: dict[str, Any] = await client.session.send_request(request, _RAW)
         except MCPError as error:
-            if error.error.code == types.CONNECTION_CLOSED or error.error.message == LOST_SESSION:
+            if is_closed(error):
                 self._lost(client)
             raise
+        finally:
+            self._progress.pop(token, None)
         return result
 
     def _lost(self, client: Client) -> None:
@@ -277,11 +285,20 @@ class Upstream:
                 break
         await self._on_tools(tools)
 
+    async def roots_changed(self) -> None:
+        """Notify the server that the folders of the client have changed; one of the modern era asks for them anew."""
+        if self._client is not None:
+            with suppress(MCPError):
+                await self._client.session.send_notification(types.RootsListChangedNotification())
+
     async def _on_message(self, message: Any) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._has_changed = True
             if self._relist is None or self._relist.done():
                 self._relist = asyncio.create_task(self._listed_anew())
+        elif isinstance(message, types.ProgressNotification):
+            if (latest := self._progress.get(message.params.progress_token)) is not None:
+                await latest.report(message.params)
         elif isinstance(message, Exception):
             logger.bind(upstream=self.name).debug("An upstream sent something unreadable: {}", bounded(str(message)))
         else:

@@ -4,7 +4,8 @@ The file holds `tools`, and `answers` by name: a result, or several messages for
 `tools` replaces the list, and says so, before it is sent. `environment` answers with the variables of this process, and
 `capabilities` with what its client has declared; `log` sends a log message first.
 Messages in `before` of an answer are sent before it, with the token of the call's progress for "$token". `changes`
-tells how often the folders of the client have changed, and `pid` the number of this process.
+tells how often the folders of the client have changed, and `pid` the number of this process. `leave` ends it, but
+for a process that it starts, in a session of its own if the metadata has `apart`.
 `tools/list` among the answers is a message in the place of the list.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -39,6 +41,9 @@ def call(number: Any, name: str, meta: dict[str, Any]) -> None:
         send(method="notifications/message", params={"level": "info", "data": "busy"})
     if name == "changes":
         answer = text(str(len(changes)))
+    if name == "leave":  # what it has started holds its pipes
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"], start_new_session="apart" in meta)
+        os._exit(3)
     if name == "pid":
         answer = text(str(os.getpid()))
     if name == "capabilities":

@@ -173,3 +173,13 @@ async def test_an_upstream_learns_that_the_folders_of_the_client_have_changed(tm
             await client.session.send_notification(types.RootsListChangedNotification())
             while text_of(await client.call_tool("changes", {})) != "1":
                 pass
+
+
+@pytest.mark.parametrize("meta", [{}, {"apart": True}], ids=["child", "session of its own"])
+async def test_a_server_that_ends_is_started_again_whatever_holds_its_pipes(tmp_path, meta):
+    tools = [{"name": name, "inputSchema": OBJECT} for name in ("leave", "pid")]
+    async with client_of(tmp_path, tools) as client:
+        before = text_of(await client.call_tool("pid", {}))
+        error = tree_of(await client.call_tool("leave", {}, meta=meta))
+        assert (error["code"], error["effect"]) == ("UNAVAILABLE", "unknown")
+        assert text_of(await client.call_tool("pid", {})) != before

@@ -23,6 +23,8 @@ from failsoft.framework.text import bounded
 
 _LEAVE_S = 2.0
 """How long a process may take to end by itself once its input is closed, and again after SIGTERM."""
+_REST_S = 1.0
+"""How long the output of a process is read that has ended."""
 _ERROR_LINES = 20
 _LINE_BYTES = 4_000
 _LINES_AT_ONCE = 64
@@ -66,7 +68,9 @@ async def stdio_streams(
     try:
         with _ended_after_this_process(process.pid):
             async with anyio.create_task_group() as group:
-                group.start_soon(_read, process, to_us, limit_bytes, closed)
+                reading = anyio.CancelScope()
+                group.start_soon(_read, process, to_us, limit_bytes, closed, reading)
+                group.start_soon(_read_the_rest, process, reading)
                 group.start_soon(_write, process, from_us, closed)
                 if process.stderr is not None:
                     group.start_soon(_log_errors, process, process.stderr, name)
@@ -82,11 +86,20 @@ async def stdio_streams(
             stream.close()
 
 
-async def _read(process: Process, to_us: Any, limit_bytes: int, closed: anyio.Event) -> None:
+async def _read_the_rest(process: Process, reading: anyio.CancelScope) -> None:
+    """End the reading soon after the process, whose output may be held open by others that it has started."""
+    await process.wait()
+    await anyio.sleep(_REST_S)
+    reading.cancel()
+
+
+async def _read(
+    process: Process, to_us: Any, limit_bytes: int, closed: anyio.Event, reading: anyio.CancelScope
+) -> None:
     reader, without_message = LineReader(limit_bytes=limit_bytes), 0
     try:
         async with to_us:
-            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            with reading, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
                 async for chunk in process.stdout:  # type: ignore[union-attr]  # opened as a pipe
                     for message in reader.feed(chunk):
                         if message is not None:

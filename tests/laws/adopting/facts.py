@@ -19,7 +19,7 @@ STOP_WORDS = frozenset(
     """.split()  # noqa: SIM905 - a list of 90 strings would be 90 lines
 )
 HOST_PATH = re.compile(
-    r"""(?<![\w.:/])(?:file://)?/(?:tmp|work|root|home|usr|var|opt|etc|proc|dev|nix)\b[^\s'"`,;:()\[\]<>]*"""
+    r"""(?<![\w.:/])(?:file://)?/(?:tmp|work|root|home|usr|var|opt|etc|proc|dev|nix)\b[^\s'"`,;:()\[\]<>\\]*"""
 )
 HOST_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)*(?!\w)")

@@ -390,7 +390,7 @@ DUCK = [
         ("SELECT * FROM 'gone.csv'", "not_found|upstream_error|invalid_argument"),
         ("SELECT count(*) FROM tea GROUP BY", ODD),
         ("SELECT name, price FROM tea GROUP BY name", ODD),
-        ("ATTACH '/nonexistent/a.db' AS other", "not_found|upstream_error|permission_denied"),
+        ("ATTACH '/opt/nonexistent/a.db' AS other", "not_found|upstream_error|permission_denied"),
         ("SELECT 9223372036854775807 + 1::BIGINT", ODD),
         ("LOAD nosuchextension", "not_found|upstream_error|unsupported"),
         ("SELECT date '2026-02-30'", ODD),

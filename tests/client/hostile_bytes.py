@@ -1,8 +1,9 @@
 """HTTP and stdio servers whose answers would take all memory, and a program that measures what a caller of them takes.
 
-`python hostile_bytes.py serve` is a server over stdio. `python hostile_bytes.py measure TARGET` calls every tool of a
-target through `failsoft.client.Client` and prints, as JSON, the code of each answer with how far memory grew, in bytes;
-`TARGET` is `url URL`, `command` for the server over stdio, or `proxy ...` for a proxy in front of either.
+`python hostile_bytes.py serve NOTES` is a server over stdio; one of its tools sends so many notifications.
+`python hostile_bytes.py measure TARGET` calls every tool of a target through `failsoft.client.Client` and prints, as
+JSON, the code of each answer with how far memory grew, in bytes; `TARGET` is `url URL`, `command` for the server over
+stdio, or `proxy ...` for a proxy in front of either.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from typing import Any
 JSON = {"content-type": "application/json"}
 STREAM = {"content-type": "text/event-stream"}
 DECODED_BYTES = 120_000_000
+LIMIT_S = 120
+NOTES = "15000"
 PIECE = b"x" * 1_000_000
 INFO = {"capabilities": {"tools": {}}, "serverInfo": {"name": "bytes", "version": "1"}}
 
@@ -223,7 +226,7 @@ def garbage(number: Any) -> None:
 def flood(number: Any) -> None:
     params = {"level": "info", "data": "x" * 1_000}
     one = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": params}).encode() + b"\n"
-    for _ in range(200):
+    for _ in range(int(sys.argv[2]) // 500):
         write(one * 500)
     answer(number, {"content": []})
 
@@ -300,10 +303,11 @@ async def measure(*words: str) -> dict[str, Any]:
     from failsoft import ToolError  # noqa: PLC0415 - a server over stdio needs nothing of it
     from failsoft.client import Client  # noqa: PLC0415 - as above
 
-    server = [sys.executable, __file__, "serve"]
+    server = [sys.executable, __file__, "serve", os.environ.get("HOSTILE_NOTES", NOTES)]
     if words[0] == "proxy":
         rest = ["--url", words[1]] if len(words) > 1 else ["--", *server]
-        target: Any = [sys.executable, "-m", "failsoft", "proxy", *rest]
+        patient = f"FAILSOFT_DEFAULT_TIMEOUT_S={LIMIT_S}"  # the client passes no variables on
+        target: Any = ["env", patient, sys.executable, "-m", "failsoft", "proxy", *rest]
     else:
         target = words[1] if words[0] == "url" else server
     found: dict[str, tuple[str, int]] = {}
@@ -313,7 +317,7 @@ async def measure(*words: str) -> dict[str, Any]:
         idle = memory(pid, "VmRSS")
         for name in names:
             forget_peak(pid)
-            limit_s = 2 if name in {"endless_comments", "endless_line"} else 120
+            limit_s = 2 if name in {"endless_comments", "endless_line"} else LIMIT_S
             try:
                 code = str(await client.call(name, {}, timeout_s=limit_s))
             except ToolError as error:

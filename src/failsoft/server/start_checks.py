@@ -45,7 +45,7 @@ def check_dependencies(tools: Sequence[BaseTool]) -> None:
     Two names that differ in one letter are logged, unless it is a digit: one of them may be misspelt.
 
     Raises:
-        CONFIG_ERROR: Circuit breakers of one dependency have different options.
+        CONFIG_ERROR: Strategies that share a state by their dependency have different options.
     """
     chains = {bound: bound.chain for tool in tools for bound in tool.operations.values()}
     check_shared(chains)

@@ -30,8 +30,8 @@ class RetryBudget:
     Args:
         ratio: Retries per successful run: 0.2 allows one for five successes.
         floor: The initial number of tokens, to which an empty budget refills within five minutes.
-        dependency: The dependency that the retries load; budgets with the same name are one budget. By default every
-            operation of a toolset has its own, under `<toolset>.<operation>`.
+        dependency: The dependency that the retries load; budgets with the same name are one budget with the same
+            options. By default every operation of a toolset has its own, under `<toolset>.<operation>`.
 
     Raises:
         ValueError: The options are invalid.

@@ -299,6 +299,12 @@ def test_two_fallbacks_stand_behind_one_another() -> None:
     assert tool.describe()["work"].count("fallback") == 2
 
 
+@pytest.mark.parametrize("on", [3, [3], [Unavailable, "TIMEOUT"]])
+def test_what_is_no_error_class_is_refused_when_the_fallback_is_made(on: Any) -> None:
+    with pytest.raises(TypeError, match="error classes"):
+        Fallback(plain, on=on)
+
+
 def test_a_value_is_no_fallback() -> None:
     with pytest.raises(TypeError, match="takes a function"):
         Fallback(3)  # type: ignore[arg-type]  # what a newcomer writes

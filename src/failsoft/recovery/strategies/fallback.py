@@ -80,7 +80,11 @@ class Fallback:
             msg = f"Fallback needs a finite reserve_s >= 0, not {self.reserve_s}"
             raise ValueError(msg)
         if self.on is not None:
-            object.__setattr__(self, "on", (self.on,) if isinstance(self.on, type) else tuple(self.on))
+            kinds: tuple[Any, ...] = tuple(self.on) if isinstance(self.on, Iterable) else (self.on,)
+            if not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds):
+                msg = f"Fallback takes one or several error classes, not on={self.on!r}"
+                raise TypeError(msg)
+            object.__setattr__(self, "on", kinds)
 
     def covers(self, error: ToolError) -> bool:
         """Return whether the fallback covers this error."""

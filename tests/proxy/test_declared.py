@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import mcp_types as types
@@ -10,7 +12,7 @@ import pytest
 from mcp.client import Client
 
 from tests.doors import Overrides, ProxySource, assemble_proxy, from_command
-from tests.proxy.conftest import HOSTILE, proxied
+from tests.proxy.conftest import HOSTILE, proxied, proxy_parameters
 from tests.proxy.test_foreign_lists import GOOD, command
 from tests.zygote import PYTHON
 
@@ -57,3 +59,33 @@ async def test_the_client_still_learns_what_the_server_offers(mode):
     async with proxied(upstream=[PYTHON, str(HOSTILE)], mode=mode, sampling_callback=sample) as client:
         offered = client.server_capabilities
         assert (offered.tools is None, offered.resources is None, offered.prompts is None) == (False, False, False)
+
+
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def test_what_is_asked_for_while_a_slow_server_starts_waits_for_it(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    slow = ["sh", "-c", 'while [ ! -e "$0" ]; do sleep 0.05; done; exec "$@"', str(gate), *command(tmp_path, [TOOL])]
+    proxy = proxy_parameters(upstream=slow)
+    with subprocess.Popen(
+        [proxy.command, *proxy.args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=proxy.env, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number, method in enumerate(("server/discover", "tools/list", "ping")):
+            sent = {"jsonrpc": "2.0", "id": number, "method": method, "params": {"_meta": MODERN}}
+            process.stdin.write(json.dumps(sent) + "\n")
+            process.stdin.flush()
+        first = json.loads(process.stdout.readline())
+        gate.touch()
+        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.stdin.close()
+        process.wait(60)
+    (listed,) = [one["result"]["tools"] for one in (first, *answers) if one["id"] == 1]
+    assert [tool["name"] for tool in listed] == ["capabilities"]
+    assert first["id"] == 2

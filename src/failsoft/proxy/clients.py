@@ -95,8 +95,11 @@ class Front:
             server.middleware.insert(0, partial(self._meet, server))
 
     async def _meet(self, server: Server[Any], ctx: ServerRequestContext[Any, Any], call_next: Any) -> Any:
-        if self.is_awaited and ctx.request_id is not None and (declared := _declared_in(ctx)) is not None:
-            await self._learn(declared)
+        if ctx.request_id is not None and ctx.method != "ping":
+            if self.is_awaited and (declared := _declared_in(ctx)) is not None:
+                await self._learn(declared)
+            async with self._meeting:  # a slow server is still being started
+                pass
         result = await call_next(ctx)
         if ctx.method == "initialize" and isinstance(result, dict):
             # Its options were made before the upstreams were connected.

@@ -152,6 +152,12 @@ def test_an_error_of_the_protocol_has_the_category_of_its_code(
         assert f'"{text}"' in error.message
 
 
+def test_the_text_that_an_author_raised_is_kept_beside_the_category_of_the_error_it_came_from() -> None:
+    error = from_raised("There is no colour mauve, take red", MCPError(-32602, "no such colour"))
+    assert (error.category, error.effect) == ("invalid_argument", "none")
+    assert '"There is no colour mauve, take red"' in error.message
+
+
 @pytest.mark.parametrize(
     ("code", "text", "expected"),
     [
@@ -160,6 +166,7 @@ def test_an_error_of_the_protocol_has_the_category_of_its_code(
         (-32000, "SSE stream ended without a response", "UNAVAILABLE"),
         (-32001, "Request 'tools/call' timed out", "TIMEOUT"),
         (-32700, "Failed to parse JSON response: 1 validation error", "BAD_OUTPUT"),
+        (-32700, "Failed to parse SSE message: 4 validation errors for union[JSONRPCRequest]", "BAD_OUTPUT"),
         (-32600, "Unexpected content type: text/html", "BAD_OUTPUT"),
     ],
 )

@@ -46,6 +46,8 @@ def shortened_list(message: bytes) -> bytes | None:
     Args:
         message: A JSON-RPC message with more values than are read.
     """
+    if b'"tools"' not in message:
+        return None
     openers: list[bytes] = []
     end = 0
     for number, token in enumerate(_BRACKETS.finditer(message)):

@@ -36,7 +36,7 @@ FAULT_KEY = "dev.failsoft/fault"
 
 _CLOSED = (types.CONNECTION_CLOSED, "Connection closed")
 _AGAIN = "it is being started again"
-_NO_ANSWER = ("Unexpected content type: ", "Failed to parse JSON response: ", "server answered a request with 202 ")
+_NO_ANSWER = ("Unexpected content type: ", "Failed to parse ", "server answered a request with 202 ")
 """What the SDK's client puts in the place of an answer over HTTP that it cannot use."""
 _TIMED_OUT = re.compile(r"Request \S{1,100} timed out")
 _RESOURCE_NOT_FOUND = -32002

@@ -102,17 +102,11 @@ def too_many_values(body: bytes, *, limit_bytes: int) -> dict[str, Any] | None:
     most = limit_bytes // _BYTES_A_MARK
     if sum(map(body.count, _MARKS)) <= most:
         return None
-    marks = end = 0
-    for text in _STRING.finditer(body):
-        marks += sum(body.count(mark, end, text.start()) for mark in _MARKS)
-        end = text.end()
-        if marks > most:
-            break
-    else:
-        marks += sum(body.count(mark, end) for mark in _MARKS)
+    bare = _STRING.sub(b"", body)
+    marks = sum(map(bare.count, _MARKS))
     if marks <= most:
         return None
-    return fault_data("too_large", size_bytes=len(body), limit_bytes=len(body) * most // max(marks, most + 1))
+    return fault_data("too_large", size_bytes=len(body), limit_bytes=len(body) * most // marks)
 
 
 def error_message(request_id: Any, data: dict[str, Any]) -> JSONRPCError:

@@ -172,11 +172,11 @@ def class_of(text: str) -> type[ToolError] | None:
         return InvalidArgument
     line = text.strip()[:_READ_AT_MOST].partition("\n")[0].strip()
     lowered = line.lower()
-    is_phrase = any(needle in lowered for needle in _NEEDLES)
-    if not is_phrase and _NUMBER.search(line) is None:
+    is_number, is_phrase = _NUMBER.search(line) is not None, any(needle in lowered for needle in _NEEDLES)
+    if not is_number and not is_phrase:
         return None
     for _ in range(_WRAPPERS_AT_MOST):
-        found = _class_of_line(line, is_phrase=is_phrase)
+        found = _class_of_line(line, is_number=is_number, is_phrase=is_phrase)
         wrapper = _WRAPPER.match(line)
         if found is not None or wrapper is None:
             return found
@@ -204,10 +204,10 @@ def says_arguments_were_refused(text: str) -> bool:
     return _REFUSED.match(text) is not None
 
 
-def _class_of_line(line: str, *, is_phrase: bool) -> type[ToolError] | None:
-    if (number := _ERRNO.match(line)) is not None:
+def _class_of_line(line: str, *, is_number: bool, is_phrase: bool) -> type[ToolError] | None:
+    if is_number and (number := _ERRNO.match(line)) is not None:
         return _CLASS_BY_ERRNO.get(number[1])
-    if (status := _STATUS.match(line)) is not None:
+    if is_number and (status := _STATUS.match(line)) is not None:
         return _class_of_status(status)
     if not is_phrase:
         return None

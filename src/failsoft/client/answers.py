@@ -128,13 +128,14 @@ def failure_in(answer: Answer, *, declared: Mapping[str, Any] | None = None) -> 
         declared: The tool's output schema, if it is known: an `error` that it declares is data.
     """
     value: Any = answer.structured
+    is_wrapped = _is_wrapped(value, declared)
     if value is None and len(answer.content) == 1:
         value = _mapping(answer.content[0]).get("text")
-    elif _is_wrapped(value, declared):
+    elif is_wrapped:
         value, declared = value["result"], _mapping(_mapping((declared or {}).get("properties")).get("result"))
-        answer = replace(answer, structured=value)
-    is_failure = answer.is_error or reported_failure(value, declared) is not None
-    return error_in(answer) if is_failure else None
+    if not answer.is_error and reported_failure(value, declared) is None:
+        return None
+    return error_in(replace(answer, structured=value) if is_wrapped else answer)
 
 
 def _is_wrapped(tree: Any, declared: Mapping[str, Any] | None) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.doors import Account, Changed, Held, MemoryBackend, RedisBackend, Steps, Write
+from tests.doors import Account, Changed, Held, MemoryBackend, NotWritten, RedisBackend, Steps, Write, looked_at
 from tests.programs.redis import RedisServer, RunningRedis
 from tests.recovery.state.stores import KINDS, add, opened, records_in
 from tests.recovery.state.test_redis_faults import opened as opened_till
@@ -100,6 +100,27 @@ async def test_the_quota_of_one_caller_refuses_no_other_of_its_batch() -> None:
     backend.gate.set()
     refused, *answers = await asyncio.gather(*calls, return_exceptions=True)
     assert (await held, type(refused).__name__, answers) == (0, "QuotaReached", [1, 2])
+
+
+async def test_a_store_that_takes_no_writes_answers_what_it_can_whatever_waits_beside() -> None:
+    class ReadOnly(Slow):
+        async def swap(self, key: str, version: str, write: Write) -> Held | None:
+            await self.gate.wait()
+            msg = "full"
+            raise NotWritten(msg)
+
+    backend = ReadOnly()
+    await MemoryBackend.swap(backend, "k:one", "", Write("v", {"number": 7}, 60.0))
+    steps = Steps(backend)
+    calls = [asyncio.create_task(steps.run(add, "k:one", 1, 60.0))]
+    await asyncio.sleep(0)
+    calls += [
+        asyncio.create_task(steps.run(step, "k:one", *given)) for step, given in ((looked_at, ()), (add, (1, 1.0)))
+    ]
+    await asyncio.sleep(0)
+    backend.gate.set()
+    one, seen, other = await asyncio.gather(*calls, return_exceptions=True)
+    assert (type(one), seen, type(other)) == (NotWritten, {"number": 7}, NotWritten)
 
 
 async def test_two_event_loops_take_steps_of_one_key() -> None:

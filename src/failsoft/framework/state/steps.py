@@ -160,13 +160,10 @@ class Steps:
                 continue
             try:
                 there = await self._backend.swap(key, held.version, write)
-            except NotWritten:
-                if is_read:
-                    raise
-                held, is_read = await self._read(key), True  # a store without writes may know the answer
-                if _applied(held, batch, self._backend.clock())[0] is not None:
-                    raise
-                continue
+            except NotWritten as refused:  # a store without writes may know the answer
+                held = held if is_read else await self._read(key)
+                alone = [_applied(held, [item], self._backend.clock()) for item in batch]
+                return [taken[0] if needed is None else _Outcome(error=refused) for needed, taken in alone]
             if there is None:
                 self._remember(key, write)
                 return outcomes

@@ -188,3 +188,16 @@ async def test_a_recovered_call_says_so_whatever_result_it_returns(library):
     async with library.connected(server) as (call, _):
         meta = (await call("find", {})).meta
     assert (meta[RECEIPT]["recovery"]["strategy"], meta["com.example/x"]) == ("retry", 1)
+
+
+async def test_the_repeat_of_a_keyed_failure_has_its_category(library):
+    server = library.make({"runtime": fresh_runtime()})
+
+    def fetch() -> str:
+        """Fetch a page."""
+        raise library.tool_error("ENOENT: no such file or directory, open 'a.md'")
+
+    server.tool()(fetch)
+    async with library.connected(server) as (call, _):
+        answers = [await call("fetch", {}, meta={"dev.failsoft/idempotency-key": "fetch-1"}) for _ in range(2)]
+    assert [answer.structured_content["error"]["category"] for answer in answers] == ["not_found"] * 2

@@ -126,3 +126,14 @@ async def test_a_result_of_a_foreign_server_that_says_it_failed_is_raised(tmp_pa
         except failsoft.ToolError as error:
             raised = error
     assert isinstance(raised, failsoft.ReportedFailure)
+
+
+async def test_the_group_of_a_task_group_in_the_block_leaves_it(tmp_path):
+    async def grouped() -> None:
+        async with Client(stdio(tmp_path)) as client, asyncio.TaskGroup() as group:
+            group.create_task(client.call("good", {}))
+            group.create_task(asyncio.sleep(60))
+
+    with pytest.raises(ExceptionGroup) as left:
+        await grouped()
+    assert [type(one) for one in left.value.exceptions] == [failsoft.ReportedFailure]

@@ -92,9 +92,14 @@ class Client:
         The SDK's task groups would put it into groups. Only a cancellation is shown to them: it may be their own.
         """
         self._client = None
-        was_cancelled = isinstance(error, asyncio.CancelledError)
+        was_cancelled, task = isinstance(error, asyncio.CancelledError), asyncio.current_task()
+        requests = 0 if task is None else task.cancelling()
         try:
             await self._stack.__aexit__(*((kind, error, trace) if was_cancelled else (None, None, None)))
+        except asyncio.CancelledError:
+            # In Python 3.11 a task group of the block leaves its own request to cancel behind.
+            if was_cancelled or error is None or task is None or task.cancelling() > requests:
+                raise
         except (Exception, BaseExceptionGroup) as closing:
             if was_cancelled:
                 raise _foreign(fault_from(closing, server=self._name)) from closing

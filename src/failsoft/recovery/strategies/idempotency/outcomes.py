@@ -59,11 +59,16 @@ def outcome_text(value: Any, call: Call) -> str:
     return error_text(ResultTooLarge(size_bytes=len(text), limit_bytes=limit), "applied", call)
 
 
+_OF_ONE_ERROR = ("category", "retry", "actor", "http_status", "error_type", "numeric_code")
+"""What may be set on one error otherwise than on its class."""
+
+
 def error_text(error: ToolError, effect: Effect, call: Call) -> str:
     """Return an error with its effect and the facts of its call as JSON text."""
     step = error.next_step
     facts = {
         "code": error.code,
+        "own": {name: vars(error)[name] for name in _OF_ONE_ERROR if name in vars(error)},
         "message": error.message,
         "fields": {name: getattr(error, name) for name in error.fields},
         "suggestions": error.suggestions,
@@ -149,4 +154,5 @@ def _error(facts: Mapping[str, Any], effect: Effect) -> ToolError:
         violations=[Violation(**{**fault, "allowed": tuple(fault["allowed"])}) for fault in facts["violations"]],
     )
     vars(error).update(given)
+    vars(error).update({name: value for name, value in facts.get("own", {}).items() if name in _OF_ONE_ERROR})
     return error

@@ -13,6 +13,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError as SdkToolError
 from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
 from mcp_types import CallToolResult, ElicitRequestURLParams, TextContent, ToolAnnotations
+from pydantic import BaseModel
 
 from failsoft.adapters.mcpserver import FailSoft
 from failsoft.testing import fresh_runtime
@@ -308,3 +309,20 @@ async def test_what_the_protocol_acts_on_stays_an_error_of_the_protocol_and_is_r
         with pytest.raises(MCPError) as raised:
             await call("pay", {})
     assert (raised.value.error.code, len(runs)) == (-32042, 1)
+
+
+async def test_data_of_a_tool_that_breaks_its_own_model_are_no_fault_of_the_arguments():
+    class Row(BaseModel):
+        shelf: int
+
+    server = MCPServer("shop")
+
+    @server.tool()
+    def look(number: int) -> int:
+        """Read a row of the tool's own."""
+        return Row.model_validate({"shelf": str(number) * 2 + "x"}).shelf
+
+    FailSoft(server, runtime=fresh_runtime())
+    answer = await server.call_tool("look", {"number": 1})
+    error = answer.structured_content["error"]
+    assert (error["code"], "shelf" in answer.model_dump_json()) == ("UNKNOWN_ERROR", False)

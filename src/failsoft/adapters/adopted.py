@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
 from failsoft.adapters.foreign import ForeignTool, ForeignTools, Question
 from failsoft.adapters.results import METADATA_KEY, failure_result, recovery_meta, widened
@@ -146,6 +147,8 @@ def shown(raised: BaseException, text: str, call: Call) -> ToolError:
     text = text.strip()
     if isinstance(raised, MCPError) and text:
         return from_raised(text, raised)
+    if isinstance(raised, ValidationError) and not text:  # the arguments were right: it is about data of the tool's own
+        return UnknownError(type_name=type(raised).__name__)
     error = call.typed(raised)
     if error is raised:
         return error

@@ -296,9 +296,8 @@ class SqliteBackend:
         """Return the error for the caller; a failure of the file is logged once until it works again."""
         if not isinstance(error, (OSError, sqlite3.Error, StoreLost)):
             return error
-        lost = (
-            error if isinstance(error, StoreLost) else what_is_wrong(error, is_readable=os.access(self.path, os.R_OK))
-        )
+        is_readable = self.path.is_file() and os.access(self.path, os.R_OK)
+        lost = error if isinstance(error, StoreLost) else what_is_wrong(error, is_readable=is_readable)
         if lost.is_lasting:
             self._disconnect()  # reopen the file once it is repaired or replaced
         if self._reported != str(lost):

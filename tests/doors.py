@@ -85,7 +85,7 @@ HOMES = {
     "failsoft.framework.safe.tracebacks": "author_line, stack_of",
     "failsoft.framework.settings": "unknown_variables",
     "failsoft.framework.state.backend": (
-        "Account, Backend, Changed, Held, NotWritten, State, Step, StoreLost, UnreadableValue, Write"
+        "Account, Backend, Changed, Held, State, Step, StoreLost, UnreadableValue, Write, WriteRefused"
     ),
     "failsoft.framework.state.memory": "MemoryBackend",
     "failsoft.framework.state.records": "Records, scope_of",

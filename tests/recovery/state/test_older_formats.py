@@ -53,7 +53,7 @@ PRAGMA application_id = 0x46534F46; PRAGMA user_version = 1;
 OPENS = """
 import asyncio, sys
 from pathlib import Path
-from failsoft.recovery.state.sqlite import SqliteBackend
+from tests.doors import SqliteBackend
 
 async def main():
     backend = SqliteBackend(Path(sys.argv[1]))

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.doors import Account, Changed, Held, MemoryBackend, NotWritten, RedisBackend, Steps, Write, looked_at
+from tests.doors import Account, Changed, Held, MemoryBackend, RedisBackend, Steps, Write, WriteRefused, looked_at
 from tests.programs.redis import RedisServer, RunningRedis
 from tests.recovery.state.stores import KINDS, add, opened, records_in
 from tests.recovery.state.test_redis_faults import opened as opened_till
@@ -24,9 +24,7 @@ pytestmark = pytest.mark.anyio
 PATIENCE_S = 60.0
 COUNTS = """
 import asyncio, sys
-from failsoft.framework.state.backend import Changed
-from failsoft.framework.state.steps import Steps
-from failsoft.recovery.state.redis import RedisBackend
+from tests.doors import Changed, RedisBackend, Steps
 
 def add(state, now):
     number = (0 if state is None else state["number"]) + 1
@@ -107,7 +105,7 @@ async def test_a_store_that_takes_no_writes_answers_what_it_can_whatever_waits_b
         async def swap(self, key: str, version: str, write: Write) -> Held | None:
             await self.gate.wait()
             msg = "full"
-            raise NotWritten(msg)
+            raise WriteRefused(msg)
 
     backend = ReadOnly()
     await MemoryBackend.swap(backend, "k:one", "", Write("v", {"number": 7}, 60.0))
@@ -120,7 +118,7 @@ async def test_a_store_that_takes_no_writes_answers_what_it_can_whatever_waits_b
     await asyncio.sleep(0)
     backend.gate.set()
     one, seen, other = await asyncio.gather(*calls, return_exceptions=True)
-    assert (type(one), seen, type(other)) == (NotWritten, {"number": 7}, NotWritten)
+    assert (type(one), seen, type(other)) == (WriteRefused, {"number": 7}, WriteRefused)
 
 
 async def test_two_event_loops_take_steps_of_one_key() -> None:

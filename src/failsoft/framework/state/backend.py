@@ -106,7 +106,7 @@ class StoreLost(PicklableError):
         self.is_lasting = is_lasting
 
 
-class NotWritten(StoreLost):
+class WriteRefused(StoreLost):
     """A store refused a write, and nothing was changed; it may still be read."""
 
 
@@ -137,7 +137,7 @@ class Backend(Protocol):
 
         Raises:
             QuotaReached: The quota has no space for it; nothing was changed.
-            NotWritten: The store takes no writes for now; every other `StoreLost` leaves open what was changed.
+            WriteRefused: The store takes no writes for now; every other `StoreLost` leaves open what was changed.
         """
 
     async def find(self, prefix: str) -> Sequence[Record]:

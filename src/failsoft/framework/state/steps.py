@@ -16,12 +16,12 @@ from failsoft.framework.state.backend import (
     Backend,
     Changed,
     Held,
-    NotWritten,
     QuotaReached,
     Step,
     StoreLost,
     UnreadableValue,
     Write,
+    WriteRefused,
 )
 
 _TRIES = 100
@@ -94,7 +94,7 @@ class Steps:
             may_grow: See `Write`.
 
         Raises:
-            NotWritten: The store takes no writes: the step was not taken, by what can be read.
+            WriteRefused: The store takes no writes: the step was not taken, by what can be read.
             StoreLost: The store does not answer; whether the step was taken is unknown.
             UnreadableValue: What is there is no value of this step; it was left as it is.
             QuotaReached: The quota has no space for the record.
@@ -160,7 +160,7 @@ class Steps:
                 continue
             try:
                 there = await self._backend.swap(key, held.version, write)
-            except NotWritten as refused:  # a store without writes may know the answer
+            except WriteRefused as refused:  # a store without writes may know the answer
                 held = held if is_read else await self._read(key)
                 alone = [_applied(held, [item], self._backend.clock()) for item in batch]
                 return [taken[0] if needed is None else _Outcome(error=refused) for needed, taken in alone]
@@ -174,7 +174,7 @@ class Steps:
     async def _read(self, key: str) -> Held:
         try:
             return await self._backend.read(key)
-        except NotWritten as refused:  # what is there stays unknown
+        except WriteRefused as refused:  # what is there stays unknown
             raise StoreLost(str(refused)) from refused
 
     def _remember(self, key: str, write: Write) -> None:

@@ -25,12 +25,12 @@ from failsoft.framework.state.backend import (
     NOTHING,
     UNREADABLE,
     Held,
-    NotWritten,
     QuotaReached,
     Record,
     StoreLost,
     UnreadableValue,
     Write,
+    WriteRefused,
 )
 from failsoft.recovery.state.redis_scripts import OF_FORMAT_1, SWAP, WRONG_TYPE
 
@@ -217,7 +217,7 @@ class _Client:
             except exceptions.ResponseError as error:
                 if _is_of_value(error):
                     raise UnreadableValue(type(error).__name__) from error
-                raise NotWritten(_kind(error)) from error
+                raise WriteRefused(_kind(error)) from error
             except (exceptions.RedisError, OSError, EOFError, ValueError, TypeError, LookupError) as error:
                 self._faults += 1
                 raise StoreLost(type(error).__name__) from error

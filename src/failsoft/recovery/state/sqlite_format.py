@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from failsoft.framework.state.backend import LEAST_BYTES, NotWritten, StoreLost
+from failsoft.framework.state.backend import LEAST_BYTES, StoreLost, WriteRefused
 
 _APPLICATION_ID = 0x46534F46
 _VERSION = 2
@@ -128,10 +128,10 @@ def what_is_wrong(error: OSError | sqlite3.Error, *, is_readable: bool) -> Store
     if isinstance(error, OSError):
         return StoreLost(error.strerror or type(error).__name__, is_lasting=True)
     if is_busy(error):
-        return NotWritten("another process has locked it")
+        return WriteRefused("another process has locked it")
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_CANTOPEN and is_readable:
         code = sqlite3.SQLITE_READONLY
     if code in _PASSING:
-        return NotWritten(_PASSING[code])
+        return WriteRefused(_PASSING[code])
     return StoreLost(_LASTING.get(code) or type(error).__name__, is_lasting=code in _LASTING)

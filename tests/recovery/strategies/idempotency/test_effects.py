@@ -9,7 +9,7 @@ import pytest
 
 from failsoft import NOT_DONE, BaseTool, CallContext, ToolResponse, Unavailable, operation
 from failsoft.testing import InstantClock
-from tests.doors import Held, LocalState, NotWritten, StoreLost, Write
+from tests.doors import Held, LocalState, StoreLost, Write, WriteRefused
 from tests.framework.recording import quiet_runtime
 from tests.recovery.strategies.idempotency.processes import SharedRecords, keyed, left_behind, shared
 
@@ -184,7 +184,7 @@ def test_an_effect_whose_mark_cannot_be_kept_is_not_begun() -> None:
         async def swap(self, key: str, version: str, write: Write) -> Held | None:
             if self.is_lost:
                 msg = "gone"
-                raise NotWritten(msg)
+                raise WriteRefused(msg)
             return await super().swap(key, version, write)
 
     backend = Failing()

@@ -26,7 +26,7 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.events import IdempotencyEvent, IdempotencyVerdict
 from failsoft.framework.safe.author_reports import is_real_cancellation
-from failsoft.framework.state.backend import NotWritten
+from failsoft.framework.state.backend import WriteRefused
 from failsoft.framework.state.records import Records
 from failsoft.recovery.strategies.idempotency.keys import (
     Derive,
@@ -177,7 +177,7 @@ class _KeyedCalls:
                 run_in_background(self._withdraw(work, asked))
             raise
         except (StateUnavailable, StateUnusable) as lost:
-            if not isinstance(lost.__cause__, NotWritten):  # then an earlier call with this key may have been made
+            if not isinstance(lost.__cause__, WriteRefused):  # then an earlier call with this key may have been made
                 _mark_unknown(call)
                 if isinstance(lost, StateUnavailable):  # nor is it known whether the claim arrived
                     run_in_background(self._record(work).keep_trying("free", ""))

@@ -7,6 +7,7 @@ import math
 import random
 from collections.abc import Callable
 from dataclasses import KW_ONLY
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from failsoft.framework.call.call import Call
@@ -77,12 +78,13 @@ class Retry:
         )
         try:
             value: Any = await repeat(series.run)
-        except ToolError as last:
-            last.__traceback__, series.traceback = series.traceback, None  # that of the loop is a reference cycle
+        except ToolError:
+            series.forget_loop()
             if series.runs:
                 raise
             return None
         finally:
+            series.forget_loop()
             repeat.iter_state.reset()  # its actions refer to it
         return RecoveryResult(value, f"Succeeded on attempt {call.attempt} after {error.code}")
 
@@ -90,7 +92,7 @@ class Retry:
 class _Series:
     """The runs of one call: whether there is a further one, after which pause, and else why not."""
 
-    __slots__ = ("_call", "_error", "_facts", "_options", "_seen", "runs", "traceback")
+    __slots__ = ("_call", "_error", "_facts", "_options", "_raised", "_seen", "_state", "runs")
 
     def __init__(self, options: Retry, error: ToolError, call: Call) -> None:
         self._options = options
@@ -100,8 +102,18 @@ class _Series:
         self._seen = 0
         self.runs = 0
         """Further runs so far."""
-        self.traceback = error.__traceback__
-        """That of the last error, without the loop."""
+        self._raised: list[tuple[BaseException, TracebackType | None]] = [(error, error.__traceback__)]
+        """The errors with their tracebacks up to the loop."""
+        self._state: RetryCallState | None = None
+
+    def forget_loop(self) -> None:
+        """Take the loop out of the tracebacks: its frames refer to the errors, so that they would be cycles."""
+        if self._state is not None:
+            self._state.outcome = None
+            self._state = None
+        while self._raised:
+            error, traceback = self._raised.pop()
+            error.__traceback__ = traceback
 
     async def run(self) -> Any:
         """Raise the error that is there, so that tenacity decides about every run; then run the handler."""
@@ -115,7 +127,7 @@ class _Series:
             if is_real_cancellation(raised) or raised is error:
                 raise
             self._call.error = error = self._call.typed(raised)
-            self.traceback = error.__traceback__
+            self._raised.append((error, error.__traceback__))
             raise error from raised.__cause__ if error is raised else raised
         finally:
             del error  # its traceback holds this frame: a reference cycle
@@ -151,7 +163,7 @@ class _Series:
 
     async def is_over(self, state: RetryCallState) -> bool:
         """Return whether the attempts, the deadline after the pause, or the retry budget end the series."""
-        call, facts = self._call, self._facts
+        call, facts, self._state = self._call, self._facts, state
         if state.attempt_number >= self._options.attempts:
             facts.runs_left = 0
         has_run, self._seen = call.attempt > self._seen, call.attempt

@@ -120,5 +120,17 @@ def test_every_odd_value_is_refused_alike(name: str) -> None:
 )
 def test_any_value_is_refused_alike(name: str, value: Any) -> None:
     assume(name != "numbers" or value is not True)
+    assume(name != "tagged" or not isinstance(value, dict) or value.get("kind", "") is not None)
     signature, schema = both(TYPES[name], {"value": value})
+    assert [vars(one) for one in signature] == [vars(one) for one in schema]
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="Of a tagged union whose tag is null the schema also tells what the first alternative lacks; it should tell "
+    "the tag alone, as the signature does.",
+)
+def test_a_tag_that_is_null_is_refused_alike() -> None:
+    signature, schema = both(TYPES["tagged"], {"value": {"kind": None}})
     assert [vars(one) for one in signature] == [vars(one) for one in schema]

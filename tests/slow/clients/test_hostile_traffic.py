@@ -83,7 +83,8 @@ def _settled(url: str) -> Samples:
     until = time.monotonic() + BOUND_S
     while time.monotonic() < until:
         samples = _samples(url)
-        if httpx2.get(f"{url}/status.json").json()["in_flight"] == 0 and not any(
+        status = httpx2.get(f"{url}/status.json", headers={"authorization": f"Bearer {TOKEN}"}).json()
+        if status["in_flight"] == 0 and not any(
             value for (name, *_), value in samples.items() if name == "mcp_tool_inflight"
         ):
             return samples

@@ -23,6 +23,7 @@ from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import ToolError, UnknownError
 from failsoft.framework.errors.corrections import closest_tool
 from failsoft.framework.normalize.reasons import text_of
+from failsoft.framework.normalize.system_errors import raised_in
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.text import bounded, quoted as as_quotation
 
@@ -126,14 +127,6 @@ def asks_the_client(error: MCPError) -> bool:
     if code == types.MISSING_REQUIRED_CLIENT_CAPABILITY:
         return raised_in(error).startswith(_SERVERS)
     return code == types.URL_ELICITATION_REQUIRED
-
-
-def raised_in(error: BaseException) -> str:
-    """Return the name of the module whose `raise` this was: the frame at the end of the traceback."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
 
 
 def shown(raised: BaseException, text: str, call: Call) -> ToolError:

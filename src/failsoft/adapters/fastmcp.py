@@ -20,7 +20,6 @@ from failsoft.adapters.adopted import (
     AdoptedTools,
     asks_the_client,
     foreseen,
-    raised_in,
     shown,
     unknown_tool,
 )
@@ -33,6 +32,7 @@ from failsoft.framework.arguments.pydantic_faults import violations_from_pydanti
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import InvalidParameter, UnknownTool
+from failsoft.framework.normalize.system_errors import raised_in
 
 __all__ = ["FailSoftMiddleware"]
 

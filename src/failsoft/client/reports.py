@@ -9,6 +9,7 @@ from typing import Any
 
 from failsoft.client.known_texts import class_of, says_arguments_were_refused, wait_in
 from failsoft.framework.errors import ReportedFailure, ToolError
+from failsoft.framework.errors.vocabulary import OF_A_CATEGORY
 from failsoft.framework.safe.json_safe import dumps, json_safe
 from failsoft.framework.safe.redaction import redact, redact_paths
 from failsoft.framework.safe.secrets import REDACTED, is_secret_name, redact_text
@@ -52,8 +53,7 @@ def reported(
 
 def categorize(error: ToolError, cls: type[ToolError]) -> None:
     """Give an error the category of another class, and with it the advice: when to repeat the call, and who acts."""
-    facts = ("category", "retry", "actor", "http_status", "error_type", "numeric_code")
-    vars(error).update({name: getattr(cls, name) for name in facts})
+    vars(error).update({name: getattr(cls, name) for name in OF_A_CATEGORY})
 
 
 def quoted(text: str, also: Any = None, *, has_host_paths: bool = False) -> str:

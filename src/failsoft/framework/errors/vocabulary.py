@@ -72,6 +72,8 @@ StopReason: TypeAlias = Literal[
 - `no_strategy`: no strategy handles errors of this kind.
 """
 STOP_REASONS: tuple[str, ...] = get_args(StopReason)
+OF_A_CATEGORY = ("category", "retry", "actor", "http_status", "error_type", "numeric_code")
+"""What an error has of its category, and one error may have of another."""
 
 CODE_LENGTH = 64
 _CODE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")

@@ -82,7 +82,7 @@ def _by_errno(exc: OSError) -> ToolError | None:
     outcome = _BY_ERRNO.get(number) if isinstance(number, int) else None
     if number is None:
         outcome = next((BY_NAME[name] for cls, name in _BY_CLASS.items() if isinstance(exc, cls)), None)
-    elif isinstance(number, int) and errno.errorcode.get(number) in _NOT_STARTED and _raised_in(exc) == "subprocess":
+    elif isinstance(number, int) and errno.errorcode.get(number) in _NOT_STARTED and raised_in(exc) == "subprocess":
         outcome = OUTCOMES["no_program"]
     if outcome is None:
         return None
@@ -95,7 +95,7 @@ def _by_errno(exc: OSError) -> ToolError | None:
     return error
 
 
-def _raised_in(exc: OSError) -> str:
+def raised_in(exc: BaseException) -> str:
     """Return the name of the module that raised an exception: that of the last frame of its traceback."""
     trace = read(exc, "__traceback__")
     while trace is not None and trace.tb_next is not None:

@@ -17,6 +17,8 @@ KEPT = object()
 """The value of a step that changes nothing."""
 UNREADABLE = object()
 """In place of a value that is damaged, or not from failsoft: it can be forgotten, and nothing else."""
+WRONG_SHAPE = (LookupError, TypeError, ValueError, AttributeError)
+"""What reading a value of another shape raises."""
 LEAST_BYTES = 256
 """What a record counts at least, since every store adds its own to it."""
 

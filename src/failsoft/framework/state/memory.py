@@ -11,6 +11,7 @@ from failsoft.framework.clock import loop_time
 from failsoft.framework.state.backend import (
     LEAST_BYTES,
     NOTHING,
+    WRONG_SHAPE,
     Account,
     Held,
     QuotaReached,
@@ -23,7 +24,6 @@ from failsoft.framework.state.backend import (
 
 _SWEEP_EVERY_S = 60.0
 _SWEEP_AFTER_WRITES = 256
-_WRONG_SHAPE = (LookupError, TypeError, ValueError, AttributeError)
 
 
 class _Kept(NamedTuple):
@@ -70,7 +70,7 @@ class MemoryBackend:
             value = None if kept is None else kept.value
             try:
                 changed = step(value, now, *arguments)
-            except _WRONG_SHAPE as error:
+            except WRONG_SHAPE as error:
                 raise error if value is None else UnreadableValue(key) from error
             if changed.is_new(value):
                 self._write(key, kept, Write("", changed.state, changed.ttl_s, account, may_grow), now)

@@ -14,6 +14,7 @@ from failsoft.framework.errors import QuotaExhausted, StateUnavailable, StateUnu
 from failsoft.framework.state.backend import (
     KEPT,
     UNREADABLE,
+    WRONG_SHAPE,
     Account,
     Backend,
     Changed,
@@ -27,7 +28,6 @@ from failsoft.framework.state.memory import MemoryBackend
 from failsoft.framework.state.steps import Steps, forgotten
 
 QUOTA_BYTES = 256 * 1024 * 1024
-_WRONG_SHAPE = (LookupError, TypeError, ValueError, AttributeError)
 
 
 class Records:
@@ -97,7 +97,7 @@ class Records:
             return value if value is None or read is None else read(value)
         except StoreLost as fault:
             raise self._typed(fault) from fault
-        except _WRONG_SHAPE as fault:
+        except WRONG_SHAPE as fault:
             raise self._typed(UnreadableValue(key)) from fault
 
     async def put(

@@ -12,6 +12,7 @@ from failsoft.framework.state.backend import (
     KEPT,
     NOTHING,
     UNREADABLE,
+    WRONG_SHAPE,
     Account,
     Backend,
     Changed,
@@ -29,7 +30,6 @@ _TRIES = 100
 _KNOWN_AT_MOST = 1_000
 _SMALL = 2_000
 """Only values of up to so many characters are remembered: breakers and limits, and no outcomes of calls."""
-_WRONG_SHAPE = (LookupError, TypeError, ValueError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ def _applied(held: Held, batch: list[_Waiting], now: float) -> tuple[Write | Non
 
 def _fault(error: Exception, value: Any) -> Exception:
     """Return the error of a step: a value of another shape is to blame for what it raises."""
-    if value is None or not isinstance(error, _WRONG_SHAPE):
+    if value is None or not isinstance(error, WRONG_SHAPE):
         return error
     unreadable = UnreadableValue("its value has another shape")
     unreadable.__cause__ = error

@@ -16,6 +16,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.errors import BadOutput, Effect, ResultTooLarge, ToolError, ToolSystemError
 from failsoft.framework.errors.tool_error import registry
 from failsoft.framework.errors.violations import Violation
+from failsoft.framework.errors.vocabulary import OF_A_CATEGORY
 from failsoft.framework.safe.json_safe import dumps, json_safe
 
 
@@ -59,16 +60,12 @@ def outcome_text(value: Any, call: Call) -> str:
     return error_text(ResultTooLarge(size_bytes=len(text), limit_bytes=limit), "applied", call)
 
 
-_OF_ONE_ERROR = ("category", "retry", "actor", "http_status", "error_type", "numeric_code")
-"""What may be set on one error otherwise than on its class."""
-
-
 def error_text(error: ToolError, effect: Effect, call: Call) -> str:
     """Return an error with its effect and the facts of its call as JSON text."""
     step = error.next_step
     facts = {
         "code": error.code,
-        "own": {name: vars(error)[name] for name in _OF_ONE_ERROR if name in vars(error)},
+        "own": {name: vars(error)[name] for name in OF_A_CATEGORY if name in vars(error)},
         "message": error.message,
         "fields": {name: getattr(error, name) for name in error.fields},
         "suggestions": error.suggestions,
@@ -154,5 +151,5 @@ def _error(facts: Mapping[str, Any], effect: Effect) -> ToolError:
         violations=[Violation(**{**fault, "allowed": tuple(fault["allowed"])}) for fault in facts["violations"]],
     )
     vars(error).update(given)
-    vars(error).update({name: value for name, value in facts.get("own", {}).items() if name in _OF_ONE_ERROR})
+    vars(error).update({name: value for name, value in facts.get("own", {}).items() if name in OF_A_CATEGORY})
     return error

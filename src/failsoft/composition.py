@@ -8,8 +8,9 @@ from failsoft.framework.call.runtime import Parts, default_runtime, use_parts
 
 if TYPE_CHECKING:
     from failsoft.framework.call.chain import RecoveryConfigurationPort, RecoveryEngine
-    from failsoft.framework.events import Events, Recorder
+    from failsoft.framework.events import Events
     from failsoft.framework.logs.alerts import AlertDispatcher
+    from failsoft.framework.recorders import Recorder
     from failsoft.framework.settings import Settings
     from failsoft.framework.state.store import StateStore
 

@@ -29,10 +29,10 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.errors.catalogue import lookup
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.events import bound_late
 from failsoft.framework.normalize import normalize
 from failsoft.framework.normalize.outcomes import type_name
 from failsoft.framework.normalize.reasons import NonExceptionCause, normalized_cause
+from failsoft.framework.recorders import bound_late
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.safe.redaction import redact

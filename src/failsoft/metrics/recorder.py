@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from failsoft._version import __version__
 from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.events import BudgetEvent, CircuitEvent, Event, LoadEvent, OperationMetrics, StateStoreEvent
+from failsoft.framework.events import BudgetEvent, CircuitEvent, Event, LoadEvent, StateStoreEvent
+from failsoft.framework.recorders import OperationMetrics
 from failsoft.metrics.definitions import BUILD_INFO, OTHER, MetricDefinition
 from failsoft.metrics.dependencies import DependencyChildren, DependencySlots
 from failsoft.metrics.labels import Admission, label

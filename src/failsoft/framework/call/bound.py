@@ -22,7 +22,8 @@ from failsoft.framework.call.time_limits import deadline, inherit, inherited_dea
 from failsoft.framework.errors import ConfigurationError, UnknownTool
 from failsoft.framework.errors.corrections import closest_tool
 from failsoft.framework.errors.violations import Violation
-from failsoft.framework.events import AttemptEvent, guarded
+from failsoft.framework.events import AttemptEvent
+from failsoft.framework.recorders import guarded
 from failsoft.framework.safe.author_reports import tell
 from failsoft.framework.text import quoted
 
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from failsoft.framework.answer.response import Failed, Success
     from failsoft.framework.call.chain import RecoveryEngine
     from failsoft.framework.call.toolset import BaseTool
-    from failsoft.framework.events import AttemptResult, OperationMetrics
+    from failsoft.framework.events import AttemptResult
+    from failsoft.framework.recorders import OperationMetrics
 
 
 P = ParamSpec("P", default=...)

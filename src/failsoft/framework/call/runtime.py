@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from failsoft.framework.call.chain import Chain, Middleware, RecoveryConfigurationPort, RecoveryEngine
     from failsoft.framework.call.effects import DetachedCalls
     from failsoft.framework.errors import ConfigurationError
-    from failsoft.framework.events import Events, Recorder
+    from failsoft.framework.events import Events
     from failsoft.framework.logs.alerts import AlertDispatcher
+    from failsoft.framework.recorders import Recorder
     from failsoft.framework.settings import Settings
     from failsoft.framework.state.store import StateStore
     from failsoft.framework.threads import ThreadPool
@@ -61,7 +62,7 @@ def use_parts(parts: Parts) -> None:
 
 
 def _no_metrics() -> Recorder:
-    from failsoft.framework.events import NullMetrics  # noqa: PLC0415 - pydantic comes with it, 60 ms
+    from failsoft.framework.recorders import NullMetrics  # noqa: PLC0415 - pydantic comes with it, 60 ms
 
     return NullMetrics()
 

@@ -22,7 +22,7 @@ from failsoft.framework.call.run import answer_failure
 from failsoft.framework.call.runtime import Runtime, default_runtime
 from failsoft.framework.errors import InitializationError, ToolError
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.events import bound_late
+from failsoft.framework.recorders import bound_late
 from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.text import bounded, prose, quoted, snake_case
 

@@ -15,7 +15,7 @@ from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
 from failsoft.framework.call.run import answer_failure
 from failsoft.framework.errors import Unavailable
-from failsoft.framework.events import NullMetrics
+from failsoft.framework.recorders import NullMetrics
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded, quoted
 from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle

@@ -127,9 +127,9 @@ def test_a_call_is_counted_once_under_its_outcome_and_in_its_bucket() -> None:
 def test_known_outcomes_and_results_are_there_before_the_first_call() -> None:
     recorder = PrometheusRecorder()
     recorder.bind("docs", "get")
-    for outcome in CALLS.values["outcome"]:
+    for outcome in CALLS.values:
         assert value(recorder, "mcp_tool_calls_total", **CALL, outcome=outcome) == 0
-    for result in ATTEMPTS.values["result"]:
+    for result in ATTEMPTS.values:
         assert value(recorder, "mcp_tool_attempts_total", **CALL, result=result) == 0
 
 

@@ -10,6 +10,7 @@ from failsoft.framework.safe.author_reports import logger, tell
 
 __all__ = [
     "AttemptEvent",
+    "AuditEvent",
     "BudgetEvent",
     "CircuitEvent",
     "CircuitStateName",
@@ -21,7 +22,13 @@ __all__ = [
     "LoadEvent",
     "LoadGauge",
     "RecoveryEvent",
+    "RefusalEvent",
+    "ReloadEvent",
     "StateStoreEvent",
+    "StoreEvent",
+    "StoreFault",
+    "StoreLatencyEvent",
+    "WorkerEvent",
 ]
 
 CircuitStateName: TypeAlias = Literal["closed", "open", "half_open"]
@@ -31,6 +38,8 @@ LoadGauge: TypeAlias = Literal["bulkhead_running", "bulkhead_waiting", "hedges_r
 
 IdempotencyVerdict: TypeAlias = Literal["replayed", "conflict", "in_progress", "lost"]
 """What a repeated call met: the stored outcome, other arguments, the first call still running, or no record."""
+StoreFault: TypeAlias = Literal["lost", "read_only", "full", "busy", "denied", "loading", "damaged"]
+"""Why a state store cannot be used."""
 AttemptResult: TypeAlias = Literal["ok", "error", "timeout", "cancelled"]
 RecoveryOutcome: TypeAlias = Literal["recovered", "failed", "skipped"]
 Outcome: TypeAlias = Literal["ok", "replayed", "recovered", "degraded", "error", "rejected", "cancelled"]
@@ -154,8 +163,84 @@ class LoadEvent:
     value: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreEvent:
+    """The shared state store cannot be used as it should be, or works again.
+
+    Args:
+        available: Whether it works.
+        fault: What it can do no longer; None if it works.
+        reason: Why not, in a clause; empty if it works.
+    """
+
+    available: bool
+    fault: StoreFault | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLatencyEvent:
+    """A round trip to the shared state store took `latency_s` seconds."""
+
+    latency_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerEvent:
+    """A worker process started, ended, or its event loop stalled.
+
+    Args:
+        kind: What happened.
+        pid: Its process id.
+        exit_status: Its exit status once it has ended, negative for a signal; else None.
+        reason: Why it ended: by itself, replaced because it stalled, or with the server; None if it has not.
+        operation: The operation that blocks its event loop, if that is known; else empty.
+    """
+
+    kind: Literal["started", "ended", "stalled"]
+    pid: int
+    exit_status: int | None = None
+    reason: Literal["exited", "stalled", "stopped"] | None = None
+    operation: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """The audit log could not be written (`ok` is false, with the `reason` in a clause), or works again."""
+
+    ok: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReloadEvent:
+    """The recovery configuration was read again and used, or not (`ok` is false, with the `reason` in a clause)."""
+
+    ok: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalEvent:
+    """An HTTP request was refused with this `status` before any tool was asked."""
+
+    status: int
+
+
 Event: TypeAlias = (
-    AttemptEvent | RecoveryEvent | CircuitEvent | BudgetEvent | IdempotencyEvent | LoadEvent | StateStoreEvent
+    AttemptEvent
+    | RecoveryEvent
+    | CircuitEvent
+    | BudgetEvent
+    | IdempotencyEvent
+    | LoadEvent
+    | StateStoreEvent
+    | StoreEvent
+    | StoreLatencyEvent
+    | WorkerEvent
+    | AuditEvent
+    | ReloadEvent
+    | RefusalEvent
 )
 """Any of the events."""
 

@@ -1,9 +1,15 @@
-"""Recorders of metrics, behind a guard that keeps them from failing calls."""
+"""Recorders of calls, behind a guard that keeps them from failing calls; and gauges, read when they are needed."""
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from failsoft.framework.events import AttemptResult, Outcome, RecoveryOutcome
 from failsoft.framework.safe.author_reports import logger, tell
@@ -97,3 +103,84 @@ class GuardedMetrics(NullMetrics):
 
 def _report(error: BaseException) -> None:
     logger.opt(exception=error).error("A metrics recorder failed; calls continue without it")
+
+
+Read: TypeAlias = Callable[[], Mapping[tuple[str, ...], float]]
+"""Returns numbers by the values of their labels; `{(): number}` without labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    read: Callable[[], Read | None]
+    refresh: Callable[[], Callable[[], Awaitable[object]] | None] | None
+
+
+class Gauges:
+    """The gauges of a runtime: nothing is pushed, every scrape reads them. Thread-safe.
+
+    A method is held weakly, so that its object does not live longer for being read; other functions are held.
+    """
+
+    def __init__(self) -> None:
+        self._readers: dict[object, tuple[str, _Reader]] = {}
+        self._lock = threading.Lock()
+        self._broken: set[str] = set()
+
+    def add(
+        self, name: str, read: Read, *, refresh: Callable[[], Awaitable[object]] | None = None
+    ) -> Callable[[], None]:
+        """Let scrapes read a gauge, and return a function that ends it.
+
+        Args:
+            name: The metric, of `failsoft.metrics.definitions`.
+            read: Returns what this process knows, at once, from any thread.
+            refresh: Asks a shared store, so that `read` says what is true for all processes; awaited before a scrape.
+        """
+        key = object()
+        reader = _Reader(_held(read), None if refresh is None else _held(refresh))
+        with self._lock:
+            self._readers[key] = (name, reader)
+
+        def remove() -> None:
+            self._readers.pop(key, None)
+
+        return remove
+
+    def read(self, *, shared: bool = True) -> list[tuple[str, tuple[str, ...], float]]:
+        """Return name, label values and number of every gauge.
+
+        Args:
+            shared: Whether to include those that every process can refresh.
+        """
+        found: list[tuple[str, tuple[str, ...], float]] = []
+        for key, name, reader in self._all():
+            if not shared and reader.refresh is not None:
+                continue
+            read = reader.read()
+            if read is None:
+                self._readers.pop(key, None)
+                continue
+            error = tell(lambda read=read, name=name: found.extend((name, *item) for item in read().items()))
+            self._report(name, error)
+        return found
+
+    async def refresh(self) -> None:
+        """Ask shared stores for what `read` returns."""
+        readers = [(name, reader.refresh) for _, name, reader in self._all() if reader.refresh is not None]
+        asked = [(name, ask) for name, held in readers if (ask := held()) is not None]
+        answers = await asyncio.gather(*(ask() for _, ask in asked), return_exceptions=True)
+        for (name, _), answer in zip(asked, answers, strict=True):
+            self._report(name, answer if isinstance(answer, BaseException) else None)
+
+    def _all(self) -> list[tuple[object, str, _Reader]]:
+        with self._lock:
+            return [(key, name, reader) for key, (name, reader) in self._readers.items()]
+
+    def _report(self, name: str, error: BaseException | None) -> None:
+        if error is not None and name not in self._broken:
+            self._broken.add(name)
+            logger.opt(exception=error).error("The gauge {} could not be read", name)
+
+
+def _held(function: Any) -> Any:
+    return weakref.WeakMethod(function) if inspect.ismethod(function) else lambda: function

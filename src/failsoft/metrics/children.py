@@ -20,10 +20,12 @@ from failsoft.metrics.definitions import (
     INFLIGHT,
     OTHER,
     RECOVERIES,
+    RETRY_BUDGET,
     MetricDefinition,
 )
 from failsoft.metrics.labels import Admission, label
 
+_MODES: dict[str, Any] = {"sum": "livesum", "max": "livemax", "min": "livemin"}
 Families: TypeAlias = Mapping[MetricDefinition, Any]
 
 
@@ -43,7 +45,13 @@ def _make(item: MetricDefinition, registry: CollectorRegistry | None) -> Any:
         return Counter(item.name, item.help, item.labels, registry=registry)
     if item.kind == "histogram":
         return Histogram(item.name, item.help, item.labels, registry=registry, buckets=item.buckets)
-    return Gauge(item.name, item.help, item.labels, registry=registry, multiprocess_mode=item.across_workers)
+    return Gauge(
+        item.name,
+        item.help,
+        item.labels,
+        registry=registry,
+        multiprocess_mode="livemostrecent" if item is RETRY_BUDGET else _MODES[item.merge],
+    )
 
 
 class Children:
@@ -62,8 +70,8 @@ class Children:
         self._families = families
         self._inflight = families[INFLIGHT].labels(*own)
         self._duration = families[DURATION].labels(*own)
-        self._calls = {outcome: families[CALLS].labels(*own, outcome) for outcome in CALLS.values["outcome"]}
-        self._attempts = {result: families[ATTEMPTS].labels(*own, result) for result in ATTEMPTS.values["result"]}
+        self._calls = {outcome: families[CALLS].labels(*own, outcome) for outcome in CALLS.values}
+        self._attempts = {result: families[ATTEMPTS].labels(*own, result) for result in ATTEMPTS.values}
         self._codes = Admission[tuple[str, str]](limit, (OTHER, OTHER))
         self._strategies = Admission[tuple[str, str]](limit, (OTHER, OTHER))
         self._lock = Lock()

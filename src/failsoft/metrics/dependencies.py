@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any
 
 from failsoft.framework.events import LoadGauge
-from failsoft.metrics.definitions import CIRCUIT_STATE, CIRCUIT_TRANSITIONS, LOADS, RETRY_BUDGET, MetricDefinition
+from failsoft.metrics.definitions import BY_NAME, CIRCUIT_STATE, CIRCUIT_TRANSITIONS, RETRY_BUDGET, MetricDefinition
 from failsoft.metrics.slots import Row
 
 
@@ -22,7 +22,7 @@ class DependencySlots:
         self._state: str | None = None
         self._tokens: float | None = None
         self._loads: dict[MetricDefinition, float] = {}
-        self._transitions = dict.fromkeys(CIRCUIT_TRANSITIONS.values["to"], 0)
+        self._transitions = dict.fromkeys(CIRCUIT_TRANSITIONS.values, 0)
         self._lock = Lock()
 
     def enter(self, state: str) -> None:
@@ -38,7 +38,7 @@ class DependencySlots:
 
     def load(self, gauge: LoadGauge, value: float) -> None:
         """Set the value of a gauge."""
-        self._loads[LOADS[gauge]] = value
+        self._loads[BY_NAME[f"mcp_{gauge}"]] = value
 
     def rows(self, item: MetricDefinition) -> Iterator[Row]:
         """Yield the samples of one metric; none if nothing was recorded."""
@@ -65,7 +65,7 @@ class DependencyChildren:
 
     def enter(self, state: str) -> None:
         """Note the state of the breaker; a change counts as a transition, the first state does not."""
-        states = CIRCUIT_STATE.values["state"]
+        states = CIRCUIT_STATE.values
         with self._lock, suppress(Exception):
             if state not in states or state == self._state:
                 return
@@ -84,4 +84,4 @@ class DependencyChildren:
     def load(self, gauge: LoadGauge, value: float) -> None:
         """Set the value of a gauge."""
         with suppress(Exception):
-            self._families[LOADS[gauge]].labels(self._name).set(value)
+            self._families[BY_NAME[f"mcp_{gauge}"]].labels(self._name).set(value)

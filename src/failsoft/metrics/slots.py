@@ -95,8 +95,8 @@ class Slots:
         self._inflight = 0
         self._seconds = 0.0
         self._buckets = [0] * (len(_BOUNDS) + 1)
-        self._calls = dict.fromkeys(CALLS.values["outcome"], 0)
-        self._attempts = dict.fromkeys(ATTEMPTS.values["result"], 0)
+        self._calls = dict.fromkeys(CALLS.values, 0)
+        self._attempts = dict.fromkeys(ATTEMPTS.values, 0)
         self._errors: dict[Pair, int] = {}
         self._recoveries: dict[Pair, int] = {}
         self._codes = Admission[Pair](limit, (OTHER, OTHER))

@@ -101,7 +101,8 @@ class BoundOperation(Generic[P, R_co]):
         runtime = tool.runtime
         self.settings = runtime.settings
         self.metrics = guarded(runtime.metrics.bind(tool.name, self.name))
-        self.threads, self.state, self.events = runtime.threads, runtime.state, runtime.events
+        self.threads, self.state = runtime.threads, runtime.state
+        self.events, self.gauges = runtime.events, runtime.gauges
         self.audit = tool.audit if tool.audit is not None else runtime.audit
         self.wire = find_format(
             tool.wire_format if self.settings.wire_format == "auto" else self.settings.wire_format,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from failsoft.framework.errors import ConfigurationError
     from failsoft.framework.events import Events
     from failsoft.framework.logs.alerts import AlertDispatcher
-    from failsoft.framework.recorders import Recorder
+    from failsoft.framework.recorders import Gauges, Recorder
     from failsoft.framework.settings import Settings
     from failsoft.framework.state.store import StateStore
     from failsoft.framework.threads import ThreadPool
@@ -80,6 +80,12 @@ def _new_events() -> Events:
     events = Events()
     log_events(events)
     return events
+
+
+def _gauges() -> Gauges:
+    from failsoft.framework.recorders import Gauges  # noqa: PLC0415 - pydantic comes with it, 60 ms
+
+    return Gauges()
 
 
 def _variables() -> Variables:
@@ -183,6 +189,8 @@ class Runtime:
         self.threads = _thread_pool(self.settings)
         self.detached = _detached_calls()
         self.events = events if events is not None else _new_events()
+        self.gauges = _gauges()
+        """What is read at every scrape: `runtime.gauges.add(metric, read)`."""
         self.state = state if state is not None else _parts.state(self.settings, self.events)
         kinds = getattr(type(self.metrics), "listens_to", ())
         if kinds:

@@ -1,0 +1,316 @@
+"""The board of a worker: a file of fixed size with heartbeat, numbers, gauges and failures, read by every other."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import threading
+import time
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from failsoft.metrics.definitions import BY_NAME
+from failsoft.metrics.values import Numbers, Row, RowLog, added, read, write
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+_FAILURES, _FAILURE_BYTES = 200, 2_048
+_HEAD, _STATUS, _NAMES, _CELLS, _GAUGES = 64, 4_032, 2 << 20, 2 << 20, 256 << 10
+"""Bytes of the parts, in this order, with the failures last: room for about 7,000 operations."""
+_SIZE = _HEAD + _STATUS + _NAMES + _CELLS + _GAUGES + _FAILURES * _FAILURE_BYTES
+_PID, _SLOT, _BEAT, _FAILED = range(4)
+"""The numbers of the head: of 8 bytes each, so that none is ever half written."""
+_SUFFIX, _RETIRED = ".board", "retired.json"
+_ATTEMPTS = 3
+
+Gauge = tuple[str, tuple[str, ...], float]
+"""The metric, the values of its labels, and the number."""
+
+
+class Board:
+    """What one process tells all others of its server: written without waiting, and readable after its death."""
+
+    def __init__(self, memory: mmap.mmap, file: Path | None = None, lock: BaseFileLock | None = None) -> None:
+        self.parts = _Parts(memory)
+        self._held = lock
+        self._status = ""
+        self._writing = threading.Lock()
+        self.file = file
+        self.numbers = Numbers(self.parts.names, self.parts.cells)
+        self.gauges: Callable[[], Iterable[Gauge]] = tuple
+        """Returns the gauges of this process; called with every beat."""
+
+    @classmethod
+    def create(cls, folder: Path | None, *, slot: int) -> Board:
+        """Make the board of this process, which is alive for as long as it holds the lock.
+
+        Args:
+            folder: Where the boards of the server are; None keeps it in the memory of this process.
+            slot: The number of the worker, from 0, which its successor takes over; -1 for the supervisor.
+        """
+        if folder is None:
+            board = cls(mmap.mmap(-1, _SIZE))
+        else:
+            file = folder / f"{slot}-{os.getpid()}-{time.monotonic_ns()}{_SUFFIX}"
+            lock = _lock_of(file)
+            lock.acquire()
+            with file.open("xb+") as made:
+                _reserve(made.fileno())
+                board = cls(mmap.mmap(made.fileno(), _SIZE), file, lock)
+        head = board.parts.head
+        head[_SLOT], head[_BEAT] = slot, time.monotonic_ns()
+        head[_PID] = os.getpid()  # readers pass over a board without it
+        return board
+
+    def beat(self, *, phase: str, running: str = "") -> None:
+        """Tell that the event loop runs, and the gauges.
+
+        Args:
+            phase: That of the server.
+            running: The operation that keeps the event loop from running, if there is one.
+        """
+        with self._writing:
+            status = json.dumps([phase[:100], running[:300]])
+            if status != self._status:
+                self._status = status
+                write(self.parts.status, status.encode())
+            self.parts.head[_BEAT] = time.monotonic_ns()
+            if self.file is not None:
+                write(self.parts.gauges, _fitting(self.gauges(), len(self.parts.gauges)))
+
+    def note_failure(self, record: dict[str, Any]) -> None:
+        """Keep the facts about a failed call, in place of the oldest; values that do not fit are cut."""
+        entry = {"at": time.time(), "record": record}
+        text = json.dumps(entry, default=str, ensure_ascii=False).encode(errors="replace")
+        if len(text) > _FAILURE_BYTES - 8:
+            entry["record"] = {key: _cut(value) for key, value in record.items()}
+            text = json.dumps(entry, default=str).encode()
+        if len(text) > _FAILURE_BYTES - 8:
+            return
+        with self._writing:
+            number = self.parts.head[_FAILED]
+            write(self.parts.failure(number % _FAILURES), text)
+            self.parts.head[_FAILED] = number + 1
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerFacts:
+    """A process of the server, as its board shows it.
+
+    Args:
+        pid: Its process id.
+        slot: Its number, -1 for the supervisor.
+        phase: The phase that it told last; empty before its first beat.
+        beat_age_s: How long ago that was, or its start, in seconds.
+        running: The operation that keeps its event loop from running, as it told last.
+        is_alive: Whether the process is there.
+    """
+
+    pid: int
+    slot: int
+    phase: str
+    beat_age_s: float
+    running: str
+    is_alive: bool
+
+
+class Boards:
+    """All boards of a server, for its supervisor, scrapes and pages.
+
+    Args:
+        folder: The folder given to `Board.create`; None: only the board that this process uses.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._known: dict[str, _Seen] = {}
+        self._lock = threading.Lock()
+
+    def workers(self) -> list[WorkerFacts]:
+        """Return the processes whose boards were not retired, by slot."""
+        with self._lock:
+            return sorted((seen.facts() for seen in self._boards()), key=lambda found: (found.slot, found.pid))
+
+    def failures(self) -> list[dict[str, Any]]:
+        """Return the last failures of all processes, newest first, at most 200."""
+        with self._lock:
+            found = [entry for seen in self._boards() for entry in seen.failures()]
+        found.sort(key=lambda entry: entry["at"], reverse=True)
+        return [entry["record"] for entry in found[:_FAILURES]]
+
+    def rows(self) -> list[Row]:
+        """Return the numbers of all processes, dead ones included; those of living ones change while they are read."""
+        with self._lock:
+            retired = self._retired()
+            while True:
+                rows = [*retired.rows, *(row for seen in self._boards(retired.files) for row in seen.log.rows())]
+                before, retired = retired, self._retired()
+                if before.files == retired.files:  # else a board may be missing, or counted twice
+                    return rows
+
+    def gauges(self) -> list[Gauge]:
+        """Return the gauges of the other processes that are alive, as they were at their last beat."""
+        with self._lock:
+            others = [seen for seen in self._boards() if seen.pid != os.getpid() and seen.is_alive()]
+            return [gauge for seen in others for gauge in seen.gauges()]
+
+    def retire(self, slot: int) -> None:
+        """Keep the counts of the dead processes of a slot, and remove their boards; only the supervisor does that."""
+        if self._folder is None:
+            return
+        with self._lock:
+            retired = self._retired()
+            dead = [seen for seen in self._boards(retired.files) if seen.slot == slot and not seen.is_alive()]
+            if not dead:
+                return
+            totals = added([*retired.rows, *(row for seen in dead for row in seen.log.rows())])
+            rows = [[name, labels, values] for (name, labels), values in totals.items() if BY_NAME[name].is_counted]
+            files = [*retired.files, *(seen.file.name for seen in dead)]
+            kept = self._folder / _RETIRED
+            making = kept.with_suffix(".new")
+            making.write_text(json.dumps({"files": files, "rows": rows}))
+            making.replace(kept)
+            for seen in dead:
+                self._known.pop(seen.file.name, None)
+                with suppress(OSError):
+                    seen.file.unlink()
+                    _lock_file(seen.file).unlink()
+
+    def _boards(self, left_out: Container[str] = ()) -> list[_Seen]:
+        """Return what the folder has, apart from retired boards; each is mapped once."""
+        if self._folder is None:
+            return [] if _in_use is None else [_Seen(_in_use.parts)]
+        found = {file.name: file for file in self._folder.glob(f"*{_SUFFIX}") if file.name not in left_out}
+        for name in self._known.keys() - found.keys():
+            del self._known[name]
+        for name in found.keys() - self._known.keys():
+            with suppress(OSError, ValueError), found[name].open("rb") as opened:  # it may be gone, or not whole yet
+                parts = _Parts(mmap.mmap(opened.fileno(), _SIZE, access=mmap.ACCESS_READ))
+                if parts.head[_PID]:
+                    self._known[name] = _Seen(parts, found[name])
+        return list(self._known.values())
+
+    def _retired(self) -> _Retired:
+        try:
+            kept = json.loads((self._folder / _RETIRED).read_bytes()) if self._folder is not None else None
+        except OSError:
+            kept = None
+        if kept is None:
+            return _Retired([], [])
+        return _Retired(kept["files"], [Row(name, tuple(labels), values) for name, labels, values in kept["rows"]])
+
+
+class _Retired(NamedTuple):
+    files: list[str]
+    rows: list[Row]
+
+
+class _Seen:
+    """A board of any process, as it is read."""
+
+    def __init__(self, parts: _Parts, file: Path | None = None) -> None:
+        self._parts = parts
+        self._gauges: list[Gauge] = []
+        self.file = file or Path()
+        self.log = RowLog(parts.names, parts.cells)
+        self.pid, self.slot = parts.head[_PID], parts.head[_SLOT]
+
+    def is_alive(self) -> bool:
+        """Return whether the process holds the lock of its board."""
+        return self.pid == os.getpid() or _is_locked(self.file)
+
+    def facts(self) -> WorkerFacts:
+        phase, running = json.loads(_whole(self._parts.status) or b'["", ""]')
+        age_s = max(0.0, (time.monotonic_ns() - self._parts.head[_BEAT]) / 1e9)
+        return WorkerFacts(self.pid, self.slot, phase, age_s, running, self.is_alive())
+
+    def gauges(self) -> list[Gauge]:
+        text = _whole(self._parts.gauges)
+        if text is not None:
+            found = json.loads(text or b"[]")
+            self._gauges = [(name, tuple(labels), value) for name, labels, value in found]
+        return self._gauges
+
+    def failures(self) -> Iterator[dict[str, Any]]:
+        for number in range(min(self._parts.head[_FAILED], _FAILURES)):
+            if text := read(self._parts.failure(number)):
+                yield json.loads(text)
+
+
+class _Parts:
+    """The parts of a board's memory."""
+
+    def __init__(self, memory: mmap.mmap) -> None:
+        parts, begin = [], 0
+        for size in (_HEAD, _STATUS, _NAMES, _CELLS, _GAUGES, _FAILURES * _FAILURE_BYTES):
+            parts.append(memoryview(memory)[begin : begin + size])
+            begin += size
+        head, self.status, self.names, cells, self.gauges, self._failures = parts
+        self.head, self.cells = head.cast("q"), cells.cast("d")
+
+    def failure(self, number: int) -> memoryview:
+        return self._failures[number * _FAILURE_BYTES : (number + 1) * _FAILURE_BYTES]
+
+
+_in_use: Board | None = None
+
+
+def use(board: Board | None) -> None:
+    """Let the metrics of this process be on a board, from the first recorder on that is made after this."""
+    global _in_use  # noqa: PLW0603 - a process has one board, whoever makes its runtimes
+    _in_use = board
+
+
+def in_use() -> Board | None:
+    """Return the board of this process, if it has one."""
+    return _in_use
+
+
+def _reserve(file: int) -> None:
+    """Give a file its size, and its blocks at once: a write to a mapped file on a full disk would end the process."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file, 0, _SIZE)
+    else:
+        os.truncate(file, _SIZE)
+
+
+def _lock_of(file: Path) -> BaseFileLock:
+    from filelock import FileLock  # noqa: PLC0415 - 20 ms, with several workers only
+
+    return FileLock(_lock_file(file))
+
+
+def _lock_file(file: Path) -> Path:
+    return file.with_suffix(".lock")
+
+
+def _is_locked(file: Path) -> bool:
+    from filelock import Timeout  # noqa: PLC0415 - as above
+
+    try:
+        with _lock_of(file).acquire(timeout=0):
+            return False
+    except Timeout:
+        return True
+
+
+def _whole(area: memoryview) -> bytes | None:
+    """Return what was written to an area, or None if it changes all the time."""
+    return next((text for _ in range(_ATTEMPTS) if (text := read(area)) is not None), None)
+
+
+def _fitting(gauges: Iterable[Gauge], at_most: int) -> bytes:
+    """Return the gauges as JSON, the first ones if not all of them fit."""
+    found = list(gauges)
+    while len(text := json.dumps(found).encode()) > at_most - 8:
+        del found[len(found) // 2 :]
+    return text
+
+
+def _cut(value: Any) -> Any:
+    return value if isinstance(value, int | float | bool | None) else str(value)[:100]

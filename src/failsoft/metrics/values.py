@@ -1,0 +1,126 @@
+"""Numbers by metric and labels, written once: in memory, or in the file of a worker that others read."""
+
+from __future__ import annotations
+
+import json
+import threading
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from operator import add
+from typing import NamedTuple
+
+from failsoft.metrics.definitions import BY_NAME
+
+_SIZE = 8
+"""Bytes of a length and a checksum, and of a number."""
+
+
+class Row(NamedTuple):
+    """The numbers of one series, or of the series that differ in a label whose values are known.
+
+    Args:
+        name: That of the metric.
+        labels: The values of its labels; without the last one if the definition knows its values.
+        values: The numbers, in the order of the definition.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    values: Sequence[float]
+
+
+class Numbers:
+    """The numbers of a process, all of them counted up or down; every scrape reads them as they are.
+
+    Args:
+        names: Where other processes find which numbers are whose, as the `RowLog` writes it; None: memory.
+        cells: Where the numbers are; of type `d`.
+    """
+
+    def __init__(self, names: memoryview | None = None, cells: memoryview[float] | None = None) -> None:
+        self._names, self._cells = names, cells
+        self._used = self._written = 0
+        self._rows: list[Row] = []
+        self._lock = threading.Lock()
+
+    def new(self, name: str, labels: tuple[str, ...]) -> memoryview[float]:
+        """Return the numbers of a new row, all of them 0; rows with the same labels are added up by readers.
+
+        Where the file is full they are in memory, so that only this process shows them.
+        """
+        count = BY_NAME[name].cells
+        with self._lock:
+            cells = self._placed(name, labels, count)
+            if cells is None:
+                cells = memoryview(bytearray(count * _SIZE)).cast("d")
+            self._rows.append(Row(name, labels, cells))
+            return cells
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows of this process."""
+        with self._lock:
+            rows = self._rows.copy()
+        yield from rows
+
+    def _placed(self, name: str, labels: tuple[str, ...], count: int) -> memoryview[float] | None:
+        if self._names is None or self._cells is None:
+            return None
+        text = json.dumps([name, *labels], ensure_ascii=False).encode(errors="replace")
+        until = self._written + _SIZE + len(text)
+        if until > len(self._names) or self._used + count > len(self._cells):
+            return None
+        write(self._names[self._written : until], text)
+        self._written = until
+        cells = self._cells[self._used : self._used + count]
+        self._used += count
+        return cells
+
+
+class RowLog:
+    """The rows of another process, whose numbers it may be changing.
+
+    Args:
+        names: As for `Numbers`.
+        cells: As for `Numbers`.
+    """
+
+    def __init__(self, names: memoryview, cells: memoryview[float]) -> None:
+        self._names, self._cells = names, cells
+        self._used = self._read = 0
+        self._rows: list[Row] = []
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows; one that is being written is left for the next time."""
+        while (text := read(self._names[self._read :])) is not None and text:
+            name, *labels = json.loads(text)
+            count = BY_NAME[name].cells
+            self._rows.append(Row(name, tuple(labels), self._cells[self._used : self._used + count]))
+            self._used += count
+            self._read += _SIZE + len(text)
+        yield from self._rows
+
+
+def added(rows: Iterable[Row]) -> dict[tuple[str, tuple[str, ...]], list[float]]:
+    """Return the numbers by metric and labels, those of the same labels added up."""
+    totals: dict[tuple[str, tuple[str, ...]], list[float]] = {}
+    for name, labels, values in rows:
+        known = totals.get((name, labels))
+        totals[name, labels] = list(values) if known is None else list(map(add, known, values))
+    return totals
+
+
+def write(area: memoryview, text: bytes) -> None:
+    """Write a text with its length and its checksum, so that a reader sees whether it has all of it."""
+    area[_SIZE : _SIZE + len(text)] = text
+    area[4:_SIZE] = zlib.crc32(text).to_bytes(4, "little")
+    area[:4] = len(text).to_bytes(4, "little")
+
+
+def read(area: memoryview) -> bytes | None:
+    """Return what `write` wrote; empty if nothing was, None if it is torn."""
+    length = int.from_bytes(area[:4], "little")
+    if length > len(area) - _SIZE:
+        return None
+    checksum = bytes(area[4:_SIZE])
+    text = bytes(area[_SIZE : _SIZE + length])
+    return text if not length or zlib.crc32(text).to_bytes(4, "little") == checksum else None

@@ -1,0 +1,174 @@
+"""The board of a worker: what others read of it while it lives, and after it was killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.doors import Board, Boards, Row, added, in_use, use_board
+
+PROCESS = """
+import sys
+from pathlib import Path
+from tests.doors import Board
+
+board = Board.create(Path(sys.argv[1]), slot=int(sys.argv[2]))
+board.numbers.new("mcp_tool_errors_total", ("shop", "pay", "outage", "UNAVAILABLE"))[0] = 3
+board.numbers.new("mcp_tool_inflight", ("shop", "pay"))[0] = 2
+board.gauges = lambda: [("mcp_connections", (), 5.0)]
+board.beat(phase="ready", running="shop.pay")
+board.note_failure({"code": "UNAVAILABLE", "worker": sys.argv[2]})
+print("there", flush=True)
+input()
+"""
+ERRORS = ("mcp_tool_errors_total", ("shop", "pay", "outage", "UNAVAILABLE"))
+
+
+@pytest.fixture(autouse=True)
+def _no_board_in_use() -> Iterator[None]:
+    yield
+    use_board(None)
+
+
+class Worker:
+    """A process with a board."""
+
+    def __init__(self, folder: Path, slot: int) -> None:
+        command = [sys.executable, "-c", PROCESS, str(folder), str(slot)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == "there\n"
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.communicate()
+
+
+@pytest.fixture
+def workers(tmp_path: Path) -> Iterator[list[Worker]]:
+    started = [Worker(tmp_path, 0), Worker(tmp_path, 1)]
+    yield started
+    for worker in started:
+        worker.kill()
+
+
+def counted(boards: Boards) -> float:
+    return added(boards.rows())[ERRORS][0]
+
+
+def test_each_worker_is_there_with_its_last_beat(tmp_path: Path, workers: list[Worker]) -> None:
+    found = Boards(tmp_path).workers()
+    assert [(worker.pid, worker.slot, worker.phase, worker.running, worker.is_alive) for worker in found] == [
+        (worker.process.pid, slot, "ready", "shop.pay", True) for slot, worker in enumerate(workers)
+    ]
+    assert all(worker.beat_age_s < 60 for worker in found)
+
+
+def test_the_numbers_of_all_workers_are_added_up(tmp_path: Path, workers: list[Worker]) -> None:
+    assert len(workers) == 2
+    boards = Boards(tmp_path)
+    assert counted(boards) == counted(boards) == 6
+    assert boards.gauges() == 2 * [("mcp_connections", (), 5.0)]
+
+
+def test_the_counts_of_a_killed_worker_stay_and_its_gauges_go(tmp_path: Path, workers: list[Worker]) -> None:
+    boards = Boards(tmp_path)
+    assert len(boards.workers()) == 2
+    workers[0].kill()
+    assert [worker.is_alive for worker in boards.workers()] == [False, True]
+    assert counted(boards) == 6
+    assert boards.gauges() == [("mcp_connections", (), 5.0)]
+
+
+def test_a_retired_worker_leaves_its_counts_and_no_file(tmp_path: Path, workers: list[Worker]) -> None:
+    boards, others = Boards(tmp_path), Boards(tmp_path)
+    assert counted(others) == 6
+    boards.retire(0)  # it lives
+    assert len(boards.workers()) == 2
+    for slot, worker in enumerate(workers):
+        worker.kill()
+        boards.retire(slot)
+        boards.retire(slot)
+        assert counted(boards) == counted(others) == 6
+    assert boards.workers() == others.workers() == []
+    assert ("mcp_tool_inflight", ("shop", "pay")) not in added(boards.rows())
+    assert [file.name for file in tmp_path.iterdir()] == ["retired.json"]
+
+
+def test_the_last_200_failures_of_all_workers_are_kept_newest_first(tmp_path: Path, workers: list[Worker]) -> None:
+    assert len(workers) == 2
+    board = Board.create(tmp_path, slot=2)
+    for number in range(250):
+        board.note_failure({"number": number})
+    found = Boards(tmp_path).failures()
+    assert [record["number"] for record in found] == list(range(249, 49, -1))
+
+
+def test_long_values_of_a_failure_are_cut(tmp_path: Path) -> None:
+    board = Board.create(tmp_path, slot=0)
+    board.note_failure({"message": "é" * 5_000, "number": 1, "path": tmp_path})
+    board.note_failure({f"{number}": "x" * 5_000 for number in range(100)})
+    [record] = Boards(tmp_path).failures()
+    assert len(record["message"]) == 100
+    assert record["number"] == 1
+
+
+def test_torn_records_are_passed_over(tmp_path: Path) -> None:
+    board = Board.create(tmp_path, slot=0)
+    board.gauges = lambda: [("mcp_connections", (), 5.0)]
+    board.beat(phase="ready")
+    board.note_failure({"number": 1})
+    board.note_failure({"number": 2})
+    whole = board.file.read_bytes() if board.file else b""
+    for number in (1, 2):
+        at = whole.index(b'"number": %d' % number)
+        if number == 1:
+            with board.file.open("r+b") as file:  # type: ignore[union-attr]
+                file.seek(at)
+                file.write(b"?")
+    assert Boards(tmp_path).failures() == [{"number": 2}]
+
+
+def test_a_board_that_is_still_being_made_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "0-1-1.board").write_bytes(b"")
+    (tmp_path / "1-1-1.board").write_bytes(bytes(8 << 20))
+    assert Boards(tmp_path).workers() == []
+    assert Boards(tmp_path).rows() == []
+
+
+def test_more_rows_than_a_board_has_room_for_are_counted_in_memory(tmp_path: Path) -> None:
+    board = Board.create(tmp_path, slot=0)
+    for number in range(60_000):
+        board.numbers.new("mcp_http_refused_total", (f"{number:0100}",))[0] = 1
+    own = sum(row.values[0] for row in board.numbers.rows())
+    seen = sum(row.values[0] for row in Boards(tmp_path).rows())
+    assert own == 60_000
+    assert 10_000 < seen < own
+
+
+def test_more_gauges_than_a_board_has_room_for_are_left_out(tmp_path: Path) -> None:
+    board = Board.create(tmp_path, slot=0)
+    board.gauges = lambda: [("mcp_retry_budget_tokens", (f"{number:0100}",), 1.0) for number in range(10_000)]
+    board.beat(phase="ready")
+    assert Boards(tmp_path).workers()[0].phase == "ready"
+
+
+def test_a_process_alone_has_its_board_in_memory() -> None:
+    assert in_use() is None
+    assert Boards().workers() == Boards().failures() == []
+    board = Board.create(None, slot=0)
+    use_board(board)
+    board.beat(phase="ready")
+    board.note_failure({"number": 1})
+    board.numbers.new(*ERRORS)[0] = 4
+    [worker] = Boards().workers()
+    assert (worker.pid, worker.phase, worker.is_alive) == (os.getpid(), "ready", True)
+    assert Boards().failures() == [{"number": 1}]
+    assert [Row(row.name, row.labels, list(row.values)) for row in Boards().rows()] == [Row(*ERRORS, [4.0])]
+    Boards().retire(0)

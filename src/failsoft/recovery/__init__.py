@@ -8,6 +8,7 @@ from typing import Any
 _FACE = {
     "failsoft.framework.call.call": "Call",
     "failsoft.framework.call.chain": "RecoveryResult RecoveryStrategy",
+    "failsoft.recovery.idempotency.strategy": "Idempotency",
     "failsoft.recovery.manager": "RecoveryManager",
     "failsoft.recovery.strategies.alternate_paths": "Alternate AlternatePaths PathSource",
     "failsoft.recovery.strategies.attempt_timeout": "AttemptTimeout",
@@ -16,7 +17,6 @@ _FACE = {
     "failsoft.recovery.strategies.circuit_breaker": "Circuit CircuitBreaker CircuitView",
     "failsoft.recovery.strategies.fallback": "Fallback",
     "failsoft.recovery.strategies.hedge": "Hedge",
-    "failsoft.recovery.strategies.idempotency.strategy": "Idempotency",
     "failsoft.recovery.strategies.rate_limit": "RateLimit",
     "failsoft.recovery.strategies.repair_arguments": "RepairArguments",
     "failsoft.recovery.strategies.retry": "Retry",

@@ -7,6 +7,9 @@ from failsoft.framework.call.chain import (
     RecoveryResult as RecoveryResult,
     RecoveryStrategy as RecoveryStrategy,
 )
+from failsoft.recovery.idempotency.strategy import (
+    Idempotency as Idempotency,
+)
 from failsoft.recovery.manager import (
     RecoveryManager as RecoveryManager,
 )
@@ -34,9 +37,6 @@ from failsoft.recovery.strategies.fallback import (
 )
 from failsoft.recovery.strategies.hedge import (
     Hedge as Hedge,
-)
-from failsoft.recovery.strategies.idempotency.strategy import (
-    Idempotency as Idempotency,
 )
 from failsoft.recovery.strategies.rate_limit import (
     RateLimit as RateLimit,

@@ -31,12 +31,12 @@ from failsoft.framework.errors import (
 )
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded
+from failsoft.recovery.idempotency.strategy import Idempotency
 from failsoft.recovery.strategies.alternate_paths import AlternatePaths
 from failsoft.recovery.strategies.attempt_timeout import AttemptTimeout
 from failsoft.recovery.strategies.bulkhead import Bulkhead
 from failsoft.recovery.strategies.circuit_breaker import CircuitBreaker
 from failsoft.recovery.strategies.hedge import Hedge
-from failsoft.recovery.strategies.idempotency.strategy import Idempotency
 from failsoft.recovery.strategies.retry import Retry
 from failsoft.recovery.strategies.retry_budget import RetryBudget
 from failsoft.recovery.strategy import note_recovery

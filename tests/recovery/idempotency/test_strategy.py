@@ -25,7 +25,7 @@ from failsoft.recovery import Idempotency
 from failsoft.testing import CapturedEvents, Delay, FaultScript, Hang, InstantClock
 from tests.doors import SETTLED, CallScope, LocalState, claim, settle
 from tests.framework.recording import Recording, quiet_runtime
-from tests.recovery.strategies.idempotency.processes import keyed, left_behind, shared
+from tests.recovery.idempotency.processes import keyed, left_behind, shared
 
 A_DAY_S = 86_400.0
 

@@ -11,7 +11,7 @@ from failsoft import NOT_DONE, BaseTool, CallContext, ToolResponse, Unavailable,
 from failsoft.testing import InstantClock
 from tests.doors import Held, LocalState, StoreLost, Write, WriteRefused
 from tests.framework.recording import quiet_runtime
-from tests.recovery.strategies.idempotency.processes import SharedRecords, keyed, left_behind, shared
+from tests.recovery.idempotency.processes import SharedRecords, keyed, left_behind, shared
 
 LONG_S = 100.0
 LEASE_OVER_S = 15.0

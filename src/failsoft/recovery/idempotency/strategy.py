@@ -28,7 +28,7 @@ from failsoft.framework.events import IdempotencyEvent, IdempotencyVerdict
 from failsoft.framework.safe.author_reports import is_real_cancellation
 from failsoft.framework.state.backend import WriteRefused
 from failsoft.framework.state.records import Records
-from failsoft.recovery.strategies.idempotency.keys import (
+from failsoft.recovery.idempotency.keys import (
     Derive,
     argument_hashes,
     changed_names,
@@ -37,10 +37,10 @@ from failsoft.recovery.strategies.idempotency.keys import (
     derived_key,
     record_key,
 )
-from failsoft.recovery.strategies.idempotency.outcomes import error_text, outcome_text, read_outcome
-from failsoft.recovery.strategies.idempotency.owners import is_dead, new_owner
-from failsoft.recovery.strategies.idempotency.record import KeyRecord, Lease, is_readable
-from failsoft.recovery.strategies.idempotency.steps import claim
+from failsoft.recovery.idempotency.outcomes import error_text, outcome_text, read_outcome
+from failsoft.recovery.idempotency.owners import is_dead, new_owner
+from failsoft.recovery.idempotency.record import KeyRecord, Lease, is_readable
+from failsoft.recovery.idempotency.steps import claim
 from failsoft.recovery.strategy import IN_CODE, Gauge, note_recovery, run_in_background, strategy
 
 _FIRST_PAUSE_S = 0.01

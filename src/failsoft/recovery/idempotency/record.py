@@ -11,7 +11,7 @@ from failsoft.framework.errors import IdempotencyInProgress, ToolError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import json_safe
 from failsoft.framework.state.records import Records
-from failsoft.recovery.strategies.idempotency.steps import settle
+from failsoft.recovery.idempotency.steps import settle
 from failsoft.recovery.strategy import run_in_background, shielded
 
 _TRIES = 60

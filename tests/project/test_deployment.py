@@ -68,12 +68,6 @@ def test_systemd_finds_little_exposure_in_the_unit(root: Path, tmp_path: Path) -
     assert float(found[1]) <= 2.0
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="nginx as the docs configure it hands the 503 of a server that ends to the client; with "
-    "`proxy_next_upstream` it should ask another replica.",
-)
 def test_nginx_asks_another_replica_when_one_ends(root: Path) -> None:
     shown = (root / "docs/examples/nginx.conf").read_text()
     found = re.search(r"^\s*proxy_next_upstream\s+([^;]*);", shown, re.MULTILINE)

@@ -166,6 +166,13 @@ def test_trees_of_documents_are_read_and_searched(tmp_path: Path) -> None:
     assert {"tuned on, lexical %", "held out, lexical %", "drawn, lexical %"} == questions.keys()
 
 
+@pytest.mark.skipif(not shutil.which("openssl"), reason="openssl is not installed")
+def test_no_call_fails_while_replicas_behind_the_nginx_of_the_docs_are_restarted_in_turn(nginx: str) -> None:
+    figures = _figures("rolling_restart", is_cold=True, PATH=f"{os.environ['PATH']}:{Path(nginx).parent}")
+    assert figures["failed calls"]["value"] == 0, figures["failed calls"]["note"]
+    assert figures["answered within a second %"]["goal"] == ">= 99.9"
+
+
 def test_several_make_one_table() -> None:
     table = run("--quick", "import_time", "recovery_success").stdout.splitlines()
     assert [line.split()[:2] for line in table if line.startswith("import failsoft")] == [["import", "failsoft"]] * 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -77,16 +76,6 @@ def _split(value: Any) -> Any:
     return [item.strip() for item in value.split(",") if item.strip()] if isinstance(value, str) else value
 
 
-def _networks(value: tuple[str, ...]) -> tuple[str, ...]:
-    for one in value:
-        try:
-            ipaddress.ip_network(one, strict=False)
-        except ValueError:
-            msg = "must be addresses or networks, as 10.0.0.7,192.168.0.0/16"
-            raise ValueError(msg) from None
-    return value
-
-
 def _read_commands(value: Any) -> Any:
     """Return commands as tuples. They are given as JSON, since arguments may contain blanks and commas."""
     try:
@@ -110,7 +99,6 @@ def _upper(value: Any) -> Any:
 
 
 Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
-Networks: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), AfterValidator(_networks)]
 Commands: TypeAlias = Annotated[tuple[tuple[str, ...], ...], NoDecode, BeforeValidator(_read_commands)]
 WebAddress: TypeAlias = Annotated[str, AfterValidator(web_address)]
 SecretAddress: TypeAlias = Annotated[SecretStr, AfterValidator(_secret_address)]

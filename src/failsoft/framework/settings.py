@@ -17,7 +17,6 @@ from failsoft.framework.setting_types import (
     LogLevel,
     NamedTokens,
     Names,
-    Networks,
     SecretAddress,
     StateAddress,
     WebAddress,
@@ -214,13 +213,6 @@ class Settings(EnvironmentSettings):
     )
     max_connections: int = Field(
         default=1_000, ge=1, le=1_000_000, description="HTTP connections of one process; the system may grant fewer."
-    )
-    max_connections_per_address: int = Field(
-        default=256, ge=1, le=1_000_000, description="HTTP connections of one address, or of one IPv6 /64 network."
-    )
-    trusted_proxies: Networks = Field(
-        default=(),
-        description="Addresses and networks of proxies, separated by commas: the bound per address is not theirs.",
     )
     proxy_max_tools: int = Field(
         default=2_000, ge=1, le=100_000, description="Tools of one server that `failsoft proxy` offers, at most."

@@ -36,7 +36,6 @@ def test_nothing_is_found_where_nothing_is_open(closed: dict[str, Any], tmp_path
     [
         ("auth_tokens", None, "FAILSOFT_AUTH_TOKENS"),
         ("allowed_hosts", ("*",), "FAILSOFT_ALLOWED_HOSTS"),
-        ("trusted_proxies", ("0.0.0.0/0",), "FAILSOFT_TRUSTED_PROXIES"),
         ("state_url", "redis://cache.example:6379", "FAILSOFT_STATE_URL"),
         ("debug_stack", True, "FAILSOFT_DEBUG_STACK"),
         ("detail", "full", "FAILSOFT_DETAIL"),

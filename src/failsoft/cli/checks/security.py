@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -90,10 +89,6 @@ def _of_network(settings: Settings) -> Iterator[SecurityFinding]:
             "FAILSOFT_ALLOWED_HOSTS",
             "the Host check is off: a web page that a user visits can reach the server by DNS rebinding",
             "name the hosts that clients use",
-        )
-    if any(ipaddress.ip_network(one, strict=False).prefixlen == 0 for one in settings.trusted_proxies):
-        yield SecurityFinding(
-            "FAILSOFT_TRUSTED_PROXIES", "no address has a bound on its connections", "name the proxies themselves"
         )
     url = urlsplit(settings.state_url.get_secret_value()) if settings.state_url is not None else None
     if url is not None and url.scheme in {"redis", "valkey"} and not url.password:

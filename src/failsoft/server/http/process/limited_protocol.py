@@ -55,11 +55,6 @@ class LimitedProtocol(HttpToolsProtocol):
         self.phase: Phase = "header"
 
     @property
-    def address(self) -> str | None:
-        """The client's address."""
-        return self.client[0] if self.client else None
-
-    @property
     def is_busy(self) -> bool:
         """Whether a complete request is being processed."""
         return self.phase == "complete"

@@ -120,7 +120,7 @@ HOMES = {
     "failsoft.server.http.access": "check_exposure, is_loopback, transport_security",
     "failsoft.server.http.exchange": "Disconnects, event, received",
     "failsoft.server.http.fast_lane": "is_proven",
-    "failsoft.server.http.process.connections": "ConnectionLimits, Connections",
+    "failsoft.server.http.connections": "ConnectionLimits, Connections",
     "failsoft.server.http.process.uvicorn_config": "config_for",
     "failsoft.server.http.process.workers": "_metrics_folder",
     "failsoft.server.lifecycle": "draining as draining_module",

@@ -116,7 +116,7 @@ async def _serve_stdio(source: Callable[[], list[ProxyTools]], name: str | None,
 async def _probes(assembly: Assembly, port: int) -> AsyncIterator[None]:
     """Serve metrics and probes on loopback while the block lasts."""
     from failsoft.server.http.app import probe_app  # noqa: PLC0415 - a stdio server seldom needs a web server
-    from failsoft.server.http.process.connections import ConnectionLimits  # noqa: PLC0415 - the same
+    from failsoft.server.http.connections import ConnectionLimits  # noqa: PLC0415 - the same
     from failsoft.server.http.process.serve import listening, serving_beside  # noqa: PLC0415 - the same
 
     limits = ConnectionLimits.from_settings(assembly.settings)

@@ -15,8 +15,8 @@ from failsoft.framework.errors import ConfigurationError, InitializationError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.server.assembly import Assembly
 from failsoft.server.http.access import check_exposure
+from failsoft.server.http.connections import ConnectionLimits
 from failsoft.server.http.process.app_factory import AppFactory
-from failsoft.server.http.process.connections import ConnectionLimits
 from failsoft.server.http.process.uvicorn_config import config_for
 from failsoft.server.lifecycle.draining import CLEANUP_S, stop_watching
 from failsoft.server.lifecycle.self_audit import require_sound

@@ -7,8 +7,7 @@ from typing import Any
 
 import uvicorn
 
-from failsoft.server.http.process.connections import ConnectionLimits
-from failsoft.server.http.process.limited_protocol import LimitedProtocol
+from failsoft.server.http.connections import ConnectionLimits, LimitedProtocol
 
 _LAST_BYTES_S = 3
 """Time for clients to read pending responses once the server has drained, in seconds."""

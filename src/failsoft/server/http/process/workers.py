@@ -20,8 +20,8 @@ from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from failsoft.framework.errors import ConfigurationError, InitializationError
 from failsoft.framework.safe.author_reports import logger
+from failsoft.server.http.connections import ConnectionLimits
 from failsoft.server.http.process.app_factory import AppFactory
-from failsoft.server.http.process.connections import ConnectionLimits
 from failsoft.server.http.process.uvicorn_config import config_for
 
 _READY_WITHIN_S = 60.0

@@ -1,10 +1,15 @@
-"""uvicorn's httptools protocol with time limits on headers and bodies, a bound on headers, and a cap on connections."""
+"""uvicorn's protocol with time-outs for slow requests, a bound on headers, and a bound on connections.
+
+All of it applies before authentication, against slow-request and connection-exhaustion attacks. At the bound the oldest
+connection without a complete request is closed to admit the new one.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from typing import Any, Literal, NoReturn, TypeAlias
+from collections import Counter, deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 from weakref import WeakKeyDictionary
 
 import httptools
@@ -12,13 +17,95 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from failsoft.server.http.process.connections import ConnectionLimits, Connections
+from failsoft.framework.safe.author_reports import logger
 
+if TYPE_CHECKING:
+    from failsoft.framework.settings import Settings
+
+DropReason: TypeAlias = Literal["header_timeout", "body_timeout", "too_many", "invalid"]
+_REPORTED_EVERY_S = 60.0
+_FILES_FOR_OTHERS = 128
+"""File descriptors reserved for the tools."""
 Phase: TypeAlias = Literal["idle", "header", "body", "complete"]
 _HEADER_BYTES_AT_MOST = 65_536
 _HEADERS_AT_MOST = 200
 _PAUSED_S = 0.05
 """How soon a client is looked at again from which nothing is read, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Limits of one process.
+
+    Args:
+        header_timeout_s: Seconds for the whole header of a request.
+        body_timeout_s: Seconds of silence within a body.
+        connections: Connections at most.
+    """
+
+    header_timeout_s: float = 10.0
+    body_timeout_s: float = 10.0
+    connections: int = 1_000
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> ConnectionLimits:
+        """Return the limits of the settings."""
+        return cls(
+            header_timeout_s=settings.header_timeout_s,
+            body_timeout_s=settings.body_timeout_s,
+            connections=min(settings.max_connections, max(1, _files_at_most() - _FILES_FOR_OTHERS)),
+        )
+
+
+class Connections:
+    """The connections of one server in one process."""
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self.limits = limits
+        self._open: dict[LimitedProtocol, None] = {}
+        self._dropped: Counter[DropReason] = Counter()
+        self._reporting: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def admit(self, new: LimitedProtocol) -> bool:
+        """Admit a new connection, closing an idle or incomplete one if necessary; return False if it was dropped.
+
+        Idle and incomplete connections are dropped oldest first; if all are busy, the new one is dropped.
+        """
+        if len(self._open) >= self.limits.connections and not self._make_room(new):
+            return False
+        self._open[new] = None
+        return True
+
+    def leave(self, connection: LimitedProtocol) -> None:
+        """Forget a connection that has ended."""
+        self._open.pop(connection, None)
+
+    def count(self, reason: DropReason, loop: asyncio.AbstractEventLoop) -> None:
+        """Count a dropped connection; logs at most once a minute."""
+        self._dropped[reason] += 1
+        if self._reporting is None:
+            self._reporting = loop.call_later(0, self._report, loop)
+
+    def _make_room(self, new: LimitedProtocol) -> bool:
+        self.count("too_many", new.loop)
+        idle = next((one for one in self._open if not one.is_busy), None)
+        victim = new if idle is None else idle
+        self.leave(victim)
+        victim.drop()
+        return idle is not None
+
+    def _report(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._dropped:
+            self._reporting = None
+            return
+        logger.bind(dropped=dict(self._dropped), open=len(self)).warning("Connections were dropped")
+        self._dropped.clear()
+        self._reporting = loop.call_later(_REPORTED_EVERY_S, self._report, loop)
+
+
 _of_server: WeakKeyDictionary[Config, Connections] = WeakKeyDictionary()
 
 
@@ -195,3 +282,13 @@ class LimitedProtocol(HttpToolsProtocol):
         if not is_answering and not self.transport.is_closing():
             self.transport.write(STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
         self.transport.close()
+
+
+def _files_at_most() -> int:
+    """Return the limit on open files of this process."""
+    try:
+        import resource  # noqa: PLC0415 - not on Windows
+    except ImportError:
+        return 1 << 20
+    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 1 << 20 if soft == resource.RLIM_INFINITY else soft

@@ -161,7 +161,7 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("client/stdio.py", "_ended_after_this_process"): "only the end of a killed process needs it",
         ("proxy/clients.py", "Front.notify"): "a notification is a courtesy; the client asks again when it needs to",
         ("server/lifecycle/audit_start.py", "open_audit_logs"): _START,
-        ("server/http/gate.py", "AdmissionMiddleware._counted"): "the client has disconnected",
+        ("server/http/admission.py", "AdmissionMiddleware._counted"): "the client has disconnected",
         (
             "server/stdio/reader.py",
             "StdinReader._read",

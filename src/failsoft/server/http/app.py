@@ -18,14 +18,13 @@ from starlette.types import ASGIApp
 from failsoft.server.assembly import Assembly, assemble
 from failsoft.server.http.acceptance import Acceptance
 from failsoft.server.http.access import authentication, chosen_verifier, transport_security
+from failsoft.server.http.admission import AdmissionMiddleware
 from failsoft.server.http.fast_lane import FastLane, is_proven
-from failsoft.server.http.gate import AdmissionMiddleware
 from failsoft.server.http.legacy import LegacyRequests
 from failsoft.server.http.list_lane import ListLane
 from failsoft.server.http.metrics_route import MetricsEndpoint
+from failsoft.server.http.pages import probe_routes, status_routes
 from failsoft.server.http.plain_calls import METHOD
-from failsoft.server.http.probes import probe_routes
-from failsoft.server.http.status import status_routes
 from failsoft.server.protocol.tools import ToolProtocol
 from failsoft.server.registry import Tools
 

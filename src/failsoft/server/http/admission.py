@@ -59,7 +59,7 @@ class AdmissionMiddleware:
         if len(by_name) < len(headers) and _repeats(headers):  # a proxy may have checked the other one
             await JSONResponse({"error": "a header is repeated"}, 400)(scope, receive, send)
             return
-        outgoing = _Outgoing(send, self._lifecycle)
+        outgoing = SafeSend(send, self._lifecycle)
         path = scope["path"].removeprefix(scope.get("root_path", ""))
         if self._lifecycle.is_ending and path not in _ALWAYS_OPEN:
             await _draining_response()(scope, receive, outgoing)
@@ -70,7 +70,7 @@ class AdmissionMiddleware:
         else:  # older clients hold a GET stream open indefinitely; draining must not wait for it
             await self._app(scope, receive, outgoing)
         await outgoing.complete()
-        if outgoing.is_refused:
+        if outgoing.is_gone:
             await _await_disconnect(receive)
 
     async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,7 +108,7 @@ def _repeats(headers: list[tuple[bytes, bytes]]) -> bool:
     return any(names.count(name) > 1 for name in _ONCE)
 
 
-class _Outgoing:
+class SafeSend:
     """`send` that tolerates a response the ASGI server has already sent.
 
     The ASGI server itself responds to a truncated or unreadable body. A second response from the app is then a
@@ -118,7 +118,7 @@ class _Outgoing:
     def __init__(self, send: Send, lifecycle: Lifecycle) -> None:
         self._send = send
         self._lifecycle = lifecycle
-        self.is_refused = False
+        self.is_gone = False
         self._is_begun = self._is_complete = False
 
     async def complete(self) -> None:
@@ -127,6 +127,7 @@ class _Outgoing:
             await self({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def __call__(self, message: Message) -> None:
+        """Send one message of the response."""
         self._is_begun = True
         self._is_complete = message["type"] == "http.response.body" and not message.get("more_body", False)
         if message["type"] == "http.response.start" and self._lifecycle.is_ending:
@@ -137,9 +138,9 @@ class _Outgoing:
             await self._send(message)
         except RuntimeError:  # messages in an order that ASGI forbids: a mistake in this app
             raise
-        except Exception as refused:  # noqa: BLE001 - each server has its own type for this
-            self.is_refused = True
-            logger.debug("An answer was not sent, for its connection is over: {reason}", reason=type(refused).__name__)
+        except Exception as gone:  # noqa: BLE001 - each server has its own type for this
+            self.is_gone = True
+            logger.debug("An answer was not sent, for its connection is over: {reason}", reason=type(gone).__name__)
 
 
 async def _await_disconnect(receive: Receive) -> None:

@@ -1,4 +1,4 @@
-"""Status page (`/`) and the same data as JSON (`/status.json`)."""
+"""Liveness and readiness probes (`/healthz`, `/readyz`), status page (`/`), and its data as JSON (`/status.json`)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route
 
 from failsoft.server.assembly import Assembly
+from failsoft.server.lifecycle.lifecycle import Lifecycle
 
+_NEVER_STORED = {"cache-control": "no-store"}
 _HEADERS = {
-    "cache-control": "no-store",
+    **_NEVER_STORED,
     "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -40,6 +42,23 @@ _PAGE = """<!doctype html>
 </dl>
 </html>
 """
+
+
+def probe_routes(lifecycle: Lifecycle) -> list[Route]:
+    """Return the two routes.
+
+    `/healthz` is 200 while the event loop runs. `/readyz` follows the server's lifespan: 503 before start-up has
+    finished, while the server drains, and after the SDK's session manager has failed, which ends the lifespan.
+    """
+
+    async def healthz(_request: Request) -> JSONResponse:
+        return JSONResponse({"status": "alive"}, headers=_NEVER_STORED)
+
+    async def readyz(_request: Request) -> JSONResponse:
+        status_code = 200 if lifecycle.is_ready else 503
+        return JSONResponse({"status": lifecycle.phase}, status_code, headers=_NEVER_STORED)
+
+    return [Route("/healthz", healthz), Route("/readyz", readyz)]
 
 
 def status_routes(assembly: Assembly, *, mcp_path: str, has_token: bool) -> list[Route]:

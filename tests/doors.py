@@ -105,7 +105,9 @@ HOMES = {
     "failsoft.proxy.listing": "ListReader, Overrides, read_overrides",
     "failsoft.proxy.serve": "ProxySource, assemble_proxy",
     "failsoft.proxy.targets": "UpstreamTarget, check_programs, from_command, from_file, from_url",
-    "failsoft.recovery.idempotency.steps": "SETTLED, claim, settle",
+    "failsoft.recovery.idempotency.ledger": (
+        "SETTLED, Claimant, Claimed, Phase, Report, Verdict, claim, report as report_to_ledger"
+    ),
     "failsoft.recovery.recovery_file": "STRATEGIES, read_configuration, read_table as read_toml_table",
     "failsoft.recovery.state.redis": "RedisBackend",
     "failsoft.recovery.state.sqlite": "SqliteBackend",

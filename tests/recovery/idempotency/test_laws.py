@@ -1,4 +1,4 @@
-"""Idempotency keys held to a model of what they promise, and their steps in Lua held to those in Python."""
+"""Idempotency keys held to a model of what they promise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from failsoft import BaseTool, NotFound, ToolResponse, operation
 from failsoft.recovery import Idempotency
 from failsoft.testing import InstantClock
-from tests.doors import META_KEY, CallScope, LocalState, MemoryBackend, Step, settle
+from tests.doors import META_KEY, CallScope, LocalState, MemoryBackend, Step, report_to_ledger
 from tests.framework.recording import quiet_runtime
 from tests.thorough import examples
 
@@ -29,8 +29,8 @@ class Mortal(MemoryBackend):
         self.dead: set[str] = set()
 
     def change(self, step: Step, key: str, *arguments: Any, **more: Any) -> Any:
-        if step is settle and arguments[0] in self.dead:
-            return 0
+        if step is report_to_ledger and arguments[0].token in self.dead:
+            return False
         return super().change(step, key, *arguments, **more)
 
 

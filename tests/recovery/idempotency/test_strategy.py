@@ -23,7 +23,7 @@ from failsoft import (
 )
 from failsoft.recovery import Idempotency
 from failsoft.testing import CapturedEvents, Delay, FaultScript, Hang, InstantClock
-from tests.doors import SETTLED, CallScope, LocalState, claim, settle
+from tests.doors import CallScope, LocalState
 from tests.framework.recording import Recording, quiet_runtime
 from tests.recovery.idempotency.processes import keyed, left_behind, shared
 
@@ -473,33 +473,3 @@ def recorded(tool: Bank) -> Recording:
 def test_options_that_make_no_sense_are_refused(options: Any) -> None:
     with pytest.raises(ValueError, match="Idempotency"):
         Idempotency(**options)
-
-
-def claimed_by(owner: str, state: Any, now: float, *, may_repeat: int = 1) -> Any:
-    return claim(state, now, owner, "h", "running", may_repeat, "", 10.0, 60.0)
-
-
-def test_a_call_that_was_taken_for_dead_does_not_write_over_its_successor() -> None:
-    taken = claimed_by("next", claimed_by("slow", None, 0.0).state, 11.0)
-    assert taken.answer[0] == "run"
-    for phase in ("running", "effect", "done", "failed", "unknown", "released", "free"):
-        late = settle(taken.state, 12.0, "slow", "h", phase, "late", 10.0, 60.0)
-        assert (late.answer, late.state) == (0, taken.state)
-    assert settle(taken.state, 12.0, "next", "h", "done", "first", 10.0, 60.0).answer == 1
-
-
-@pytest.mark.parametrize("settled", SETTLED)
-def test_a_settled_phase_is_final(settled: str) -> None:
-    state = settle(claimed_by("one", None, 0.0).state, 1.0, "one", "h", settled, "first", 10.0, 60.0).state
-    for phase in ("running", "effect", "done", "failed", "unknown", "released", "free"):
-        late = settle(state, 2.0, "one", "h", phase, "late", 10.0, 60.0)
-        assert (late.answer, late.state) == (0, state)
-
-
-def test_an_outcome_that_comes_after_its_lease_has_ended_is_kept() -> None:
-    begun = claimed_by("slow", None, 0.0, may_repeat=0)
-    seen = claimed_by("next", begun.state, 11.0, may_repeat=0)
-    assert seen.answer[0] == "unknown"
-    kept = settle(seen.state, 12.0, "slow", "h", "done", "late", 10.0, 60.0)
-    assert kept.answer == 1
-    assert claimed_by("third", kept.state, 13.0, may_repeat=0).answer[:2] == ["settled", "late"]

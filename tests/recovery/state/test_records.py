@@ -14,7 +14,7 @@ import pytest
 
 from failsoft import QuotaExhausted, ToolError
 from failsoft.errors import StateUnavailable, StateUnusable
-from tests.doors import Backend, MemoryBackend, RedisBackend, SqliteBackend, claim, scope_of
+from tests.doors import Backend, Claimant, MemoryBackend, Phase, RedisBackend, SqliteBackend, claim, scope_of
 from tests.programs.redis import RedisServer
 from tests.recovery.state.stores import KINDS, Open, add, opened, records_in
 from tests.zygote import PYTHON
@@ -78,8 +78,8 @@ def test_steps_are_atomic_over_many_at_once(reopen: Open) -> None:
 def test_a_claim_that_is_sent_again_because_its_answer_was_lost_is_granted_again(reopen: Open) -> None:
     async def body(store: Backend) -> list[Any]:
         records = records_in(store)
-        facts = ("{}", "running", 0, "", 10.0, 60.0)
-        verdicts = [await records.change(claim, "key:1", owner, *facts) for owner in ("one", "one", "other")]
+        calls = [Claimant(token, "{}", Phase.RUNNING, 10.0, 60.0) for token in ("one", "one", "other")]
+        verdicts = [await records.change(claim, "key:1", ours, False, "") for ours in calls]
         return [verdict for verdict, *_ in verdicts]
 
     assert run(reopen, body) == ["run", "run", "wait"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, field
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from failsoft.framework.answer.response import RecoveryReceipt
 from failsoft.framework.call import META_KEY
@@ -37,10 +37,20 @@ from failsoft.recovery.idempotency.keys import (
     derived_key,
     record_key,
 )
+from failsoft.recovery.idempotency.ledger import (
+    Claimant,
+    Claimed,
+    KeyRecord,
+    Lease,
+    Phase,
+    Report,
+    Verdict,
+    claim,
+    is_dead,
+    is_readable,
+    new_owner,
+)
 from failsoft.recovery.idempotency.outcomes import error_text, outcome_text, read_outcome
-from failsoft.recovery.idempotency.owners import is_dead, new_owner
-from failsoft.recovery.idempotency.record import KeyRecord, Lease, is_readable
-from failsoft.recovery.idempotency.steps import claim
 from failsoft.recovery.strategy import IN_CODE, Gauge, note_recovery, run_in_background, strategy
 
 _FIRST_PAUSE_S = 0.01
@@ -92,22 +102,17 @@ class Idempotency:
         return [Link(self.name, calls.step, "idempotency")]
 
 
-@dataclass(frozen=True, slots=True)
-class _KeyedWork:
+class _KeyedWork(NamedTuple):
     """A call with a key.
 
     Args:
         key: The key of its record.
-        arguments: The hashes of its arguments.
-        owner: A token that distinguishes this call from others with the same key.
-        phase: The phase in which it begins.
+        ours: As the ledger knows it.
         made_of: The names of the arguments from which the key was derived.
     """
 
     key: str
-    arguments: str
-    owner: str
-    phase: str
+    ours: Claimant
     made_of: tuple[str, ...]
 
 
@@ -135,16 +140,16 @@ class _KeyedCalls:
         pause_s, dead = _FIRST_PAUSE_S, ""
         while True:
             verdict, text, lease_s, owner = await self._claim(work, call, dead)
-            if verdict == "run" and not is_readable(text):
-                await self._record(work).settle("unknown")
-                verdict = "unknown"
-            if verdict == "run":
+            if verdict == Verdict.RUN and not is_readable(text):
+                await self._record(work).report(Report.UNKNOWN)
+                verdict = Verdict.UNKNOWN
+            if verdict == Verdict.RUN:
                 return await self._run(work, call, proceed, text)
-            if verdict == "settled":
+            if verdict == Verdict.SETTLED:
                 return _replay(text, call)
-            if verdict == "conflict":
-                raise _refused(call, "conflict", conflict(changed_names(work.arguments, text), work.made_of))
-            if verdict == "unknown":
+            if verdict == Verdict.CONFLICT:
+                raise _refused(call, "conflict", conflict(changed_names(work.ours.arguments, text), work.made_of))
+            if verdict == Verdict.UNKNOWN:
                 raise _refused(call, "lost", _unknown(call))
             if not self._records.is_local and dead != owner and is_dead(owner):
                 dead = owner
@@ -161,17 +166,16 @@ class _KeyedCalls:
             key, made_of = derived_key(self._options.derive, call)
         if key is None:
             return None
-        phase = "accepted" if call.bound.marks_effects else "running"
-        return _KeyedWork(record_key(call, key), argument_hashes(call), new_owner(), phase, made_of)
+        begins = Phase.ACCEPTED if call.bound.marks_effects else Phase.RUNNING
+        ours = Claimant(new_owner(), argument_hashes(call), begins, self._options.lease_s, self._options.ttl_s)
+        return _KeyedWork(record_key(call, key), ours, made_of)
 
-    async def _claim(self, work: _KeyedWork, call: Call, dead: str) -> tuple[str, str, float, str]:
-        options = self._options
+    async def _claim(self, work: _KeyedWork, call: Call, dead: str) -> Claimed:
         may_repeat = why_not_rerun(Facts(effect="unknown", is_repeatable=call.idempotent)) is None
-        facts = (work.owner, work.arguments, work.phase, int(may_repeat), dead, options.lease_s, options.ttl_s)
-        claiming = self._records.change(claim, work.key, *facts, principal=call.principal)
+        claiming = self._records.change(claim, work.key, work.ours, may_repeat, dead, principal=call.principal)
         asked = None if self._records.is_local else run_in_background(claiming)
         try:
-            answer = await (claiming if asked is None else asyncio.shield(asked))
+            claimed: Claimed = await (claiming if asked is None else asyncio.shield(asked))
         except asyncio.CancelledError:
             if asked is not None:  # otherwise it would look like a call that crashed
                 run_in_background(self._withdraw(work, asked))
@@ -180,10 +184,9 @@ class _KeyedCalls:
             if not isinstance(lost.__cause__, WriteRefused):  # then an earlier call with this key may have been made
                 _mark_unknown(call)
                 if isinstance(lost, StateUnavailable):  # nor is it known whether the claim arrived
-                    run_in_background(self._record(work).keep_trying("free", ""))
+                    run_in_background(self._record(work).keep_trying(Report.FREE))
             raise
-        verdict, text, lease_s, owner = answer
-        return str(verdict), str(text), float(lease_s), str(owner)
+        return claimed
 
     async def _withdraw(self, work: _KeyedWork, claiming: asyncio.Task[Any]) -> None:
         """Free the key of a cancelled call, if the call has claimed it."""
@@ -191,14 +194,12 @@ class _KeyedCalls:
             try:
                 verdict, *_ = await claiming
             except StateUnavailable:
-                verdict = "run"
-            if verdict == "run":
-                await self._record(work).keep("free", "")
+                verdict = Verdict.RUN
+            if verdict == Verdict.RUN:
+                await self._record(work).keep(Report.FREE)
 
     def _record(self, work: _KeyedWork, effects: str = "") -> KeyRecord:
-        options = self._options
-        facts = (work.key, work.owner, work.arguments)
-        return KeyRecord(self._records, *facts, lease_s=options.lease_s, ttl_s=options.ttl_s, effects=effects)
+        return KeyRecord(self._records, work.key, work.ours, effects)
 
     async def _wait(self, work: _KeyedWork, call: Call, pause_s: float) -> None:
         """Wait for the end of the first call if it runs in this process, else for the length of a pause.
@@ -225,7 +226,7 @@ class _KeyedCalls:
         self._under_way[work.key] = (loop, ended)
         record = call.record = self._record(work, effects)
         self._leases.add(1)
-        lease = Lease(loop, self._options.lease_s / 3, lambda: record.settle(work.phase))
+        lease = Lease(self._options.lease_s / 3, lambda: record.report(Report.RENEW))
         try:
             try:
                 value = await proceed(call)
@@ -233,9 +234,9 @@ class _KeyedCalls:
                 await self._failed(record, call, raised)
                 raise
             if call.bound.result.is_final(value):
-                await record.keep("done", outcome_text(value, call))
+                await record.keep(Report.DONE, outcome_text(value, call))
             else:  # the call that answers the question has the same key
-                await record.keep("free", "")
+                await record.keep(Report.FREE)
             return value
         finally:
             lease.end()
@@ -254,17 +255,17 @@ class _KeyedCalls:
         effect, outcome = call.effect_of(error), ""
         so_far = worst(effect, "unknown" if record.effects else None)
         if why_not_rerun(Facts(effect=so_far, is_repeatable=call.idempotent)) is None:
-            phase = "free"
+            said = Report.FREE
         elif record.effects and (is_cancelled or effect == "none" or issubclass(type(error), _UNDECIDED)):
-            phase = "released"  # the marks tell the next call which effects to check
+            said = Report.RELEASE  # the marks tell the next call which effects to check
         elif is_cancelled:
-            phase = "unknown"
+            said = Report.UNKNOWN
         else:
-            phase, outcome = "failed", error_text(error, effect, call)
+            said, outcome = Report.FAILED, error_text(error, effect, call)
         if is_over:
-            record.keep_later(phase, outcome)
+            run_in_background(record.keep(said, outcome))
         else:
-            await record.keep(phase, outcome)
+            await record.keep(said, outcome)
 
 
 _UNDECIDED = (IdempotencyOutcomeUnknown, IdempotencyInProgress)

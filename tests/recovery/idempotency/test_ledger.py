@@ -1,0 +1,147 @@
+"""The ledger of keyed calls as a table: every phase by everything that can happen to it, from the contract's text."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from tests.doors import SETTLED, Changed, Claimant, Claimed, Phase, Report, Verdict, claim, forgotten, report_to_ledger
+
+LEASE_S, TTL_S = 10.0, 60.0
+MARKS, OUTCOME = '{"charge": {}}', '{"value": 1}'
+
+# Each cell: the phase after, and the answer. `run*` hands over the marked effects. The second half of the claims is of
+# an operation that does no harm when it is repeated.
+TABLE = """
+| what happens                     | none           | accepted       | running        | effect         | done           | failed         | unknown        |
+|----------------------------------|----------------|----------------|----------------|----------------|----------------|----------------|----------------|
+| claim by the owner               | accepted run   | accepted run   | running run    | effect run*    | done settled   | failed settled | unknown unknown|
+| claim by another                 | accepted run   | accepted wait  | running wait   | effect wait    | done settled   | failed settled | unknown unknown|
+| claim after the lease            | accepted run   | accepted run   | running unknown| effect run*    | done settled   | failed settled | unknown unknown|
+| claim after the owner's death    | accepted run   | accepted run   | running unknown| effect run*    | done settled   | failed settled | unknown unknown|
+| claim with other arguments       | accepted run   | accepted conflict | running conflict | effect conflict | done conflict | failed conflict | unknown conflict |
+| repeatable by the owner          | accepted run   | accepted run   | running run    | effect run*    | done settled   | failed settled | accepted run   |
+| repeatable by another            | accepted run   | accepted wait  | running wait   | effect wait    | done settled   | failed settled | accepted run   |
+| repeatable after the lease       | accepted run   | accepted run   | running run    | effect run*    | done settled   | failed settled | accepted run   |
+| repeatable after the owner's death | accepted run | accepted run   | running run    | effect run*    | done settled   | failed settled | accepted run   |
+| repeatable with other arguments  | accepted run   | accepted conflict | running conflict | effect conflict | done conflict | failed conflict | unknown conflict |
+| renew                            | accepted yes   | accepted yes   | running yes    | effect yes     | done no        | failed no      | unknown no     |
+| mark                             | effect yes     | effect yes     | effect yes     | effect yes     | done no        | failed no      | unknown no     |
+| release                          | accepted yes   | accepted yes   | running yes    | effect yes     | done no        | failed no      | unknown no     |
+| free                             | none yes       | none yes       | none yes       | none yes       | done no        | failed no      | unknown no     |
+| done                             | done yes       | done yes       | done yes       | done yes       | done no        | failed no      | unknown no     |
+| failed                           | failed yes     | failed yes     | failed yes     | failed yes     | done no        | failed no      | unknown no     |
+| unknown                          | unknown yes    | unknown yes    | unknown yes    | unknown yes    | done no        | failed no      | unknown no     |
+| forget                           | none no        | none yes       | none yes       | none yes       | none yes       | none yes       | none yes       |
+"""  # fmt: skip  # noqa: E501 - a table
+CLAIMS = ("by the owner", "by another", "after the lease", "after the owner's death", "with other arguments")
+PHASES = ("none", *Phase)
+HEADER, _, *ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in TABLE.strip().splitlines()]
+CELLS = {(row[0], phase): cell for row in ROWS for phase, cell in zip(HEADER[1:], row[1:], strict=True)}
+
+
+def claimant(call: str = "one", arguments: str = "h", begins: Phase = Phase.ACCEPTED) -> Claimant:
+    return Claimant(call, arguments, begins, LEASE_S, TTL_S)
+
+
+def state_in(phase: str) -> Any:
+    """Return the record that the call `one` left in a phase at the time 0."""
+    if phase == "none":
+        return None
+    outcome = OUTCOME if phase in {Phase.DONE, Phase.FAILED} else ""
+    effects = MARKS if phase == Phase.EFFECT else ""
+    return {**claimant().record(0.0, effects), "phase": phase, "outcome": outcome}
+
+
+def happened(what: str, phase: str, state: Any) -> Changed:
+    """Let one thing happen to a record; claims are of a handler as that which began it."""
+    if what == "forget":
+        return forgotten(state, 1.0)
+    if what in set(Report):
+        marks = MARKS if phase == Phase.EFFECT or what == Report.MARK else ""
+        outcome = OUTCOME if what in set(SETTLED) else ""
+        return report_to_ledger(state, 1.0, claimant(), Report(what), marks, outcome)
+    first, _, how = what.partition(" ")
+    begins = Phase.RUNNING if phase == Phase.RUNNING else Phase.ACCEPTED
+    token = "one" if how == "by the owner" else "two"
+    ours = claimant(token, "other" if how == "with other arguments" else "h", begins)
+    now, dead = LEASE_S if how == "after the lease" else 1.0, "one" if "death" in how else ""
+    return claim(state, now, ours, first == "repeatable", dead)
+
+
+def test_the_table_has_a_row_for_everything_and_a_column_for_every_phase() -> None:
+    claims = [f"{first} {how}" for first in ("claim", "repeatable") for how in CLAIMS]
+    assert HEADER[1:] == [*PHASES]
+    assert [row[0] for row in ROWS] == [*claims, *Report, "forget"]
+    assert {word for cell in CELLS.values() for word in cell.split()[1:]} == {*Verdict, "run*", "yes", "no"}
+
+
+@pytest.mark.parametrize(("what", "phase"), [*itertools.product([row[0] for row in ROWS], PHASES)])
+def test_a_phase_is_followed_by_that_of_the_table(what: str, phase: str) -> None:
+    state = state_in(phase)
+    before = None if state is None else dict(state)
+    changed = happened(what, phase, state)
+    after = changed.state if changed.is_new(state) else state
+    answer: Any = changed.answer
+    said = (
+        ("yes" if answer else "no") if isinstance(answer, bool) else f"{answer.verdict}{'*' * (answer.text == MARKS)}"
+    )
+    assert f"{'none' if after is None else after['phase']} {said}" == " ".join(CELLS[what, phase].split())
+    assert state == before, "a step changes no record in place"
+    assert after is None or not changed.is_new(state) or changed.ttl_s == TTL_S
+
+
+@pytest.mark.parametrize(("said", "phase"), [*itertools.product(Report, Phase)])
+def test_who_does_not_own_a_key_changes_nothing_of_it(said: Report, phase: Phase) -> None:
+    state = state_in(phase)
+    late = report_to_ledger(state, 1.0, claimant("two"), said, MARKS, "late")
+    assert (late.answer, late.is_new(state)) == (False, False)
+
+
+def test_each_answer_has_what_the_call_goes_on_with() -> None:
+    running, done = state_in("running"), state_in("done")
+    assert claim(running, 4.0, claimant("two"), False, "").answer == Claimed(Verdict.WAIT, "", 6.0, "one")
+    assert claim(done, 4.0, claimant("two"), False, "").answer == Claimed(Verdict.SETTLED, OUTCOME)
+    assert claim(running, 4.0, claimant("two", "x"), False, "").answer == Claimed(Verdict.CONFLICT, "h")
+    assert claim(running, 4.0, claimant("two"), False, "three").answer.verdict == Verdict.WAIT
+
+
+def test_a_claim_takes_the_record_over_with_its_effects_and_a_lease_of_its_own() -> None:
+    taken = claim(state_in("effect"), 11.0, claimant("two", begins=Phase.RUNNING), False, "")
+    assert taken.state == {**state_in("effect"), "owner": "two", "until": 21.0, "end": 71.0}
+    assert claim(None, 1.0, claimant(begins=Phase.RUNNING), False, "").state["phase"] == Phase.RUNNING
+
+
+def test_a_release_ends_the_lease_and_every_other_report_starts_it_again() -> None:
+    for said in (Report.RENEW, Report.MARK, Report.DONE, Report.RELEASE):
+        state = report_to_ledger(state_in("effect"), 5.0, claimant(), said, MARKS, OUTCOME).state
+        assert (state["until"], state["end"]) == (5.0 if said == Report.RELEASE else 15.0, 65.0)
+
+
+@pytest.mark.parametrize("said", [Report.RENEW, Report.RELEASE])
+def test_a_record_that_the_store_has_lost_is_made_again_with_its_marks(said: Report) -> None:
+    state = report_to_ledger(None, 5.0, claimant(), said, MARKS).state
+    assert (state["phase"], state["effects"]) == (Phase.EFFECT, MARKS)
+
+
+def test_an_outcome_is_kept_with_the_marks_of_its_record() -> None:
+    state = report_to_ledger(state_in("effect"), 5.0, claimant(), Report.FAILED, "", OUTCOME).state
+    assert state == {**state_in("effect"), "phase": Phase.FAILED, "outcome": OUTCOME, "until": 15.0, "end": 65.0}
+
+
+@pytest.mark.parametrize(("may_repeat", "verdict"), [(False, Verdict.UNKNOWN), (True, Verdict.RUN)])
+def test_a_phase_that_another_version_has_written_is_not_taken_for_an_unbegun_one(
+    may_repeat: bool, verdict: Verdict
+) -> None:
+    state = {**state_in("accepted"), "phase": "suspended"}
+    assert claim(state, 11.0, claimant("two"), may_repeat, "").answer.verdict == verdict
+
+
+def test_an_outcome_that_comes_after_its_lease_has_ended_is_kept() -> None:
+    seen = claim(state_in("running"), 11.0, claimant("next", begins=Phase.RUNNING), False, "")
+    assert seen.answer.verdict == Verdict.UNKNOWN
+    kept = report_to_ledger(state_in("running"), 12.0, claimant(), Report.DONE, "", "late")
+    assert kept.answer is True
+    assert claim(kept.state, 13.0, claimant("third"), False, "").answer[:2] == (Verdict.SETTLED, "late")

@@ -160,10 +160,10 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("client/stdio.py", "_log_errors"): "the lines go to the log; a server whose lines are not read would stop",
         ("client/stdio.py", "_ended_after_this_process"): "only the end of a killed process needs it",
         ("proxy/clients.py", "Front.notify"): "a notification is a courtesy; the client asks again when it needs to",
-        ("server/lifecycle/audit_start.py", "open_audit_logs"): _START,
+        ("server/lifecycle.py", "open_audit_logs"): _START,
         ("server/http/admission.py", "AdmissionMiddleware._counted"): "the client has disconnected",
         (
-            "server/stdio/reader.py",
+            "server/stdio_streams.py",
             "StdinReader._read",
         ): "the end of the input, however it comes, is passed on right behind",
         ("server/http/process/workers.py", "_forget_gauges"): _METRIC,

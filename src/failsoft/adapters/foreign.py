@@ -23,7 +23,7 @@ from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.events import Arguments
 from failsoft.framework.safe.author_reports import logger
-from failsoft.server.protocol import telemetry
+from failsoft.server import telemetry
 from failsoft.server.protocol.caller import principal_of
 
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf", "then"})

@@ -19,7 +19,7 @@ from failsoft.framework.arguments.pydantic_faults import violations_from_pydanti
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.errors import InvalidParameter
-from failsoft.server.protocol import telemetry
+from failsoft.server import telemetry
 
 __all__ = ["FailSoft"]
 

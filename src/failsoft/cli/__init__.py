@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from failsoft.server.lifecycle.garbage import collect_rarely
+from failsoft.server.garbage import collect_rarely
 
 __all__ = ["main"]
 

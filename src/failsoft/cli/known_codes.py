@@ -46,7 +46,7 @@ def known_codes(toolsets: Sequence[str] = (), app: str | None = None) -> dict[st
         CONFIG_ERROR: The application cannot be loaded.
     """
     from failsoft.cli.targets.toolsets import CommandTarget  # noqa: PLC0415 - most codes are known without
-    from failsoft.server.registry import find_toolsets  # noqa: PLC0415 - as above
+    from failsoft.server.sources import find_toolsets  # noqa: PLC0415 - as above
 
     target = CommandTarget(toolsets, app, command="failsoft explain CODE {}")
     if target.is_named:

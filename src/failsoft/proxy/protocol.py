@@ -22,7 +22,7 @@ from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import BadOutput, Timeout, ToolError
 from failsoft.proxy.toolset import ProxyRequest, ProxyTools
-from failsoft.server.lifecycle.lifecycle import Lifecycle
+from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.encoding import call_tool_result
 from failsoft.server.protocol.progress import Progress
 from failsoft.server.protocol.tools import ToolProtocol

@@ -18,9 +18,9 @@ from failsoft.proxy.protocol import LiveToolbox, ProxyProtocol
 from failsoft.proxy.targets import UpstreamTarget
 from failsoft.proxy.toolset import ProxyTools
 from failsoft.server.assembly import Assembly
-from failsoft.server.lifecycle.draining import stop_watching
-from failsoft.server.lifecycle.lifecycle import Lifecycle
-from failsoft.server.registry import Tools
+from failsoft.server.draining import stop_watching
+from failsoft.server.lifecycle import Lifecycle
+from failsoft.server.sources import Tools
 
 _SHUTDOWN_LIMIT_S = 10.0
 
@@ -96,7 +96,7 @@ def run_stdio(
 
 
 async def _serve_stdio(source: Callable[[], list[ProxyTools]], name: str | None, metrics_port: int | None) -> None:
-    from failsoft.server.stdio.serve import serve_stdio  # noqa: PLC0415 - with its transport only
+    from failsoft.server.stdio import serve_stdio  # noqa: PLC0415 - with its transport only
 
     assembly = assemble_proxy(source, name=name)
     settings = assembly.settings

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from failsoft.server.assembly import mcp_server as mcp_server
     from failsoft.server.http.app import asgi_app as asgi_app
-    from failsoft.server.registry import ToolSource as ToolSource
     from failsoft.server.running import serve as serve
+    from failsoft.server.sources import ToolSource as ToolSource
 
 __all__ = ["ToolSource", "asgi_app", "mcp_server", "serve"]
 
-_HOMES = {"ToolSource": "registry", "asgi_app": "http.app", "mcp_server": "assembly", "serve": "running"}
+_HOMES = {"ToolSource": "sources", "asgi_app": "http.app", "mcp_server": "assembly", "serve": "running"}
 
 
 def __getattr__(name: str) -> Any:

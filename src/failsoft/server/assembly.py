@@ -1,8 +1,11 @@
-"""Assembles a server: its tools, their toolbox and lifecycle, and the SDK's server."""
+"""Assembles a server: its tools, their toolbox and lifecycle, and the SDK's server; checks them before the start."""
 
 from __future__ import annotations
 
+import itertools
+import re
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
@@ -13,16 +16,19 @@ from mcp.server import Server
 
 from failsoft._version import __version__
 from failsoft.framework.call.bound import Toolbox
+from failsoft.framework.call.chain import check_shared
 from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.errors.meanings import edits_between
 from failsoft.framework.normalize import THIRD_PARTIES
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.settings import Settings
-from failsoft.server.lifecycle.lifecycle import Lifecycle
+from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.tools import ToolProtocol
-from failsoft.server.registry import Tools, as_tools
-from failsoft.server.start_checks import check_dependencies, warn_of_misspelt_variables
+from failsoft.server.sources import Tools, as_tools, misspelt_variables
 
 _SHUTDOWN_LIMIT_S = 10.0
+_SHORT = 4
+"""Minimum length of names to compare: `eu` and `us` are two dependencies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +56,9 @@ def assemble(
     for tool in made:
         if tool.runtime.configuration is not None:
             tool.runtime.configuration.check(made, are_all=True)
-    check_dependencies(made)
+    _check_dependencies(made)
     _warn_of_stacks(made)
-    warn_of_misspelt_variables(made)
+    _warn_of_misspelt_variables(made)
     THIRD_PARTIES.load()  # imports third-party packages now and not during the first failing call
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     protocol = ToolProtocol(toolbox, lifecycle, max_response_bytes=settings.max_response_bytes)
@@ -89,6 +95,33 @@ def _version_of(tools: tuple[BaseTool, ...]) -> str:
     with suppress(PackageNotFoundError):
         return str(declared or metadata.version(package))
     return __version__
+
+
+def _check_dependencies(tools: Sequence[BaseTool]) -> None:
+    """Reject contradicting options of a dependency.
+
+    Two names that differ in one letter are logged, unless it is a digit: one of them may be misspelt.
+
+    Raises:
+        CONFIG_ERROR: Strategies that share a state by their dependency have different options.
+    """
+    chains = {bound: bound.chain for tool in tools for bound in tool.operations.values()}
+    check_shared(chains)
+    used = sorted({dependency for chain in chains.values() for _, dependency in chain.recovery.shared})
+    for one, other in itertools.combinations(used, 2):
+        is_numbered = re.sub(r"\d", "", one) == re.sub(r"\d", "", other)
+        if (
+            min(len(one), len(other)) >= _SHORT
+            and not is_numbered
+            and edits_between(one.casefold(), other.casefold(), 1) <= 1
+        ):
+            logger.warning("The dependencies '{}' and '{}' differ in one letter: is one of them misspelt?", one, other)
+
+
+def _warn_of_misspelt_variables(tools: Sequence[BaseTool]) -> None:
+    """Log what `misspelt_variables` finds."""
+    for sentence in misspelt_variables(tools):
+        logger.warning("{}", sentence)
 
 
 def _warn_of_stacks(tools: tuple[BaseTool, ...]) -> None:

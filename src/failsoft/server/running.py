@@ -11,8 +11,8 @@ from mcp.server.auth.settings import AuthSettings
 
 from failsoft.framework.errors import ConfigurationError
 from failsoft.server.assembly import assemble
-from failsoft.server.lifecycle.draining import stop_watching
-from failsoft.server.registry import Tools
+from failsoft.server.draining import stop_watching
+from failsoft.server.sources import Tools
 
 
 def serve(  # noqa: PLR0913 - options of an operator, keyword-only except the first
@@ -80,7 +80,7 @@ def serve(  # noqa: PLR0913 - options of an operator, keyword-only except the fi
 
 
 def _serve_stdio(tools: Tools, name: str | None, version: str | None, instructions: str | None) -> None:
-    from failsoft.server.stdio.serve import serve_stdio  # noqa: PLC0415 - with its transport only
+    from failsoft.server.stdio import serve_stdio  # noqa: PLC0415 - with its transport only
 
     assembly = assemble(tools, name=name, version=version, instructions=instructions)
     settings = assembly.settings

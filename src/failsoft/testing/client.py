@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mcp import Client
 
-    from failsoft.server.registry import Tools
+    from failsoft.server.sources import Tools
 
 __all__ = ["connected"]
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from tests.server.processes import Served
-from tests.server.stdio.test_serve import HELLO, Wire, call
+from tests.server.test_stdio import HELLO, Wire, call
 
 CLIENTS_WAIT_S = 1.5
 """How long a client waits for a server to end, before it does the next thing."""

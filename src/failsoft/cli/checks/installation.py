@@ -24,8 +24,8 @@ from failsoft.framework.settings import EnvironmentSettings, Settings, unknown_v
 from failsoft.framework.state.steps import looked_at
 from failsoft.framework.state.store import StateStore
 from failsoft.recovery import RecoveryManager
-from failsoft.server.lifecycle.self_audit import faults_of
-from failsoft.server.registry import find_toolsets
+from failsoft.server.lifecycle import faults_of
+from failsoft.server.sources import find_toolsets
 
 _MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")

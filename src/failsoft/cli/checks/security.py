@@ -15,7 +15,7 @@ from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ToolError
 from failsoft.framework.files import state_folder
 from failsoft.framework.settings import Settings
-from failsoft.server.registry import find_toolsets
+from failsoft.server.sources import find_toolsets
 
 _OTHERS_READ = stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH

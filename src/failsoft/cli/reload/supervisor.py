@@ -15,7 +15,7 @@ import typer
 
 from failsoft.cli.exits import ExitCode
 from failsoft.framework.errors import ConfigurationError
-from failsoft.server.lifecycle.signals import signals_handled
+from failsoft.server.signals import signals_handled
 
 _ENDS_WITHIN_S = 15.0
 

@@ -16,8 +16,8 @@ from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.safe.principals import LOCAL_PRINCIPAL
-from failsoft.server.lifecycle.lifecycle import Lifecycle
-from failsoft.server.start_checks import misspelt_variables
+from failsoft.server.lifecycle import Lifecycle
+from failsoft.server.sources import misspelt_variables
 
 _SHUTDOWN_LIMIT_S = 10.0
 

@@ -14,7 +14,7 @@ from failsoft.framework.errors import ConfigurationError, ToolError
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.logs.logs import configure_logging
 from failsoft.framework.text import bounded
-from failsoft.server.registry import ToolSource, find_toolsets, not_set_up
+from failsoft.server.sources import ToolSource, find_toolsets, not_set_up
 
 if TYPE_CHECKING:
     from failsoft.proxy.serve import ProxySource

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from failsoft.framework.safe.author_reports import logger
 from failsoft.server.http.acceptance import Passed
-from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
+from failsoft.server.lifecycle import ADMITTED, Lifecycle
 
 _ONCE = (b"host", b"authorization", b"origin")
 """Headers that decide about access; a request that repeats one is refused."""

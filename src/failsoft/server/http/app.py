@@ -26,7 +26,7 @@ from failsoft.server.http.metrics_route import MetricsEndpoint
 from failsoft.server.http.pages import probe_routes, status_routes
 from failsoft.server.http.plain_calls import METHOD
 from failsoft.server.protocol.tools import ToolProtocol
-from failsoft.server.registry import Tools
+from failsoft.server.sources import Tools
 
 MCP_PATH = "/mcp"
 

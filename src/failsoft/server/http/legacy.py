@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from failsoft.framework.safe.author_reports import logger
 from failsoft.server.http.acceptance import Acceptance
 from failsoft.server.http.exchange import Disconnects, event, replayed
-from failsoft.server.lifecycle.lifecycle import Lifecycle
+from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.kept_list import encoded
 
 _VERSION_HEADER, _NAME_HEADER = b"mcp-protocol-version", MCP_NAME_HEADER.encode()

@@ -20,7 +20,7 @@ from failsoft.server.http.plain_requests import (
     header_values,
     request_in,
 )
-from failsoft.server.lifecycle.lifecycle import Lifecycle
+from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.kept_list import METHOD, KeptList
 
 _HEADERS = header_values(METHOD)

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse
 from starlette.routing import Route
 
 from failsoft.server.assembly import Assembly
-from failsoft.server.lifecycle.lifecycle import Lifecycle
+from failsoft.server.lifecycle import Lifecycle
 
 _NEVER_STORED = {"cache-control": "no-store"}
 _HEADERS = {

@@ -1,1 +1,1 @@
-"""Toolsets as MCP tools: listing, calling, progress, spans."""
+"""Toolsets as MCP tools: listing, calling, progress."""

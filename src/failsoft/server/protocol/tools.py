@@ -18,13 +18,13 @@ from failsoft.framework.errors import Unavailable
 from failsoft.framework.recorders import NullMetrics
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.text import bounded, quoted
-from failsoft.server.lifecycle.lifecycle import ADMITTED, Lifecycle
-from failsoft.server.protocol import telemetry
+from failsoft.server import telemetry
+from failsoft.server.lifecycle import ADMITTED, Lifecycle
 from failsoft.server.protocol.caller import principal_of
 from failsoft.server.protocol.encoding import call_tool_result
 from failsoft.server.protocol.kept_list import KeptList
 from failsoft.server.protocol.progress import Progress
-from failsoft.server.protocol.resources import OfferProtocol
+from failsoft.server.resources import OfferProtocol
 
 T = TypeVar("T")
 

@@ -12,11 +12,11 @@ from mcp.server.auth.settings import AuthSettings
 from starlette.applications import Starlette
 
 from failsoft.server.assembly import Assembly, assemble
+from failsoft.server.draining import drain_on_signals
+from failsoft.server.garbage import freeze_loaded
 from failsoft.server.http.app import build_app
 from failsoft.server.http.process.parent_watch import end_without_supervisor
-from failsoft.server.lifecycle.draining import drain_on_signals
-from failsoft.server.lifecycle.garbage import freeze_loaded
-from failsoft.server.registry import Tools
+from failsoft.server.sources import Tools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,13 +14,13 @@ from starlette.applications import Starlette
 from failsoft.framework.errors import ConfigurationError, InitializationError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.server.assembly import Assembly
+from failsoft.server.draining import CLEANUP_S, stop_watching
 from failsoft.server.http.access import check_exposure
 from failsoft.server.http.connections import ConnectionLimits
 from failsoft.server.http.process.app_factory import AppFactory
 from failsoft.server.http.process.uvicorn_config import config_for
-from failsoft.server.lifecycle.draining import CLEANUP_S, stop_watching
-from failsoft.server.lifecycle.self_audit import require_sound
-from failsoft.server.lifecycle.signals import signals_handled
+from failsoft.server.lifecycle import require_sound
+from failsoft.server.signals import signals_handled
 
 _LIFESPAN_FAILED = 3
 """uvicorn's exit code for an app that did not start."""

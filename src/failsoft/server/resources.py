@@ -181,11 +181,7 @@ class OfferProtocol:
         return await self._respond(ctx, listing, arguments, lambda response: _page(bound, response))
 
 
-def _check(
-    offers: Sequence[BoundOperation],
-    resources: Mapping[str, Any],
-    prompts: Mapping[str, Any],
-) -> None:
+def _check(offers: Sequence[BoundOperation], resources: Mapping[str, Any], prompts: Mapping[str, Any]) -> None:
     taken: set[tuple[str, str]] = set()
     for bound in offers:
         match bound.declaration:
@@ -275,11 +271,7 @@ def _content(uri: str, mime_type: str | None, item: Any) -> dict[str, Any]:
         return {"uri": uri, "mimeType": mime_type or "application/json", "text": json.dumps(item, ensure_ascii=False)}
     kind = "blob" if "blob" in item else "text"
     default = "text/plain" if kind == "text" else "application/octet-stream"
-    return {
-        "uri": item.get("uri") or uri,
-        "mimeType": item.get("mime_type") or mime_type or default,
-        kind: item[kind],
-    }
+    return {"uri": item.get("uri") or uri, "mimeType": item.get("mime_type") or mime_type or default, kind: item[kind]}
 
 
 def _messages(bound: BoundOperation, response: ToolResponse[Any]) -> types.GetPromptResult:

@@ -1,4 +1,4 @@
-"""Look-up of tools: toolsets by name through entry points, anything else as `module:attribute`."""
+"""Look-up of tools: toolsets by name through entry points, anything else as `module:attribute`; their variables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
@@ -19,6 +19,7 @@ from failsoft.framework.errors import BootstrapFailure, ConfigurationError, Tool
 from failsoft.framework.errors.corrections import closest_name
 from failsoft.framework.plugins import installed_points
 from failsoft.framework.safe.tracebacks import author_line
+from failsoft.framework.settings import PREFIX, EnvironmentSettings, Settings, unknown_variables
 from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.text import bounded
 
@@ -75,6 +76,21 @@ def find_toolsets() -> dict[str, EntryPoint]:
     for entry_point in installed_points(ENTRY_POINT_GROUP):
         found.setdefault(entry_point.name, entry_point)
     return dict(sorted(found.items()))
+
+
+def misspelt_variables(tools: Sequence[BaseTool]) -> Iterator[str]:
+    """Yield a sentence for each `FAILSOFT_` variable that is not a setting of these tools, with the closest setting.
+
+    Variables with the prefix of an installed toolset that is not served are ignored: they may be for another server.
+    """
+    models: list[type[EnvironmentSettings]] = [Settings]
+    models += [type(tool.settings) for tool in tools if isinstance(tool.settings, EnvironmentSettings)]
+    served = {tool.name for tool in tools}
+    elsewhere = tuple(f"{PREFIX}{name}_".upper() for name in find_toolsets() if name not in served)
+    for name, closest in unknown_variables(models).items():
+        if not name.upper().startswith(elsewhere):
+            meant = f"; did you mean {closest}?" if closest else ""
+            yield f"No setting is named {bounded(name)}{meant}"
 
 
 def load_toolset(name: str, *, root: Path | tuple[Path, ...] | None = None) -> BaseTool:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from failsoft.server.lifecycle.lifecycle import Lifecycle
-from failsoft.server.lifecycle.signals import signals_handled
+from failsoft.server.lifecycle import Lifecycle
+from failsoft.server.signals import signals_handled
 
 CLEANUP_S = 15.0
 """How long cancelled calls and toolsets may take to stop after the grace period, in seconds."""

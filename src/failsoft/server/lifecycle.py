@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import os
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import anyio
 
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import BootstrapFailure, InitializationError, ToolError
+from failsoft.framework.errors import BootstrapFailure, InitializationError, SelfAuditFailure, ToolError, catalogue
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.standalone import SystemErrorFactory
 from failsoft.framework.state.store import StateStore
-from failsoft.server.lifecycle.audit_start import open_audit_logs
-from failsoft.server.lifecycle.reloading import reload_on_change
-from failsoft.server.lifecycle.self_audit import require_sound
+from failsoft.framework.text import bounded
+from failsoft.server.reload import reload_on_change
 
 ADMITTED = "failsoft.admitted"
 """Key in an ASGI scope: whether the server was ready when the request arrived."""
 Phase: TypeAlias = Literal["starting", "ready", "draining", "stopped"]
-
-
+_FAULTS_AT_MOST = 10
 _CANCELLATION_S = 1.0
 """Time for a cancelled call to return its failure, in seconds."""
 
@@ -232,3 +232,76 @@ def _not_started(tool: BaseTool, error: BaseException) -> ToolError:
         return InitializationError(component=f"toolset '{tool.name}'")
     sentence = f"The server could not be set up: the toolset '{tool.name}' failed to start."
     return SystemErrorFactory.startup_failure(BootstrapFailure.code, human_message=sentence, cause=error)
+
+
+async def open_audit_logs(tools: Iterable[BaseTool]) -> None:
+    """Open each audit log of these toolsets once.
+
+    A log that cannot be written does not prevent start-up: only failing calls report it. Governed toolsets require
+    their log, see `require_sound`.
+    """
+    trails = [tool.audit if tool.audit is not None else tool.runtime.audit for tool in tools]
+    for trail in {id(trail): trail for trail in trails}.values():
+        opening = getattr(trail, "open", None)  # optional for third-party trails
+        if opening is None:
+            continue
+        try:
+            await opening()
+        except ToolError as error:
+            logger.error("The audit log cannot be written", code=error.code, reason=error.message)
+
+
+def require_sound(tools: Iterable[BaseTool]) -> None:
+    """Audit the governed toolsets among these and what they depend on. Reads and writes files.
+
+    Raises:
+        SELF_AUDIT_FAILURE: The audit found faults; the message lists all of them.
+    """
+    governed = [tool for tool in tools if tool.governed]
+    if not governed:
+        return
+    found = [(f"the catalogue: {fault}", None) for fault in catalogue.faults()]
+    own = [(f"{tool.name}: {fault}", cause) for tool in governed for fault, cause in _audited(tool, writing=True)]
+    faults = [*found, *own]
+    if faults:
+        listed = "; ".join(bounded(fault) for fault, _ in faults[:_FAULTS_AT_MOST])
+        more = f"; and {len(faults) - _FAULTS_AT_MOST} more" if len(faults) > _FAULTS_AT_MOST else ""
+        sentence = f"The server does not pass its own audit: {listed}{more}."
+        cause = next((cause for _, cause in faults if cause is not None), None)
+        raise SystemErrorFactory.startup_failure(SelfAuditFailure.code, human_message=sentence, cause=cause)
+
+
+def faults_of(tool: BaseTool) -> list[str]:
+    """Return the faults of a governed toolset, without writing anything."""
+    return [fault for fault, _ in _audited(tool, writing=False)] if tool.governed else []
+
+
+def _audited(tool: BaseTool, *, writing: bool) -> list[tuple[str, BaseException | None]]:
+    faults: list[tuple[str, BaseException | None]] = []
+    try:
+        faults += [(str(fault), None) for fault in tool.self_audit()]
+    except Exception as error:  # noqa: BLE001 - an audit that raises has failed
+        faults.append((f"its self-audit broke ({type(error).__name__})", error))
+    # `failsoft doctor` checks the log of the runtime separately.
+    trail: Any = tool.audit if tool.audit is not None or not writing else tool.runtime.audit
+    if trail is not None:
+        faults += _of_log(trail, writing=writing)
+    return faults
+
+
+def _of_log(trail: Any, *, writing: bool) -> list[tuple[str, BaseException | None]]:
+    """Return what prevents writing the audit log; third-party logs may lack the check."""
+    path, check = getattr(trail, "path", None), getattr(trail, "check", None)
+    if check is None:
+        return []
+    if not writing and isinstance(path, Path) and not path.exists():
+        return [] if _may_write(path.parent) else [(f"the audit log {path} cannot be made", None)]
+    try:
+        check()
+    except ToolError as error:
+        return [(error.message.rstrip("."), error.__cause__ or error)]
+    return []
+
+
+def _may_write(folder: Path) -> bool:
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)

@@ -15,7 +15,7 @@ from failsoft.framework.call.toolset import BaseTool
 from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.threads import ThreadPool
-from failsoft.server.lifecycle.signals import signals_handled
+from failsoft.server.signals import signals_handled
 
 _POLL_INTERVAL_S = 1.0
 _HANG_UP = [getattr(signal, "SIGHUP")] if hasattr(signal, "SIGHUP") else []  # noqa: B009 - Windows has none

@@ -1,1 +1,0 @@
-"""Start-up, shutdown and reloading of a served toolset."""

@@ -220,6 +220,12 @@ class Settings(EnvironmentSettings):
     shutdown_grace_s: float = Field(
         default=10.0, ge=0, allow_inf_nan=False, description="Seconds that calls in flight are given at shutdown."
     )
+    worker_stall_s: float = Field(
+        default=30.0,
+        gt=0,
+        le=86_400,
+        description="Seconds after which a blocked event loop counts as stalled: it is logged, and a worker replaced.",
+    )
     alert_webhook_url: SecretAddress | None = Field(
         default=None, description="Where alerts on critical failures are posted."
     )

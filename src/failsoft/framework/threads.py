@@ -47,6 +47,11 @@ class ThreadPool:
         """Calls that wait for a thread to finish."""
         pools.add(self)
 
+    @property
+    def busy(self) -> int:
+        """Threads that run a function, also for a call that has ended."""
+        return self._threads - len(self._idle)
+
     async def run(self, function: Callable[[], T]) -> T:
         """Run a function in a worker thread with the caller's context variables, and return its result.
 

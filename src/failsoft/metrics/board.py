@@ -83,6 +83,13 @@ class Board:
             if self.file is not None:
                 write(self.parts.gauges, _fitting(self.gauges(), len(self.parts.gauges)))
 
+    def note_running(self, operation: str) -> None:
+        """Tell which operation keeps the event loop from running; that is no beat."""
+        with self._writing:
+            phase, _ = json.loads(self._status or '["", ""]')
+            self._status = json.dumps([phase, operation[:300]])
+            write(self.parts.status, self._status.encode())
+
     def note_failure(self, record: dict[str, Any]) -> None:
         """Keep the facts about a failed call, in place of the oldest; values that do not fit are cut."""
         entry = {"at": time.time(), "record": record}

@@ -170,7 +170,7 @@ LOOP_LAG = MetricDefinition(
     "mcp_event_loop_lag_seconds", "gauge", "How late the slowest event loop ran what was due.", merge="max"
 )
 THREADS_BUSY = MetricDefinition("mcp_threads_busy", "gauge", "Threads that run handlers.")
-THREADS_WAITING = MetricDefinition("mcp_threads_waiting", "gauge", "Runs that wait for a thread.")
+THREADS_WAITING = MetricDefinition("mcp_threads_waiting", "gauge", "Calls that wait for the result of a thread.")
 CONNECTIONS = MetricDefinition("mcp_connections", "gauge", "Open HTTP connections.")
 REFUSED = MetricDefinition(
     "mcp_http_refused_total", "counter", "HTTP requests that were refused before any tool was asked.", ("status",)

@@ -117,10 +117,10 @@ async def _probes(assembly: Assembly, port: int) -> AsyncIterator[None]:
     """Serve metrics and probes on loopback while the block lasts."""
     from failsoft.server.http.app import probe_app  # noqa: PLC0415 - a stdio server seldom needs a web server
     from failsoft.server.http.connections import ConnectionLimits  # noqa: PLC0415 - the same
-    from failsoft.server.http.process.serve import listening, serving_beside  # noqa: PLC0415 - the same
+    from failsoft.server.http.process.process import bound_socket, serving_beside  # noqa: PLC0415 - the same
 
     limits = ConnectionLimits.from_settings(assembly.settings)
-    with listening("127.0.0.1", port) as listener:
+    with bound_socket("127.0.0.1", port) as listener:
         async with serving_beside(probe_app(assembly), listener, limits=limits):
             url = f"http://127.0.0.1:{listener.getsockname()[1]}/metrics"
             logger.bind(url=url).info("Metrics and probes are served beside stdio")
@@ -151,7 +151,7 @@ def run_http(
     Raises:
         CONFIG_ERROR: Two upstreams have one name, or the address cannot be used.
     """
-    from failsoft.server.http.process.app_factory import AppFactory  # noqa: PLC0415 - a stdio server needs no web server
+    from failsoft.server.http.process.process import AppFactory  # noqa: PLC0415 - a stdio server needs no web server
     from failsoft.server.http.process.serve import serve_http  # noqa: PLC0415 - a stdio server needs no web server
 
     factory = AppFactory(

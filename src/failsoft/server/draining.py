@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import os
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
 from failsoft.server.lifecycle import Lifecycle
-from failsoft.server.signals import signals_handled
+from failsoft.server.signals import SIGNALS, signals_handled
 
 CLEANUP_S = 15.0
 """How long cancelled calls and toolsets may take to stop after the grace period, in seconds."""
@@ -20,49 +19,54 @@ _RESPONSE_S = 1.0
 
 
 @contextmanager
-def drain_on_signals(lifecycle: Lifecycle, *, grace_s: float, then: Callable[[], None] | None = None) -> Iterator[None]:
+def drain_on_signals(
+    lifecycle: Lifecycle, *, grace_s: float, then: Callable[[], None], hurry: int | None = None
+) -> Iterator[None]:
     """Drain on SIGINT and SIGTERM while the block lasts: no new calls, calls in flight finish.
 
-    A second signal skips the wait. If the event loop is blocked, the process ends after the grace period with the
-    stacks of its threads on stderr and exit code 1; if calls or toolsets do not stop, 15 s later. Code in C that
-    neither releases the GIL nor checks for signals delays both until it returns.
+    A second signal skips the wait, or `hurry` does. If the event loop is blocked, the process ends after the grace
+    period with the stacks of its threads on stderr and exit code 1; if calls or toolsets do not stop, 15 s later. Code
+    in C that neither releases the GIL nor checks for signals delays both until it returns.
 
     Args:
         lifecycle: What is drained.
         grace_s: Time for calls in flight to finish, in seconds.
-        then: Called once drained; by default the previous handler gets the signal. Until then a listening socket stays
-            open: a load balancer sees `/readyz` turn 503, and clients get a 503 instead of a refused connection.
+        then: Called once drained. Until then a listening socket stays open: a load balancer sees `/readyz` turn 503,
+            and clients get a 503 instead of a refused connection.
+        hurry: The signal that skips the wait, where further ones of the others may be copies of the first.
     """
     loop = asyncio.get_running_loop()
-    tasks: list[asyncio.Task[None]] = []
-    signals: list[int] = []
+    draining: list[asyncio.Task[None]] = []
+    is_begun = is_hurried = False
 
-    async def drain(number: int) -> None:
+    async def drain() -> None:
         lifecycle.drain()
         await lifecycle.finish(grace_s)
         lifecycle.hurry()  # no second grace period at the end of the input
-        if then is not None:
-            then()
-        else:
-            signal.signal(number, before[number])
-            signal.raise_signal(number)
+        then()
 
-    def received(number: int) -> None:
-        if tasks:
-            lifecycle.hurry()
-            _end_process_in(CLEANUP_S)
-        else:
-            tasks.append(loop.create_task(drain(number)))
-            loop.call_later(grace_s, _end_process_in, CLEANUP_S)
+    def begin() -> None:
+        draining.append(loop.create_task(drain()))
+        loop.call_later(grace_s, _end_process_in, CLEANUP_S)
+
+    def skip_wait() -> None:
+        lifecycle.hurry()
+        _end_process_in(CLEANUP_S)
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        signals.append(number)
-        if len(signals) <= 2:  # noqa: PLR2004 - the second one skips the wait, further ones change nothing
-            _end_process_in(_RESPONSE_S if len(signals) > 1 else grace_s + _RESPONSE_S)
-            with suppress(RuntimeError):  # the loop is closed: the process is about to end
-                loop.call_soon_threadsafe(received, number)
+        nonlocal is_begun, is_hurried
+        is_second = is_begun if hurry is None else number == hurry
+        with suppress(RuntimeError):  # the loop is closed: the process is about to end
+            if not is_begun:
+                is_begun = True
+                _end_process_in(grace_s + _RESPONSE_S)
+                loop.call_soon_threadsafe(begin)
+            if is_second and not is_hurried:
+                is_hurried = True
+                _end_process_in(_RESPONSE_S)
+                loop.call_soon_threadsafe(skip_wait)
 
-    with signals_handled(handle) as before:
+    with signals_handled(handle, SIGNALS if hurry is None else (*SIGNALS, hurry)):
         yield
 
 

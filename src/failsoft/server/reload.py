@@ -18,7 +18,7 @@ from failsoft.framework.threads import ThreadPool
 from failsoft.server.signals import signals_handled
 
 _POLL_INTERVAL_S = 1.0
-_HANG_UP = [getattr(signal, "SIGHUP")] if hasattr(signal, "SIGHUP") else []  # noqa: B009 - Windows has none
+HANG_UP = [getattr(signal, "SIGHUP")] if hasattr(signal, "SIGHUP") else []  # noqa: B009 - Windows has none
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def reload_on_change(tools: Iterable[BaseTool]) -> Iterator[None]:
         loop.call_soon_threadsafe(watch.hang_up)
 
     try:
-        with signals_handled(handle, _HANG_UP):
+        with signals_handled(handle, HANG_UP):
             yield
     finally:
         task.cancel()

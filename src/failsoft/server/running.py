@@ -63,7 +63,7 @@ def serve(  # noqa: PLR0913 - options of an operator, keyword-only except the fi
             stop_watching()
         return
     # uvicorn is imported for HTTP only.
-    from failsoft.server.http.process.app_factory import AppFactory  # noqa: PLC0415 - a stdio server needs no web server
+    from failsoft.server.http.process.process import AppFactory  # noqa: PLC0415 - a stdio server needs no web server
     from failsoft.server.http.process.serve import serve_http  # noqa: PLC0415 - a stdio server needs no web server
 
     factory = AppFactory(

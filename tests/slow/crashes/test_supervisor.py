@@ -156,11 +156,6 @@ def pair(fragile: Callable[..., Fragile], **environment: str) -> tuple[Fragile, 
     return server, url, workers
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A handler that ends its process with status 3 ends the whole server; its worker should be replaced.",
-)
 def test_a_worker_that_ends_with_the_status_of_a_failed_start_is_replaced(fragile: Callable[..., Fragile]) -> None:
     server, url, workers = pair(fragile)
     assert call(url, "end", status=3) is None
@@ -169,11 +164,6 @@ def test_a_worker_that_ends_with_the_status_of_a_failed_start_is_replaced(fragil
     assert workers_of(url, 2) - workers
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A worker that dies and whose replacement cannot start ends the whole server; the other should serve on.",
-)
 def test_a_replacement_that_does_not_start_leaves_the_other_worker_serving(
     fragile: Callable[..., Fragile], tmp_path: Path
 ) -> None:
@@ -190,11 +180,6 @@ def test_a_replacement_that_does_not_start_leaves_the_other_worker_serving(
     assert len(workers_of(url, 2)) == 2
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A toolset that does not start in one of two workers ends the whole server; the other should serve.",
-)
 def test_a_first_start_that_fails_in_one_worker_only_is_tried_again(
     fragile: Callable[..., Fragile], tmp_path: Path
 ) -> None:
@@ -216,11 +201,6 @@ def test_a_first_start_that_fails_in_every_worker_is_a_failed_start(
     assert any("INIT_ERROR" in line for line in server.errors)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The death of a worker leaves no record of its event, process id and exit status in the log.",
-)
 @pytest.mark.parametrize("status", [0, 1, -9])
 def test_the_end_of_a_worker_is_logged_with_its_exit_status(fragile: Callable[..., Fragile], status: int) -> None:
     server, url, workers = pair(fragile)
@@ -234,11 +214,6 @@ def test_the_end_of_a_worker_is_logged_with_its_exit_status(fragile: Callable[..
     assert (ended.get("exit_status"), ended.get("reason")) == (status, "exited")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The start of a worker leaves no record of its event and process id in the log.",
-)
 def test_the_start_of_each_worker_is_logged(fragile: Callable[..., Fragile]) -> None:
     server, _, workers = pair(fragile)
     comes_true(lambda: len(server.events("worker_started")) >= 2, within_s=5)
@@ -258,12 +233,6 @@ def test_the_end_of_a_worker_is_counted(fragile: Callable[..., Fragile]) -> None
     assert comes_true(lambda: counted.search(httpx2.get(f"{url}/metrics").text), within_s=5)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A handler that blocks a worker's event loop stays unnoticed however long it lasts; after "
-    "FAILSOFT_WORKER_STALL_S the log should name the worker and the operation, and the worker be replaced.",
-)
 def test_a_worker_whose_event_loop_is_blocked_is_replaced(fragile: Callable[..., Fragile]) -> None:
     server, url, workers = pair(fragile, FAILSOFT_WORKER_STALL_S="1", FAILSOFT_SHUTDOWN_GRACE_S="0")
     assert call(url, "block", seconds=30) is None
@@ -273,12 +242,6 @@ def test_a_worker_whose_event_loop_is_blocked_is_replaced(fragile: Callable[...,
     assert workers_of(url, 2) - workers
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A starting server accepts connections before its tools have started, so that a proxy sends it calls that "
-    "wait; it should refuse them until it can answer.",
-)
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_server_listens_only_when_it_can_answer(
     fragile: Callable[..., Fragile], tmp_path: Path, workers: int

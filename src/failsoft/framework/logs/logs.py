@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from loguru import logger as loguru  # noqa: TID251 - becomes a guarded logger of its own
 
 from failsoft.framework.errors import BadOutput
-from failsoft.framework.events import CircuitEvent, Event, Events, IdempotencyEvent, StateStoreEvent
+from failsoft.framework.events import CircuitEvent, Event, Events, IdempotencyEvent, StateStoreEvent, WorkerEvent
 from failsoft.framework.safe.author_reports import (
     GuardedLogger,
     logger,
@@ -38,6 +38,12 @@ _CIRCUITS = {
     "open": ("WARNING", "A circuit opened: its dependency is left alone for a while"),
     "half_open": ("INFO", "A circuit lets one call try its dependency"),
     "closed": ("INFO", "A circuit closed: its dependency is used again"),
+}
+
+_WORKERS = {
+    "started": ("INFO", "A worker has started", ()),
+    "stalled": ("ERROR", "The event loop of a worker is blocked", ("operation",)),
+    "ended": ("WARNING", "A worker has ended", ("exit_status", "reason")),
 }
 
 _core: Any = getattr(loguru, "_core", None)
@@ -86,7 +92,7 @@ def log_broken(call: Call, what: str, error: BaseException, *, level: str = "WAR
 
 def log_events(events: Events) -> None:
     """Log these events from now on; recoveries and attempts are logged with their call."""
-    events.subscribe(_log_event, CircuitEvent, IdempotencyEvent, StateStoreEvent)
+    events.subscribe(_log_event, CircuitEvent, IdempotencyEvent, StateStoreEvent, WorkerEvent)
 
 
 def _log_event(event: Event) -> None:
@@ -94,6 +100,12 @@ def _log_event(event: Event) -> None:
         if event.was is not None:
             level, message = _CIRCUITS[event.state]
             logger.bind(event="circuit", dependency=event.dependency, reason=event.reason).log(level, message)
+    elif isinstance(event, WorkerEvent):
+        level, message, names = _WORKERS[event.kind]
+        told = logger.bind(
+            event=f"worker_{event.kind}", pid=event.pid, **{name: getattr(event, name) for name in names}
+        )
+        told.log("INFO" if event.reason == "stopped" else level, message)
     elif isinstance(event, IdempotencyEvent):
         facts = logger.bind(tool=event.tool, operation=event.operation, request_id=event.request_id)
         level = "WARNING" if event.verdict == "lost" else "INFO"

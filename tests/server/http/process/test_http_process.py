@@ -194,8 +194,10 @@ def workers(served: Callable[..., Served]) -> Iterator[Callable[[], tuple[Served
     def start() -> tuple[Served, str, list[int]]:
         server = served("http", "tools=numbered", "workers=2", FAILSOFT_SHUTDOWN_GRACE_S="60")
         servers.append(server)
-        started = [int(server.wait_for("worker started")) for _ in range(2)]
-        return server, server.wait_for("ready"), started
+        url = server.wait_for("ready")  # one of them is; the other one may have said that it started before, or not
+        while len(started := [line for line in server.errors if line.startswith("worker started")]) < 2:
+            time.sleep(0.01)
+        return server, url, [int(line.split()[-1]) for line in started]
 
     yield start
     for server in servers:

@@ -1,1 +1,1 @@
-"""The HTTP server process: uvicorn, workers, bounded connections."""
+"""The HTTP server process: uvicorn, workers, heartbeat."""

@@ -1,117 +1,276 @@
-"""Worker processes on one port, under uvicorn's supervisor, with aggregated metrics."""
+"""Worker processes on one port: started, watched, replaced and ended by their supervisor."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import shutil
+import signal
 import socket
 import stat
+import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from types import FrameType
+from typing import Literal
 
 from filelock import FileLock, Timeout as FileLockTimeout
-from uvicorn.config import STARTUP_FAILURE
-from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
-from failsoft.framework.errors import ConfigurationError, InitializationError
+from failsoft.framework.errors import ConfigurationError, InitializationError, ToolError
+from failsoft.framework.events import WorkerEvent
 from failsoft.framework.safe.author_reports import logger
-from failsoft.server.http.connections import ConnectionLimits
-from failsoft.server.http.process.app_factory import AppFactory
-from failsoft.server.http.process.uvicorn_config import config_for
+from failsoft.metrics.board import Board, Boards, WorkerFacts, use
+from failsoft.server.assembly import Assembly
+from failsoft.server.draining import CLEANUP_S
+from failsoft.server.http.process.process import HURRY, AppFactory, run_server
+from failsoft.server.http.process.restarts import Restarts, Silence
+from failsoft.server.reload import HANG_UP
+from failsoft.server.signals import signals_handled
 
-_READY_WITHIN_S = 60.0
-_METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-_FOLDER_PREFIX, _LOCK_NAME = "failsoft-metrics-", "in-use.lock"
+_FOLDER_PREFIX, _LOCK_NAME = "failsoft-boards-", "in-use.lock"
 _BEING_SET_UP_S = 60.0
 """How old a folder without a lock has to be, in seconds, before it counts as abandoned."""
+_STARTING_TICK_S, _TICK_S_AT_MOST = 0.1, 1.0
+_AFTER_GRACE_S = 2.0
+"""How much later than the grace period a stalled worker is killed, in seconds; most end themselves before that."""
+_spawn = multiprocessing.get_context("spawn")
 
 
 def serve_workers(
     factory: AppFactory,
     listener: socket.socket,
+    assembly: Assembly,
+    folder: Path,
     *,
-    limits: ConnectionLimits,
     workers: int,
-    end_within_s: float,
     on_ready: Callable[[], None],
 ) -> None:
-    """Run worker processes until a signal; one that dies is replaced, one that does not end in time is killed.
+    """Run worker processes until a signal; one that ends is replaced, one that does not end in time is killed.
+
+    Args:
+        factory: Makes the app in each of them.
+        listener: A bound socket; the first worker that is ready listens on it.
+        assembly: The server as this process has assembled it; it is not served.
+        folder: Where their boards are.
+        workers: How many.
+        on_ready: Called once a worker can answer.
 
     Raises:
         CONFIG_ERROR: The tools cannot be made by another process.
-        INIT_ERROR: The workers did not start; each has logged why.
+        INIT_ERROR: No worker started; each has logged why.
     """
     _check_sendable(factory)
-    with _metrics_folder():
-        listener.set_inheritable(True)
-        supervisor = _Supervisor(factory, listener, limits, workers, on_ready)
-        supervisor.end_within_s = end_within_s
-        supervisor.run()
-        if any(process.exitcode == STARTUP_FAILURE for process in supervisor.processes):
-            raise InitializationError(component="worker processes")
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # until the recorders count on the boards
+    try:
+        _Supervisor(factory, listener, assembly, folder, workers, on_ready).run()
+    finally:
+        del os.environ["PROMETHEUS_MULTIPROC_DIR"]
 
 
-class _Supervisor(Multiprocess):
-    """uvicorn's supervisor with a longer start-up allowance, and removal of the gauges of dead workers.
+@dataclass(slots=True)
+class _Worker:
+    """The place of a worker, whichever process fills it."""
 
-    uvicorn kills a worker that does not answer in time. On a busy machine a worker that is still importing its tools
-    takes longer than that, and would be replaced over and over.
-    """
+    slot: int
+    process: SpawnProcess | None = None
+    pid: int = 0
+    restarts: Restarts = field(default_factory=Restarts)
+    start_at_s: float = 0.0
+    """When the process started, or the next one starts."""
+    ready_at_s: float | None = None
+    kill_at_s: float | None = None
+    """When it is killed; None unless it is stalled."""
 
-    end_within_s: float
 
+class _Supervisor:
     def __init__(
         self,
         factory: AppFactory,
         listener: socket.socket,
-        limits: ConnectionLimits,
+        assembly: Assembly,
+        folder: Path,
         workers: int,
         on_ready: Callable[[], None],
     ) -> None:
-        super().__init__(config_for(factory, limits=limits, workers=workers, factory=True), [listener])
+        settings = assembly.settings
+        self._factory = factory
+        self._listener = listener
+        self._folder = folder
+        self._boards = Boards(folder)
+        self._publish = assembly.tools[0].runtime.events.publish
+        self._rereads = any(tool.runtime.settings.recovery_file is not None for tool in assembly.tools)
+        self._grace_s = settings.shutdown_grace_s
+        self._silence = Silence(settings.worker_stall_s, time.monotonic())
+        self._tick_s = min(_TICK_S_AT_MOST, settings.worker_stall_s / 4)
+        self._workers = [_Worker(slot) for slot in range(workers)]
+        self._has_served = False
         self._on_ready = on_ready
-        self._interrupted = _Signalled(self.signal_queue)
+        self._signals = 0
+        self._woken, self._waker = _spawn.Pipe(duplex=False)
 
-    def init_processes(self) -> None:
-        super().init_processes()
-        if self._wait_for(self.processes):
-            self._on_ready()
+    def run(self) -> None:
+        """Supervise until a signal.
 
-    def keep_subprocess_alive(self) -> None:
-        before = {process.pid for process in self.processes}
-        super().keep_subprocess_alive()
-        self._wait_for([process for process in self.processes if process.pid not in before])
-        for pid in before - {process.pid for process in self.processes}:
-            _forget_gauges(pid)
+        Raises:
+            INIT_ERROR: No worker started.
+        """
+        hang_up = HANG_UP if self._rereads else ()
+        with signals_handled(self._asked_to_end), signals_handled(self._pass_on, hang_up):
+            try:
+                while not self._signals:
+                    self._look()
+                    if not self._has_served and all(worker.restarts.ends for worker in self._workers):
+                        raise InitializationError(component="worker processes")
+                    self._wait()
+            finally:
+                self._end_all()
 
-    def join_all(self) -> None:
-        """Wait for the workers, and kill those that do not end: a stopped one handles no signal."""
-        until = time.monotonic() + self.end_within_s
-        for worker in self.processes:
-            worker.process.join(max(0.0, until - time.monotonic()))
-            if worker.process.is_alive():
-                logger.error("The worker {} did not end in time, so it is killed", worker.pid)
-                worker.process.kill()
-        super().join_all()
+    def _look(self) -> None:
+        now_s = time.monotonic()
+        self._silence.look(now_s)
+        facts = sorted(self._boards.workers(), key=lambda found: found.beat_age_s, reverse=True)
+        latest = {found.slot: found for found in facts}
+        for worker in self._workers:
+            if worker.process is None:
+                if now_s >= worker.start_at_s:
+                    self._start(worker)
+            elif worker.process.exitcode is not None:
+                self._replace(worker)
+            else:
+                self._check(worker, worker.process, latest.get(worker.slot), now_s)
+        if all(worker.process is None for worker in self._workers):
+            self._refuse_connections()
 
-    def _wait_for(self, processes: list[Process]) -> bool:
-        return all(process.wait_until_ready(_READY_WITHIN_S, self._interrupted) for process in processes)
+    def _start(self, worker: _Worker) -> None:
+        worker.process = _spawn.Process(
+            target=_work, args=(self._factory, self._listener, self._folder, worker.slot), name=f"worker {worker.slot}"
+        )
+        with _interrupts_blocked():
+            worker.process.start()
+        worker.start_at_s, worker.pid = time.monotonic(), worker.process.pid or 0
+
+    def _check(self, worker: _Worker, process: SpawnProcess, facts: WorkerFacts | None, now_s: float) -> None:
+        """Look at a process that lives: whether it is ready, and whether its event loop runs."""
+        if facts is None or facts.phase != "ready" or facts.beat_age_s > now_s - worker.start_at_s:
+            return  # it has no board yet: the last one is that of its predecessor
+        if worker.ready_at_s is None:
+            worker.ready_at_s, worker.pid = now_s, facts.pid
+            self._publish(WorkerEvent(kind="started", pid=facts.pid))
+            if not self._has_served:
+                self._has_served = True
+                self._on_ready()
+        if worker.kill_at_s is None:
+            if self._silence.is_stall(facts.beat_age_s):
+                self._publish(WorkerEvent(kind="stalled", pid=facts.pid, operation=facts.running))
+                worker.kill_at_s = now_s + self._grace_s + _AFTER_GRACE_S
+                process.terminate()  # the calls in its threads may finish, and all of them if the loop runs again
+        elif now_s >= worker.kill_at_s:
+            process.kill()
+
+    def _replace(self, worker: _Worker) -> None:
+        """Log the end of a process, and decide when the next one starts."""
+        now_s = time.monotonic()
+        served_s = 0.0 if worker.ready_at_s is None else now_s - worker.ready_at_s
+        self._ended(worker, "exited" if worker.kill_at_s is None else "stalled")
+        worker.restarts = worker.restarts.after(served_s)
+        worker.ready_at_s = worker.kill_at_s = None
+        worker.start_at_s = now_s + worker.restarts.pause_s
+        if worker.restarts.is_loop:
+            logger.critical(
+                "Worker {} has ended {} times in a row soon after its start; it is started again after growing pauses",
+                worker.slot,
+                worker.restarts.ends,
+            )
+        elif worker.restarts.pause_s:
+            logger.warning("Worker {} is started again in {} s", worker.slot, worker.restarts.pause_s)
+
+    def _ended(self, worker: _Worker, reason: Literal["exited", "stalled", "stopped"]) -> None:
+        process, worker.process = worker.process, None
+        if process is not None:
+            process.join()
+            event = WorkerEvent(kind="ended", pid=worker.pid, exit_status=process.exitcode, reason=reason)
+            process.close()
+            self._boards.retire(worker.slot)
+            self._publish(event)
+
+    def _refuse_connections(self) -> None:
+        """Stop listening until a worker is ready, so that a proxy tries another replica; on Linux only."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RD)
+
+    def _wait(self) -> None:
+        """Wait for the end of a worker, a signal or the next look."""
+        is_starting = any(worker.ready_at_s is None for worker in self._workers)
+        tick_s = min(_STARTING_TICK_S, self._tick_s) if is_starting else self._tick_s
+        sentinels = [worker.process.sentinel for worker in self._workers if worker.process is not None]
+        if self._woken in wait([*sentinels, self._woken], tick_s):
+            self._woken.recv_bytes()
+
+    def _end_all(self) -> None:
+        """End the workers gracefully; kill those that do not end in time: a stopped one handles no signal."""
+        until_s = time.monotonic() + self._grace_s + CLEANUP_S
+        has_hurried = False
+        self._send(signal.SIGTERM)
+        while remaining := [worker for worker in self._workers if worker.process is not None]:
+            if self._signals > 1 and not has_hurried and HURRY is not None:
+                has_hurried = True
+                self._send(HURRY)
+            for worker in remaining:
+                if worker.process is not None and worker.process.exitcode is None and time.monotonic() >= until_s:
+                    logger.error("The worker {} did not end in time, so it is killed", worker.process.pid)
+                    worker.process.kill()
+                    worker.process.join()
+                if worker.process is not None and worker.process.exitcode is not None:
+                    self._ended(worker, "stopped")
+            self._wait()
+
+    def _send(self, number: int, *, ready_only: bool = False) -> None:
+        for worker in self._workers:
+            process = worker.process
+            if process is not None and process.pid is not None and (worker.ready_at_s is not None or not ready_only):
+                with suppress(OSError):
+                    os.kill(process.pid, number)
+
+    def _asked_to_end(self, _number: int, _frame: FrameType | None) -> None:
+        self._signals += 1
+        self._waker.send_bytes(b"")
+
+    def _pass_on(self, number: int, _frame: FrameType | None) -> None:
+        self._send(number, ready_only=True)  # others have no handler yet, and read the file anyway
 
 
-class _Signalled(threading.Event):
-    """Set while a signal is pending; the supervisor handles signals only between two health checks."""
+def _work(factory: AppFactory, listener: socket.socket, folder: Path, slot: int) -> None:
+    """Run a worker; what follows is in a process of its own."""
+    use(Board.create(folder, slot=slot))
+    with signals_handled(lambda *_: None, (signal.SIGINT,)):  # the supervisor sends SIGTERM
+        _block_interrupts(signal.SIG_UNBLOCK)
+        try:
+            run_server(factory(), listener, on_ready=lambda: None)
+        except ToolError as error:
+            logger.opt(exception=error).error("The worker did not start: {} {}", error.code, error.message)
+            sys.exit(1)
 
-    def __init__(self, signals: list[int]) -> None:
-        super().__init__()
-        self._signals = signals
 
-    def is_set(self) -> bool:
-        return bool(self._signals)
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Let processes that are started meanwhile block SIGINT, which a terminal sends to them, too."""
+    _block_interrupts(signal.SIG_BLOCK)
+    try:
+        yield
+    finally:
+        _block_interrupts(signal.SIG_UNBLOCK)
+
+
+def _block_interrupts(how: int) -> None:
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(how, {signal.SIGINT})
 
 
 def _check_sendable(factory: AppFactory) -> None:
@@ -125,41 +284,27 @@ def _check_sendable(factory: AppFactory) -> None:
 
 
 @contextmanager
-def _metrics_folder() -> Iterator[None]:
-    """Set up the folder of prometheus_client's multiprocess mode; it must exist before the first worker starts.
+def board_folder() -> Iterator[Path]:
+    """Make the folder of the workers' boards, for the length of the block.
 
     It is locked while it is in use, so that a later server can remove the folder of one that was killed.
     """
-    if os.environ.get(_METRICS_FOLDER):
-        yield
-        return
     _remove_abandoned_folders()
-    folder = tempfile.mkdtemp(prefix=_FOLDER_PREFIX)
-    os.environ[_METRICS_FOLDER] = folder
+    folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX))
     try:
-        with FileLock(Path(folder, _LOCK_NAME)):
-            yield
+        with FileLock(folder / _LOCK_NAME):
+            yield folder
     finally:
-        del os.environ[_METRICS_FOLDER]
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove_abandoned_folders() -> None:
-    """Remove this user's metrics folders that no server holds; one that is just being set up is left alone."""
+    """Remove this user's folders that no server holds; one that is just being set up is left alone."""
     oldest = time.time() - _BEING_SET_UP_S
+    user = os.getuid() if hasattr(os, "getuid") else 0
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER_PREFIX}*"):
         with suppress(OSError, FileLockTimeout):
             facts = folder.lstat()
-            if stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and facts.st_mtime < oldest:
+            if stat.S_ISDIR(facts.st_mode) and facts.st_uid == user and facts.st_mtime < oldest:
                 with FileLock(folder / _LOCK_NAME, timeout=0):
                     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _forget_gauges(pid: int | None) -> None:
-    from failsoft.metrics import forget_worker  # noqa: PLC0415 - the supervisor records no metrics
-
-    try:
-        if pid is not None:
-            forget_worker(pid)
-    except OSError as error:
-        logger.opt(exception=error).warning("The gauges of a dead worker could not be removed")

@@ -10,6 +10,7 @@ import importlib
 from typing import Any
 
 HOMES = {
+    "failsoft.adapters.foreign": "ForeignScope, ForeignTool, ForeignTools",
     "failsoft.cli": "commands as commands_module, known_codes as known_codes_module, main as command",
     "failsoft.cli.app": "application, run",
     "failsoft.cli.checks.security": "findings",
@@ -108,6 +109,7 @@ HOMES = {
     "failsoft.recovery.idempotency.ledger": (
         "SETTLED, Claimant, Claimed, Phase, Report, Verdict, claim, report as report_to_ledger"
     ),
+    "failsoft.recovery.idempotency.outcomes": "read_outcome",
     "failsoft.recovery.recovery_file": "STRATEGIES, read_configuration, read_table as read_toml_table",
     "failsoft.recovery.state.redis": "RedisBackend",
     "failsoft.recovery.state.sqlite": "SqliteBackend",

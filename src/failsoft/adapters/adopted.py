@@ -83,6 +83,7 @@ class AdoptedTools(ForeignTools):
                 title=tool.title,
                 description=tool.description or "",
                 input_schema=tool.parameters,
+                output_schema=tool.output_schema,
                 annotations={} if hints is None else hints.model_dump(by_alias=True, exclude_none=True),
                 timeout_s=self._timeout_s or timeout_s,
                 refuse_unknown=self._refuse_unknown,

@@ -12,8 +12,8 @@ from mcp.shared.exceptions import MCPError
 
 from failsoft.client.answers import from_json, to_json
 from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.answer.result import Result
-from failsoft.framework.arguments.json_schema import JsonSchemaArguments
+from failsoft.framework.answer.result import Result, schema_digest
+from failsoft.framework.arguments.json_schema import JsonSchema, JsonSchemaArguments
 from failsoft.framework.arguments.signature import read_parameters
 from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import BoundOperation, Toolbox
@@ -21,6 +21,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.operation import CONTEXTS, Interface, Operation
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
+from failsoft.framework.errors import BadOutput
 from failsoft.framework.events import Arguments
 from failsoft.framework.safe.author_reports import logger
 from failsoft.server import telemetry
@@ -47,6 +48,7 @@ class ForeignTool:
         timeout_s: The limit of a call in seconds; None for the one of the settings, infinity for no limit.
         refuse_unknown: Whether arguments that the schema does not list are refused where the schema leaves it open.
         recovery: Its own recovery strategies; None for those of the toolset.
+        output_schema: The JSON Schema of its structured content; None if it lists none.
         arguments: What checks its arguments; None for its schema, and for no check where that cannot be used.
     """
 
@@ -58,6 +60,7 @@ class ForeignTool:
     timeout_s: float | None = None
     refuse_unknown: bool = True
     recovery: Sequence[Any] | None = None
+    output_schema: Mapping[str, Any] | None = None
     arguments: Arguments | None = None
 
 
@@ -107,7 +110,7 @@ class ForeignTools(BaseTool):
         restore: Callable[[dict[str, Any]], Any] = dict,
         runtime: Runtime | None = None,
     ) -> None:
-        self._result = _ForeignResult(restore)
+        self._restore = restore
         super().__init__(runtime=runtime)
         self.name = name
         self.server_identity = identity
@@ -122,7 +125,9 @@ class ForeignTools(BaseTool):
 
         A schema that cannot be used is logged, and the arguments of the tool are not checked.
         """
-        bound = BoundOperation(_ForeignDeclaration(tool, self.name, self._result), self)
+        bound = BoundOperation(
+            _ForeignDeclaration(tool, self.name, _ForeignResult(self._restore, tool.output_schema)), self
+        )
         self._operations[tool.name] = bound
         return bound
 
@@ -162,11 +167,20 @@ class _OwnTools(Toolbox):
 class _ForeignResult(Result):
     """A foreign result, passed on unchanged: it has its own content, structured content and metadata."""
 
-    __slots__ = ("_restore",)
+    __slots__ = ("_declared", "_restore")
+    is_passed_on: ClassVar[bool] = True
 
-    def __init__(self, restore: Callable[[dict[str, Any]], Any]) -> None:
+    def __init__(self, restore: Callable[[dict[str, Any]], Any], declared: Mapping[str, Any] | None) -> None:
         super().__init__(Any)
         self._restore = restore
+        self._declared = declared
+
+    @property
+    def digest(self) -> str:
+        """Return a hash of what the tool's server lists."""
+        if not self._digest:
+            self._digest = schema_digest(self._declared)
+        return self._digest
 
     def is_final(self, value: Any) -> bool:
         """Return whether this answers the call, and asks nothing."""
@@ -178,9 +192,18 @@ class _ForeignResult(Result):
         """Return the result as JSON."""
         return to_json(value)
 
-    def restored(self, tree: Any) -> Any:
+    def restored(self, tree: Any, *, is_unchanged: bool) -> Any:
         """Return a result of the library's type."""
-        return self._restore(from_json(tree))
+        raw = from_json(tree)
+        if not is_unchanged and self._declared is not None:
+            try:
+                schema = JsonSchema("output", dict(self._declared), slow_patterns="skip")
+                is_fit = schema.is_valid(raw.get("structuredContent"))
+            except TypeError:  # it cannot be used
+                is_fit = False
+            if not is_fit:
+                raise BadOutput(details={"schema": "another one"})
+        return self._restore(raw)
 
     def split(self, value: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the value itself, and no further blocks."""

@@ -137,6 +137,7 @@ class ProxyTools(ForeignTools):
             title=tool.shown.title,
             description=tool.shown.description or "",
             input_schema=tool.shown.input_schema,
+            output_schema=tool.shown.output_schema,
             arguments=tool.arguments,
             annotations=hints,
             timeout_s=tool.override.timeout_s or self._reader.overrides.defaults.timeout_s,

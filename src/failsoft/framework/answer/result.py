@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import itertools
 import json
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import pydantic_core
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
@@ -39,12 +40,15 @@ class Result:
     missing annotation. A number may be null on the wire, because JSON has no NaN.
     """
 
-    __slots__ = ("_adapter", "_is_open", "_model", "annotation", "schema")
+    __slots__ = ("_adapter", "_digest", "_is_open", "_model", "annotation", "schema")
+    is_passed_on: ClassVar[bool] = False
+    """Whether values are results of another library, which are passed on whole."""
 
     def __init__(self, annotation: Any) -> None:
         self.annotation = annotation
         self.schema: dict[str, Any] = {}
         self._adapter: TypeAdapter[Any] | None = None
+        self._digest = ""
         self._model: type[BaseModel] | None = None
         self._is_open = annotation in _OPEN or "typing.Any" in str(annotation) or _holds_blocks(annotation)
         if annotation in _UNCHECKED or annotation is NoReturn or _holds_blocks(annotation):
@@ -85,6 +89,35 @@ class Result:
 
         return not self.schema or Draft202012Validator(self.schema).is_valid(tree)
 
+    @property
+    def digest(self) -> str:
+        """Return a hash of the schema, which tells a stored value that an earlier version of the code returned."""
+        if not self._digest:
+            self._digest = schema_digest(self.schema)
+        return self._digest
+
+    def converted(self, data: Any) -> Any:
+        """Convert JSON data that an earlier version of the code has returned.
+
+        Stricter than `conform`: a number is no date. A field that is gone while another takes its default may have been
+        renamed, so that the default would be untrue.
+
+        Raises:
+            BAD_OUTPUT: It does not fit.
+        """
+        if self._adapter is None:
+            return data
+        try:
+            value = self._adapter.validate_json(pydantic_core.to_json(data), strict=True)
+        except pydantic_core.ValidationError as error:
+            if self.admits(data):
+                return data
+            raise BadOutput(details={"faults": error.error_count()}) from error
+        now = json_safe(value)
+        if isinstance(data, dict) and isinstance(now, dict) and data.keys() - now.keys() and now.keys() - data.keys():
+            raise BadOutput(details={"fields": sorted(data.keys() - now.keys())})
+        return value
+
     def is_final(self, value: Any) -> bool:  # noqa: ARG002 - for results that may be a question
         """Return whether the value is the outcome of its call; one that asks the client something is not."""
         return True
@@ -93,13 +126,26 @@ class Result:
         """Return the JSON tree to keep of a value that is passed on whole; None for data."""
         return None
 
-    def restored(self, tree: Any) -> Any:
-        """Return the value of which `kept` has made this tree."""
-        return tree
+    def restored(self, tree: Any, *, is_unchanged: bool) -> Any:
+        """Return the value of which `kept` has made this tree.
+
+        Args:
+            tree: The JSON tree.
+            is_unchanged: Whether the schema is still that of the value.
+
+        Raises:
+            BAD_OUTPUT: It does not fit.
+        """
+        raise NotImplementedError
 
     def split(self, value: Any) -> tuple[Any, tuple[Any, ...]]:
         """Return the data and the MCP content blocks of a value."""
         return split_content(value) if self._is_open else (value, ())
+
+
+def schema_digest(schema: Any) -> str:
+    """Return a hash of a JSON Schema."""
+    return hashlib.sha256(json.dumps(schema, sort_keys=True, default=str).encode(errors="replace")).hexdigest()[:16]
 
 
 def _drawn(value: Any) -> Any:

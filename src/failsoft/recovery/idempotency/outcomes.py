@@ -49,7 +49,8 @@ def _value_text(value: Any, call: Call) -> str:
     receipt = None if told.receipt is None else told.receipt.to_dict()
     facts = {"attempts": call.attempt, "warnings": told.warnings, "documents_processed": told.documents_processed}
     others = dumps({"receipt": receipt, **facts})
-    return f'{{"value":{_packed(value, call.bound.result)},{others[1:]}'
+    result = call.bound.result
+    return f'{{"value":{_packed(value, result)},"schema":"{result.digest}",{others[1:]}'
 
 
 def outcome_text(value: Any, call: Call) -> str:
@@ -81,14 +82,18 @@ def error_text(error: ToolError, effect: Effect, call: Call) -> str:
 
 
 def read_outcome(text: str, result: Result) -> Outcome:
-    """Return the outcome in a JSON text."""
+    """Return the outcome in a JSON text; a value of another schema than today's is converted.
+
+    Raises:
+        BAD_OUTPUT: The value does not fit the declared result.
+    """
     kept: Mapping[str, Any] = from_json(text)
     warnings, attempts = tuple(kept["warnings"]), int(kept["attempts"])
     if "error" in kept:
         error = _error(kept["error"], kept["effect"])
         return Outcome(error=error, attempts=attempts, effect=kept["effect"], warnings=warnings)
     return Outcome(
-        value=_unpacked(kept["value"], result),
+        value=_unpacked(kept["value"], result, is_unchanged=kept.get("schema") == result.digest),
         attempts=attempts,
         warnings=warnings,
         documents_processed=kept["documents_processed"],
@@ -119,11 +124,16 @@ def _dumped(block: BaseModel) -> Any:
     return block.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _unpacked(packed: Mapping[str, Any], result: Result) -> Any:
+def _unpacked(packed: Mapping[str, Any], result: Result, *, is_unchanged: bool) -> Any:
+    if ("whole" in packed) != result.is_passed_on:
+        raise BadOutput(details={"schema": "another kind"})
     if "whole" in packed:
-        return result.restored(packed["whole"])
+        return result.restored(packed["whole"], is_unchanged=is_unchanged)
     if "items" in packed:
-        return [_block(item["block"]) if "block" in item else item["data"] for item in packed["items"]]
+        items = [_block(item["block"]) if "block" in item else item["data"] for item in packed["items"]]
+        return items if is_unchanged else result.conform(items)
+    if not is_unchanged:
+        return result.converted(packed["data"])
     try:
         return result.conform(packed["data"])
     except BadOutput:

@@ -15,6 +15,7 @@ from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed
 from failsoft.framework.call.rerun import Facts, why_not_rerun, worst
 from failsoft.framework.errors import (
+    BadOutput,
     DeadlineExceeded,
     IdempotencyInProgress,
     IdempotencyOutcomeUnknown,
@@ -279,7 +280,7 @@ def _replay(text: str, call: Call) -> Any:
     """
     try:
         outcome = read_outcome(text, call.bound.result)
-    except (LookupError, TypeError, ValueError, AttributeError) as error:  # the record is damaged
+    except (BadOutput, LookupError, TypeError, ValueError, AttributeError) as error:  # damaged, or of other code
         raise _refused(call, "lost", _unknown(call)) from error
     for warning in outcome.warnings:
         call.warn(warning)

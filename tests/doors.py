@@ -106,6 +106,7 @@ HOMES = {
     "failsoft.proxy.listing": "ListReader, Overrides, read_overrides",
     "failsoft.proxy.serve": "ProxySource, assemble_proxy",
     "failsoft.proxy.targets": "UpstreamTarget, check_programs, from_command, from_file, from_url",
+    "failsoft.recovery.idempotency.keys": "KeyedHashes",
     "failsoft.recovery.idempotency.ledger": (
         "SETTLED, Claimant, Claimed, Phase, Report, Verdict, claim, report as report_to_ledger"
     ),

@@ -272,6 +272,12 @@ class Settings(EnvironmentSettings):
     state_prefix: str = Field(
         default="failsoft", pattern=r"^[A-Za-z0-9_.:-]{1,64}$", description="What every key on that server begins with."
     )
+    state_key: SecretStr | None = Field(
+        default=None,
+        min_length=16,
+        description="Key of the hashes of arguments in that store, the same for all replicas; on one machine by "
+        "default that of a file in the user's state folder, which is made if need be.",
+    )
     state_timeout_s: float = Field(
         default=0.25,
         gt=0,

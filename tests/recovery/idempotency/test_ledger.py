@@ -22,11 +22,13 @@ TABLE = """
 | claim after the lease            | accepted run   | accepted run   | running unknown| effect run*    | done settled   | failed settled | unknown unknown|
 | claim after the owner's death    | accepted run   | accepted run   | running unknown| effect run*    | done settled   | failed settled | unknown unknown|
 | claim with other arguments       | accepted run   | accepted conflict | running conflict | effect conflict | done conflict | failed conflict | unknown conflict |
+| claim with hashes of another key | accepted run   | accepted unknown | running unknown | effect unknown | done unknown | failed unknown | unknown unknown |
 | repeatable by the owner          | accepted run   | accepted run   | running run    | effect run*    | done settled   | failed settled | accepted run   |
 | repeatable by another            | accepted run   | accepted wait  | running wait   | effect wait    | done settled   | failed settled | accepted run   |
 | repeatable after the lease       | accepted run   | accepted run   | running run    | effect run*    | done settled   | failed settled | accepted run   |
 | repeatable after the owner's death | accepted run | accepted run   | running run    | effect run*    | done settled   | failed settled | accepted run   |
 | repeatable with other arguments  | accepted run   | accepted conflict | running conflict | effect conflict | done conflict | failed conflict | unknown conflict |
+| repeatable with hashes of another key | accepted run | accepted unknown | running unknown | effect unknown | done unknown | failed unknown | unknown unknown |
 | renew                            | accepted yes   | accepted yes   | running yes    | effect yes     | done no        | failed no      | unknown no     |
 | mark                             | effect yes     | effect yes     | effect yes     | effect yes     | done no        | failed no      | unknown no     |
 | release                          | accepted yes   | accepted yes   | running yes    | effect yes     | done no        | failed no      | unknown no     |
@@ -36,14 +38,28 @@ TABLE = """
 | unknown                          | unknown yes    | unknown yes    | unknown yes    | unknown yes    | done no        | failed no      | unknown no     |
 | forget                           | none no        | none yes       | none yes       | none yes       | none yes       | none yes       | none yes       |
 """  # fmt: skip  # noqa: E501 - a table
-CLAIMS = ("by the owner", "by another", "after the lease", "after the owner's death", "with other arguments")
+ARGUMENTS = {"with other arguments": "other", "with hashes of another key": "#"}
+CLAIMS = ("by the owner", "by another", "after the lease", "after the owner's death", *ARGUMENTS)
 PHASES = ("none", *Phase)
 HEADER, _, *ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in TABLE.strip().splitlines()]
 CELLS = {(row[0], phase): cell for row in ROWS for phase, cell in zip(HEADER[1:], row[1:], strict=True)}
 
 
+class Hashes:
+    """Hashes of arguments; those that begin with `#` have a key of their own."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def is_same(self, stored: str) -> bool | None:
+        return None if self.text.startswith("#") else stored == self.text
+
+    def changed(self, stored: str) -> tuple[str, ...]:
+        return () if stored == self.text else ("item",)
+
+
 def claimant(call: str = "one", arguments: str = "h", begins: Phase = Phase.ACCEPTED) -> Claimant:
-    return Claimant(call, arguments, begins, LEASE_S, TTL_S)
+    return Claimant(call, Hashes(arguments), begins, LEASE_S, TTL_S)
 
 
 def state_in(phase: str) -> Any:
@@ -66,7 +82,7 @@ def happened(what: str, phase: str, state: Any) -> Changed:
     first, _, how = what.partition(" ")
     begins = Phase.RUNNING if phase == Phase.RUNNING else Phase.ACCEPTED
     token = "one" if how == "by the owner" else "two"
-    ours = claimant(token, "other" if how == "with other arguments" else "h", begins)
+    ours = claimant(token, ARGUMENTS.get(how, "h"), begins)
     now, dead = LEASE_S if how == "after the lease" else 1.0, "one" if "death" in how else ""
     return claim(state, now, ours, first == "repeatable", dead)
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
-from failsoft import BaseTool, Runtime, Settings, operation
+from failsoft import BaseTool, Runtime, Settings, ToolResponse, operation
 from failsoft.events import Events
-from tests.doors import META_KEY, CallScope, open_state
+from tests.doors import META_KEY, CallScope, KeyedHashes, open_state
 
 
 class Shop(BaseTool):
@@ -41,12 +44,6 @@ def digests(home: Path, pin: int, monkeypatch: pytest.MonkeyPatch) -> set[bytes]
     return set(re.findall(rb"\b[0-9a-f]{16,}\b", kept))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The hashes of arguments in the state store have no key, so that who reads the file finds a PIN by trying "
-    "all; they should be keyed.",
-)
 def test_the_hash_of_an_argument_differs_from_one_user_to_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,3 +52,72 @@ def test_the_hash_of_an_argument_differs_from_one_user_to_the_next(
     if not ada - another:
         raise RuntimeError(ada)
     assert (ada & bob) - another == set()
+
+
+def answered(home: Path, pin: int, monkeypatch: pytest.MonkeyPatch, key: str | None = None) -> tuple[Any, Any]:
+    """Return the code and the effect, or None and the data, of a call with a key over one store."""
+    home.mkdir(exist_ok=True)
+    monkeypatch.setenv("XDG_STATE_HOME", str(home))
+
+    async def main() -> ToolResponse[Any]:
+        events = Events()
+        state = open_state(f"sqlite:{home.parent / 'state.sqlite'}", events)
+        settings = Settings(state_key=None if key is None else SecretStr(key))
+        async with Shop(runtime=Runtime(settings=settings, events=events, state=state)) as shop:
+            answer = await shop.operations["pay"].call({"pin": pin}, CallScope(meta={META_KEY: "k1"}))
+        await state.close()
+        return answer
+
+    answer = asyncio.run(main())
+    return (None, answer.metadata.cache_hit) if answer.error is None else (answer.error.code, answer.error.effect)
+
+
+def test_the_key_is_made_once_for_each_user_and_nobody_else_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [answered(tmp_path / "ada", pin, monkeypatch) for pin in (4711, 4711, 815)]
+    assert answers == [(None, None), (None, True), ("IDEMPOTENCY_CONFLICT", "none")]
+    (file,) = (tmp_path / "ada").rglob("state.key")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_call_whose_arguments_were_hashed_with_another_key_is_refused_and_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [answered(tmp_path / name, 4711, monkeypatch) for name in ("ada", "bob", "ada")]
+    assert answers == [(None, None), ("IDEMPOTENCY_OUTCOME_UNKNOWN", "unknown"), (None, True)]
+
+
+def test_a_key_that_is_set_serves_all_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [answered(tmp_path / name, 4711, monkeypatch, "k" * 16) for name in ("ada", "bob")]
+    assert answers == [(None, None), (None, True)]
+    assert not list(tmp_path.rglob("state.key"))
+
+
+@pytest.mark.parametrize(("pin", "expected"), [(4711, (None, True)), (815, ("IDEMPOTENCY_CONFLICT", "none"))])
+def test_hashes_of_earlier_versions_have_no_key_and_are_compared_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pin: int, expected: Any
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.mkdir()
+    (blocked / "failsoft").write_text("no folder")  # so that no key can be made
+    assert answered(blocked, 4711, monkeypatch) == (None, None)
+    assert answered(tmp_path / "ada", pin, monkeypatch) == expected
+
+
+def test_a_key_that_others_may_write_refuses_calls_with_a_key_before_they_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "ada" / "failsoft"
+    folder.mkdir(parents=True)
+    (folder / "state.key").write_text("k" * 64)
+    (folder / "state.key").chmod(0o666)
+    assert answered(tmp_path / "ada", 4711, monkeypatch) == ("STATE_UNUSABLE", "none")
+
+
+def test_the_hash_of_an_argument_differs_from_one_call_to_the_next() -> None:
+    call: Any = SimpleNamespace(arguments={"pin": 4711, "name": "ä"}, bound=SimpleNamespace(input_schema={}))
+    keys = (("key:1", b"k"), ("key:2", b"k"), ("key:1", b""))
+    one, other, plain = (KeyedHashes(call, record, key) for record, key in keys)
+    assert [one.is_same(hashes.text) for hashes in (one, other, plain)] == [True, False, True]
+    assert (plain.is_same(one.text), one.is_same("{}"), one.changed("{}")) == (None, False, ("name", "pin"))

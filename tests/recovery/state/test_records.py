@@ -75,10 +75,22 @@ def test_steps_are_atomic_over_many_at_once(reopen: Open) -> None:
     assert run(reopen, body) == 100
 
 
+class Same:
+    """The hashes of no arguments."""
+
+    text = "{}"
+
+    def is_same(self, stored: str) -> bool:
+        return stored == self.text
+
+    def changed(self, stored: str) -> tuple[str, ...]:
+        return ()
+
+
 def test_a_claim_that_is_sent_again_because_its_answer_was_lost_is_granted_again(reopen: Open) -> None:
     async def body(store: Backend) -> list[Any]:
         records = records_in(store)
-        calls = [Claimant(token, "{}", Phase.RUNNING, 10.0, 60.0) for token in ("one", "one", "other")]
+        calls = [Claimant(token, Same(), Phase.RUNNING, 10.0, 60.0) for token in ("one", "one", "other")]
         verdicts = [await records.change(claim, "key:1", ours, False, "") for ours in calls]
         return [verdict for verdict, *_ in verdicts]
 

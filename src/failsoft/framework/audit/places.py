@@ -66,14 +66,17 @@ def key_from(file: Path | None, *, make: bool = True) -> bytes:
     return key
 
 
-def made_key() -> bytes:
-    """Return the default key; generated once per user, readable only by that user.
+def made_key(file: Path | None = None) -> bytes:
+    """Return the key in a file; generated once per user, readable only by that user.
+
+    Args:
+        file: The file; None for the default one.
 
     Raises:
         OSError: It can be neither read nor created.
         ValueError: The file has no usable key.
     """
-    file = default_key_file()
+    file = file or default_key_file()
     key = read_key(file)
     if key is not None:
         return key

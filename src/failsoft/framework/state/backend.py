@@ -125,6 +125,8 @@ class Backend(Protocol):
 
     is_local: bool
     """Whether only this process sees the keys, so that they end with it."""
+    is_of_machine: bool
+    """Whether only processes of this machine see them."""
     default_root: str
     """Separates the records of toolsets without folders; empty if an operator separates stores by prefix."""
 

@@ -44,6 +44,7 @@ class MemoryBackend:
     """
 
     is_local = True
+    is_of_machine = True
     default_root = ""
 
     def __init__(self, clock: Callable[[], float] = loop_time, *, capacity: int | None = None) -> None:

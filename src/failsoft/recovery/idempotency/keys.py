@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import hmac
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -10,10 +12,15 @@ from typing import Any, TypeAlias
 
 from pydantic_core import to_json
 
+from failsoft.framework.audit.places import made_key
 from failsoft.framework.call.call import Call
-from failsoft.framework.errors import IdempotencyConflict, IdempotencyKeyInvalid, ToolSystemError
+from failsoft.framework.errors import IdempotencyConflict, IdempotencyKeyInvalid, StateUnusable, ToolSystemError
 from failsoft.framework.errors.violations import Violation
+from failsoft.framework.files import protected_files, state_folder
+from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.safe.json_safe import json_safe
+from failsoft.framework.settings import Settings
+from failsoft.framework.state.records import Records
 
 Derive: TypeAlias = Callable[[Call], Any]
 _SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -82,16 +89,82 @@ def record_key(call: Call, key: str) -> str:
     return f"key:{call.operation}:{hashlib.sha256(whole).hexdigest()}"
 
 
-def argument_hashes(call: Call) -> str:
-    """Return a hash of each validated argument, as JSON; an omitted argument counts as its default."""
-    given = {**_defaults(call), **json_safe(call.arguments)}
-    return to_json({name: _hash(given[name]) for name in sorted(given)}).decode()
+def state_key(settings: Settings, records: Records) -> bytes:
+    """Return the key of the hashes that a store gets; empty if they have none (ADR 0022).
+
+    Raises:
+        STATE_UNUSABLE: The file of the key is not usable.
+    """
+    if records.is_local:
+        return b""
+    if settings.state_key is not None:
+        return settings.state_key.get_secret_value().encode()
+    if not records.backend.is_of_machine:
+        _warn("FAILSOFT_STATE_KEY is not set, so that who reads the state store can find arguments by trying values")
+        return b""
+    file = state_folder() / "state.key"
+    protected_files.add(records.backend, file)
+    try:
+        return made_key(file)
+    except OSError as error:
+        _warn(f"FAILSOFT_STATE_KEY is not set and {file} cannot be made ({error.strerror}): hashes have no key")
+        return b""
+    except ValueError as error:
+        raise StateUnusable(effect="none", operator_hint=f"{file} is not usable: {error}") from error
 
 
-def changed_names(one: str, other: str) -> tuple[str, ...]:
-    """Return the names of the arguments whose hashes differ."""
-    before, after = json.loads(one), json.loads(other)
-    return tuple(name for name in {**after, **before} if before.get(name) != after.get(name))
+@functools.cache
+def _warn(text: str) -> None:
+    """Log a warning once."""
+    logger.warning("{}", text)
+
+
+class KeyedHashes:
+    """A hash of each validated argument of a call; an omitted argument counts as its default.
+
+    The text is the id of the hashes' key and an object of hashes, or, without a key and in earlier versions, the object
+    alone.
+
+    Args:
+        call: The call.
+        record: The key of its record, which is hashed too, so that equal arguments of two calls have other hashes.
+        key: The key of the hashes.
+    """
+
+    def __init__(self, call: Call, record: str, key: bytes) -> None:
+        given = {**_defaults(call), **json_safe(call.arguments)}
+        self._values = {name: _json(given[name]) for name in sorted(given)}
+        self._record = record.encode(errors="replace")
+        self._key = key
+        self._id = hmac.digest(key, b"id", "sha256").hex()[:12] if key else ""
+        self.text = f"{self._id} {self._hashes(key)}" if key else self._hashes(b"")
+
+    def is_same(self, stored: str) -> bool | None:
+        """Return whether stored hashes are of the same arguments; None if they have another key."""
+        if stored == self.text:
+            return True
+        own = self._as(stored)
+        return None if own is None else own == stored[stored.index("{") :]
+
+    def changed(self, stored: str) -> tuple[str, ...]:
+        """Return the names of the arguments that differ from those of stored hashes."""
+        after = json.loads(self._as(stored) or "{}")
+        before = json.loads(stored[stored.index("{") :])
+        return tuple(name for name in {**before, **after} if before.get(name) != after.get(name))
+
+    def _as(self, stored: str) -> str | None:
+        """Return the hashes as those that are stored were made; None if that takes another key."""
+        if stored.startswith("{"):
+            return self._hashes(b"")
+        return self._hashes(self._key) if self._key and stored.partition(" ")[0] == self._id else None
+
+    def _hashes(self, key: bytes) -> str:
+        return to_json({name: self._hash(key, name, value)[:16] for name, value in self._values.items()}).decode()
+
+    def _hash(self, key: bytes, name: str, value: bytes) -> str:
+        if not key:
+            return hashlib.sha256(value).hexdigest()
+        return hmac.digest(key, b"\0".join((self._record, name.encode(errors="replace"), value)), "sha256").hex()
 
 
 def conflict(names: Sequence[str], made_of: Sequence[str]) -> IdempotencyConflict:
@@ -120,6 +193,5 @@ def _defaults(call: Call) -> dict[str, Any]:
     return {name: schema["default"] for name, schema in declared.items() if "default" in schema}
 
 
-def _hash(value: Any) -> str:
-    text = to_json(value) if type(value) in _SCALARS else json.dumps(value, sort_keys=True).encode(errors="replace")
-    return hashlib.sha256(text).hexdigest()[:16]
+def _json(value: Any) -> bytes:
+    return to_json(value) if type(value) in _SCALARS else json.dumps(value, sort_keys=True).encode(errors="replace")

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from failsoft.framework.errors import IdempotencyInProgress, ToolError
 from failsoft.framework.safe.author_reports import logger
@@ -73,7 +73,7 @@ class Verdict(StrEnum):
     WAIT = "wait"
     """Another call does the work."""
     UNKNOWN = "unknown"
-    """Another call began the work, and its outcome is lost."""
+    """Another call began the work, and its outcome is lost, or it cannot be told whether its arguments are the same."""
     CONFLICT = "conflict"
     """The key belongs to other arguments; the text has their hashes."""
 
@@ -85,6 +85,18 @@ class Claimed(NamedTuple):
     text: str = ""
     lease_s: float = 0.0
     owner: str = ""
+
+
+class ArgumentHashes(Protocol):
+    """The hashes of the arguments of a call."""
+
+    text: str
+
+    def is_same(self, stored: str) -> bool | None:
+        """Return whether stored hashes are of the same arguments; None if they have another key."""
+
+    def changed(self, stored: str) -> tuple[str, ...]:
+        """Return the names of the arguments that differ from those of stored hashes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +112,7 @@ class Claimant:
     """
 
     token: str
-    arguments: str
+    arguments: ArgumentHashes
     begins: Phase
     lease_s: float
     ttl_s: float
@@ -108,7 +120,13 @@ class Claimant:
     def record(self, now: float, effects: str) -> State:
         """Return a new record of this call with the effects that were marked, as JSON."""
         phase = Phase.EFFECT if effects else self.begins
-        held = {"phase": phase, "owner": self.token, "arguments": self.arguments, "effects": effects, "outcome": ""}
+        held = {
+            "phase": phase,
+            "owner": self.token,
+            "arguments": self.arguments.text,
+            "effects": effects,
+            "outcome": "",
+        }
         return {**held, "until": now + self.lease_s, "end": now + self.ttl_s}
 
 
@@ -131,8 +149,10 @@ def claim(  # noqa: PLR0911 - one return a verdict
     if state is None:
         return Changed(ours.record(now, ""), Claimed(Verdict.RUN), ours.ttl_s)
     phase, effects = state["phase"], state["effects"]
-    if state["arguments"] != ours.arguments:
-        return Changed(KEPT, Claimed(Verdict.CONFLICT, state["arguments"]))
+    is_same = ours.arguments.is_same(state["arguments"])
+    if not is_same:
+        verdict = Verdict.UNKNOWN if is_same is None else Verdict.CONFLICT
+        return Changed(KEPT, Claimed(verdict, state["arguments"]))
     if phase in {Phase.DONE, Phase.FAILED}:
         return Changed(KEPT, Claimed(Verdict.SETTLED, state["outcome"]))
     if phase != Phase.UNKNOWN and state["owner"] == ours.token:

@@ -26,17 +26,17 @@ from failsoft.framework.errors import (
     ToolError,
 )
 from failsoft.framework.events import IdempotencyEvent, IdempotencyVerdict
-from failsoft.framework.safe.author_reports import is_real_cancellation
+from failsoft.framework.safe.author_reports import is_real_cancellation, logger
 from failsoft.framework.state.backend import WriteRefused
 from failsoft.framework.state.records import Records
 from failsoft.recovery.idempotency.keys import (
     Derive,
-    argument_hashes,
-    changed_names,
+    KeyedHashes,
     checked_key,
     conflict,
     derived_key,
     record_key,
+    state_key,
 )
 from failsoft.recovery.idempotency.ledger import (
     Claimant,
@@ -124,6 +124,7 @@ class _KeyedCalls:
         self._options = options
         self._leases = leases
         self._records = records
+        self._key: bytes | None = None
         self._under_way: dict[str, tuple[asyncio.AbstractEventLoop, asyncio.Event]] = {}
         """Events that wake calls of this process when the call with their key has ended, by key."""
 
@@ -149,8 +150,10 @@ class _KeyedCalls:
             if verdict == Verdict.SETTLED:
                 return _replay(text, call)
             if verdict == Verdict.CONFLICT:
-                raise _refused(call, "conflict", conflict(changed_names(work.ours.arguments, text), work.made_of))
+                raise _refused(call, "conflict", conflict(work.ours.arguments.changed(text), work.made_of))
             if verdict == Verdict.UNKNOWN:
+                if text:
+                    logger.warning("A stored key has arguments hashed with another FAILSOFT_STATE_KEY: it is refused")
                 raise _refused(call, "lost", _unknown(call))
             if not self._records.is_local and dead != owner and is_dead(owner):
                 dead = owner
@@ -168,8 +171,12 @@ class _KeyedCalls:
         if key is None:
             return None
         begins = Phase.ACCEPTED if call.bound.marks_effects else Phase.RUNNING
-        ours = Claimant(new_owner(), argument_hashes(call), begins, self._options.lease_s, self._options.ttl_s)
-        return _KeyedWork(record_key(call, key), ours, made_of)
+        if self._key is None:
+            self._key = state_key(call.bound.settings, self._records)
+        record = record_key(call, key)
+        hashes = KeyedHashes(call, record, self._key)
+        ours = Claimant(new_owner(), hashes, begins, self._options.lease_s, self._options.ttl_s)
+        return _KeyedWork(record, ours, made_of)
 
     async def _claim(self, work: _KeyedWork, call: Call, dead: str) -> Claimed:
         may_repeat = why_not_rerun(Facts(effect="unknown", is_repeatable=call.idempotent)) is None

@@ -66,6 +66,7 @@ class RedisBackend:
     """
 
     is_local = False
+    is_of_machine = False
     default_root = ""
 
     def __init__(self, url: str, *, prefix: str = "failsoft", limit_s: float = 0.25) -> None:

@@ -68,6 +68,7 @@ class SqliteBackend:
     """
 
     is_local = False
+    is_of_machine = True
 
     def __init__(self, path: Path, *, patience_s: float = 5.0) -> None:
         self.path = path

@@ -31,12 +31,12 @@ class Depot:
 def test_every_reading_says_what_is_true_now() -> None:
     gauges, depot = Runtime().gauges, Depot()
     remove = gauges.add("mcp_retry_budget_tokens", depot.read)
-    assert gauges.read() == [("mcp_retry_budget_tokens", ("api",), 1.0)]
+    assert gauges.read(shared=False) == [("mcp_retry_budget_tokens", ("api",), 1.0)]
     depot.value = 2.0
-    assert gauges.read() == [("mcp_retry_budget_tokens", ("api",), 2.0)]
+    assert gauges.read(shared=False) == [("mcp_retry_budget_tokens", ("api",), 2.0)]
     remove()
     remove()
-    assert gauges.read() == []
+    assert gauges.read(shared=False) == []
 
 
 def test_a_reader_ends_with_its_object() -> None:
@@ -45,7 +45,7 @@ def test_a_reader_ends_with_its_object() -> None:
     gauges.add("mcp_connections", lambda: {(): 3.0})
     del depot
     gc.collect()
-    assert gauges.read() == [("mcp_connections", (), 3.0)]
+    assert gauges.read(shared=False) == [("mcp_connections", (), 3.0)]
 
 
 async def test_what_a_shared_store_knows_is_asked_for_first() -> None:
@@ -54,7 +54,7 @@ async def test_what_a_shared_store_knows_is_asked_for_first() -> None:
     depot.elsewhere = 7.0
     assert gauges.read(shared=False) == []
     await gauges.refresh()
-    assert gauges.read() == [("mcp_retry_budget_tokens", ("api",), 7.0)]
+    assert gauges.read(shared=True) == [("mcp_retry_budget_tokens", ("api",), 7.0)]
 
 
 @pytest.fixture
@@ -77,5 +77,5 @@ async def test_a_reader_that_raises_is_reported_once_and_left_out(lines: list[st
     gauges.add("mcp_connections", lambda: {(): 3.0})
     for _ in range(2):
         await gauges.refresh()
-        assert gauges.read() == [("mcp_connections", (), 3.0)]
+        assert gauges.read(shared=False) == [("mcp_connections", (), 3.0)]
     assert lines == ["The gauge mcp_threads_busy could not be read"]

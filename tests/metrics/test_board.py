@@ -21,7 +21,7 @@ from tests.doors import Board
 board = Board.create(Path(sys.argv[1]), slot=int(sys.argv[2]))
 board.numbers.new("mcp_tool_errors_total", ("shop", "pay", "outage", "UNAVAILABLE"))[0] = 3
 board.numbers.new("mcp_tool_inflight", ("shop", "pay"))[0] = 2
-board.gauges = lambda: [("mcp_connections", (), 5.0)]
+board.gauges.append(lambda: [("mcp_connections", (), 5.0)])
 board.beat(phase="ready", running="shop.pay")
 board.note_failure({"code": "UNAVAILABLE", "worker": sys.argv[2]})
 print("there", flush=True)
@@ -121,7 +121,7 @@ def test_long_values_of_a_failure_are_cut(tmp_path: Path) -> None:
 
 def test_torn_records_are_passed_over(tmp_path: Path) -> None:
     board = Board.create(tmp_path, slot=0)
-    board.gauges = lambda: [("mcp_connections", (), 5.0)]
+    board.gauges.append(lambda: [("mcp_connections", (), 5.0)])
     board.beat(phase="ready")
     board.note_failure({"number": 1})
     board.note_failure({"number": 2})
@@ -154,7 +154,7 @@ def test_more_rows_than_a_board_has_room_for_are_counted_in_memory(tmp_path: Pat
 
 def test_more_gauges_than_a_board_has_room_for_are_left_out(tmp_path: Path) -> None:
     board = Board.create(tmp_path, slot=0)
-    board.gauges = lambda: [("mcp_retry_budget_tokens", (f"{number:0100}",), 1.0) for number in range(10_000)]
+    board.gauges.append(lambda: [("mcp_retry_budget_tokens", (f"{number:0100}",), 1.0) for number in range(10_000)])
     board.beat(phase="ready")
     assert Boards(tmp_path).workers()[0].phase == "ready"
 

@@ -13,12 +13,18 @@ from prometheus_client.metrics_core import CounterMetricFamily
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
-from failsoft.metrics import PrometheusRecorder, forget_worker, render, scrape
+from failsoft import CircuitEvent
+from failsoft.events import StoreLatencyEvent
+from failsoft.metrics import PrometheusRecorder, render, scrape
+from tests.doors import Gauges
 
 PROMETHEUS_3 = (
     "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
     "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;q=0.4,*/*;q=0.2"
 )
+CACHE = Gauges()
+CACHE.add("mcp_circuit_state", lambda: {("cache",): 2})
+CACHE.add("mcp_retry_budget_tokens", lambda: {("cache",): 3.0})
 
 
 def busy_recorder(operations: int = 3) -> PrometheusRecorder:
@@ -31,9 +37,15 @@ def busy_recorder(operations: int = 3) -> PrometheusRecorder:
         operation.started()
         operation.failed("not_found", "DOC_NOT_FOUND")
         operation.recovery("retry", "failed")
-    recorder.circuit_state("cache", "open")
-    recorder.retry_budget("cache", 3)
+    recorder.on_event(CircuitEvent(dependency="cache", state="open", was="closed", reason="made up"))
+    recorder.on_event(StoreLatencyEvent(0.001))
+    recorder.watch(CACHE)
     return recorder
+
+
+def without_process(body: bytes) -> tuple[bytes, ...]:
+    """Return the lines but those about the process, which change all the time."""
+    return tuple(line for line in body.splitlines() if b"process_" not in line)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +77,8 @@ def test_the_format_is_the_one_the_scraper_prefers(accept: str | None, kind: str
 @pytest.mark.parametrize("accept", [None, "application/openmetrics-text; version=1.0.0"])
 async def test_a_scrape_is_what_render_returns(accept: str | None) -> None:
     recorder = busy_recorder()
-    assert await scrape(recorder, accept) == render(recorder, accept)
+    scraped, rendered = await scrape(recorder, accept), render(recorder, accept)
+    assert (without_process(scraped[0]), scraped[1]) == (without_process(rendered[0]), rendered[1])
 
 
 @pytest.mark.anyio
@@ -96,8 +109,8 @@ async def test_a_scrape_is_rendered_in_a_thread_and_calls_go_on_meanwhile() -> N
 @pytest.mark.anyio
 async def test_several_scrapes_at_once_are_all_whole() -> None:
     recorder = busy_recorder(100)
-    bodies = {body for body, _ in await asyncio.gather(*(scrape(recorder) for _ in range(5)))}
-    assert bodies == {render(recorder)[0]}
+    bodies = {without_process(body) for body, _ in await asyncio.gather(*(scrape(recorder) for _ in range(5)))}
+    assert bodies == {without_process(render(recorder)[0])}
 
 
 def test_what_else_is_on_the_registry_is_shown_too() -> None:
@@ -112,5 +125,20 @@ def test_promtool_finds_nothing_to_say(promtool: str) -> None:
     assert (checked.returncode, checked.stdout + checked.stderr) == (0, b"")
 
 
-def test_forgetting_a_worker_does_nothing_where_there_are_none() -> None:
-    forget_worker(1)
+def test_several_recorders_are_shown_as_one() -> None:
+    first, second = busy_recorder(1), busy_recorder(2)
+    Counter("shop_orders_total", "Orders.", registry=first.registry).inc(3)
+    Counter("shop_orders_total", "Orders.", registry=second.registry).inc(3)
+    text = render([first, second])[0].decode()
+    found = {
+        (sample.name, *sample.labels.values()): sample.value for one in plain_families(text) for sample in one.samples
+    }
+    assert found["mcp_tool_inflight", "operation_0", "docs"] == 2
+    assert found["mcp_tool_inflight", "operation_1", "docs"] == 1
+    assert found["mcp_circuit_state", "cache", "open"] == 1
+    assert found["shop_orders_total",] == 3
+    assert text.count("# TYPE mcp_build_info gauge") == text.count("\nmcp_build_info{") == 1
+
+
+def test_the_process_is_shown() -> None:
+    assert "\nprocess_resident_memory_bytes " in render(PrometheusRecorder())[0].decode()

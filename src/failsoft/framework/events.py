@@ -11,7 +11,6 @@ from failsoft.framework.safe.author_reports import logger, tell
 __all__ = [
     "AttemptEvent",
     "AuditEvent",
-    "BudgetEvent",
     "CircuitEvent",
     "CircuitStateName",
     "Event",
@@ -19,8 +18,6 @@ __all__ = [
     "IdempotencyEvent",
     "IdempotencyVerdict",
     "Listener",
-    "LoadEvent",
-    "LoadGauge",
     "RecoveryEvent",
     "RefusalEvent",
     "ReloadEvent",
@@ -33,8 +30,6 @@ __all__ = [
 
 CircuitStateName: TypeAlias = Literal["closed", "open", "half_open"]
 """The state of a circuit breaker."""
-
-LoadGauge: TypeAlias = Literal["bulkhead_running", "bulkhead_waiting", "hedges_running", "idempotency_leases"]
 
 IdempotencyVerdict: TypeAlias = Literal["replayed", "conflict", "in_progress", "lost"]
 """What a repeated call met: the stored outcome, other arguments, the first call still running, or no record."""
@@ -109,14 +104,6 @@ class CircuitEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetEvent:
-    """The retry budget of a dependency changed; `tokens` is the number of further attempts that it allows."""
-
-    dependency: str
-    tokens: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IdempotencyEvent:
     """A call repeated an idempotency key.
 
@@ -145,22 +132,6 @@ class StateStoreEvent:
 
     available: bool
     reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadEvent:
-    """A gauge of a strategy changed in this process.
-
-    Args:
-        gauge: Runs in a bulkhead, calls that wait for one, extra runs of `Hedge`,
-            or calls with an idempotency key under way.
-        dependency: The dependency, else `<toolset>.<operation>`.
-        value: The new value.
-    """
-
-    gauge: LoadGauge
-    dependency: str
-    value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,9 +202,7 @@ Event: TypeAlias = (
     AttemptEvent
     | RecoveryEvent
     | CircuitEvent
-    | BudgetEvent
     | IdempotencyEvent
-    | LoadEvent
     | StateStoreEvent
     | StoreEvent
     | StoreLatencyEvent

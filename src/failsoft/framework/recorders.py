@@ -146,15 +146,15 @@ class Gauges:
 
         return remove
 
-    def read(self, *, shared: bool = True) -> list[tuple[str, tuple[str, ...], float]]:
+    def read(self, *, shared: bool) -> list[tuple[str, tuple[str, ...], float]]:
         """Return name, label values and number of every gauge.
 
         Args:
-            shared: Whether to include those that every process can refresh.
+            shared: Whether of those with `refresh`, which are the same in every process, or of the others.
         """
         found: list[tuple[str, tuple[str, ...], float]] = []
         for key, name, reader in self._all():
-            if not shared and reader.refresh is not None:
+            if shared is (reader.refresh is None):
                 continue
             read = reader.read()
             if read is None:

@@ -1,6 +1,6 @@
-"""Prometheus metrics: definitions, recorder, exposition."""
+"""Prometheus metrics: definitions, recorder, exposition, and the boards of a server's processes."""
 
-from failsoft.metrics.exposition import forget_worker, render, scrape
+from failsoft.metrics.exposition import render, scrape
 from failsoft.metrics.recorder import PrometheusRecorder
 
-__all__ = ["PrometheusRecorder", "forget_worker", "render", "scrape"]
+__all__ = ["PrometheusRecorder", "render", "scrape"]

@@ -27,6 +27,7 @@ _PID, _SLOT, _BEAT, _FAILED = range(4)
 """The numbers of the head: of 8 bytes each, so that none is ever half written."""
 _SUFFIX, _RETIRED = ".board", "retired.json"
 _ATTEMPTS = 3
+_GAUGES_EVERY_NS = 500_000_000
 
 Gauge = tuple[str, tuple[str, ...], float]
 """The metric, the values of its labels, and the number."""
@@ -38,12 +39,13 @@ class Board:
     def __init__(self, memory: mmap.mmap, file: Path | None = None, lock: BaseFileLock | None = None) -> None:
         self.parts = _Parts(memory)
         self._held = lock
-        self._status = ""
+        self._status, self._gauges_at = "", 0
         self._writing = threading.Lock()
         self.file = file
-        self.numbers = Numbers(self.parts.names, self.parts.cells)
-        self.gauges: Callable[[], Iterable[Gauge]] = tuple
-        """Returns the gauges of this process; called with every beat."""
+        self.numbers = Numbers() if file is None else Numbers(self.parts.names, self.parts.cells)
+        self.gauges: list[Callable[[], Iterable[Gauge]]] = []
+        """Return the gauges of this process; called by beats."""
+        self.server = Boards(None if file is None else file.parent)
 
     @classmethod
     def create(cls, folder: Path | None, *, slot: int) -> Board:
@@ -68,27 +70,25 @@ class Board:
         return board
 
     def beat(self, *, phase: str, running: str = "") -> None:
-        """Tell that the event loop runs, and the gauges.
+        """Tell that the event loop runs, and the gauges if those there are older than half a second.
 
         Args:
             phase: That of the server.
             running: The operation that keeps the event loop from running, if there is one.
         """
         with self._writing:
-            status = json.dumps([phase[:100], running[:300]])
-            if status != self._status:
-                self._status = status
-                write(self.parts.status, status.encode())
-            self.parts.head[_BEAT] = time.monotonic_ns()
-            if self.file is not None:
-                write(self.parts.gauges, _fitting(self.gauges(), len(self.parts.gauges)))
+            self._tell(phase, running)
+            self.parts.head[_BEAT] = now = time.monotonic_ns()
+            if self.file is not None and now >= self._gauges_at:
+                self._gauges_at = now + _GAUGES_EVERY_NS
+                gauges = [gauge for read in self.gauges for gauge in read()]
+                write(self.parts.gauges, _fitting(gauges, len(self.parts.gauges)))
 
     def note_running(self, operation: str) -> None:
         """Tell which operation keeps the event loop from running; that is no beat."""
         with self._writing:
             phase, _ = json.loads(self._status or '["", ""]')
-            self._status = json.dumps([phase, operation[:300]])
-            write(self.parts.status, self._status.encode())
+            self._tell(phase, operation)
 
     def note_failure(self, record: dict[str, Any]) -> None:
         """Keep the facts about a failed call, in place of the oldest; values that do not fit are cut."""
@@ -103,6 +103,12 @@ class Board:
             number = self.parts.head[_FAILED]
             write(self.parts.failure(number % _FAILURES), text)
             self.parts.head[_FAILED] = number + 1
+
+    def _tell(self, phase: str, running: str) -> None:
+        status = json.dumps([phase[:100], running[:300]])
+        if status != self._status:
+            self._status = status
+            write(self.parts.status, status.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +156,18 @@ class Boards:
         found.sort(key=lambda entry: entry["at"], reverse=True)
         return [entry["record"] for entry in found[:_FAILURES]]
 
-    def rows(self) -> list[Row]:
-        """Return the numbers of all processes, dead ones included; those of living ones change while they are read."""
+    def rows(self, *, others: bool = False) -> list[Row]:
+        """Return what all processes counted, dead ones included, and what living ones have now.
+
+        The numbers of living processes change while they are read.
+
+        Args:
+            others: Whether to leave out the board of this process.
+        """
         with self._lock:
             retired = self._retired()
             while True:
-                rows = [*retired.rows, *(row for seen in self._boards(retired.files) for row in seen.log.rows())]
+                rows = [*retired.rows, *self._counted(self._boards(retired.files), others=others)]
                 before, retired = retired, self._retired()
                 if before.files == retired.files:  # else a board may be missing, or counted twice
                     return rows
@@ -191,7 +203,7 @@ class Boards:
     def _boards(self, left_out: Container[str] = ()) -> list[_Seen]:
         """Return what the folder has, apart from retired boards; each is mapped once."""
         if self._folder is None:
-            return [] if _in_use is None else [_Seen(_in_use.parts)]
+            return [] if _in_use is None else [_Seen(_in_use.parts, log=_in_use.numbers)]
         found = {file.name: file for file in self._folder.glob(f"*{_SUFFIX}") if file.name not in left_out}
         for name in self._known.keys() - found.keys():
             del self._known[name]
@@ -201,6 +213,12 @@ class Boards:
                 if parts.head[_PID]:
                     self._known[name] = _Seen(parts, found[name])
         return list(self._known.values())
+
+    def _counted(self, boards: Iterable[_Seen], *, others: bool) -> Iterator[Row]:
+        for seen in boards:
+            if not (others and seen.pid == os.getpid()):
+                is_alive = seen.is_alive()
+                yield from (row for row in seen.log.rows() if is_alive or BY_NAME[row.name].is_counted)
 
     def _retired(self) -> _Retired:
         try:
@@ -220,11 +238,11 @@ class _Retired(NamedTuple):
 class _Seen:
     """A board of any process, as it is read."""
 
-    def __init__(self, parts: _Parts, file: Path | None = None) -> None:
+    def __init__(self, parts: _Parts, file: Path | None = None, log: Numbers | None = None) -> None:
         self._parts = parts
         self._gauges: list[Gauge] = []
         self.file = file or Path()
-        self.log = RowLog(parts.names, parts.cells)
+        self.log: Numbers | RowLog = log or RowLog(parts.names, parts.cells)
         self.pid, self.slot = parts.head[_PID], parts.head[_SLOT]
 
     def is_alive(self) -> bool:
@@ -311,9 +329,8 @@ def _whole(area: memoryview) -> bytes | None:
     return next((text for _ in range(_ATTEMPTS) if (text := read(area)) is not None), None)
 
 
-def _fitting(gauges: Iterable[Gauge], at_most: int) -> bytes:
+def _fitting(found: list[Gauge], at_most: int) -> bytes:
     """Return the gauges as JSON, the first ones if not all of them fit."""
-    found = list(gauges)
     while len(text := json.dumps(found).encode()) > at_most - 8:
         del found[len(found) // 2 :]
     return text

@@ -116,6 +116,7 @@ CIRCUIT_STATE = MetricDefinition(
     "1 for the state that a dependency's circuit breaker is in, 0 for the others.",
     ("dependency", "state"),
     values=_STATES,
+    merge="max",
     is_one_of=True,
 )
 CIRCUIT_TRANSITIONS = MetricDefinition(
@@ -143,7 +144,9 @@ IDEMPOTENCY_LEASES = MetricDefinition(
 STATE_STORE_UNAVAILABLE = MetricDefinition(
     "mcp_state_store_unavailable",
     "gauge",
-    "1 while the shared state store is lost and calls use local state.",
+    "1 for the fault for which the shared state store cannot be used, 0 for the others.",
+    ("fault",),
+    values=("lost", "read_only", "full", "busy", "denied", "loading", "damaged"),
     merge="max",
 )
 STATE_STORE_LOSSES = MetricDefinition(
@@ -189,39 +192,6 @@ BUILD_INFO = MetricDefinition(
     "mcp_build_info", "gauge", "1, with the versions as labels.", ("version", "python"), merge="max"
 )
 
-DEFINITIONS = (
-    CALLS,
-    DURATION,
-    ERRORS,
-    ATTEMPTS,
-    RECOVERIES,
-    INFLIGHT,
-    CIRCUIT_STATE,
-    CIRCUIT_TRANSITIONS,
-    RETRY_BUDGET,
-    BULKHEAD_RUNNING,
-    BULKHEAD_WAITING,
-    HEDGES_RUNNING,
-    IDEMPOTENCY_LEASES,
-    STATE_STORE_UNAVAILABLE,
-    STATE_STORE_LOSSES,
-    BUILD_INFO,
-)
+DEFINITIONS = tuple(item for item in list(globals().values()) if isinstance(item, MetricDefinition))
 """All metrics, in the order of the exposition."""
-FOR_OPERATORS = (
-    PRINCIPAL_CALLS,
-    REPEATED_FAILURES,
-    STATE_STORE_LATENCY,
-    STATE_QUOTA,
-    WORKERS,
-    WORKER_RESTARTS,
-    LOOP_LAG,
-    THREADS_BUSY,
-    THREADS_WAITING,
-    CONNECTIONS,
-    REFUSED,
-    AUDIT_FAILURES,
-    RELOAD_OK,
-)
-"""Metrics that nothing exposes yet."""
-BY_NAME = {item.name: item for item in (*DEFINITIONS, *FOR_OPERATORS)}
+BY_NAME = {item.name: item for item in DEFINITIONS}

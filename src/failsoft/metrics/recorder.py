@@ -1,80 +1,103 @@
-"""`PrometheusRecorder`: metrics per operation, exposed by one registry."""
+"""The recorder of a runtime: counts calls and events into numbers, and reads gauges."""
 
 from __future__ import annotations
 
-import os
-import platform
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+import weakref
+from bisect import bisect_left
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
-from failsoft._version import __version__
-from failsoft.framework.errors import ConfigurationError
-from failsoft.framework.events import BudgetEvent, CircuitEvent, Event, LoadEvent, StateStoreEvent
-from failsoft.framework.recorders import OperationMetrics
-from failsoft.metrics.definitions import BUILD_INFO, OTHER, MetricDefinition
-from failsoft.metrics.dependencies import DependencyChildren, DependencySlots
-from failsoft.metrics.labels import Admission, label
-from failsoft.metrics.slots import Row, Slots
-from failsoft.metrics.state_store import StateStoreChildren, StateStoreSlots
+from failsoft.framework.events import (
+    AttemptResult,
+    AuditEvent,
+    CircuitEvent,
+    Event,
+    Outcome,
+    RecoveryOutcome,
+    RefusalEvent,
+    ReloadEvent,
+    StateStoreEvent,
+    StoreEvent,
+    StoreLatencyEvent,
+    WorkerEvent,
+)
+from failsoft.framework.recorders import Gauges
+from failsoft.metrics.board import Gauge, in_use
+from failsoft.metrics.definitions import (
+    ATTEMPTS,
+    AUDIT_FAILURES,
+    BY_NAME,
+    CALLS,
+    CIRCUIT_TRANSITIONS,
+    DURATION,
+    ERRORS,
+    INFLIGHT,
+    OTHER,
+    RECOVERIES,
+    REFUSED,
+    RELOAD_OK,
+    STATE_STORE_LATENCY,
+    STATE_STORE_LOSSES,
+    STATE_STORE_UNAVAILABLE,
+    WORKER_RESTARTS,
+    MetricDefinition,
+)
+from failsoft.metrics.values import Admission, Cells, Numbers, label
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-
-_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 Pair: TypeAlias = tuple[str, str]
-Source: TypeAlias = Callable[[MetricDefinition], Iterator[Row]]
-
-
-def is_multiprocess() -> bool:
-    """Return whether prometheus-client keeps its values in files that several worker processes share."""
-    return _FOLDER in os.environ
+_BOUNDS = DURATION.buckets
+_OUTCOMES = {outcome: number for number, outcome in enumerate(CALLS.values)}
+_RESULTS = {result: number for number, result in enumerate(ATTEMPTS.values)}
 
 
 class PrometheusRecorder:
     """The recorder of a runtime: exact, thread-safe, bounded; it never raises into a call.
 
-    Calls are counted through `bind`; dependencies and the state store are counted from events.
-
-    prometheus-client is loaded when the registry is first used, unless several workers share their values through it
-    (`PROMETHEUS_MULTIPROC_DIR`).
+    Calls are counted through `bind`, what else happens from events. Gauges are read at each scrape. In a worker the
+    numbers are on its board, where the scrapes of the other workers find them. prometheus-client is loaded by the first
+    scrape.
 
     Args:
         registry: Where the families are registered; by default a separate registry, so that runtimes do not share
             metrics with each other or with the process.
-        label_limit: Operations, and dependencies, that get labels of their own; further ones share `__other__`.
+        label_limit: Operations, dependencies and other labels of a metric with a series of their own; further ones
+            share `__other__`.
         code_limit: Codes, and strategies, with a series of their own within one operation.
-
-    Raises:
-        CONFIG_ERROR: Workers cannot share their values.
     """
 
-    listens_to = (CircuitEvent, BudgetEvent, LoadEvent, StateStoreEvent)
+    listens_to = (
+        *(AuditEvent, CircuitEvent, RefusalEvent, ReloadEvent, StateStoreEvent, StoreEvent, StoreLatencyEvent),
+        WorkerEvent,
+    )
     """The events that `on_event` handles; others need not be created for it."""
 
     def __init__(
         self, registry: CollectorRegistry | None = None, *, label_limit: int = 1_000, code_limit: int = 100
     ) -> None:
-        self._code_limit = code_limit
+        self._label_limit, self._code_limit = label_limit, code_limit
         self._operations = Admission[Pair](label_limit, (OTHER, OTHER))
-        self._names = Admission[str](label_limit, OTHER)
-        self._bound: dict[Pair, OperationMetrics] = {}
-        self._dependencies: dict[str, DependencySlots | DependencyChildren] = {}
-        self._store: StateStoreSlots | StateStoreChildren = StateStoreSlots()
+        self._bound: dict[Pair, OperationNumbers] = {}
+        self._admitted: dict[str, Admission[tuple[str, ...]]] = {}
+        self._cells: dict[tuple[str, tuple[str, ...]], Cells] = {}
         self._lock = threading.Lock()
-        self._shared = is_multiprocess()
+        self._gauges: weakref.WeakSet[Gauges] = weakref.WeakSet()
+        self._last: dict[tuple[str, tuple[str, ...]], float] = {}
+        """Gauges that events tell."""
         self._registry: CollectorRegistry | None = None
-        if self._shared:
-            _check_sharing()
-            self._share()
+        board = in_use()
+        self.numbers = Numbers() if board is None else board.numbers
+        if board is not None:
+            board.gauges.append(self.gauges)
         if registry is not None:
             self._registry = self._registered(registry)
 
     @property
     def registry(self) -> CollectorRegistry:
-        """The registry with the values; with several workers, those of all of them."""
+        """The registry with the values; in a worker, those of all workers."""
         with self._lock:
             if self._registry is None:
                 from prometheus_client import CollectorRegistry  # noqa: PLC0415 - 60 ms, for those who scrape
@@ -82,102 +105,183 @@ class PrometheusRecorder:
                 self._registry = self._registered(CollectorRegistry())
             return self._registry
 
-    def bind(self, tool: str, operation: str) -> OperationMetrics:
+    def bind(self, tool: str, operation: str) -> OperationNumbers:
         """Return the recorder of one operation; the same one for the same names."""
         with self._lock:
             key = self._operations((label(tool), label(operation)))
             bound = self._bound.get(key)
             if bound is None:
-                bound = self._bound[key] = self._make(*key)
+                bound = self._bound[key] = OperationNumbers(self.numbers, *key, self._code_limit)
             return bound
 
     def on_event(self, event: Event) -> None:
-        """Record an event of a dependency or of the state store."""
-        if isinstance(event, CircuitEvent):
-            self.circuit_state(event.dependency, event.state)
-        elif isinstance(event, BudgetEvent):
-            self.retry_budget(event.dependency, event.tokens)
-        elif isinstance(event, LoadEvent):
-            self._dependency(event.dependency).load(event.gauge, event.value)
+        """Count what happened."""
+        if isinstance(event, StoreLatencyEvent):
+            self.observe(STATE_STORE_LATENCY, event.latency_s)
+        elif isinstance(event, RefusalEvent):
+            self.count(REFUSED, str(event.status))
+        elif isinstance(event, CircuitEvent):
+            self.count(CIRCUIT_TRANSITIONS, event.dependency, event.state, by=int(event.was is not None))
+        elif isinstance(event, StoreEvent):
+            self.count(STATE_STORE_LOSSES, by=int(not event.available))
         elif isinstance(event, StateStoreEvent):
-            self._store.note(is_available=event.available)
+            key = STATE_STORE_UNAVAILABLE.name, ("lost",)
+            self.count(STATE_STORE_LOSSES, by=int(not event.available and not self._last.get(key)))
+            self._last[key] = float(not event.available)
+        elif isinstance(event, AuditEvent):
+            self.count(AUDIT_FAILURES, by=int(not event.ok))
+        elif isinstance(event, ReloadEvent):
+            self._last[RELOAD_OK.name, ()] = float(event.ok)
+        elif isinstance(event, WorkerEvent) and event.kind == "ended" and event.reason != "stopped":
+            self.count(WORKER_RESTARTS, event.reason or "exited")
 
-    def circuit_state(self, dependency: str, state: str) -> None:
-        """Note the state of a circuit breaker: closed, open or half_open. A change counts as a transition."""
-        self._dependency(dependency).enter(state)
+    def count(self, metric: MetricDefinition, *labels: str, by: int = 1) -> None:
+        """Count something else than a call, under the values of the labels of its metric; it never raises."""
+        with suppress(Exception):
+            own, number = (labels[:-1], metric.values.index(labels[-1])) if metric.values else (labels, 0)
+            with self._lock:
+                self._row(metric, own)[number] += by
 
-    def retry_budget(self, dependency: str, tokens: float) -> None:
-        """Note how many retries the budget of a dependency still allows."""
-        self._dependency(dependency).allow(tokens)
+    def observe(self, metric: MetricDefinition, value: float, *labels: str) -> None:
+        """Add a value to a histogram; it never raises."""
+        with suppress(Exception), self._lock:
+            cells = self._row(metric, labels)
+            cells[bisect_left(metric.buckets, value)] += 1
+            cells[-1] += value
 
-    def _dependency(self, name: str) -> DependencySlots | DependencyChildren:
-        if (known := self._dependencies.get(name)) is not None:  # a name that is its own label
-            return known
+    def watch(self, gauges: Gauges) -> None:
+        """Show these gauges for as long as their runtime lives."""
+        self._gauges.add(gauges)
+
+    async def refresh(self) -> None:
+        """Ask shared stores for what `gauges` returns."""
+        for gauges in list(self._gauges):
+            await gauges.refresh()
+
+    def gauges(self, *, shared: bool = False) -> list[Gauge]:
+        """Return the gauges as they are now.
+
+        Args:
+            shared: Whether to return those that `refresh` asks for, which are the same in every process of a server;
+                otherwise those of this process.
+        """
+        read = [] if shared else [(*key, value) for key, value in self._last.items()]
+        for gauges in list(self._gauges):
+            read += gauges.read(shared=shared)
         with self._lock:
-            key = self._names(label(name))
-            known = self._dependencies.get(key)
-            if known is None:
-                if self._shared:
-                    from failsoft.metrics.children import shared_families  # noqa: PLC0415 - as above
+            return [(name, self._admit(name, labels), value) for name, labels, value in read if name in BY_NAME]
 
-                    known = DependencyChildren(shared_families(), key)
-                else:
-                    known = DependencySlots(key)
-                self._dependencies[key] = known
-            return known
+    def _row(self, metric: MetricDefinition, labels: tuple[str, ...]) -> Cells:
+        cells = self._cells.get((metric.name, labels))
+        if cells is None:
+            key = metric.name, self._admit(metric.name, labels)
+            cells = self._cells.get(key)
+            if cells is None:
+                cells = self._cells[key] = self.numbers.new(*key)
+        return cells
 
-    def _make(self, tool: str, operation: str) -> OperationMetrics:
-        if not self._shared:
-            return Slots(tool, operation, self._code_limit)
-        from failsoft.metrics.children import Children, shared_families  # noqa: PLC0415 - loads prometheus-client
-
-        return Children(shared_families(), tool, operation, self._code_limit)
+    def _admit(self, name: str, labels: tuple[str, ...]) -> tuple[str, ...]:
+        admitted = self._admitted.get(name)
+        if admitted is None:
+            admitted = self._admitted[name] = Admission(self._label_limit, (OTHER,) * len(labels))
+        return admitted(tuple(map(label, labels)))
 
     def _registered(self, registry: CollectorRegistry) -> CollectorRegistry:
-        if self._shared:
-            from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415 - as above
+        from failsoft.metrics.exposition import FamilyCollector  # noqa: PLC0415 - it loads prometheus-client
 
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # prometheus_client has no types here
-        else:
-            from failsoft.metrics.collector import SlotCollector  # noqa: PLC0415 - as above
-
-            registry.register(SlotCollector(self._sources))
+        registry.register(FamilyCollector(self))
         return registry
 
-    def _sources(self) -> list[Source]:
-        with self._lock:
-            operations, dependencies = tuple(self._bound.values()), tuple(self._dependencies.values())
-        sources: list[Source] = [item.numbers().rows for item in operations if isinstance(item, Slots)]
-        sources += [item.rows for item in dependencies if isinstance(item, DependencySlots)]
-        if isinstance(self._store, StateStoreSlots):
-            sources.append(self._store.rows)
-        return [*sources, _build_rows]
 
-    def _share(self) -> None:
-        from failsoft.metrics.children import shared_families  # noqa: PLC0415 - as above
+class OperationNumbers:
+    """The numbers of one operation. Thread-safe and exact; counting never raises.
 
-        shared_families()[BUILD_INFO].labels(*_build()).set(1)
-        self._store = StateStoreChildren(shared_families())
+    Args:
+        numbers: Where they are.
+        tool: The first label.
+        operation: The second label.
+        limit: Distinct codes, and distinct strategies, with a series of their own.
+    """
 
+    never_raises = True
 
-def _build() -> tuple[str, str]:
-    return __version__, platform.python_version()
+    __slots__ = (
+        "_acquire",
+        "_admitted",
+        "_attempts",
+        "_calls",
+        "_counted",
+        "_duration",
+        "_inflight",
+        "_labels",
+        "_numbers",
+        "_release",
+    )
 
+    def __init__(self, numbers: Numbers, tool: str, operation: str, limit: int) -> None:
+        self._labels = own = (tool, operation)
+        self._numbers = numbers
+        lock = threading.Lock()
+        # Bound once: `with lock` looks both methods up every time, which makes a call a quarter more expensive.
+        self._acquire, self._release = lock.acquire, lock.release
+        self._inflight = numbers.new(INFLIGHT.name, own)
+        self._calls = numbers.new(CALLS.name, own)
+        self._attempts = numbers.new(ATTEMPTS.name, own)
+        self._duration = numbers.new(DURATION.name, own)
+        self._counted: dict[tuple[MetricDefinition, str, str], Cells] = {}
+        self._admitted = {metric: Admission[Pair](limit, (OTHER, OTHER)) for metric in (ERRORS, RECOVERIES)}
 
-def _build_rows(item: MetricDefinition) -> Iterator[Row]:
-    if item is BUILD_INFO:
-        yield "", _build(), 1
+    def started(self) -> None:
+        """Count a call as in flight."""
+        self._acquire()
+        try:
+            self._inflight[0] += 1
+        finally:
+            self._release()
 
+    def finished(self, outcome: Outcome, duration_s: float) -> None:
+        """Count a call as over, with its outcome and its duration in seconds."""
+        self._acquire()
+        try:
+            self._inflight[0] -= 1
+            self._calls[_OUTCOMES[outcome]] += 1
+            duration = self._duration
+            duration[bisect_left(_BOUNDS, duration_s)] += 1
+            duration[-1] += duration_s
+        except Exception:  # noqa: BLE001, S110 - an unknown outcome is not counted; the call goes on
+            pass
+        finally:
+            self._release()
 
-def _check_sharing() -> None:
-    """Reject configurations that would lose values: no folder, or a prometheus-client that was loaded without it."""
-    if not Path(os.environ[_FOLDER]).is_dir():
-        raise ConfigurationError(
-            issue=f"{_FOLDER} is not a folder", resolution="create an empty folder for it before the workers start"
-        )
-    from prometheus_client import values  # noqa: PLC0415 - as above
+    def attempted(self, result: AttemptResult) -> None:
+        """Count one run of the handler."""
+        self._acquire()
+        try:
+            self._attempts[_RESULTS[result]] += 1
+        except Exception:  # noqa: BLE001, S110 - as above
+            pass
+        finally:
+            self._release()
 
-    if not getattr(values.ValueClass, "_multiprocess", False):
-        raise ConfigurationError(
-            issue=f"{_FOLDER} was set after prometheus-client had been loaded", resolution="set it before the start"
-        )
+    def failed(self, category: str, code: str) -> None:
+        """Count an error that was returned to the caller."""
+        self._count(ERRORS, category, code)
+
+    def recovery(self, strategy: str, result: RecoveryOutcome) -> None:
+        """Count one recovery strategy at work."""
+        self._count(RECOVERIES, strategy, result)
+
+    def _count(self, metric: MetricDefinition, first: str, second: str) -> None:
+        self._acquire()
+        try:
+            cells = self._counted.get((metric, first, second))
+            if cells is None:
+                pair = self._admitted[metric]((label(first), label(second)))
+                cells = self._counted.get((metric, *pair))
+                if cells is None:
+                    cells = self._counted[metric, *pair] = self._numbers.new(metric.name, (*self._labels, *pair))
+            cells[0] += 1
+        except Exception:  # noqa: BLE001, S110 - as above
+            pass
+        finally:
+            self._release()

@@ -15,7 +15,7 @@ from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import ToolError
 from failsoft.framework.errors.corrections import closest_name
-from failsoft.framework.events import Events, LoadEvent, LoadGauge, RecoveryEvent, RecoveryOutcome
+from failsoft.framework.events import RecoveryEvent, RecoveryOutcome
 from failsoft.framework.logs import logs
 from failsoft.framework.state.store import StateStore
 
@@ -91,38 +91,42 @@ def note_recovery(call: Call, strategy: str, result: RecoveryOutcome, error: Too
 
 
 class Gauge:
-    """A number about a strategy, published as `LoadEvent` when it changes.
+    """A number about an operation, read at every scrape.
 
     Args:
-        name: Which gauge.
-        dependency: The dependency, else `<toolset>.<operation>`.
-        events: Where it is published.
+        operation: `<toolset>.<operation>`.
     """
 
-    __slots__ = ("_dependency", "_events", "_name", "value")
+    __slots__ = ("__weakref__", "_operation", "value")
 
-    def __init__(self, name: LoadGauge, dependency: str, events: Events) -> None:
-        self._name: LoadGauge = name
-        self._dependency = dependency
-        self._events = events
+    def __init__(self, operation: str) -> None:
+        self._operation = operation
         self.value = 0
 
     @classmethod
-    def of(cls, name: LoadGauge, bound: BoundOperation) -> Gauge:
-        """Return the gauge of an operation, the same one even after a reload of its strategies."""
-        store, operation = state_of(bound, None)
-        return store.companion(f"{name}:{operation}", lambda: cls(name, operation, bound.events))
+    def of(cls, name: str, bound: BoundOperation) -> Gauge:
+        """Return the gauge of an operation, the same one even after a reload of its strategies.
 
-    def set(self, value: int) -> None:
-        """Set the value."""
-        if value != self.value:
-            self.value = value
-            if self._events.wants(LoadEvent):
-                self._events.publish(LoadEvent(gauge=self._name, dependency=self._dependency, value=value))
+        Args:
+            name: Its metric, without `mcp_`.
+            bound: The operation.
+        """
+        store, operation = state_of(bound, None)
+
+        def make() -> Gauge:
+            gauge = cls(operation)
+            bound.gauges.add(f"mcp_{name}", gauge.read)
+            return gauge
+
+        return store.companion(f"{name}:{operation}", make)
 
     def add(self, amount: int) -> None:
         """Add to the value."""
-        self.set(self.value + amount)
+        self.value += amount
+
+    def read(self) -> dict[tuple[str, ...], float]:
+        """Return the value under the operation."""
+        return {(self._operation,): self.value}
 
 
 def shown_wait_s(wait_s: float) -> float:

@@ -22,12 +22,12 @@ class CapturedEvents:
 
     Examples:
         >>> from failsoft import Runtime
-        >>> from failsoft.framework.events import BudgetEvent
+        >>> from failsoft.framework.events import AuditEvent
         >>> runtime = Runtime()
         >>> with CapturedEvents(runtime) as captured:
-        ...     runtime.events.publish(BudgetEvent(dependency="billing", tokens=9.0))
-        >>> [event.tokens for event in captured.of(BudgetEvent)]
-        [9.0]
+        ...     runtime.events.publish(AuditEvent(ok=False, reason="full"))
+        >>> [event.reason for event in captured.of(AuditEvent)]
+        ['full']
     """
 
     def __init__(self, source: Runtime | Events, *kinds: type[Event]) -> None:

@@ -123,19 +123,9 @@ def test_stacks_and_details_are_nothing_special_in_development(inside):
     assert inside("doctor", "--json", env=env).json["remarks"] == []
 
 
-@pytest.mark.parametrize(
-    ("env", "mode"),
-    [({"FAILSOFT_METRICS_ENABLED": "false"}, "off"), ({"PROMETHEUS_MULTIPROC_DIR": "."}, "several processes")],
-)
-def test_the_mode_of_the_metrics_is_reported(inside, healthy, env, mode):
-    assert healthy.json["metrics"]["mode"] == "one process"
-    assert inside("doctor", "--json", env=env).json["metrics"]["mode"] == mode
-
-
-def test_a_folder_for_metrics_that_is_not_there_is_broken(inside):
-    ran = inside("doctor", "--json", env={"PROMETHEUS_MULTIPROC_DIR": "nowhere"})
-    assert ran.code == ExitCode.FAILED
-    assert "PROMETHEUS_MULTIPROC_DIR" in {remark["about"] for remark in ran.json["remarks"]}
+def test_the_mode_of_the_metrics_is_reported(inside, healthy):
+    assert healthy.json["metrics"] == {"mode": "on"}
+    assert inside("doctor", "--json", env={"FAILSOFT_METRICS_ENABLED": "false"}).json["metrics"] == {"mode": "off"}
 
 
 def test_a_state_store_that_does_not_answer_is_broken(inside):

@@ -9,7 +9,7 @@ import pytest
 from loguru import logger
 
 from failsoft import CircuitEvent, IdempotencyEvent, StateStoreEvent
-from failsoft.events import BudgetEvent, Event, Events
+from failsoft.events import Event, Events, RefusalEvent
 from tests.doors import log_events
 
 
@@ -52,7 +52,7 @@ def test_a_rare_event_is_one_line(lines: list[Any], event: Event, level: str, fa
     assert facts.items() <= extra.items()
 
 
-@pytest.mark.parametrize("event", [circuit("closed", None), BudgetEvent(dependency="billing", tokens=1.0)])
+@pytest.mark.parametrize("event", [circuit("closed", None), RefusalEvent(503)])
 def test_what_is_no_news_is_no_line(lines: list[Any], event: Event) -> None:
     events = Events()
     log_events(events)

@@ -471,5 +471,5 @@ def test_calls_leave_the_window_after_a_reload_has_made_it_longer(longer_s: floa
     started = report(None, 1_000_000.0, "", 0, 0.0, 4, 1, 0, *limits, 10.0, 5.0, 300.0).state
     later = 1_000_000.0 + 3 * longer_s
     after = report(started, later, "", 0, 0.0, 1, 0, 0, *limits, longer_s, 5.0, 300.0).state
-    assert peek(after, later, longer_s, 5.0).answer[3:5] == [1, 0]
-    assert peek(after, later + 3 * longer_s, longer_s, 5.0).answer[3:5] == [0, 0]
+    assert peek(after, later, longer_s).answer[3:5] == [1, 0]
+    assert peek(after, later + 3 * longer_s, longer_s).answer[3:5] == [0, 0]

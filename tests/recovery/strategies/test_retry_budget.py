@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from failsoft import BaseTool, RateLimit, RecoveryManager, Retry, Unavailable, operation
-from failsoft.events import BudgetEvent
 from failsoft.recovery import RetryBudget
-from failsoft.testing import CapturedEvents, fresh_runtime
+from failsoft.testing import fresh_runtime
 from tests.doors import REFILL_S
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
 
@@ -175,20 +174,25 @@ class Listed(BaseTool):
         raise Unavailable
 
 
-def test_what_is_left_is_announced_as_it_is_spent_and_earned() -> None:
+def test_what_is_left_is_read_as_it_is_spent_earned_and_refilled() -> None:
     async def main() -> None:
         runtime = fresh_runtime()
-        with CapturedEvents(runtime, BudgetEvent) as captured:
-            tool = protected(Retry(attempts=2), RetryBudget(0.5, 2), runtime=runtime, work=down)
-            assert await tool.code() == "UNAVAILABLE"
-            tool.work = lambda: "ok"
-            assert await codes(tool.code() for _ in range(100)) == ["ok"] * 100
-        tokens = [event.tokens for event in captured.of(BudgetEvent)]
-        assert tokens[0] == 2
-        assert min(tokens) == 1
-        assert tokens[-1] == RetryBudget(0.5, 2).ceiling
-        assert len(tokens) < 20
-        assert {event.dependency for event in captured.of(BudgetEvent)} == {"shop.fetch"}
+        tool = protected(Retry(attempts=2), RetryBudget(0.5, 2), runtime=runtime, work=down)
+
+        def left() -> float:
+            [(name, labels, tokens)] = [gauge for gauge in runtime.gauges.read(shared=False) if "budget" in gauge[0]]
+            assert (name, labels) == ("mcp_retry_budget_tokens", ("shop.fetch",))
+            return tokens
+
+        assert left() == 2
+        assert await tool.code() == "UNAVAILABLE"
+        spent = left()
+        assert 1 <= spent < 1.1
+        await asyncio.sleep(150)
+        assert left() == pytest.approx(2)
+        tool.work = lambda: "ok"
+        assert await codes(tool.code() for _ in range(100)) == ["ok"] * 100
+        assert left() == RetryBudget(0.5, 2).ceiling
 
     on_instant_clock(main())
 

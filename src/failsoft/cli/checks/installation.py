@@ -27,7 +27,6 @@ from failsoft.recovery import RecoveryManager
 from failsoft.server.lifecycle import faults_of
 from failsoft.server.sources import find_toolsets
 
-_MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 _REQUIREMENT = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -73,7 +72,7 @@ def check_up(target: CommandTarget) -> Checkup:
     found.sections["recovery"] = [] if settings is None else _recovery(found)
     found.sections["state"] = _state(found, settings)
     found.sections["audit"] = _audit(found, settings)
-    found.sections["metrics"] = _metrics(found, settings)
+    found.sections["metrics"] = _metrics(settings)
     found.sections["cache"] = _cache(found)
     return found
 
@@ -260,15 +259,8 @@ def _audit(found: Checkup, settings: Settings | None) -> dict[str, Any]:
     return {"mode": "on", "path": str(settings.audit_path), "usable": usable}
 
 
-def _metrics(found: Checkup, settings: Settings | None) -> dict[str, Any]:
-    if settings is None or not settings.metrics_enabled:
-        return {"mode": "off"}
-    folder = os.environ.get(_MULTIPROCESS)
-    if not folder:
-        return {"mode": "one process"}
-    if not _can_write(Path(folder)):
-        found.broken(_MULTIPROCESS, "metrics of several processes are added up there, and it cannot be written")
-    return {"mode": "several processes", "folder": folder}
+def _metrics(settings: Settings | None) -> dict[str, Any]:
+    return {"mode": "off" if settings is None or not settings.metrics_enabled else "on"}
 
 
 def _cache(found: Checkup) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.call import Call
 from failsoft.framework.call.chain import Link, Proceed, Step
 from failsoft.framework.errors import Overloaded
-from failsoft.recovery.strategy import Gauge, state_of, strategy
+from failsoft.recovery.strategy import state_of, strategy
 
 
 @strategy
@@ -61,11 +61,14 @@ class Bulkhead:
     def compartment(self, bound: BoundOperation) -> Compartment:
         """Return the slots that this operation shares with others of its dependency."""
         store, dependency = state_of(bound, self.dependency)
-        gauges = (
-            Gauge("bulkhead_running", dependency, bound.events),
-            Gauge("bulkhead_waiting", dependency, bound.events),
-        )
-        compartment = store.companion(f"bulkhead:{dependency}", lambda: Compartment(gauges))
+
+        def make() -> Compartment:
+            made = Compartment(dependency)
+            bound.gauges.add("mcp_bulkhead_running", made.read_taken)
+            bound.gauges.add("mcp_bulkhead_waiting", made.read_waiting)
+            return made
+
+        compartment = store.companion(f"bulkhead:{dependency}", make)
         compartment.resize(self.limit, self.limit if self.queue is None else self.queue)
         return compartment
 
@@ -121,11 +124,11 @@ class Compartment:
     Toolsets on several event loops can share it. What a closed loop left behind is dropped.
 
     Args:
-        gauges: Of the slots in use, and of the waiters.
+        dependency: Its name in metrics.
     """
 
-    def __init__(self, gauges: tuple[Gauge, Gauge]) -> None:
-        self._running, self._queued = gauges
+    def __init__(self, dependency: str) -> None:
+        self._dependency = dependency
         self._limit = self._queue = 0
         self._held: set[Place] = set()
         self._waiting: dict[str | None, deque[Place]] = {}
@@ -143,6 +146,15 @@ class Compartment:
         """The number of waiters."""
         return sum(map(len, self._waiting.values()))
 
+    def read_taken(self) -> dict[tuple[str, ...], float]:
+        """Return the number of slots in use under the dependency."""
+        return {(self._dependency,): self.taken}
+
+    def read_waiting(self) -> dict[tuple[str, ...], float]:
+        """Return the number of waiters under the dependency."""
+        with self._lock:
+            return {(self._dependency,): self.waiting}
+
     def enter_now(self) -> Place | None:
         """Acquire a slot without waiting; return None if none is free or others are waiting."""
         loop = asyncio.get_running_loop()
@@ -154,7 +166,6 @@ class Compartment:
             if len(self._held) >= self._limit or self._waiting:
                 return None
             self._held.add(place)
-        self._running.set(len(self._held))
         return place
 
     async def enter(self, wait_s: float, principal: str | None = None) -> Place | None:
@@ -166,7 +177,6 @@ class Compartment:
             if not self._make_room(principal):
                 return None
             self._waiting.setdefault(principal, deque()).append(place)
-        self._note()
         timer = loop.call_later(wait_s, place.wake)
         try:
             await woken
@@ -187,7 +197,6 @@ class Compartment:
             if self._waiting:
                 self._forget(place)
                 self._serve()
-        self._note()
 
     def leave_after(self, thread: Future[None], place: Place) -> None:
         """Release a slot once the work has really ended: a thread cannot be stopped and may still be running."""
@@ -232,11 +241,6 @@ class Compartment:
             for place in [place for place in list(places) if place.is_lost]:
                 self._forget(place)
         self._serve()
-
-    def _note(self) -> None:
-        self._running.set(len(self._held))
-        if self._waiting or self._queued.value:
-            self._queued.set(self.waiting)
 
     def _serve(self) -> None:
         while self._waiting and len(self._held) < self._limit:

@@ -27,6 +27,7 @@ _ABOUT_THE_CALLER = ("unauthenticated", "permission_denied", "approval_required"
 UNCOUNTED = frozenset((*_ABOUT_THE_CALL, *_ABOUT_THE_CALLER, "unsupported", "circuit_open", "configuration"))
 """Categories that do not count as failures of a dependency: the caller or a person has to act, or only one caller is
 affected."""
+STATES: tuple[CircuitStateName, ...] = ("closed", "half_open", "open")
 _LEASE_S, _LEASE_AT_MOST_S = 60.0, 3_600.0
 _process = os.urandom(6).hex()
 _numbers = itertools.count(1)
@@ -95,7 +96,13 @@ class CircuitBreaker:
         """Return the circuit of this operation."""
         store, dependency = state_of(bound, self.dependency, is_private=self.is_private)
         key = f"breaker:{dependency}"
-        circuit = store.companion(key, lambda: Circuit(store, key, dependency, self, bound.events))
+
+        def make() -> Circuit:
+            made = Circuit(store, key, dependency, self, bound.events)
+            bound.gauges.add("mcp_circuit_state", made.read, refresh=None if store.is_local else made.refresh)
+            return made
+
+        circuit = store.companion(key, make)
         circuit.options = self  # a reload may have changed them
         return circuit
 
@@ -206,6 +213,7 @@ class Circuit:
         self.dependency, self.options = dependency, options
         self.era, self.current = 0, CircuitAdmission(0)
         self.state: CircuitStateName | None = None
+        self._shown: CircuitStateName = "closed"
         self.passes = store.is_local
         if store.is_local:
             self._enter("closed", 0, "made")
@@ -269,8 +277,18 @@ class Circuit:
         """Return a snapshot of the circuit."""
         if self._store.is_local:
             self._bring(self.clock())
-        name, _, wait_s, calls, failed, slow = await self._change(peek, self.options.window_s, self.options.open_s)
+        name, _, wait_s, calls, failed, slow = await self._change(peek, self.options.window_s)
         return CircuitView(self.dependency, name, wait_s, calls, failed, slow)
+
+    def read(self) -> dict[tuple[str, ...], float]:
+        """Return the position of the state in `STATES` under the dependency: of a shared store, as last asked for."""
+        if self._store.is_local:
+            self._shown = self._store.change_now(peek, self._key, self.options.window_s)[0]
+        return {(self.dependency,): STATES.index(self._shown)}
+
+    async def refresh(self) -> None:
+        """Ask a shared store for the state, whoever changed it."""
+        self._shown = (await self.view()).state
 
     async def _force(self, state: CircuitStateName, *, held: bool) -> None:
         self._collected = 0
@@ -330,6 +348,7 @@ class Circuit:
 
     def _enter(self, state: str, era: int, reason: str) -> None:
         was, self.state = self.state, cast("CircuitStateName", state)
+        self._shown = self.state
         if era != self.era:
             self.era, self._collected, self.current = era, 0, CircuitAdmission(era)
         self.passes = self._store.is_local and state == "closed"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from failsoft.framework.state.backend import Changed, State
+from failsoft.framework.state.backend import KEPT, Changed, State
 
 SLOTS: Final = 10
 """Parts of the window; outcomes leave it one part at a time."""
@@ -190,9 +190,9 @@ def force(state: State | None, now: float, name: str, held: int, window_s: float
     return Changed(forced, [name, era + 1], _kept_s(forced, window_s, open_s))
 
 
-def peek(state: State | None, now: float, window_s: float, open_s: float) -> Changed:
+def peek(state: State | None, now: float, window_s: float) -> Changed:
     """Answer with the name, the era, the wait in seconds, and the window's calls, failures and slow calls."""
     state = _fresh(0) if state is None else dict(state)
     sums = _count(state, now, now, (0, 0, 0), window_s)
     wait_s = max(0.0, state["until"] - now) if state["name"] == "open" else 0.0
-    return Changed(state, [state["name"], state["era"], wait_s, *sums], _kept_s(state, window_s, open_s))
+    return Changed(KEPT, [state["name"], state["era"], wait_s, *sums])

@@ -9,8 +9,7 @@ from typing import ClassVar, Literal
 
 from failsoft.framework.call.bound import BoundOperation
 from failsoft.framework.call.chain import Link
-from failsoft.framework.events import BudgetEvent, Events
-from failsoft.framework.state.backend import Changed, State
+from failsoft.framework.state.backend import KEPT, Changed, State
 from failsoft.framework.state.store import StateStore
 from failsoft.recovery.strategy import state_of, strategy
 
@@ -64,7 +63,14 @@ class RetryBudget:
         """Return the ledger that this operation shares with others of its dependency."""
         store, dependency = state_of(bound, self.dependency)
         key = f"budget:{dependency}"
-        ledger = store.companion(key, lambda: Ledger(store, key, dependency, self, bound.events))
+
+        def make() -> Ledger:
+            made = Ledger(store, key, dependency, self)
+            refresh = None if store.is_local else made.refresh
+            bound.gauges.add("mcp_retry_budget_tokens", made.read, refresh=refresh)
+            return made
+
+        ledger = store.companion(key, make)
         ledger.budget = self  # a reload may have changed its options
         return ledger
 
@@ -72,61 +78,59 @@ class RetryBudget:
 class Ledger:
     """One budget as seen by this process. Deposits are collected and sent with the next withdrawal."""
 
-    __slots__ = ("_deposits", "_events", "_key", "_report_after", "_store", "_tokens", "budget", "dependency")
+    __slots__ = ("__weakref__", "_deposits", "_key", "_store", "_tokens", "budget", "dependency")
 
-    def __init__(self, store: StateStore, key: str, dependency: str, budget: RetryBudget, events: Events) -> None:
+    def __init__(self, store: StateStore, key: str, dependency: str, budget: RetryBudget) -> None:
         self._store = store
         self._key = key
-        self._events = events
         self._deposits = 0
         self._tokens = budget.floor
         self.dependency = dependency
         self.budget = budget
-        self._report_after = self._deposits_until_report()
-        self._publish()
 
     def count(self) -> None:
         """Count a successful run."""
         self._deposits += 1
-        if self._deposits == self._report_after:
-            self._report_after += self._deposits_until_report()
-            self._publish()
 
     async def withdraw(self) -> bool:
         """Take one token for a retry; return whether there was one."""
         deposits, self._deposits = self._deposits, 0
-        budget, store = self.budget, self._store
-        change = (withdraw, self._key, deposits, budget.ratio, budget.floor, budget.ceiling, REFILL_S)
-        granted, self._tokens = store.change_now(*change) if store.is_local else await store.change(*change)
-        self._report_after = self._deposits + self._deposits_until_report()
-        self._publish()
+        store, step = self._store, (withdraw, self._key, deposits, *self._limits())
+        granted, self._tokens = store.change_now(*step) if store.is_local else await store.change(*step)
         return bool(granted)
 
-    @property
-    def tokens(self) -> float:
-        """The number of tokens, as far as this process knows."""
-        return min(self.budget.ceiling, self._tokens + self.budget.ratio * self._deposits)
+    async def refresh(self) -> None:
+        """Ask a shared store for the tokens."""
+        self._tokens = await self._store.change(remaining, self._key, 0, *self._limits())
 
-    def _deposits_until_report(self) -> int:
-        """Return after how many deposits the gauge is reported again: when it has grown by a token."""
-        ratio = self.budget.ratio
-        is_full = self.tokens >= self.budget.ceiling
-        return 1 << 62 if is_full or not ratio else math.ceil(1 / ratio)
+    def read(self) -> dict[tuple[str, ...], float]:
+        """Return the tokens under the dependency."""
+        if self._store.is_local:
+            self._tokens = self._store.change_now(remaining, self._key, 0, *self._limits())
+        tokens = max(self._tokens, min(self.budget.ceiling, self._tokens + self.budget.ratio * self._deposits))
+        return {(self.dependency,): tokens}
 
-    def _publish(self) -> None:
-        if self._events.wants(BudgetEvent):
-            self._events.publish(BudgetEvent(dependency=self.dependency, tokens=self.tokens))
+    def _limits(self) -> tuple[float, float, float, float]:
+        budget = self.budget
+        return budget.ratio, budget.floor, budget.ceiling, REFILL_S
 
 
 def withdraw(
     state: State | None, now: float, deposits: int, ratio: float, floor: float, ceiling: float, refill_s: float
 ) -> Changed:
     """Add deposits and the refill, then take a token; the answer is whether there was one, and how many are left."""
-    tokens = floor if state is None else state["tokens"]
-    if state is not None and tokens < floor:
-        tokens = min(floor, tokens + max(0.0, now - state["at"]) * floor / refill_s)
-    tokens = max(tokens, min(ceiling, tokens + deposits * ratio))
+    tokens = remaining(state, now, deposits, ratio, floor, ceiling, refill_s).answer
     granted = 0
     if tokens >= 1.0 - _ALMOST:
         tokens, granted = max(0.0, tokens - 1.0), 1
     return Changed({"tokens": tokens, "at": now}, [granted, tokens], 2.0 * refill_s)
+
+
+def remaining(
+    state: State | None, now: float, deposits: int, ratio: float, floor: float, ceiling: float, refill_s: float
+) -> Changed:
+    """Answer with the number of tokens after deposits and the refill, and change nothing."""
+    tokens = floor if state is None else state["tokens"]
+    if state is not None and tokens < floor:
+        tokens = min(floor, tokens + max(0.0, now - state["at"]) * floor / refill_s)
+    return Changed(KEPT, max(tokens, min(ceiling, tokens + deposits * ratio)))

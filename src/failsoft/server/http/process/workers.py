@@ -67,11 +67,7 @@ def serve_workers(
         INIT_ERROR: No worker started; each has logged why.
     """
     _check_sendable(factory)
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # until the recorders count on the boards
-    try:
-        _Supervisor(factory, listener, assembly, folder, workers, on_ready).run()
-    finally:
-        del os.environ["PROMETHEUS_MULTIPROC_DIR"]
+    _Supervisor(factory, listener, assembly, folder, workers, on_ready).run()
 
 
 @dataclass(slots=True)

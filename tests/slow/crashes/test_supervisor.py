@@ -7,8 +7,10 @@ import os
 import re
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ import pytest
 
 from tests.ports import reserved_ports
 from tests.server.processes import Served
+from tests.zygote import program_of
 
 WITHIN_S = 20
 """How long anything may take; nothing that works comes near it."""
@@ -69,6 +72,14 @@ class Fragile(BaseTool):
         os._exit(status)
 
     @operation(read_only=True, timeout=60)
+    async def wait(self, path: str) -> int:
+        '''Return the id of the process once there is this file.'''
+        Path(path).with_suffix(".waiting").touch()
+        while not Path(path).exists():
+            await asyncio.sleep(0.01)
+        return os.getpid()
+
+    @operation(read_only=True, timeout=60)
     async def block(self, seconds: float) -> None:
         '''Block the event loop.'''
         time.sleep(seconds)
@@ -104,12 +115,12 @@ def comes_true(condition: Callable[[], Any], within_s: float = WITHIN_S) -> Any:
     return found
 
 
-def call(url: str, tool: str, **arguments: Any) -> Any:
+def call(url: str, tool: str, *, within_s: float = 2, **arguments: Any) -> Any:
     """Return the data of a call, or None if nobody answers, or not in time."""
     params = {"name": tool, "arguments": arguments, "_meta": ENVELOPE}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     try:
-        response = httpx2.post(f"{url}/mcp", json=body, headers={**HEADERS, "mcp-name": tool}, timeout=2)
+        response = httpx2.post(f"{url}/mcp", json=body, headers={**HEADERS, "mcp-name": tool}, timeout=within_s)
     except httpx2.HTTPError:
         return None
     if response.status_code != 200:
@@ -257,3 +268,91 @@ def test_a_server_listens_only_when_it_can_answer(
         (tmp_path / "slow-start").unlink()
         assert workers_of(server.ready(), workers)
     assert not accepted_early
+
+
+def accepts(url: str) -> bool:
+    """Return whether connections are accepted."""
+    host, port = url.removeprefix("http://").split(":")
+    with socket.socket() as client:
+        return client.connect_ex((host, int(port))) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a socket cannot stop listening")
+def test_a_server_whose_workers_have_all_ended_refuses_connections_until_one_is_back(
+    fragile: Callable[..., Fragile], tmp_path: Path
+) -> None:
+    server, url, workers = pair(fragile)
+    (tmp_path / "no-start").touch()
+    for worker in workers:
+        os.kill(worker, signal.SIGKILL)
+    assert comes_true(lambda: not accepts(url))
+    (tmp_path / "no-start").unlink()
+    assert len(workers_of(url, 2)) == 2
+    assert server.process.poll() is None
+
+
+def test_a_crash_loop_is_told_once_and_loudly(fragile: Callable[..., Fragile], tmp_path: Path) -> None:
+    server, url, workers = pair(fragile)
+    (tmp_path / "no-start").touch()
+    os.kill(min(workers), signal.SIGKILL)
+    comes_true(lambda: len(server.events("worker_ended")) >= 5)
+    loud = [line for line in server.errors if '"level":"CRITICAL"' in line]
+    assert len(loud) == 1
+    assert workers_of(url, 1) == {max(workers)}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_calls_in_flight_finish_when_all_processes_get_the_signal(
+    fragile: Callable[..., Fragile], tmp_path: Path, number: signal.Signals
+) -> None:
+    """A service manager signals all processes of a service, and a terminal those of its foreground."""
+    server, url, workers = pair(fragile, FAILSOFT_SHUTDOWN_GRACE_S="60")
+    gate = tmp_path / "gate"
+    with ThreadPoolExecutor() as threads:
+        answer = threads.submit(call, url, "wait", path=str(gate), within_s=WITHIN_S)
+        assert comes_true(gate.with_suffix(".waiting").exists)
+        for process in (*workers, program_of(server.process.pid)):
+            os.kill(process, number)
+        comes_true(lambda: server.events("worker_ended"))  # the other one: now the supervisor has sent its own signal
+        gate.touch()
+        assert answer.result() in workers
+    assert server.wait() == 0
+    assert {event["exit_status"] for event in server.events("worker_ended")} == {0}
+
+
+def test_a_second_signal_skips_the_grace_period(fragile: Callable[..., Fragile], tmp_path: Path) -> None:
+    server, url, _ = pair(fragile, FAILSOFT_SHUTDOWN_GRACE_S="600")
+    gate = tmp_path / "gate"
+    with ThreadPoolExecutor() as threads:
+        answer = threads.submit(call, url, "wait", path=str(gate), within_s=WITHIN_S)
+        assert comes_true(gate.with_suffix(".waiting").exists)
+        server.send(signal.SIGTERM)
+        comes_true(lambda: server.events("worker_ended"))
+        server.send(signal.SIGTERM)
+        assert server.wait() == 0
+        assert answer.result() is None
+
+
+def test_a_machine_that_was_stopped_has_no_stalled_workers(fragile: Callable[..., Fragile]) -> None:
+    server, url, workers = pair(fragile, FAILSOFT_WORKER_STALL_S="1")
+    processes = [program_of(server.process.pid), *workers]
+    for process in processes:
+        os.kill(process, signal.SIGSTOP)
+    time.sleep(3)
+    for process in processes:
+        os.kill(process, signal.SIGCONT)
+    assert workers_of(url, 2) == workers
+    time.sleep(1.5)
+    assert server.events("worker_stalled") == []
+    assert workers_of(url, 2) == workers
+
+
+def test_a_hang_up_of_the_server_reaches_its_workers(fragile: Callable[..., Fragile], tmp_path: Path) -> None:
+    file = tmp_path / "recovery.toml"
+    file.write_text("")
+    server, url, workers = pair(fragile, FAILSOFT_RECOVERY_FILE=str(file))
+    file.write_text("[defaults]\nnonsense = true\n")
+    server.send(signal.SIGHUP)
+    told = comes_true(lambda: len([line for line in server.errors if "nonsense" in line]) >= 2)
+    assert told, server.errors
+    assert workers_of(url, 2) == workers

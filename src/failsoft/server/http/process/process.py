@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -233,6 +234,12 @@ def bound_socket(host: str, port: int) -> Iterator[socket.socket]:
             bound.bind((host.strip("[]"), port))
         except (OSError, OverflowError) as error:
             _refuse_address(host, port, error)
+        if (
+            port == 0 and sys.platform == "linux"
+        ):  # which takes a port back that it chose itself, at each end of listening
+            with bound_socket(host, bound.getsockname()[1]) as chosen:
+                yield chosen
+            return
         yield bound
 
 

@@ -160,7 +160,6 @@ ALLOWED: dict[str, dict[Finding, str]] = {
         ("client/stdio.py", "_log_errors"): "the lines go to the log; a server whose lines are not read would stop",
         ("client/stdio.py", "_ended_after_this_process"): "only the end of a killed process needs it",
         ("proxy/clients.py", "Front.notify"): "a notification is a courtesy; the client asks again when it needs to",
-        ("server/lifecycle.py", "open_audit_logs"): _START,
         ("server/http/admission.py", "AdmissionMiddleware._counted"): "the client has disconnected",
         (
             "server/stdio_streams.py",

@@ -59,5 +59,5 @@ def check_wellformed(response: ToolResponse[Any], bound: BoundOperation) -> dict
         assert encoded.meta is not None
         reported = encoded.meta["dev.failsoft/error"]
         assert reported["code"] == response.error.code
-        assert set(reported) - {"stop_reason"} == REPORTED
+        assert set(reported) - {"stop_reason", "original_code"} == REPORTED
     return encoded.structured

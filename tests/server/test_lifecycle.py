@@ -229,11 +229,11 @@ async def test_audit_logs_are_opened_before_the_first_call_and_a_broken_one_keep
     for tool, log in zip(tools, (bad, good, good), strict=True):
         tool.audit = log
     said: list[str] = []
-    sink = logger.add(lambda line: said.append(line.record["extra"].get("code", "")), level="ERROR")
+    sink = logger.add(lambda line: said.append(line.record["extra"].get("event", "")), level="ERROR")
     logger.enable("failsoft")
     async with Lifecycle(tools, shutdown_limit_s=30).running() as lifecycle:
         assert lifecycle.is_ready
         assert (tmp_path / "audit-log.jsonl").exists()
     logger.disable("failsoft")
     logger.remove(sink)
-    assert said == ["AUDIT_LOG_FAILED"]
+    assert said == ["audit_failed"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -44,6 +44,7 @@ class Lifecycle:
         self._entries = 0
         self._lock = asyncio.Lock()
         self._watching = ExitStack()
+        self._audit_logs = _audit_logs(self._tools)
         self._emptied: anyio.Event | None = None
         self._hurried = False
         self._calls: set[asyncio.Task[Any] | None] = set()
@@ -135,6 +136,11 @@ class Lifecycle:
     def is_ready(self) -> bool:
         """Whether calls are accepted: the toolsets have started, and the server is not draining."""
         return self.phase == "ready"
+
+    @property
+    def degraded(self) -> list[str]:
+        """What of the server does not work although it serves: `audit` if its log could not be written."""
+        return ["audit"] if any(getattr(log, "fault", "") for log in self._audit_logs) else []
 
     @property
     def is_ending(self) -> bool:
@@ -240,15 +246,17 @@ async def open_audit_logs(tools: Iterable[BaseTool]) -> None:
     A log that cannot be written does not prevent start-up: only failing calls report it. Governed toolsets require
     their log, see `require_sound`.
     """
-    trails = [tool.audit if tool.audit is not None else tool.runtime.audit for tool in tools]
-    for trail in {id(trail): trail for trail in trails}.values():
+    for trail in _audit_logs(tools):
         opening = getattr(trail, "open", None)  # optional for third-party trails
-        if opening is None:
-            continue
-        try:
-            await opening()
-        except ToolError as error:
-            logger.error("The audit log cannot be written", code=error.code, reason=error.message)
+        if opening is not None:
+            with suppress(ToolError):  # the log reports it, and so does `/readyz`
+                await opening()
+
+
+def _audit_logs(tools: Iterable[BaseTool]) -> list[Any]:
+    """Return the audit logs of these toolsets, each once."""
+    logs = [tool.audit if tool.audit is not None else tool.runtime.audit for tool in tools]
+    return list({id(log): log for log in logs if log is not None}.values())
 
 
 def require_sound(tools: Iterable[BaseTool]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
+from failsoft.framework.errors.durable import AuditLockFailed, AuditLogFailed
 from failsoft.framework.errors.tool_error import ToolError
 from failsoft.framework.errors.violations import Violation
 from failsoft.framework.errors.vocabulary import Effect, NextStep, RetryWhen, StopReason
@@ -248,4 +249,6 @@ class Failure:
         }
         if self.sent_stop_reason is not None:
             wire["stop_reason"] = self.sent_stop_reason
+        if isinstance(self.exception, (AuditLogFailed, AuditLockFailed)) and self.exception.original_code is not None:
+            wire["original_code"] = self.exception.original_code
         return wire

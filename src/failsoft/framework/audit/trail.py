@@ -92,6 +92,8 @@ class AuditLog:
         self._max_bytes = max_bytes
         self._wait_s = wait_s
         self._no_answer = NotWritten(f"the disk did not answer within {wait_s:g} seconds")
+        self.fault = ""
+        """Why the last entry that a call waited for was not written; empty if it was."""
         self._lock = threading.Lock()
         self._closed = False
         self._writer = _WriterThread(self._new_file())
@@ -141,8 +143,17 @@ class AuditLog:
             refused = await written
         finally:
             timer.cancel()
+        self._note_fault("" if refused is None else refused.reason)
         if refused is not None:
             raise _typed(refused) from refused.__cause__
+
+    def _note_fault(self, fault: str) -> None:
+        """Keep why nothing could be written, or that it could; log only the change."""
+        before, self.fault = self.fault, fault
+        if fault and not before:
+            logger.bind(event="audit_failed", reason=fault).error("The audit log cannot be written")
+        elif before and not fault:
+            logger.info("The audit log can be written again")
 
     def note(self, facts: Mapping[str, Any]) -> None:
         """Queue an entry without waiting for it: for events without a response, such as a cancelled call."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from failsoft.framework.answer.failure import Governance, governance_of
@@ -9,6 +10,7 @@ from failsoft.framework.audit.chain import canonical
 from failsoft.framework.call.explain import explain
 from failsoft.framework.clock import new_id, utc_timestamp
 from failsoft.framework.errors import AuditLockFailed, AuditLogFailed, Effect, ToolError
+from failsoft.framework.events import AuditEvent
 from failsoft.framework.logs import logs
 from failsoft.framework.normalize.reasons import normalized_cause, plain_text
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger, tell
@@ -123,7 +125,7 @@ async def recorded(call: Call, failure: Failure, audit: AuditLog, duration_s: fl
     That error keeps the code, effect and error id of the failure, which is then only in the ordinary log.
     """
     try:
-        await audit.record(of_failure(call, failure))
+        await _record(of_failure(call, failure), call, audit)
     except BaseException as error:
         if is_real_cancellation(error):
             raise
@@ -137,7 +139,7 @@ async def recorded(call: Call, failure: Failure, audit: AuditLog, duration_s: fl
 async def success_refused(call: Call, audit: AuditLog) -> Failure | None:
     """Write a call that changed something to the audit log; return the failure to answer with if that fails."""
     try:
-        await audit.record(of_success(call))
+        await _record(of_success(call), call, audit)
     except BaseException as error:
         if is_real_cancellation(error):
             raise
@@ -153,6 +155,19 @@ def note_cancelled(call: Call) -> None:
     error = tell(lambda: audit.note(of_cancelled(call)))  # a cancellation has to go on, whatever the log says
     if error is not None:
         logger.opt(exception=error).error("A cancelled call is not in the audit log", operation=call.operation)
+
+
+async def _record(entry: Mapping[str, Any], call: Call, audit: AuditLog) -> None:
+    """Write the entry; publish that it could not be written, or that entries can be written again."""
+    was_broken = bool(getattr(audit, "fault", ""))
+    try:
+        await audit.record(entry)
+    except BaseException as error:
+        if not is_real_cancellation(error):
+            call.bound.events.publish(AuditEvent(ok=False, reason=getattr(error, "reason", type(error).__name__)))
+        raise
+    if was_broken:
+        call.bound.events.publish(AuditEvent(ok=True))
 
 
 def _refused(error: BaseException, said: str, *, original_code: str | None, effect: Effect) -> ToolError:

@@ -48,7 +48,8 @@ def probe_routes(lifecycle: Lifecycle) -> list[Route]:
     """Return the two routes.
 
     `/healthz` is 200 while the event loop runs. `/readyz` follows the server's lifespan: 503 before start-up has
-    finished, while the server drains, and after the SDK's session manager has failed, which ends the lifespan.
+    finished, while the server drains, and after the SDK's session manager has failed, which ends the lifespan. Its body
+    names what is degraded, such as the audit log.
     """
 
     async def healthz(_request: Request) -> JSONResponse:
@@ -56,7 +57,8 @@ def probe_routes(lifecycle: Lifecycle) -> list[Route]:
 
     async def readyz(_request: Request) -> JSONResponse:
         status_code = 200 if lifecycle.is_ready else 503
-        return JSONResponse({"status": lifecycle.phase}, status_code, headers=_NEVER_STORED)
+        degraded = {"degraded": lifecycle.degraded} if lifecycle.degraded else {}
+        return JSONResponse({"status": lifecycle.phase, **degraded}, status_code, headers=_NEVER_STORED)
 
     return [Route("/healthz", healthz), Route("/readyz", readyz)]
 

@@ -20,6 +20,7 @@ from failsoft import (
     mcp_server,
     operation,
 )
+from failsoft.events import ReloadEvent
 from failsoft.testing import InstantClock, connected
 
 
@@ -83,6 +84,24 @@ def test_a_hang_up_reloads_at_once_and_is_handled_only_while_a_server_runs(tmp_p
 
     assert InstantClock().run(main()) == 5
     assert signal.getsignal(signal.SIGHUP) is before
+
+
+@pytest.mark.parametrize("bad", ["defaults.retri = true", "not toml", f"defaults.retry.attempts = {'9' * 5_000}"])
+def test_listeners_learn_that_a_file_was_not_loaded_and_that_the_next_one_was(tmp_path: Path, bad: str) -> None:
+    file = tmp_path / "recovery.toml"
+    tool = serving(file, "defaults.retry.attempts = 2")
+    seen: list[ReloadEvent] = []
+    tool.runtime.events.subscribe(seen.append, ReloadEvent)
+
+    async def main() -> None:
+        async with connected(tool):
+            for text in (bad, "defaults.retry.attempts = 3"):
+                file.write_text(text)
+                await asyncio.sleep(3)
+
+    InstantClock().run(main())
+    assert [event.ok for event in seen] == [False, True]
+    assert seen[0].reason
 
 
 def test_without_a_file_nothing_is_watched_and_no_signal_is_taken() -> None:

@@ -10,9 +10,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
+from failsoft.framework.call.chain import RecoveryConfigurationPort
 from failsoft.framework.call.runtime import Runtime
 from failsoft.framework.call.toolset import BaseTool
-from failsoft.framework.errors import ConfigurationError
 from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.threads import ThreadPool
 from failsoft.server.signals import signals_handled
@@ -83,11 +83,13 @@ class _RecoveryFileWatch:
         self._woken.set()
 
     async def _reload(self, runtime: Runtime) -> None:
+        read: RecoveryConfigurationPort | Exception | None
         try:
-            configuration = await self._threads.run(runtime.read_configuration)
-            runtime.reload_recovery(configuration)
-        except ConfigurationError as error:
-            runtime.reload_recovery(error)
+            read = await self._threads.run(runtime.read_configuration)
+        except Exception as error:  # noqa: BLE001 - the runtime reports it, and keeps the options in force
+            read = error
+        try:
+            runtime.reload_recovery(read)
         except Exception as error:  # noqa: BLE001 - the files of the other runtimes are read all the same
             _report(error)
 

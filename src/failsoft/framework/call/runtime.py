@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from failsoft.framework.call.bound import BoundOperation
     from failsoft.framework.call.chain import Chain, Middleware, RecoveryConfigurationPort, RecoveryEngine
     from failsoft.framework.call.effects import DetachedCalls
-    from failsoft.framework.errors import ConfigurationError
     from failsoft.framework.events import Events
     from failsoft.framework.logs.alerts import AlertDispatcher
     from failsoft.framework.recorders import Gauges, Recorder
@@ -211,7 +210,7 @@ class Runtime:
         """
         return _parts.configuration(self.settings)
 
-    def reload_recovery(self, read: RecoveryConfigurationPort | ConfigurationError | None = None) -> bool:
+    def reload_recovery(self, read: RecoveryConfigurationPort | Exception | None = None) -> bool:
         """Apply the recovery configuration to every operation; running calls finish with the old one.
 
         Args:
@@ -222,6 +221,7 @@ class Runtime:
             says why and where.
         """
         from failsoft.framework.errors import ConfigurationError  # noqa: PLC0415 - every error class comes with it
+        from failsoft.framework.events import ReloadEvent  # noqa: PLC0415 - with the first tool
         from failsoft.framework.safe.author_reports import logger  # noqa: PLC0415 - 20 ms that `import failsoft` does not pay
 
         operations, before = list(self.linked), self.configuration
@@ -231,17 +231,20 @@ class Runtime:
             self.configuration = before
             for bound in operations:
                 bound.make_chain()  # restores the options that operations share by dependency
+            reason = error.message if isinstance(error, ConfigurationError) else type(error).__name__
+            self.events.publish(ReloadEvent(ok=False, reason=reason))
             if not isinstance(error, ConfigurationError):
                 raise
             logger.bind(event="reload_failed").error("The recovery configuration was not reloaded: {}", error.message)
             return False
         for bound, chain in chains.items():
             bound.use(chain)
+        self.events.publish(ReloadEvent(ok=True))
         logger.info("The recovery configuration was reloaded; operations: {}", len(operations))
         return True
 
     def _chains_by(
-        self, read: RecoveryConfigurationPort | ConfigurationError | None, operations: Sequence[BoundOperation]
+        self, read: RecoveryConfigurationPort | Exception | None, operations: Sequence[BoundOperation]
     ) -> dict[BoundOperation, Chain]:
         """Return the chains by a configuration, which is in force from now on."""
         from failsoft.framework.call.chain import check_shared  # noqa: PLC0415 - every error class comes with it

@@ -212,7 +212,10 @@ class Settings(EnvironmentSettings):
         default=10.0, gt=0, le=3_600, description="Seconds of silence after which an unfinished body is given up."
     )
     max_connections: int = Field(
-        default=1_000, ge=1, le=1_000_000, description="HTTP connections of one process; the system may grant fewer."
+        default=1_000, ge=8, le=1_000_000, description="HTTP connections of one process; the system may grant fewer."
+    )
+    max_calls_per_principal: int = Field(
+        default=100, ge=1, le=1_000_000, description="Calls over HTTP that one authenticated caller may have in flight."
     )
     proxy_max_tools: int = Field(
         default=2_000, ge=1, le=100_000, description="Tools of one server that `failsoft proxy` offers, at most."

@@ -21,6 +21,7 @@ from failsoft.framework.call import CallScope
 from failsoft.framework.call.bound import Toolbox
 from failsoft.framework.call.call import Call
 from failsoft.framework.errors import BadOutput, Timeout, ToolError
+from failsoft.framework.settings import Settings
 from failsoft.proxy.toolset import ProxyRequest, ProxyTools
 from failsoft.server.lifecycle import Lifecycle
 from failsoft.server.protocol.encoding import call_tool_result
@@ -74,13 +75,13 @@ class ProxyProtocol(ToolProtocol):
         toolbox: The upstreams' toolsets.
         tools: The same, as what they are.
         lifecycle: Whether calls are taken.
-        max_response_bytes: Above this a failure is cut; successes have the same limit.
+        settings: The bounds of results and of calls in flight.
     """
 
     def __init__(
-        self, toolbox: LiveToolbox, tools: Sequence[ProxyTools], lifecycle: Lifecycle, *, max_response_bytes: int
+        self, toolbox: LiveToolbox, tools: Sequence[ProxyTools], lifecycle: Lifecycle, settings: Settings
     ) -> None:
-        super().__init__(toolbox, lifecycle, max_response_bytes=max_response_bytes)
+        super().__init__(toolbox, lifecycle, settings)
         self._live = toolbox
         self._upstreams = tuple(tools)
         self._passing = Passing(self._upstreams)

@@ -68,7 +68,7 @@ def assemble_proxy(
     toolbox = LiveToolbox(made)
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
     settings = made[0].runtime.settings
-    protocol = ProxyProtocol(toolbox, made, lifecycle, max_response_bytes=settings.max_response_bytes)
+    protocol = ProxyProtocol(toolbox, made, lifecycle, settings)
     name = name or (made[0].name if len(made) == 1 else "failsoft-proxy")
     version = version or __version__
     server = protocol.server(name, version=version, instructions=instructions)

@@ -61,7 +61,7 @@ def assemble(
     _warn_of_misspelt_variables(made)
     THIRD_PARTIES.load()  # imports third-party packages now and not during the first failing call
     lifecycle = Lifecycle(made, shutdown_limit_s=_SHUTDOWN_LIMIT_S)
-    protocol = ToolProtocol(toolbox, lifecycle, max_response_bytes=settings.max_response_bytes)
+    protocol = ToolProtocol(toolbox, lifecycle, settings)
     name = name or (made[0].name if len(made) == 1 else "failsoft")
     for tool in made:
         tool.server_name = name

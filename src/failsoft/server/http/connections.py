@@ -1,7 +1,7 @@
 """uvicorn's protocol with time-outs for slow requests, a bound on headers, and a bound on connections.
 
-All of it applies before authentication, against slow-request and connection-exhaustion attacks. At the bound the oldest
-connection without a complete request is closed to admit the new one.
+They apply before authentication. At the bound the oldest connection without a complete request is closed to admit the
+new one, then one with an unread answer or a stream of events. Calls are bounded below that, by `CallPlaces`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,20 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from failsoft.framework.safe.author_reports import logger
+from failsoft.server.protocol.caller import connections_of
 
 if TYPE_CHECKING:
     from failsoft.framework.settings import Settings
 
-DropReason: TypeAlias = Literal["header_timeout", "body_timeout", "too_many", "invalid"]
+DropReason: TypeAlias = Literal["header_timeout", "body_timeout", "unread", "too_many", "invalid"]
 _REPORTED_EVERY_S = 60.0
-_FILES_FOR_OTHERS = 128
-"""File descriptors reserved for the tools."""
+_NO_REQUEST, _UNREAD, _BUSY = range(3)
+"""Claims to a connection: no complete request; an answer or stream that may be read; a call that is waited for."""
 Phase: TypeAlias = Literal["idle", "header", "body", "complete"]
 _HEADER_BYTES_AT_MOST = 65_536
 _HEADERS_AT_MOST = 200
+_UNREAD_TIMES = 6
+"""How many times as long a client may take nothing of an answer as it may send nothing of a request."""
 _PAUSED_S = 0.05
 """How soon a client is looked at again from which nothing is read, in seconds."""
 
@@ -53,7 +56,7 @@ class ConnectionLimits:
         return cls(
             header_timeout_s=settings.header_timeout_s,
             body_timeout_s=settings.body_timeout_s,
-            connections=min(settings.max_connections, max(1, _files_at_most() - _FILES_FOR_OTHERS)),
+            connections=connections_of(settings),
         )
 
 
@@ -70,10 +73,7 @@ class Connections:
         return len(self._open)
 
     def admit(self, new: LimitedProtocol) -> bool:
-        """Admit a new connection, closing an idle or incomplete one if necessary; return False if it was dropped.
-
-        Idle and incomplete connections are dropped oldest first; if all are busy, the new one is dropped.
-        """
+        """Admit a new connection, closing the oldest with the least claim; return False if it was dropped itself."""
         if len(self._open) >= self.limits.connections and not self._make_room(new):
             return False
         self._open[new] = None
@@ -91,11 +91,11 @@ class Connections:
 
     def _make_room(self, new: LimitedProtocol) -> bool:
         self.count("too_many", new.loop)
-        idle = next((one for one in self._open if not one.is_busy), None)
-        victim = new if idle is None else idle
+        weak = (one for claim in (_NO_REQUEST, _UNREAD) for one in self._open if one.claim() == claim)
+        victim = next(weak, new)
         self.leave(victim)
         victim.drop()
-        return idle is not None
+        return victim is not new
 
     def _report(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._dropped:
@@ -138,13 +138,16 @@ class LimitedProtocol(HttpToolsProtocol):
         self._header_bytes = 0
         self._known_bytes = 0
         self._is_oversized = False
+        self._reader_timer: asyncio.TimerHandle | None = None
         self._unanswered: deque[RequestResponseCycle] = deque()
         self.phase: Phase = "header"
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether a complete request is being processed."""
-        return self.phase == "complete"
+    def claim(self) -> int:
+        """Return how much is lost if the connection is closed for another: one of the three claims."""
+        if self.phase != "complete":
+            return _UNREAD if self.transport.get_write_buffer_size() else _NO_REQUEST
+        is_stream = self.scope["method"] == "GET" and self.cycle.response_started
+        return _UNREAD if is_stream or self.flow.write_paused else _BUSY
 
     def drop(self) -> None:
         """Close the connection without waiting for the client."""
@@ -160,8 +163,9 @@ class LimitedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection. Of pipelined requests uvicorn reports the loss to the last one, which does not run."""
         self._due = None
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._reader_timer):
+            if timer is not None:
+                timer.cancel()
         self._all.leave(self)
         super().connection_lost(exc)
         for cycle in self._unanswered:
@@ -248,6 +252,30 @@ class LimitedProtocol(HttpToolsProtocol):
         if self._unanswered:  # they are answered in the order in which they came
             self._unanswered.popleft()
         super().on_response_complete()
+        if self.pipeline:
+            self.flow.pause_reading()  # uvicorn reads on, with a new batch of requests for each answer
+
+    def pause_writing(self) -> None:
+        """Watch whether the client reads."""
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        """Trust the client again."""
+        super().resume_writing()
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+
+    def _watch_reader(self) -> None:
+        limit_s, unread = _UNREAD_TIMES * self._limits.body_timeout_s, self.transport.get_write_buffer_size()
+        self._reader_timer = self.loop.call_later(limit_s, self._check_reader, unread)
+
+    def _check_reader(self, unread: int) -> None:
+        if self.transport.get_write_buffer_size() < unread:
+            self._watch_reader()
+        else:
+            self._all.count("unread", self.loop)
+            self.drop()
 
     def _await_header(self) -> None:
         self.phase, self._header_bytes = "header", 0
@@ -282,13 +310,3 @@ class LimitedProtocol(HttpToolsProtocol):
         if not is_answering and not self.transport.is_closing():
             self.transport.write(STATUS_LINE[status] + b"content-length: 0\r\nconnection: close\r\n\r\n")
         self.transport.close()
-
-
-def _files_at_most() -> int:
-    """Return the limit on open files of this process."""
-    try:
-        import resource  # noqa: PLC0415 - not on Windows
-    except ImportError:
-        return 1 << 20
-    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return 1 << 20 if soft == resource.RLIM_INFINITY else soft

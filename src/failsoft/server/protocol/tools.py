@@ -17,10 +17,11 @@ from failsoft.framework.call.run import answer_failure
 from failsoft.framework.errors import Unavailable
 from failsoft.framework.recorders import NullMetrics
 from failsoft.framework.safe.author_reports import is_real_cancellation, logger
+from failsoft.framework.settings import Settings
 from failsoft.framework.text import bounded, quoted
 from failsoft.server import telemetry
 from failsoft.server.lifecycle import ADMITTED, Lifecycle
-from failsoft.server.protocol.caller import principal_of
+from failsoft.server.protocol.caller import CallPlaces, principal_of
 from failsoft.server.protocol.encoding import call_tool_result
 from failsoft.server.protocol.kept_list import KeptList
 from failsoft.server.protocol.progress import Progress
@@ -41,13 +42,14 @@ class ToolProtocol:
     Args:
         toolbox: The tools, in the order in which they are listed.
         lifecycle: Knows whether calls are accepted.
-        max_response_bytes: Above this a result becomes RESULT_TOO_LARGE, text and structured content together.
+        settings: The bounds of results (text and structured content together), and of calls in flight.
     """
 
-    def __init__(self, toolbox: Toolbox, lifecycle: Lifecycle, *, max_response_bytes: int) -> None:
+    def __init__(self, toolbox: Toolbox, lifecycle: Lifecycle, settings: Settings) -> None:
         self._toolbox = toolbox
         self._lifecycle = lifecycle
-        self._max_response_bytes = max_response_bytes
+        self._max_response_bytes = settings.max_response_bytes
+        self._places = CallPlaces(settings)
         self._schemas = {bound.name: bound.input_schema for bound in toolbox}
         self._offers = OfferProtocol(toolbox.tools, self.respond)
         self._listed = types.ListToolsResult(tools=[describe_tool(bound) for bound in toolbox], ttl_ms=_FRESH_MS)
@@ -113,11 +115,13 @@ class ToolProtocol:
         progress = Progress(ctx.session)
         task = self._lifecycle.begin()
         scope = self._scope(ctx, params, progress)
+        is_open = self._lifecycle.is_ready or _was_admitted(ctx.request)
+        refused = self._places.enter(scope.principal) if is_open else _ending()
         try:
-            if self._lifecycle.is_ready or _was_admitted(ctx.request):
+            if refused is None:
                 response: ToolResponse[Any] = await bound.call(arguments, scope)
             else:
-                response = await answer_failure(bound, _ending(), arguments, scope)
+                response = await answer_failure(bound, refused, arguments, scope)
             telemetry.describe_call(response)
             return encode(response)
         except MCPError:
@@ -135,6 +139,8 @@ class ToolProtocol:
         finally:
             progress.over = True
             self._lifecycle.end(task)
+            if refused is None:
+                self._places.leave(scope.principal)
 
     def _encoded(self, response: ToolResponse[Any]) -> dict[str, Any]:
         """Return a response as the result of `tools/call`."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from urllib.parse import urlsplit
 
@@ -121,8 +123,11 @@ class Fake:
 
     loop = None
 
-    def __init__(self, *, is_busy: bool = False) -> None:
-        self.is_busy, self.is_dropped = is_busy, False
+    def __init__(self, claim: int) -> None:
+        self.held, self.is_dropped = claim, False
+
+    def claim(self) -> int:
+        return self.held
 
     def drop(self) -> None:
         self.is_dropped = True
@@ -135,15 +140,72 @@ class Quiet(Connections):
         self._dropped[reason] += 1  # type: ignore[index] # a plain text will do here
 
 
-def test_the_oldest_connection_without_a_complete_request_makes_room() -> None:
-    known = Quiet(ConnectionLimits(connections=3))
-    busy, idle, idle_too = Fake(is_busy=True), Fake(), Fake()
-    for one in (busy, idle, idle_too):
-        assert known.admit(one)
-    assert known.admit(Fake(is_busy=True))
-    assert (busy.is_dropped, idle.is_dropped, idle_too.is_dropped) == (False, True, False)
-    idle_too.is_busy = True
-    late = Fake()
+def test_the_oldest_connection_without_a_complete_request_makes_room_then_one_that_is_not_read() -> None:
+    known = Quiet(ConnectionLimits(connections=4))
+    nothing, unread, busy = range(3)
+    opened = [Fake(claim) for claim in (busy, unread, nothing, nothing)]
+    assert all(known.admit(one) for one in opened)
+    for expected in ([2], [2, 3], [1, 2, 3]):
+        assert known.admit(Fake(busy))
+        assert [index for index, one in enumerate(opened) if one.is_dropped] == expected
+    late = Fake(nothing)
     assert not known.admit(late)
     assert late.is_dropped
-    assert len(known) == 3
+    assert len(known) == 4
+
+
+@pytest.mark.parametrize("first", [b"GET /mcp", b"GET /metrics"], ids=["events", "metrics"])
+def test_streams_and_probes_of_one_client_leave_room_for_others(served: Callable[..., Served], first: bytes) -> None:
+    """Older clients hold a stream of events open; it carries nothing here."""
+    url = served("http", "tools=polite", FAILSOFT_MAX_CONNECTIONS="8").wait_for("ready")
+    accepts = b"Accept: text/event-stream, */*\r\nMCP-Protocol-Version: 2025-11-25\r\n\r\n"
+    with ExitStack() as stack:
+        for _ in range(20):
+            stack.enter_context(connected(url, first + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n" + accepts))
+            assert httpx2.get(f"{url}/readyz", timeout=BOUND_S).status_code == 200
+
+
+PIPELINED = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 1_000
+
+
+def flood(made: socket.socket) -> Iterator[int]:
+    """Send pipelined requests for as long as they are taken at once, and yield how many bytes were taken."""
+    made.setblocking(False)
+    sent = 0
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            sent += made.send(PIPELINED[sent % len(PIPELINED) :])
+        yield sent
+
+
+def test_pipelined_requests_are_taken_no_faster_than_they_are_answered(http_url: str) -> None:
+    """The buffers of the system take some 10 MB; what the server takes is in its memory, many times as large."""
+    answers, deadline = b"", time.monotonic() + BOUND_S
+    with connected(http_url) as made:
+        for taken in flood(made):
+            assert taken < 20_000_000
+            with contextlib.suppress(BlockingIOError):
+                answers += made.recv(1 << 20)
+            if answers.count(b"HTTP/1.1 200") > 3_000:
+                break
+            assert time.monotonic() < deadline
+
+
+def test_a_client_that_does_not_read_its_answers_is_closed(served: Callable[..., Served]) -> None:
+    with connected(served("http", "tools=polite", FAILSOFT_BODY_TIMEOUT_S="0.1").wait_for("ready")) as made:
+        watched = select.poll()
+        watched.register(made, select.POLLHUP)
+        for _taken in flood(made):
+            if watched.poll(10):
+                break
+
+
+def test_a_client_that_pauses_while_it_reads_gets_all_of_its_answers(served: Callable[..., Served]) -> None:
+    asked = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with connected(served("http", "tools=polite", FAILSOFT_BODY_TIMEOUT_S="1").wait_for("ready")) as made:
+        made.sendall(asked * 99 + asked.replace(b"Host", b"Connection: close\r\nHost"))
+        answers = made.recv(65_536)
+        time.sleep(1)
+        while part := made.recv(65_536):
+            answers += part
+    assert answers.count(b"HTTP/1.1 200") == 100

@@ -11,7 +11,7 @@ import pytest
 from failsoft import AttemptTimeout, CallContext, RecoveryManager, Retry, operation
 from tests.chaos.laboratory import Subject, check_books
 
-CALLS = 60
+CALLS = 30
 ENDINGS = (None, ValueError, SystemExit, KeyboardInterrupt, GeneratorExit, ConnectionRefusedError, TimeoutError)
 
 

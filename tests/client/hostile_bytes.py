@@ -1,9 +1,9 @@
 """HTTP and stdio servers whose answers would take all memory, and a program that measures what a caller of them takes.
 
 `python hostile_bytes.py serve NOTES` is a server over stdio; one of its tools sends so many notifications.
-`python hostile_bytes.py measure TARGET` calls every tool of a target through `failsoft.client.Client` and prints, as
-JSON, the code of each answer with how far memory grew, in bytes; `TARGET` is `url URL`, `command` for the server over
-stdio, or `proxy ...` for a proxy in front of either.
+`python hostile_bytes.py measure TARGET` calls every tool of a target, or those of HOSTILE_TOOLS, through
+`failsoft.client.Client` and prints, as JSON, the code of each answer with how far memory grew, in bytes; `TARGET` is
+`url URL`, `command` for the server over stdio, or `proxy ...` for a proxy in front of either.
 """
 
 from __future__ import annotations
@@ -313,7 +313,8 @@ async def measure(*words: str) -> dict[str, Any]:
     found: dict[str, tuple[str, int]] = {}
     async with Client(target, mode="legacy", attempts=1) as client:
         pid = proxy_below() if words[0] == "proxy" else os.getpid()
-        names = [tool.name for tool in await client.tools()]
+        chosen = os.environ.get("HOSTILE_TOOLS", "").split()
+        names = [tool.name for tool in await client.tools() if not chosen or tool.name in chosen]
         idle = memory(pid, "VmRSS")
         for name in names:
             forget_peak(pid)

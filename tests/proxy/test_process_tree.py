@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -45,40 +45,49 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-def wait_until(condition) -> None:
+def wait_until(condition, case=None) -> None:
     until = time.monotonic() + PATIENCE_S
     while not condition() and time.monotonic() < until:
         time.sleep(0.02)
-    assert condition()
+    assert condition(), case
 
 
 @contextmanager
-def started(reader: str, pids: Path) -> Iterator[tuple[subprocess.Popen[bytes], list[int]]]:
-    """Yield a running proxy or client, and the pids of the processes that it has started."""
-    pids.touch()
-    command = [*READERS[reader], sys.executable, SERVER, str(pids)]
+def started(reader: str, file: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Yield a proxy or client that starts, and end it and the processes whose pids are in the file."""
+    file.touch()
+    command = [*READERS[reader], sys.executable, SERVER, str(file)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    found: list[int] = []
     try:
         if reader == "proxy":
             process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
             process.stdin.flush()
-        wait_until(lambda: len(pids.read_text(encoding="utf-8").splitlines()) == PARTS)
-        found += map(int, pids.read_text(encoding="utf-8").split())
-        yield process, found
+        yield process
     finally:
         process.kill()
         process.communicate()
-        for pid in found:
+        for pid in pids_in(file):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-@pytest.mark.parametrize("reader", READERS)
-def test_no_process_of_a_server_outlives_what_started_it(reader, number, tmp_path):
-    with started(reader, tmp_path / "pids") as (process, pids):
-        assert all(map(is_running, pids))
-        process.send_signal(number)
-        process.wait(PATIENCE_S)
-        wait_until(lambda: not any(map(is_running, pids)))
+def pids_in(file: Path) -> list[int]:
+    return [*map(int, file.read_text(encoding="utf-8").split())]
+
+
+def test_no_process_of_a_server_outlives_what_started_it(tmp_path):
+    """All at once, since each takes its time to start, and waits for processes that ignore SIGTERM."""
+    with ExitStack() as stack:
+        cases = {}
+        for reader in READERS:
+            for number in (signal.SIGKILL, signal.SIGTERM):
+                file = tmp_path / f"{reader}-{number}"
+                cases[reader, number] = stack.enter_context(started(reader, file)), file
+        for case, (_, file) in cases.items():
+            wait_until(lambda file=file: len(pids_in(file)) == PARTS, case)
+            assert all(map(is_running, pids_in(file))), case
+        for (_, number), (process, _) in cases.items():
+            process.send_signal(number)
+        for case, (process, file) in cases.items():
+            process.wait(PATIENCE_S)
+            wait_until(lambda file=file: not any(map(is_running, pids_in(file))), case)

@@ -1,4 +1,4 @@
-"""The same tool behind several servers: ours, the bare low-level SDK server, FastMCP, and a plain ASGI app."""
+"""The same tool behind several servers: ours, the bare low-level SDK server, FastMCP, and a raw ASGI app."""
 
 from __future__ import annotations
 
@@ -73,18 +73,32 @@ def bare_app() -> Any:
 
 
 def raw_app() -> Any:
-    """Return an app that reads each request and always sends the bytes of the same answer: the limit of any server."""
+    """Return an app that parses each request, calls the function and sends the same JSON: the limit of any server.
+
+    It knows one tool, routes, checks and catches nothing, and uses the `json` of the standard library.
+    """
     result = _answer(ARGUMENTS["success"]).model_dump(mode="json", by_alias=True, exclude_none=True)
-    stamp = {"io.modelcontextprotocol/serverInfo": {"name": "documents", "version": "1.0.0"}}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {**result, "_meta": stamp}}, separators=(",", ":")).encode()
-    headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
+    result["_meta"] = {"io.modelcontextprotocol/serverInfo": {"name": "documents", "version": "1.0.0"}}
+    encode = json.JSONEncoder(separators=(",", ":")).encode
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            while (await receive()).get("more_body", False):
-                pass
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await send({"type": "http.response.body", "body": body, "more_body": False})
+        if scope["type"] != "http":
+            return
+        body = b""
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if not message.get("more_body", False):
+                break
+        asked = json.loads(body)
+        data = find(**asked["params"]["arguments"]).model_dump()
+        answer = {"success": True, "data": data, "metadata": {"execution_time_ms": 0.123}}
+        content = [{"type": "text", "text": encode(answer)}]
+        answered = {**result, "content": content, "structuredContent": answer}
+        sent = encode({"jsonrpc": "2.0", "id": asked["id"], "result": answered}).encode()
+        headers = [(b"content-length", b"%d" % len(sent)), (b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": sent, "more_body": False})
 
     return app
 

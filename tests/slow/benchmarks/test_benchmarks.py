@@ -65,8 +65,8 @@ def test_the_import_is_compared_with_pydantics_and_loads_nothing_that_is_used_la
 def test_a_start_is_compared_with_the_bare_sdk_servers() -> None:
     figures = _figures("start_up", is_cold=True)
     for transport in ("stdio", "http"):
-        assert figures[f"{transport}: time of bare"]["goal"] == "<= 1.15"
-        assert figures[f"{transport}: resident over bare MB"]["goal"] == "<= 8"
+        assert figures[f"{transport}: time of bare"]["goal"] == "<= 1.2"
+        assert figures[f"{transport}: resident over bare MB"]["goal"] == "<= 10"
 
 
 def test_calls_over_stdio_are_compared_with_the_bare_sdk_server() -> None:
@@ -133,7 +133,9 @@ def test_the_audit_log_is_counted_in_trips_to_the_disk() -> None:
 def test_every_server_answers_in_memory_and_over_http() -> None:
     figures = _figures("through_mcp", is_cold=True)
     assert {"in memory, modern: ours of bare", "in memory, legacy: ours of bare"} <= figures.keys()
-    assert figures["HTTP throughput, 8 clients of bare SDK"]["value"] > 0
+    assert figures["HTTP throughput, 8 clients of bare SDK"]["goal"] == ">= 3"
+    assert figures["HTTP throughput, 8 clients of raw ASGI app"]["goal"] == ">= 0.35"
+    assert all(one["value"] > 0 for one in figures.values())
 
 
 def test_the_proxy_is_set_against_the_bare_server_and_a_relay() -> None:

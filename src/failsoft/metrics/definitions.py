@@ -170,7 +170,7 @@ WORKER_RESTARTS = MetricDefinition(
     values=("exited", "stalled"),
 )
 LOOP_LAG = MetricDefinition(
-    "mcp_event_loop_lag_seconds", "gauge", "How late the slowest event loop ran what was due.", merge="max"
+    "mcp_event_loop_lag_seconds", "gauge", "The longest delay of an event loop within 10 seconds.", merge="max"
 )
 THREADS_BUSY = MetricDefinition("mcp_threads_busy", "gauge", "Threads that run handlers.")
 THREADS_WAITING = MetricDefinition("mcp_threads_waiting", "gauge", "Calls that wait for the result of a thread.")

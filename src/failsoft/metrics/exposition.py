@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import platform
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate
-from operator import add
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
-from failsoft._version import __version__
-from failsoft.metrics.board import Gauge, in_use
-from failsoft.metrics.definitions import BUILD_INFO, BY_NAME, DEFINITIONS, MetricDefinition
+from failsoft.metrics.board import in_use
+from failsoft.metrics.families import Merged, families
 from failsoft.metrics.recorder import PrometheusRecorder
-from failsoft.metrics.values import Row
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
@@ -24,14 +18,10 @@ if TYPE_CHECKING:
 
 PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 _ACCEPT_AT_MOST = 1_000
-_PAUSE_AFTER = 100
-"""Samples between two pauses; rendering them takes about a millisecond."""
 _PAUSE_S = 0.0005
 _KINDS = frozenset({"application/openmetrics-text", "text/plain"})
-_MERGED: dict[str, Callable[[float, float], float]] = {"sum": add, "max": max, "min": min}
 
 Recorders: TypeAlias = PrometheusRecorder | Sequence[PrometheusRecorder]
-Series: TypeAlias = dict[tuple[str, ...], Sequence[float]]
 
 
 def render(recorders: Recorders, accept: str | None = None) -> tuple[bytes, str]:
@@ -49,7 +39,12 @@ def render(recorders: Recorders, accept: str | None = None) -> tuple[bytes, str]
 
 
 async def scrape(recorders: Recorders, accept: str | None = None) -> tuple[bytes, str]:
-    """Return the same with what shared stores know now, rendered in a thread that yields to calls."""
+    """Return what `render` returns, with what shared stores know now, from a thread that yields to calls.
+
+    Args:
+        recorders: As for `render`.
+        accept: As for `render`.
+    """
     listed = _listed(recorders)
     for recorder in listed:
         await recorder.refresh()
@@ -61,143 +56,6 @@ def _listed(recorders: Recorders) -> list[PrometheusRecorder]:
     return [recorders] if isinstance(recorders, PrometheusRecorder) else list(recorders)
 
 
-class Merged:
-    """The numbers of several recorders, and of all workers, at one moment.
-
-    A thread that only computes releases the GIL every 5 ms, and the event loop needs it several times per call: during
-    a scrape of a thousand operations every call would take 10 to 30 ms longer. So it pauses.
-
-    Args:
-        recorders: The recorders of this process.
-        pause_s: How long to pause after each 100 series and samples, in seconds.
-    """
-
-    def __init__(self, recorders: Sequence[PrometheusRecorder], *, pause_s: float = 0.0) -> None:
-        self._pause_s, self._done = pause_s, 0
-        self._numbers = list({id(recorder.numbers): recorder.numbers for recorder in recorders}.values())
-        self._board = in_use()
-        own = [gauge for recorder in recorders for gauge in recorder.gauges()]
-        self._gauges = [own, _once(gauge for recorder in recorders for gauge in recorder.gauges(shared=True))]
-
-    def pause(self) -> None:
-        """Let calls go on, now and then."""
-        self._done += 1
-        if self._pause_s and self._done % _PAUSE_AFTER == 0:
-            time.sleep(self._pause_s)
-
-    @functools.cached_property
-    def series(self) -> dict[str, Series]:
-        """The numbers by metric and labels."""
-        merged: dict[str, Series] = {item.name: _zeros(item) for item in DEFINITIONS}
-        for name, labels, values in self._rows():
-            self.pause()
-            series = merged[name]
-            known = series.get(labels)
-            series[labels] = list(values) if known is None else list(map(add, known, values))
-        gauges: dict[str, dict[tuple[str, ...], float]] = {}
-        others = [] if self._board is None else self._board.server.gauges()
-        for found in (*self._gauges, others):
-            for name, labels, value in found:
-                kept = gauges.setdefault(name, {})
-                kept[labels] = _MERGED[BY_NAME[name].merge](kept[labels], value) if labels in kept else value
-        for name, kept in gauges.items():
-            merged[name].update({labels: (value,) for labels, value in kept.items()})
-        return merged
-
-    def _rows(self) -> Iterator[Row]:
-        for numbers in self._numbers:
-            yield from numbers.rows()
-        if self._board is not None:
-            yield from self._board.server.rows(others=True)
-
-
-def _once(shared: Iterable[Gauge]) -> list[Gauge]:
-    """Return what several runtimes know of one store once."""
-    found: dict[tuple[str, tuple[str, ...]], float] = {}
-    for name, labels, value in shared:
-        found[name, labels] = max(value, found.get((name, labels), value))
-    return [(name, labels, value) for (name, labels), value in found.items()]
-
-
-def _zeros(item: MetricDefinition) -> Series:
-    """Return the series that exist although nothing has happened."""
-    if item is BUILD_INFO:
-        return {(__version__, platform.python_version()): (1.0,)}
-    if item.kind == "gauge":
-        if not item.labels:
-            return {(): (item.default,)}
-        return {(value,): (0.0,) for value in item.values} if len(item.labels) == 1 else {}
-    own = item.labels[:-1] if item.values else item.labels
-    return {} if own else {(): (0.0,) * item.cells}
-
-
-class FamilyCollector:
-    """The families of one recorder for a registry, in the order of the definitions."""
-
-    def __init__(self, recorder: PrometheusRecorder) -> None:
-        self._recorder = recorder
-
-    def collect(self) -> Iterable[Metric]:
-        """Return the families with their samples."""
-        return list(_families(Merged([self._recorder])))
-
-    def describe(self) -> Iterable[Metric]:
-        """Return the families without samples: a registry reads their names when the collector is registered."""
-        return list(_families(None))
-
-
-def _families(merged: Merged | None) -> Iterator[Metric]:
-    from prometheus_client.metrics_core import Metric  # noqa: PLC0415 - 60 ms, for those who scrape
-
-    for item in DEFINITIONS:
-        name = item.name.removesuffix("_total") if item.kind == "counter" else item.name
-        family = Metric(name, item.help, item.kind)
-        if merged is not None:
-            family.samples = _Samples(item, merged)  # type: ignore[assignment]  # an iterable is enough for the exposition
-        yield family
-
-
-class _Samples(Sequence[Any]):
-    """The samples of a family, generated while they are read.
-
-    A list of 30,000 samples would trigger the garbage collector, which stops every thread for longer than a call takes.
-    """
-
-    def __init__(self, item: MetricDefinition, merged: Merged) -> None:
-        self._item, self._merged = item, merged
-
-    def __iter__(self) -> Iterator[Sample]:
-        from prometheus_client.samples import Sample  # noqa: PLC0415 - as above
-
-        keys = (*self._item.labels, "le")
-        for labels, values in self._merged.series[self._item.name].items():
-            for suffix, last, value in _expanded(self._item, values):
-                self._merged.pause()
-                yield Sample(self._item.name + suffix, dict(zip(keys, (*labels, *last), strict=False)), value)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-    def __getitem__(self, index: Any) -> Any:
-        return list(self)[index]
-
-
-def _expanded(item: MetricDefinition, values: Sequence[float]) -> Iterator[tuple[str, tuple[str, ...], float]]:
-    """Yield a suffix of the name, the values of the labels that a row has not, and the number."""
-    if item.buckets:
-        total = 0.0
-        for bound, total in zip((*map(str, item.buckets), "+Inf"), accumulate(values[:-1]), strict=True):
-            yield "_bucket", (bound,), total
-        yield "_count", (), total
-        yield "_sum", (), values[-1]
-    elif item.is_one_of:
-        yield from (("", (value,), float(number == values[0])) for number, value in enumerate(item.values))
-    elif item.values and item.kind == "counter":
-        yield from (("", (value,), number) for value, number in zip(item.values, values, strict=True))
-    else:
-        yield "", (), values[0]
-
-
 class _Exposed:
     """Everything that a scrape shows: the merged families, what else is on the registries, and the processes."""
 
@@ -206,7 +64,7 @@ class _Exposed:
 
     def collect(self) -> Iterator[Metric]:
         """Yield the families."""
-        own = {family.name: family for family in _families(self._merged)}
+        own = {family.name: family for family in families(self._merged)}
         others: dict[str, Metric] = {}
         for recorder in self._recorders:
             for family in recorder.registry.collect():

@@ -43,6 +43,7 @@ from failsoft.metrics.definitions import (
     WORKER_RESTARTS,
     MetricDefinition,
 )
+from failsoft.metrics.families import FamilyCollector
 from failsoft.metrics.values import Admission, Cells, Numbers, label
 
 if TYPE_CHECKING:
@@ -187,8 +188,6 @@ class PrometheusRecorder:
         return admitted(tuple(map(label, labels)))
 
     def _registered(self, registry: CollectorRegistry) -> CollectorRegistry:
-        from failsoft.metrics.exposition import FamilyCollector  # noqa: PLC0415 - it loads prometheus-client
-
         registry.register(FamilyCollector(self))
         return registry
 

@@ -220,11 +220,6 @@ def test_promtool_finds_nothing_to_say_after_a_worker_was_killed(url: str, promt
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The calls that a worker had in flight when it was killed are in flight for ever.",
-)
 def test_calls_of_a_killed_worker_are_no_longer_in_flight(url: str) -> None:
     workers = both(url)
     callers = [threading.Thread(target=call, args=(url, "wait"), kwargs={"seconds": 40}) for _ in range(8)]
@@ -240,12 +235,6 @@ def test_calls_of_a_killed_worker_are_no_longer_in_flight(url: str) -> None:
     assert values(scrape(url), "mcp_tool_inflight", operation="wait") in ([], [0.0])
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A breaker that is open counts once for each worker that has seen it; the gauge should be 1 "
-    "however many workers there are.",
-)
 def test_a_breaker_is_in_one_state_whichever_worker_is_asked_and_whoever_died(url: str) -> None:
     workers = both(url)
     refused = [call(url, "pay")["error"]["code"] for _ in range(30)]
@@ -260,11 +249,6 @@ def test_a_breaker_is_in_one_state_whichever_worker_is_asked_and_whoever_died(ur
     ] == [{"closed": 0, "half_open": 0, "open": 1}] * SCRAPES
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="Neither the number of workers nor their deaths nor their processes are in the scrape.",
-)
 def test_the_number_of_workers_is_true_at_each_scrape(url: str) -> None:
     workers = both(url)
     assert values(scrape(url), "mcp_workers") == [2.0]
@@ -276,11 +260,6 @@ def test_the_number_of_workers_is_true_at_each_scrape(url: str) -> None:
         assert len(values(found, "process_resident_memory_bytes")) == 2
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="No metric says how many workers there are.",
-)
 def test_a_scrape_says_that_a_worker_is_gone_before_it_was_replaced(
     kiosk: Callable[..., Kiosk], tmp_path: Path
 ) -> None:
@@ -292,11 +271,6 @@ def test_a_scrape_says_that_a_worker_is_gone_before_it_was_replaced(
     assert comes_true(lambda: values(scrape(url), "mcp_workers") == [2.0])
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="No metric says that the event loop of a worker is blocked.",
-)
 def test_a_blocked_event_loop_shows_in_the_scrape_of_the_other_worker(url: str) -> None:
     both(url)
     blocking = threading.Thread(target=call, args=(url, "block"), kwargs={"seconds": 6})
@@ -313,14 +287,9 @@ def test_a_blocked_event_loop_shows_in_the_scrape_of_the_other_worker(url: str) 
     seen = comes_true(lambda: lag() > 1, within_s=5)
     blocking.join()
     assert seen
-    assert comes_true(lambda: max(values(scrape(url), "mcp_event_loop_lag_seconds")) < 1, within_s=5)
+    assert comes_true(lambda: max(values(scrape(url), "mcp_event_loop_lag_seconds")) < 1)  # the longest of 10 s
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="A worker whose event loop is blocked is neither replaced nor counted; a long call should be neither.",
-)
 def test_a_worker_that_stalls_is_counted_and_a_long_call_is_none(kiosk: Callable[..., Kiosk]) -> None:
     url = kiosk(FAILSOFT_WORKER_STALL_S=str(STALL_S), FAILSOFT_SHUTDOWN_GRACE_S="0").ready()
     both(url)

@@ -1,0 +1,182 @@
+"""The numbers of all recorders and workers together, as families of prometheus-client."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+from operator import add
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from failsoft._version import __version__
+from failsoft.metrics.board import Gauge, in_use
+from failsoft.metrics.definitions import BUILD_INFO, BY_NAME, DEFINITIONS, LOOP_LAG, MetricDefinition
+from failsoft.metrics.values import Numbers, Row
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+    from prometheus_client.samples import Sample
+
+_PAUSE_AFTER = 100
+"""Series and samples between two pauses; rendering them takes about a millisecond."""
+_LATE_S = 1.0
+"""From which age of its last beat on the event loop of another worker counts as blocked."""
+_MERGED: dict[str, Callable[[float, float], float]] = {"sum": add, "max": max, "min": min}
+Series: TypeAlias = dict[tuple[str, ...], Sequence[float]]
+
+
+class Source(Protocol):
+    """The part of a recorder that is read."""
+
+    numbers: Numbers
+
+    def gauges(self, *, shared: bool = False) -> list[Gauge]:
+        """Return the gauges of this process, or those that are the same in every process."""
+
+
+class Merged:
+    """The numbers of several recorders, and of all workers, at one moment.
+
+    A thread that only computes releases the GIL every 5 ms, and the event loop needs it several times per call: during
+    a scrape of a thousand operations every call would take 10 to 30 ms longer. So it pauses.
+
+    Args:
+        sources: The recorders of this process.
+        pause_s: How long to pause after each 100 series and samples, in seconds.
+    """
+
+    def __init__(self, sources: Sequence[Source], *, pause_s: float = 0.0) -> None:
+        self._pause_s, self._done = pause_s, 0
+        self._numbers = list({id(recorder.numbers): recorder.numbers for recorder in sources}.values())
+        self._board = in_use()
+        own = [gauge for recorder in sources for gauge in recorder.gauges()]
+        self._gauges = [own, _once(gauge for recorder in sources for gauge in recorder.gauges(shared=True))]
+
+    def pause(self) -> None:
+        """Let calls go on, now and then."""
+        self._done += 1
+        if self._pause_s and self._done % _PAUSE_AFTER == 0:
+            time.sleep(self._pause_s)
+
+    @functools.cached_property
+    def series(self) -> dict[str, Series]:
+        """The numbers by metric and labels."""
+        merged: dict[str, Series] = {item.name: _zeros(item) for item in DEFINITIONS}
+        for name, labels, values in self._rows():
+            self.pause()
+            series = merged[name]
+            known = series.get(labels)
+            series[labels] = list(values) if known is None else list(map(add, known, values))
+        gauges: dict[str, dict[tuple[str, ...], float]] = {}
+        others = [] if self._board is None else self._board.server.gauges()
+        for found in (*self._gauges, others, _late_beats()):
+            for name, labels, value in found:
+                kept = gauges.setdefault(name, {})
+                kept[labels] = _MERGED[BY_NAME[name].merge](kept[labels], value) if labels in kept else value
+        for name, kept in gauges.items():
+            merged[name].update({labels: (value,) for labels, value in kept.items()})
+        return merged
+
+    def _rows(self) -> Iterator[Row]:
+        for numbers in self._numbers:
+            yield from numbers.rows()
+        if self._board is not None:
+            yield from self._board.server.rows(others=True)
+
+
+def _late_beats() -> list[Gauge]:
+    """Return the lag of workers whose event loop is blocked, which cannot tell it themselves."""
+    if (board := in_use()) is None:
+        return []
+    late = [worker for worker in board.server.workers() if worker.is_alive and worker.phase and worker.slot >= 0]
+    return [(LOOP_LAG.name, (), worker.beat_age_s) for worker in late if worker.beat_age_s > _LATE_S]
+
+
+def _once(shared: Iterable[Gauge]) -> list[Gauge]:
+    """Return what several runtimes know of one store once."""
+    found: dict[tuple[str, tuple[str, ...]], float] = {}
+    for name, labels, value in shared:
+        found[name, labels] = max(value, found.get((name, labels), value))
+    return [(name, labels, value) for (name, labels), value in found.items()]
+
+
+def _zeros(item: MetricDefinition) -> Series:
+    """Return the series that exist although nothing has happened."""
+    if item is BUILD_INFO:
+        return {(__version__, platform.python_version()): (1.0,)}
+    if item.kind == "gauge":
+        if not item.labels:
+            return {(): (item.default,)}
+        return {(value,): (0.0,) for value in item.values} if len(item.labels) == 1 else {}
+    own = item.labels[:-1] if item.values else item.labels
+    return {} if own else {(): (0.0,) * item.cells}
+
+
+class FamilyCollector:
+    """The families of one recorder for a registry, in the order of the definitions."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the families with their samples."""
+        return list(families(Merged([self._source])))
+
+    def describe(self) -> Iterable[Metric]:
+        """Return the families without samples: a registry reads their names when the collector is registered."""
+        return list(families(None))
+
+
+def families(merged: Merged | None) -> Iterator[Metric]:
+    """Yield the families in the order of the definitions, without samples if there are no numbers."""
+    from prometheus_client.metrics_core import Metric  # noqa: PLC0415 - 60 ms, for those who scrape
+
+    for item in DEFINITIONS:
+        name = item.name.removesuffix("_total") if item.kind == "counter" else item.name
+        family = Metric(name, item.help, item.kind)
+        if merged is not None:
+            family.samples = _Samples(item, merged)  # type: ignore[assignment]  # an iterable is enough for the exposition
+        yield family
+
+
+class _Samples(Sequence[Any]):
+    """The samples of a family, generated while they are read.
+
+    A list of 30,000 samples would trigger the garbage collector, which stops every thread for longer than a call takes.
+    """
+
+    def __init__(self, item: MetricDefinition, merged: Merged) -> None:
+        self._item, self._merged = item, merged
+
+    def __iter__(self) -> Iterator[Sample]:
+        from prometheus_client.samples import Sample  # noqa: PLC0415 - as above
+
+        keys = (*self._item.labels, "le")
+        for labels, values in self._merged.series[self._item.name].items():
+            for suffix, last, value in _expanded(self._item, values):
+                self._merged.pause()
+                yield Sample(self._item.name + suffix, dict(zip(keys, (*labels, *last), strict=False)), value)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, index: Any) -> Any:
+        return list(self)[index]
+
+
+def _expanded(item: MetricDefinition, values: Sequence[float]) -> Iterator[tuple[str, tuple[str, ...], float]]:
+    """Yield a suffix of the name, the values of the labels that a row has not, and the number."""
+    if item.buckets:
+        total = 0.0
+        for bound, total in zip((*map(str, item.buckets), "+Inf"), accumulate(values[:-1]), strict=True):
+            yield "_bucket", (bound,), total
+        yield "_count", (), total
+        yield "_sum", (), values[-1]
+    elif item.is_one_of:
+        yield from (("", (value,), float(number == values[0])) for number, value in enumerate(item.values))
+    elif item.values and item.kind == "counter":
+        yield from (("", (value,), number) for value, number in zip(item.values, values, strict=True))
+    else:
+        yield "", (), values[0]

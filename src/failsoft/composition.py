@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from failsoft.framework.call.runtime import Parts, default_runtime, use_parts
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from failsoft.framework.call.chain import RecoveryConfigurationPort, RecoveryEngine
     from failsoft.framework.events import Events
     from failsoft.framework.logs.alerts import AlertDispatcher
@@ -17,9 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["default_runtime", "install"]
 
 
-def install() -> None:
-    """Register the default parts. Nothing heavy is imported before the first runtime is made."""
-    use_parts(Parts(metrics=_metrics, recovery=_recovery, alerts=_alerts, state=_state, configuration=_configuration))
+def install(*, durable: Path | None = None) -> None:
+    """Register the default parts. Nothing heavy is imported before the first runtime is made.
+
+    Args:
+        durable: The SQLite file of durable records where FAILSOFT_STATE_URL is not set; None keeps them in memory.
+    """
+    state = _state if durable is None else partial(_state, durable=durable)
+    use_parts(Parts(metrics=_metrics, recovery=_recovery, alerts=_alerts, state=state, configuration=_configuration))
 
 
 def _metrics(settings: Settings) -> Recorder:
@@ -48,7 +56,7 @@ def _alerts(settings: Settings) -> AlertDispatcher:
     return AlertDispatcher.from_settings(settings)
 
 
-def _state(settings: Settings, events: Events) -> StateStore:
+def _state(settings: Settings, events: Events, durable: Path | None = None) -> StateStore:
     from failsoft.recovery.state.store import open_state  # noqa: PLC0415 - with the first tool
 
     url = None if settings.state_url is None else settings.state_url.get_secret_value()
@@ -58,4 +66,5 @@ def _state(settings: Settings, events: Events) -> StateStore:
         prefix=settings.state_prefix,
         limit_s=settings.state_timeout_s,
         quota_bytes=settings.state_quota_bytes,
+        durable=durable,
     )

@@ -34,10 +34,11 @@ class RunningRedis:
     def flush(self) -> None:
         """Make it as empty as a new one: no keys, no scripts."""
         for command in (b"FLUSHALL", b"SCRIPT FLUSH"):
-            answer = self._ask(command)
+            answer = self.ask(command)
             assert answer == b"+OK\r\n", answer
 
-    def _ask(self, command: bytes) -> bytes:
+    def ask(self, command: bytes) -> bytes:
+        """Return the first bytes of its answer to one command."""
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(PATIENCE_S)
             client.connect(str(self.socket))
@@ -74,7 +75,7 @@ class RedisServer(RunningRedis):
     def _answers(self) -> bool:
         """Return whether it answers a PING: the socket is there before the server accepts connections."""
         try:
-            return self._ask(b"PING").startswith((b"+PONG", b"-NOAUTH"))
+            return self.ask(b"PING").startswith((b"+PONG", b"-NOAUTH"))
         except OSError:
             return False
 

@@ -39,7 +39,7 @@ def is_replayed(result: Any) -> bool:
 @pytest.fixture(params=["a file that is named", "the file in the state folder"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
     if request.param == "the file in the state folder":
-        return {"XDG_STATE_HOME": str(tmp_path / "state"), "FAILSOFT_STATE_URL": "memory+sqlite:"}
+        return {"XDG_STATE_HOME": str(tmp_path / "state")}
     return {"FAILSOFT_STATE_URL": f"sqlite:{tmp_path / 'state.sqlite'}"}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from failsoft.framework.safe.author_reports import logger, tell
+from failsoft.framework.state.backend import StoreFault
 
 __all__ = [
     "AttemptEvent",
@@ -33,8 +34,6 @@ CircuitStateName: TypeAlias = Literal["closed", "open", "half_open"]
 
 IdempotencyVerdict: TypeAlias = Literal["replayed", "conflict", "in_progress", "lost"]
 """What a repeated call met: the stored outcome, other arguments, the first call still running, or no record."""
-StoreFault: TypeAlias = Literal["lost", "read_only", "full", "busy", "denied", "loading", "damaged"]
-"""Why a state store cannot be used."""
 AttemptResult: TypeAlias = Literal["ok", "error", "timeout", "cancelled"]
 RecoveryOutcome: TypeAlias = Literal["recovered", "failed", "skipped"]
 Outcome: TypeAlias = Literal["ok", "replayed", "recovered", "degraded", "error", "rejected", "cancelled"]
@@ -140,7 +139,7 @@ class StoreEvent:
 
     Args:
         available: Whether it works.
-        fault: What it can do no longer; None if it works.
+        fault: What is wrong, or was until now.
         reason: Why not, in a clause; empty if it works.
     """
 

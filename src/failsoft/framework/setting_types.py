@@ -11,7 +11,6 @@ from pydantic_settings import NoDecode
 SHARED_HOLDER = "bearer"
 """The principal of all callers that use FAILSOFT_AUTH_TOKEN, which has no name of its own."""
 _TOKEN_AT_LEAST = 8
-_STATE_FILES = ("sqlite:", "memory+sqlite:")
 _STATE_SCHEMES = ("redis", "rediss", "unix", "valkey", "valkeys")
 
 
@@ -64,7 +63,7 @@ def _state_address(value: SecretStr) -> SecretStr:
     """Reject addresses that are obviously invalid; the store's client checks more. They may contain a password."""
     url = value.get_secret_value()
     scheme, separator, rest = url.partition("://")
-    is_own = url == "memory:" or url.startswith(_STATE_FILES)
+    is_own = url == "memory:" or url.startswith("sqlite:")
     if not is_own and (scheme not in _STATE_SCHEMES or not separator or not rest):
         servers = ", ".join(f"{name}://" for name in _STATE_SCHEMES)
         msg = f"must be memory:, sqlite:PATH, or an address that starts with {servers}"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from failsoft import CircuitEvent, IdempotencyEvent, StateStoreEvent
-from failsoft.events import Event, Events, RefusalEvent
-from tests.doors import log_events
+from failsoft import CircuitEvent, IdempotencyEvent
+from failsoft.events import Event, Events, RefusalEvent, StoreEvent, StoreFault
+from tests.doors import log_events, log_store
 
 
 @pytest.fixture
@@ -39,8 +39,6 @@ def key(verdict: Any) -> IdempotencyEvent:
         (circuit("closed", "half_open"), "INFO", {"dependency": "billing {x}"}),
         (key("lost"), "WARNING", {"operation": "pay", "request_id": "r1", "verdict": "lost"}),
         (key("replayed"), "INFO", {"verdict": "replayed"}),
-        (StateStoreEvent(available=False, reason="refused"), "WARNING", {"reason": "refused"}),
-        (StateStoreEvent(available=True, reason=""), "INFO", {"event": "state_store"}),
     ],
 )
 def test_a_rare_event_is_one_line(lines: list[Any], event: Event, level: str, facts: dict[str, str]) -> None:
@@ -50,6 +48,16 @@ def test_a_rare_event_is_one_line(lines: list[Any], event: Event, level: str, fa
     ((written, extra),) = lines
     assert written == level
     assert facts.items() <= extra.items()
+
+
+@pytest.mark.parametrize(("fault", "level"), [("full", "WARNING"), ("damaged", "ERROR")])
+def test_a_store_that_is_lost_or_back_is_one_line(lines: list[Any], fault: StoreFault, level: str) -> None:
+    log_store(StoreEvent(available=False, fault=fault, reason="its {disk}"))
+    log_store(StoreEvent(available=True, fault=fault, reason=""))
+    assert lines == [
+        (level, {"event": "store_lost", "fault": fault, "reason": "its {disk}"}),
+        ("INFO", {"event": "store_back", "fault": fault}),
+    ]
 
 
 @pytest.mark.parametrize("event", [circuit("closed", None), RefusalEvent(503)])

@@ -60,12 +60,6 @@ async def wait_for_nothing(url: str) -> Any:
     return answer
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="The loss of the state store is logged as `state_store` without its fault; it should be one record of "
-    "`store_lost` that says which.",
-)
 def test_a_lost_store_is_one_record_that_says_which_fault(log: io.StringIO) -> None:
     with reserved_ports(1) as (port,):
         asyncio.run(wait_for_nothing(f"redis://127.0.0.1:{port}"))

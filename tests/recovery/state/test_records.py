@@ -285,8 +285,8 @@ def test_a_file_that_cannot_be_used_is_refused_and_left_as_it_is(tmp_path: Path,
         connection.close()
     before = None if damage == "folder" else path.read_bytes()
     code, hint = asyncio.run(code_with(path))
-    assert code == "STATE_UNUSABLE"
-    assert hint
+    assert code == ("STATE_UNAVAILABLE" if damage == "folder" else "STATE_UNUSABLE")
+    assert str(path) in hint
     assert before is None or path.read_bytes() == before
 
 
@@ -294,7 +294,7 @@ def test_a_file_that_cannot_be_used_is_refused_and_left_as_it_is(tmp_path: Path,
 def test_a_folder_that_is_not_writable_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
-        assert asyncio.run(code_with(tmp_path / "s.sqlite"))[0] == "STATE_UNUSABLE"
+        assert asyncio.run(code_with(tmp_path / "s.sqlite"))[0] == "STATE_UNAVAILABLE"
     finally:
         tmp_path.chmod(0o700)
 
@@ -304,7 +304,7 @@ def test_a_file_that_another_process_holds_is_waited_for_and_then_refused(tmp_pa
     assert asyncio.run(code_with(path)) == ("ok", "")
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    assert asyncio.run(code_with(path)) == ("STATE_UNAVAILABLE", "another process has locked it")
+    assert asyncio.run(code_with(path)) == ("STATE_UNAVAILABLE", f"{path}: another process has locked it")
     holder.execute("ROLLBACK")
     holder.close()
     assert asyncio.run(code_with(path)) == ("ok", "")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import redis
 
-from failsoft import BaseTool, CircuitBreaker, Idempotency, RateLimit, StateStoreEvent, operation
-from failsoft.events import Events
+from failsoft import BaseTool, CircuitBreaker, Idempotency, RateLimit, operation
+from failsoft.events import Events, StoreEvent
 from failsoft.testing import fresh_runtime
 from tests.doors import META_KEY, CallScope, open_state
 from tests.programs.redis import RedisServer
@@ -202,7 +202,7 @@ def announcements(server: RedisServer, fault: str) -> list[bool]:
     async def main() -> None:
         async with opened(server) as till:
             await till.limited()
-            till.runtime.events.subscribe(lambda event: seen.append(event.available), StateStoreEvent)
+            till.runtime.events.subscribe(lambda event: seen.append(event.available), StoreEvent)
             switch(server, fault, on=True)
             for _ in range(12):
                 await till.limited()

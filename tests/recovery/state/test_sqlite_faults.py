@@ -133,7 +133,7 @@ def test_a_file_that_is_removed_in_the_middle_of_work_refuses_a_call_and_says_so
     """Another process would open a new file and not see what this one writes to the one without a name."""
     path, said = tmp_path / "s.sqlite", []
     logger.enable("failsoft")
-    sink = logger.add(lambda message: said.append(str(message)), level="ERROR", format="{message}")
+    sink = logger.add(lambda message: said.append(str(message)), level="ERROR", format="{message} {extra}")
 
     async def main() -> None:
         stores = [store_at(path), store_at(path)]

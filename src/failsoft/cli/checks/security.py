@@ -141,7 +141,7 @@ def _of_modes(settings: Settings, logs: Sequence[Path]) -> Iterator[SecurityFind
 
 def _store_files(settings: Settings) -> list[Path]:
     kind, _, path = (settings.state_url.get_secret_value() if settings.state_url else "").partition(":")
-    return [Path(path)] if kind in {"sqlite", "memory+sqlite"} and path else []
+    return [Path(path)] if kind == "sqlite" and path else []
 
 
 def _of_roots(settings: Settings, roots: Sequence[Path], logs: Sequence[Path]) -> Iterator[SecurityFinding]:

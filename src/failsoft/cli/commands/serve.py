@@ -16,14 +16,13 @@ import typer
 from failsoft.cli.exits import ExitCode
 from failsoft.cli.faults import report, usage
 from failsoft.cli.options import App, Root, Toolsets
+from failsoft.composition import install
 from failsoft.framework.errors import BootstrapFailure, ConfigurationError, SelfAuditFailure
 
 __all__ = ["Transport", "serve", "serving"]
 
 
 _STATE_URL = "FAILSOFT_STATE_URL"
-_PRIVATE_STATE = "memory+sqlite:"
-"""State of a single worker: breakers in memory, durable records in the user's state folder."""
 _SHARED_STATE = "sqlite:"
 _HTTP_ONLY = ("host", "port", "workers", "insecure")
 
@@ -98,6 +97,9 @@ def serving(
 ) -> Iterator[None]:
     """Set up the state store for a server in this process, and map an unusable address to its exit code.
 
+    Unless FAILSOFT_STATE_URL is set, a single worker keeps its breakers in memory and its durable records in the file
+    in the user's state folder; several share all state in that file.
+
     Args:
         ctx: The context of the command.
         transport: How clients reach the server.
@@ -108,7 +110,12 @@ def serving(
     if transport is Transport.stdio:
         _introduce_stdio(ctx)
     if not os.environ.get(_STATE_URL):
-        os.environ[_STATE_URL] = _PRIVATE_STATE if workers == 1 else _SHARED_STATE
+        if workers > 1:
+            os.environ[_STATE_URL] = _SHARED_STATE
+        else:
+            from failsoft.recovery.state.store import default_file  # noqa: PLC0415 - `failsoft --help` needs none of it
+
+            install(durable=default_file())
     try:
         yield
     except ConfigurationError as error:

@@ -58,6 +58,7 @@ def use_parts(parts: Parts) -> None:
     """Set the factories of default parts; the composition root calls this on import."""
     global _parts  # noqa: PLW0603 - the one seam through which a higher layer reaches down
     _parts = parts
+    _runtime_in.cache_clear()
 
 
 def _no_metrics() -> Recorder:
@@ -191,6 +192,8 @@ class Runtime:
         self.gauges = _gauges()
         """What is read at every scrape: `runtime.gauges.add(metric, read)`."""
         self.state = state if state is not None else _parts.state(self.settings, self.events)
+        for gauge, read in getattr(self.state, "gauges", {}).items():  # a store of others may have none
+            self.gauges.add(gauge, read)
         kinds = getattr(type(self.metrics), "listens_to", ())
         if kinds:
             self.events.subscribe(self.metrics.on_event, *kinds)  # type: ignore[attr-defined]  # only a recorder with on_event gets here

@@ -150,11 +150,11 @@ class IdempotencyOutcomeUnknown(Conflict):
 class StateUnavailable(Unavailable):
     """The state store does not answer, so a call that depends on it was refused.
 
-    Raised when: the store behind `FAILSOFT_STATE_URL` is down, too slow, locked by another process, or a Redis that
-    refuses writes (a replica, full), and the call has an idempotency key, or works on sessions, plans or other durable
-    records.
+    Raised when: the store behind `FAILSOFT_STATE_URL` is down, too slow, held by another process, full, not writable,
+    loading its data, or refuses access, and the call has an idempotency key, or works on sessions, plans or other
+    durable records.
     Caller: make the same call again after the wait.
-    Operator: see why the store does not answer or refuses; the log names the fault. No record is damaged by it.
+    Operator: the log (`store_lost`) and `mcp_state_store_unavailable` name the fault. No record is damaged by it.
     """
 
     code = "STATE_UNAVAILABLE"
@@ -165,11 +165,11 @@ class StateUnavailable(Unavailable):
 class StateUnusable(StorageError):
     """The state store cannot be used until an operator has repaired it.
 
-    Raised when: the store's file is damaged, of a newer version of failsoft, not writable, or its disk is full, and the
-    call has an idempotency key, or works on sessions, plans or other durable records. The file is left as it is.
+    Raised when: the store's file is damaged, was removed, or is of a newer version of failsoft, and the call has an
+    idempotency key, or works on sessions, plans or other durable records. The file is left as it is.
     Caller: do not repeat the call; give the error id to the operator of the server.
-    Operator: the log names the file and the fault. Make it writable, free the disk, run the newer version, or move the
-    file away: a new one is made, and the records in the old one are then not known.
+    Operator: the log names the file and the fault. Repair it, run the newer version, or move the file away: a new one
+    is made, and the records in the old one are then not known.
     """
 
     code = "STATE_UNUSABLE"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from loguru import logger as loguru  # noqa: TID251 - becomes a guarded logger of its own
 
 from failsoft.framework.errors import BadOutput
-from failsoft.framework.events import CircuitEvent, Event, Events, IdempotencyEvent, StateStoreEvent, WorkerEvent
+from failsoft.framework.events import CircuitEvent, Event, Events, IdempotencyEvent, StoreEvent, WorkerEvent
 from failsoft.framework.safe.author_reports import (
     GuardedLogger,
     logger,
@@ -92,7 +92,7 @@ def log_broken(call: Call, what: str, error: BaseException, *, level: str = "WAR
 
 def log_events(events: Events) -> None:
     """Log these events from now on; recoveries and attempts are logged with their call."""
-    events.subscribe(_log_event, CircuitEvent, IdempotencyEvent, StateStoreEvent, WorkerEvent)
+    events.subscribe(_log_event, CircuitEvent, IdempotencyEvent, WorkerEvent)
 
 
 def _log_event(event: Event) -> None:
@@ -110,11 +110,16 @@ def _log_event(event: Event) -> None:
         facts = logger.bind(tool=event.tool, operation=event.operation, request_id=event.request_id)
         level = "WARNING" if event.verdict == "lost" else "INFO"
         facts.bind(event="idempotency", verdict=event.verdict).log(level, "An idempotency key was sent again")
-    elif isinstance(event, StateStoreEvent) and event.available:
-        logger.bind(event="state_store").info("The shared state store was found again")
-    elif isinstance(event, StateStoreEvent):
-        lost = logger.bind(event="state_store", reason=event.reason)
-        lost.warning("The shared state store is unreachable; calls continue with local state")
+
+
+def log_store(event: StoreEvent) -> None:
+    """Log that the state store was lost, or that it is back; ERROR for what an operator has to repair."""
+    if event.available:
+        logger.bind(event="store_back", fault=event.fault).info("The state store is back")
+        return
+    lost = logger.bind(event="store_lost", fault=event.fault, reason=event.reason)
+    level = "ERROR" if event.fault == "damaged" else "WARNING"
+    lost.log(level, "The state store is lost: calls with keys are refused, others go on with state of this process")
 
 
 def configure_logging(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from failsoft.framework.errors.vocabulary import PicklableError
 
 State: TypeAlias = dict[str, Any]
 """The state of one key: names to JSON values. Nobody changes one; a step makes another."""
+StoreFault: TypeAlias = Literal["lost", "read_only", "full", "busy", "denied", "loading", "damaged"]
+"""Why a state store cannot be used."""
 
 NOTHING = ""
 """The version of a key without a value."""
@@ -96,16 +98,16 @@ class Record:
 
 
 class StoreLost(PicklableError):
-    """A store did not answer, or refused to; the text is the kind of fault, never an address.
+    """A store did not answer, or refused to.
 
     Args:
-        reason: What is wrong.
-        is_lasting: Whether asking again cannot help: the file is damaged, or of a newer version.
+        reason: What is wrong, in a clause, never an address.
+        fault: The kind of fault; `damaged` is the only one that lasts until an operator has repaired the store.
     """
 
-    def __init__(self, reason: str, *, is_lasting: bool = False) -> None:
+    def __init__(self, reason: str, *, fault: StoreFault = "lost") -> None:
         super().__init__(reason)
-        self.is_lasting = is_lasting
+        self.fault: StoreFault = fault
 
 
 class WriteRefused(StoreLost):

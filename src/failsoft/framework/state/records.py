@@ -150,7 +150,7 @@ class Records:
         if isinstance(fault, UnreadableValue):
             hint = f"the record {fault} is damaged: repair it, or remove it with `failsoft state forget`"
             return StateUnusable(effect="none", operator_hint=hint)
-        if fault.is_lasting:
+        if fault.fault == "damaged":
             return StateUnusable(effect="none", operator_hint=str(fault))
         return StateUnavailable(effect="none", retry_after_seconds=1.0, operator_hint=str(fault))
 

@@ -148,6 +148,8 @@ class LocalState(Companions):
         self.change_now = self.states.change
         self._private: dict[int, tuple[weakref.ref[Any], LocalState]] = {}
         self._records = RecordsOf(records, quota_bytes, clock)
+        self.gauges = getattr(records, "gauges", {})
+        """What reads the gauges of a store of records that is watched."""
 
     def records(self, tool: Any) -> Records:
         """See `StateStore`."""

@@ -27,6 +27,7 @@ from failsoft.framework.state.backend import (
     Held,
     QuotaReached,
     Record,
+    StoreFault,
     StoreLost,
     UnreadableValue,
     Write,
@@ -39,6 +40,32 @@ _SCHEMES = {"redis": "redis", "rediss": "rediss", "unix": "unix", "valkey": "red
 _CONNECTIONS = 16
 """The largest number of connections per event loop. Further commands wait, which does not count as a failure."""
 _MEANWHILE = "lost meanwhile"
+_FAULTS: dict[str, StoreFault] = {
+    "READONLY": "read_only",
+    "NOREPLICAS": "read_only",
+    "MISCONF": "read_only",
+    "OOM": "full",
+    "BUSY": "busy",
+    "TRYAGAIN": "busy",
+    "LOADING": "loading",
+    "MASTERDOWN": "loading",
+    "NOAUTH": "denied",
+    "NOPERM": "denied",
+    "WRONGPASS": "denied",
+    "DENIED": "denied",
+}
+"""What the first word of a server's error says of the store; other errors are a loss."""
+_WORDS: dict[type[Exception], str] = {
+    exceptions.ReadOnlyError: "READONLY",
+    exceptions.OutOfMemoryError: "OOM",
+    exceptions.BusyLoadingError: "LOADING",
+    exceptions.MasterDownError: "MASTERDOWN",
+    exceptions.ClusterDownError: "CLUSTERDOWN",
+    exceptions.TryAgainError: "TRYAGAIN",
+    exceptions.NoPermissionError: "NOPERM",
+    exceptions.AuthenticationError: "NOAUTH",
+}
+"""The words that the client takes off."""
 _LATE = 2.0
 _FOUND_AT_ONCE = 500
 _VALUE = re.compile(rb"([0-9a-f]{18})\n")
@@ -48,6 +75,9 @@ _IN_LUA = re.compile(
     r"(?!(@?user_script: ?\d+: )?(-?[A-Z]{2,} |Script killed))"
 )
 """An error that Lua itself raised at a line of a script, in the words of Redis 5 to 7 and Valkey."""
+
+_WORD = re.compile(r"(?:.*user_script: ?\d+: )?-?([A-Z]{2,}) ")
+"""The word with which a server's error begins, behind the place of the script before Redis 7."""
 
 _DONE, _FULL = 1, 2
 
@@ -218,10 +248,10 @@ class _Client:
             except exceptions.ResponseError as error:
                 if _is_of_value(error):
                     raise UnreadableValue(type(error).__name__) from error
-                raise WriteRefused(_kind(error)) from error
+                raise _lost(error, WriteRefused) from error
             except (exceptions.RedisError, OSError, EOFError, ValueError, TypeError, LookupError) as error:
                 self._faults += 1
-                raise StoreLost(type(error).__name__) from error
+                raise _lost(error, StoreLost) from error
 
     async def close(self) -> None:
         await self._redis.aclose()
@@ -242,11 +272,14 @@ def _is_of_value(error: Exception) -> bool:
     return "WRONGTYPE" in text or (type(error) is exceptions.ResponseError and _IN_LUA.match(text) is not None)
 
 
-def _kind(error: Exception) -> str:
-    """Return the kind of fault: the server's own word, such as NOREPLICAS, else the name of the exception."""
-    word = str(error).partition(" ")[0]
-    is_code = type(error) is exceptions.ResponseError and word.isalpha() and word.isupper()
-    return word if is_code else type(error).__name__
+def _lost(error: Exception, kind: type[StoreLost]) -> StoreLost:
+    """Return what describes a failure: by the server's own word, such as NOREPLICAS, else by the exception's name."""
+    word = _WORDS.get(type(error), "")
+    if not word and isinstance(error, exceptions.ResponseError):
+        found = _WORD.match(str(error))
+        # Many arguments from a client without a password are an error of the protocol.
+        word = found[1] if found is not None else "NOAUTH" if "unauthenticated" in str(error) else ""
+    return kind(word or type(error).__name__, fault=_FAULTS.get(word, "lost"))
 
 
 def _pool(url: str, limit_s: float) -> ConnectionPool:

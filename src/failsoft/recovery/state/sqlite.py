@@ -17,19 +17,22 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from failsoft.framework.files import others_may_write, protected_files
-from failsoft.framework.safe.author_reports import logger
 from failsoft.framework.state.backend import (
     NOTHING,
     UNREADABLE,
-    Account,
     Held,
-    QuotaReached,
     Record,
     StoreLost,
     Write,
-    size_of,
 )
-from failsoft.recovery.state.sqlite_format import prepare, prepare_to_read, what_is_wrong, when_free
+from failsoft.recovery.state.sqlite_format import (
+    is_busy,
+    prepare,
+    prepare_to_read,
+    require_room,
+    what_is_wrong,
+    when_free,
+)
 
 T = TypeVar("T")
 _BUSY_MS = 100
@@ -82,7 +85,6 @@ class SqliteBackend:
         self._connection: sqlite3.Connection | None = None
         self._is_read_only, self._identity = False, (0, 0)
         self._swept_at = 0.0
-        self._reported = ""
 
     def clock(self) -> float:
         """Return the system time, which all processes of the machine share, in seconds."""
@@ -190,7 +192,9 @@ class SqliteBackend:
         try:
             results = self._transact(jobs)
         except BaseException as error:  # noqa: BLE001 - raised in the callers: the thread must not end
-            if len(jobs) > 1:
+            if isinstance(error, sqlite3.OperationalError) and is_busy(error):
+                self._give_up(jobs, error)
+            elif len(jobs) > 1:
                 for job in jobs:
                     self._do([job])
             else:
@@ -198,6 +202,15 @@ class SqliteBackend:
             return
         for job, result in zip(jobs, results, strict=True):
             job.done.set_result(result)
+
+    def _give_up(self, jobs: list[_Job], error: sqlite3.OperationalError) -> None:
+        """Fail the jobs that have waited for the lock for long enough; do the others."""
+        now = time.monotonic()
+        if waiting := [job for job in jobs if job.until > now]:
+            self._do(waiting)
+        for job in jobs:
+            if job.until <= now:
+                job.done.set_exception(self._translated(error))
 
     def _transact(self, jobs: list[_Job]) -> list[Any]:
         connection = self._connected(writes=True)
@@ -234,7 +247,7 @@ class SqliteBackend:
                     raise
         if self._on_disk() != self._identity:  # writes to a file without a name would be lost
             msg = "it was removed or replaced while it was in use; what it held is forgotten unless it is put back"
-            raise StoreLost(msg, is_lasting=True)
+            raise StoreLost(msg, fault="damaged")
         assert self._connection is not None  # noqa: S101 - for the type checker
         return self._connection
 
@@ -278,13 +291,11 @@ class SqliteBackend:
     def _require_own(self) -> None:
         if others_may_write(self.path):
             msg = "its group or other users may write it, so that they decide what counts as done: `chmod go-w` it"
-            raise StoreLost(msg, is_lasting=True)
+            raise StoreLost(msg, fault="denied")
 
     def _use(self, connection: sqlite3.Connection, *, is_read_only: bool) -> None:
         self._connection, self._is_read_only = connection, is_read_only
         self._identity = self._on_disk()
-        if not is_read_only:
-            self._reported = ""
 
     def _on_disk(self) -> tuple[int, int]:
         try:
@@ -294,17 +305,13 @@ class SqliteBackend:
         return found.st_dev, found.st_ino
 
     def _translated(self, error: BaseException) -> BaseException:
-        """Return the error for the caller; a failure of the file is logged once until it works again."""
+        """Return the error for the caller; a failure of the file names it."""
         if not isinstance(error, (OSError, sqlite3.Error, StoreLost)):
             return error
-        is_readable = self.path.is_file() and os.access(self.path, os.R_OK)
-        lost = error if isinstance(error, StoreLost) else what_is_wrong(error, is_readable=is_readable)
-        if lost.is_lasting:
+        lost = error if isinstance(error, StoreLost) else what_is_wrong(error, self.path)
+        if lost.fault in {"damaged", "denied"}:
             self._disconnect()  # reopen the file once it is repaired or replaced
-        if self._reported != str(lost):
-            self._reported = str(lost)
-            logger.error("The state store {} cannot be used: {}", self.path, lost)
-        return lost
+        return type(lost)(f"{self.path}: {lost}", fault=lost.fault)
 
 
 def _held(connection: sqlite3.Connection, key: str) -> Held:
@@ -328,23 +335,7 @@ def _swapped(connection: sqlite3.Connection, key: str, version: str, write: Writ
         return None
     connection.execute("DELETE FROM record WHERE key = ? AND until <= ?", (key, now))
     if write.account is not None and (row is None or not write.may_grow):
-        _require_room(connection, key, text, write.account, now, before=None if row is None else row[1])
+        require_room(connection, key, text, write.account, now, before=None if row is None else row[1])
     owner = "" if write.account is None else write.account.owner
     connection.execute(_PUT, (key, owner, text, now + write.ttl_s, write.version))
     return None
-
-
-def _require_room(
-    connection: sqlite3.Connection, key: str, text: str, account: Account, now: float, *, before: bytes | None
-) -> None:
-    """Raise `QuotaReached` if the record exceeds the quota; expired records do not count."""
-    added = size_of(key, text) - (0 if before is None else size_of(key, before.decode(errors="replace")))
-    if added <= 0:
-        return
-    for is_swept in (False, True):
-        if is_swept:
-            connection.execute("DELETE FROM record WHERE owner = ? AND until <= ?", (account.owner, now))
-        row = connection.execute("SELECT bytes FROM account WHERE owner = ?", (account.owner,)).fetchone()
-        if (0 if row is None else row[0]) + added <= account.quota_bytes:
-            return
-    raise QuotaReached

@@ -1,14 +1,25 @@
-"""The format of the state file: its tables, files of an older format, and what makes one unusable."""
+"""The format of the state file: its tables and accounts, files of an older format, and what makes one unusable."""
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from failsoft.framework.state.backend import LEAST_BYTES, StoreLost, WriteRefused
+from failsoft.framework.state.backend import (
+    LEAST_BYTES,
+    Account,
+    QuotaReached,
+    StoreFault,
+    StoreLost,
+    WriteRefused,
+    size_of,
+)
 
 _APPLICATION_ID = 0x46534F46
 _VERSION = 2
@@ -41,18 +52,28 @@ DROP TRIGGER record_added; DROP TRIGGER record_changed; DROP TRIGGER record_remo
 INSERT INTO account
 SELECT owner, sum({_SIZE.format(least=LEAST_BYTES, row="record")}) FROM record WHERE owner <> '' GROUP BY owner;
 """  # noqa: S608 - constants
-_LASTING = {
-    sqlite3.SQLITE_NOTADB: "it is not an SQLite database, or it is damaged",
-    sqlite3.SQLITE_CORRUPT: "it is damaged",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: it, or its folder, is not readable or not writable",
-    sqlite3.SQLITE_PERM: "access to it is denied",
+_UNREADABLE: dict[int, tuple[StoreFault, str]] = {
+    sqlite3.SQLITE_NOTADB: ("damaged", "it is not an SQLite database, or it is damaged"),
+    sqlite3.SQLITE_CORRUPT: ("damaged", "it is damaged"),
+    sqlite3.SQLITE_CANTOPEN: ("denied", "it cannot be opened: it, or its folder, is not readable or not writable"),
+    sqlite3.SQLITE_PERM: ("denied", "access to it is denied"),
 }
-_PASSING = {
-    sqlite3.SQLITE_READONLY: "it, or its folder, is not writable",
-    sqlite3.SQLITE_FULL: "its disk is full",
-    sqlite3.SQLITE_IOERR: "its disk reports an error",
+_UNWRITABLE: dict[int, tuple[StoreFault, str]] = {
+    sqlite3.SQLITE_BUSY: ("busy", "another process has locked it"),
+    sqlite3.SQLITE_LOCKED: ("busy", "another process has locked it"),
+    sqlite3.SQLITE_READONLY: ("read_only", "it, or its folder, is not writable"),
+    sqlite3.SQLITE_FULL: ("full", "its disk is full"),
+    sqlite3.SQLITE_IOERR: ("lost", "its disk reports an error"),
 }
-_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_BESIDE_BYTES = 32_768
+"""The length of the shared memory beside a file."""
+_OF_FILES: dict[int | None, StoreFault] = {
+    errno.EROFS: "read_only",
+    errno.ENOSPC: "full",
+    errno.EDQUOT: "full",
+    errno.EACCES: "denied",
+    errno.EPERM: "denied",
+}
 
 
 def prepare(connection: sqlite3.Connection) -> None:
@@ -60,7 +81,7 @@ def prepare(connection: sqlite3.Connection) -> None:
     version = check_kind(connection)
     if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
         msg = "its folder does not allow SQLite's WAL mode"
-        raise StoreLost(msg, is_lasting=True)
+        raise StoreLost(msg, fault="denied")
     connection.execute("PRAGMA synchronous = NORMAL")
     if version == _VERSION:
         return
@@ -94,11 +115,27 @@ def check_kind(connection: sqlite3.Connection) -> int:
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > _VERSION and application == _APPLICATION_ID:
         msg = f"a newer version of failsoft has made it (format {version}; this one reads {_VERSION})"
-        raise StoreLost(msg, is_lasting=True)
+        raise StoreLost(msg, fault="damaged")
     if application != _APPLICATION_ID and not is_empty:
         msg = "it is a database of another program"
-        raise StoreLost(msg, is_lasting=True)
+        raise StoreLost(msg, fault="damaged")
     return 0 if is_empty else version
+
+
+def require_room(
+    connection: sqlite3.Connection, key: str, text: str, account: Account, now: float, *, before: bytes | None
+) -> None:
+    """Raise `QuotaReached` if the record exceeds the quota; expired records do not count."""
+    added = size_of(key, text) - (0 if before is None else size_of(key, before.decode(errors="replace")))
+    if added <= 0:
+        return
+    for is_swept in (False, True):
+        if is_swept:
+            connection.execute("DELETE FROM record WHERE owner = ? AND until <= ?", (account.owner, now))
+        row = connection.execute("SELECT bytes FROM account WHERE owner = ?", (account.owner,)).fetchone()
+        if (0 if row is None else row[0]) + added <= account.quota_bytes:
+            return
+    raise QuotaReached
 
 
 def when_free(act: Callable[[], Any], until: float) -> None:
@@ -113,25 +150,30 @@ def when_free(act: Callable[[], Any], until: float) -> None:
             return
 
 
+def _is_full(path: Path) -> bool:
+    try:
+        space = os.statvfs(path.parent)
+    except (OSError, AttributeError):  # there is no statvfs on Windows
+        return False
+    return space.f_bavail * space.f_frsize < _BESIDE_BYTES
+
+
 def is_busy(error: sqlite3.Error) -> bool:
     """Return whether another process holds the file."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
-def what_is_wrong(error: OSError | sqlite3.Error, *, is_readable: bool) -> StoreLost:
-    """Return the `StoreLost` that describes a failure of the file.
-
-    Args:
-        error: The failure.
-        is_readable: Whether the file is there and can be read, so that only writing it has failed.
-    """
+def what_is_wrong(error: OSError | sqlite3.Error, path: Path) -> StoreLost:
+    """Return the `StoreLost` that describes a failure of a file."""
     if isinstance(error, OSError):
-        return StoreLost(error.strerror or type(error).__name__, is_lasting=True)
-    if is_busy(error):
-        return WriteRefused("another process has locked it")
+        return StoreLost(error.strerror or type(error).__name__, fault=_OF_FILES.get(error.errno, "lost"))
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_CANTOPEN and is_readable:
-        code = sqlite3.SQLITE_READONLY
-    if code in _PASSING:
-        return WriteRefused(_PASSING[code])
-    return StoreLost(_LASTING.get(code) or type(error).__name__, is_lasting=code in _LASTING)
+    if code == sqlite3.SQLITE_CANTOPEN and path.is_file() and os.access(path, os.R_OK):
+        code = sqlite3.SQLITE_READONLY  # it is there and can be read, so that only writing it has failed
+    if code == sqlite3.SQLITE_IOERR and _is_full(path):
+        code = sqlite3.SQLITE_FULL  # of the files beside it, of which SQLite says less
+    if code in _UNWRITABLE:
+        fault, reason = _UNWRITABLE[code]
+        return WriteRefused(reason, fault=fault)
+    fault, reason = _UNREADABLE.get(code, ("lost", type(error).__name__))
+    return StoreLost(reason, fault=fault)

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
-from tests.doors import SETTLED, Changed, Claimant, Claimed, Phase, Report, Verdict, claim, forgotten, report_to_ledger
+from tests.doors import (
+    SETTLED,
+    Changed,
+    Claimant,
+    Claimed,
+    Phase,
+    Report,
+    Verdict,
+    claim,
+    forgotten,
+    is_dead,
+    is_readable,
+    new_owner,
+    report_to_ledger,
+)
 
 LEASE_S, TTL_S = 10.0, 60.0
 MARKS, OUTCOME = '{"charge": {}}', '{"value": 1}'
@@ -161,3 +178,29 @@ def test_an_outcome_that_comes_after_its_lease_has_ended_is_kept() -> None:
     kept = report_to_ledger(state_in("running"), 12.0, claimant(), Report.DONE, "", "late")
     assert kept.answer is True
     assert claim(kept.state, 13.0, claimant("third"), False, "").answer[:2] == (Verdict.SETTLED, "late")
+
+
+def test_an_owner_is_dead_once_its_process_has_ended_on_this_machine() -> None:
+    owner = new_owner()
+    token, _, place = owner.partition("@")
+    machine, _, process = place.rpartition("/")
+    if not machine:
+        pytest.skip("not Linux: only the lease counts")
+    started = process.partition("-")[2]
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    owners = {
+        owner: False,
+        f"{token}@{machine}/{os.getpid()}-{started}1": True,  # the number of a process is used again
+        f"{token}@{machine}/{ended.pid}-{started}": True,
+        f"{token}@another/{ended.pid}-{started}": False,
+        f"{token}@{machine}/x-{started}": False,
+        token: False,
+    }
+    assert {one: is_dead(one) for one in owners} == owners
+    assert new_owner() != owner
+
+
+@pytest.mark.parametrize(("effects", "expected"), [("", True), ("{}", True), ("[]", False), ("{", False)])
+def test_effects_that_cannot_be_read_are_told_from_none(effects: str, expected: bool) -> None:
+    assert is_readable(effects) is expected

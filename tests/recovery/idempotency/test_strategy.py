@@ -297,6 +297,10 @@ def test_a_failure_that_may_have_changed_something_is_an_outcome(bank: Bank) -> 
     assert second.error.public == first.error.public == {"path": "a.md"}
     assert second.error.exception.details == {"n": 1}
     assert (second.error.rejected, second.error.stop_reason) == (False, "effect_possible")
+    assert (first.error.retry.when, second.error.retry.when) == (
+        "after_fix",
+        "never",
+    )  # a replay
     assert second.metadata.warnings != []
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,33 @@ from mcp.shared.exceptions import MCPError
 from opentelemetry import trace
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 
-from failsoft import mcp_server
+from failsoft import BaseTool, CallContext, Unavailable, mcp_server, operation
 from tests.server.served_tools import TOOLS
 
 SPANS: list[Recorded] = []
 
 
+class Payer(BaseTool):
+    """Tools that mark their effects."""
+
+    @operation(effects=True)
+    async def pay(self, call: CallContext) -> int:
+        """Book."""
+        return await call.effect("book", lambda: 1)
+
+    @operation(effects=True)
+    def pay_in_thread(self, call: CallContext) -> int:
+        """Fail to book."""
+        return call.effect("book", self._fail)
+
+    def _fail(self) -> int:
+        raise Unavailable
+
+
 class Recorded(trace.NonRecordingSpan):
     """A span that records what is set on it."""
 
-    def __init__(self, name: str, kind: SpanKind, attributes: Any) -> None:
+    def __init__(self, name: str, kind: SpanKind, attributes: Any, began: int | None) -> None:
         super().__init__(SpanContext(len(SPANS) + 1, len(SPANS) + 1, is_remote=False, trace_flags=TraceFlags(1)))
         self.facts: dict[str, Any] = {
             "name": name,
@@ -34,6 +52,9 @@ class Recorded(trace.NonRecordingSpan):
             "attributes": dict(attributes or {}),
             "status": "",
             "events": [],
+            "id": len(SPANS) + 1,
+            "parent": trace.get_current_span().get_span_context().span_id,
+            "began": began or time.time_ns(),
         }
         SPANS.append(self)
 
@@ -58,7 +79,9 @@ class Tracer(trace.NoOpTracer):
 
     @contextlib.contextmanager
     def start_as_current_span(self, name: str, *_: Any, **options: Any) -> Iterator[Recorded]:  # type: ignore[override]
-        span = Recorded(name, options.get("kind", SpanKind.INTERNAL), options.get("attributes"))
+        span = Recorded(
+            name, options.get("kind", SpanKind.INTERNAL), options.get("attributes"), options.get("start_time")
+        )
         with trace.use_span(span, record_exception=False, set_status_on_exception=False):
             yield span
 
@@ -73,7 +96,7 @@ class Provider(trace.NoOpTracerProvider):
 async def main() -> None:
     """Make one call of each kind."""
     trace.set_tracer_provider(Provider())
-    async with Client(mcp_server(TOOLS), mode="2026-07-28") as client:
+    async with Client(mcp_server([*TOOLS, Payer]), mode="2026-07-28") as client:
         for name in ("here", "moved", "gone"):
             await client.call_tool("find", {"name": name})
         await client.call_tool("double", {"number": "x"})
@@ -84,6 +107,8 @@ async def main() -> None:
         hanging.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await hanging
+        for name in ("pay", "pay_in_thread"):
+            await client.call_tool(name, {})
     json.dump([span.facts for span in SPANS], sys.stdout)
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "AuditEvent",
     "CircuitEvent",
     "CircuitStateName",
+    "EffectEvent",
     "Event",
     "Events",
     "IdempotencyEvent",
@@ -190,6 +191,27 @@ class ReloadEvent:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectEvent:
+    """An effect that a handler marks (`call.effect`) was carried out, or failed.
+
+    Args:
+        tool: The toolset.
+        operation: The MCP tool name.
+        request_id: The id of the request.
+        name: The name of the effect.
+        result: `ok`, `error` or `cancelled`.
+        duration_s: How long it took, in seconds.
+    """
+
+    tool: str
+    operation: str
+    request_id: str
+    name: str
+    result: Literal["ok", "error", "cancelled"]
+    duration_s: float
+
+
 @dataclass(frozen=True, slots=True)
 class RefusalEvent:
     """An HTTP request was refused with this `status` before any tool was asked."""
@@ -208,6 +230,7 @@ Event: TypeAlias = (
     | WorkerEvent
     | AuditEvent
     | ReloadEvent
+    | EffectEvent
     | RefusalEvent
 )
 """Any of the events."""

@@ -1,4 +1,4 @@
-"""Attributes and events on the SDK's OpenTelemetry span: error code, attempts, recovery.
+"""Attributes and events on the SDK's OpenTelemetry span, and child spans of it: runs of the handler, and effects.
 
 The SDK opens one SERVER span for each message. A second one would count every call twice, so this adds to that span.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import time
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -15,19 +16,28 @@ from opentelemetry import trace
 from opentelemetry.environment_variables import OTEL_PYTHON_TRACER_PROVIDER
 from opentelemetry.trace import ProxyTracerProvider
 
+from failsoft._version import __version__
 from failsoft.framework.answer.response import ToolResponse
-from failsoft.framework.events import AttemptEvent, CircuitEvent, Event, Events, IdempotencyEvent, RecoveryEvent
+from failsoft.framework.events import (
+    AttemptEvent,
+    CircuitEvent,
+    EffectEvent,
+    Event,
+    Events,
+    IdempotencyEvent,
+    RecoveryEvent,
+)
 from failsoft.framework.safe.author_reports import tell
 
 _UNKNOWN = object()
+_tracer = trace.get_tracer("failsoft", __version__)
 _NAMES: dict[type, str] = {
-    AttemptEvent: "failsoft.attempt",
     RecoveryEvent: "failsoft.recovery",
     CircuitEvent: "failsoft.circuit",
     IdempotencyEvent: "failsoft.idempotency",
 }
-_IN_THE_SPAN = frozenset({"failsoft.tool", "failsoft.operation", "failsoft.request_id"})
-"""Facts that are attributes of the span already."""
+_IN_THE_SPAN = frozenset({"tool", "operation", "request_id", "name", "duration_s"})
+"""Facts that spans have already."""
 _SET_BY_ENVIRONMENT = OTEL_PYTHON_TRACER_PROVIDER in os.environ
 
 
@@ -79,15 +89,33 @@ def describe_cancelled_call() -> None:
 
 
 def _write_event(event: Event) -> None:
-    """Add an event of a call to the current span."""
+    """Add an event of a call to the current span; a run and an effect, which took time, as a span of its own."""
     span = trace.get_current_span()
     if not span.is_recording():
         return
     name = _NAMES.get(type(event))
-    if name is not None:
-        facts = {f"failsoft.{field.name}": getattr(event, field.name) for field in dataclasses.fields(event)}
-        attributes = {key: value for key, value in facts.items() if value is not None and key not in _IN_THE_SPAN}
-        span.add_event(name, attributes)
+    if isinstance(event, AttemptEvent):
+        _add_child("failsoft.attempt", event, event.code)
+    elif isinstance(event, EffectEvent):
+        _add_child(f"failsoft.effect {event.name}", event, None)
+    elif name is not None:
+        span.add_event(name, _facts(event))
+
+
+def _add_child(name: str, event: AttemptEvent | EffectEvent, code: str | None) -> None:
+    """Add a span that ends now, in the current one."""
+    began = time.time_ns() - round(event.duration_s * 1e9)
+    with _tracer.start_as_current_span(name, start_time=began, attributes=_facts(event)) as child:
+        if event.result != "ok":
+            child.set_attribute("error.type", code or event.result)
+            child.set_status(trace.StatusCode.ERROR)
+
+
+def _facts(event: Event) -> dict[str, Any]:
+    facts = {
+        field.name: getattr(event, field.name) for field in dataclasses.fields(event) if field.name not in _IN_THE_SPAN
+    }
+    return {f"failsoft.{name}": value for name, value in facts.items() if value is not None}
 
 
 class _Tracing:

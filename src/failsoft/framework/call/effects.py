@@ -6,10 +6,12 @@ import asyncio
 import enum
 import functools
 import inspect
+import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from failsoft.framework.errors import ConfigurationError, IdempotencyOutcomeUnknown
+from failsoft.framework.events import EffectEvent
 from failsoft.framework.safe.author_reports import is_real_cancellation, report_mistake
 from failsoft.framework.text import quoted
 
@@ -127,7 +129,7 @@ def _steps(call: Call, name: str, run: Step, probe: Step | None) -> Generator[St
     record = call.record
     if record is None:
         call.effect_begun = True
-        return (yield run)
+        return (yield from _carried_out(call, name, run))
     marked = record.effects.get(name)
     if marked is None:
         yield _OnLoop(functools.partial(record.mark, name))
@@ -139,8 +141,27 @@ def _steps(call: Call, name: str, run: Step, probe: Step | None) -> Generator[St
             if "value" not in marked:
                 yield _OnLoop(functools.partial(record.mark, name, value=found))
             return found
-    value = yield run
+    value = yield from _carried_out(call, name, run)
     yield _OnLoop(functools.partial(record.mark, name, value=value))
+    return value
+
+
+def _carried_out(call: Call, name: str, run: Step) -> Generator[Step, Any, Any]:
+    """Yield the effect, return its value, and publish how it went if anybody listens."""
+    if not call.bound.events.wants(EffectEvent):
+        return (yield run)
+    began = time.perf_counter()
+    result: Literal["ok", "error", "cancelled"] = "error"
+    try:
+        value = yield run
+        result = "ok"
+    except BaseException as error:
+        result = "cancelled" if is_real_cancellation(error) else "error"
+        raise
+    finally:
+        ids = {"tool": call.tool, "operation": call.operation, "request_id": call.request_id}
+        duration_s = time.perf_counter() - began
+        call.bound.events.publish(EffectEvent(**ids, name=name, result=result, duration_s=duration_s))
     return value
 
 

@@ -38,6 +38,7 @@ class WatchedBackend:
     def __init__(self, backend: Backend, events: Events, *, probe: str) -> None:
         self.backend = backend
         self.is_local = backend.is_local
+        self.is_of_machine = backend.is_of_machine
         self.default_root = backend.default_root
         self.clock = backend.clock
         self.fault: StoreFault | None = None

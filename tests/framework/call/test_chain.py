@@ -176,6 +176,19 @@ async def test_a_middleware_that_breaks_becomes_a_system_error(where: str, error
     assert tool.runs == (1 if after else 0)
 
 
+@each("where", PLACES[1:])
+async def test_a_middleware_that_breaks_while_it_handles_an_error_becomes_a_system_error(where: str) -> None:
+    async def run(call: CallContext, proceed: Any) -> Any:
+        try:
+            return await proceed(call)
+        except Exception:  # noqa: BLE001 - whichever it is
+            raise KeyError from None
+
+    response = await Numbers(Middleware(name="mine", run=run, before=where)).double(number=0)
+    assert response.error is not None
+    assert response.error.code == "SYSTEM_ERROR"
+
+
 async def test_a_middleware_may_refuse_a_call_with_a_typed_error() -> None:
     metrics = Recording()
     tool = Numbers(Middleware(name="mine", run=raising(RateLimited(retry_after_seconds=3))), metrics=metrics)

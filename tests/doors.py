@@ -116,7 +116,7 @@ HOMES = {
     "failsoft.recovery.state.watched": "WatchedBackend",
     "failsoft.recovery.strategies.alternate_paths": "spelled_alternates",
     "failsoft.recovery.strategies.circuit_breaker": "Circuit, CircuitAdmission, UNCOUNTED",
-    "failsoft.recovery.strategies.circuit_steps": "admit, force, peek, report",
+    "failsoft.recovery.strategies.circuit_steps": "_lower_bound as rate_at_least, admit, force, peek, report",
     "failsoft.recovery.strategies.rate_limit": "PARTS, take",
     "failsoft.recovery.strategies.retry_budget": "Ledger, REFILL_S, withdraw",
     "failsoft.server": "draining as draining_module, stdio as stdio_serve_module",

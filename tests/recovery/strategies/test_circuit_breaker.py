@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 from failsoft import CircuitEvent, ReportedFailure, Retry, Timeout, ToolError, Unavailable
 from failsoft.recovery import Bulkhead, Circuit, CircuitBreaker
 from failsoft.testing import CapturedEvents, fresh_runtime
-from tests.doors import UNCOUNTED, admit, peek, registry, report
+from tests.doors import UNCOUNTED, admit, peek, rate_at_least, registry, report
 from tests.framework.recording import Recording
 from tests.recovery.protected import Protected, codes, on_instant_clock, protected
 from tests.thorough import examples
@@ -473,3 +473,10 @@ def test_calls_leave_the_window_after_a_reload_has_made_it_longer(longer_s: floa
     after = report(started, later, "", 0, 0.0, 1, 0, 0, *limits, longer_s, 5.0, 300.0).state
     assert peek(after, later, longer_s).answer[3:5] == [1, 0]
     assert peek(after, later + 3 * longer_s, longer_s).answer[3:5] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("failed", "calls", "bound"), [(8, 10, 0.4902), (1, 10, 0.0179), (50, 100, 0.4038), (0, 10, 0.0), (3, 3, 1.0)]
+)
+def test_the_failure_rate_is_at_least_the_lower_end_of_wilsons_interval(failed: int, calls: int, bound: float) -> None:
+    assert rate_at_least(failed, calls, 1.96) == pytest.approx(bound, abs=0.0001)

@@ -170,17 +170,22 @@ class ToolResponse(Generic[T]):
         """Return the wire form as a JSON tree, in the call's wire format."""
         return self.encode().structured
 
-    def encode(self) -> EncodedResponse:
-        """Return the response in MCP's form. Encoded once; never raises, whatever the handler returned."""
+    def encode(self, limit_bytes: int | None = None) -> EncodedResponse:
+        """Return the response in MCP's form. Encoded once; without a limit it never raises, whatever the data is.
+
+        Raises:
+            TooLarge: The JSON of a response that is not encoded yet has more than half of the limit: it is sent twice.
+        """
         if self.encoded is None:
             if self.wire is None:
                 msg = "this response was made by hand: give it a wire format to encode it"
                 raise TypeError(msg)
             tree = self.wire.failure(self.error, self.metadata) if self.error else self.wire.success(self)
-            json = json_safe.encode(tree)
+            max_bytes = None if limit_bytes is None else limit_bytes // 2
+            json = json_safe.encode(tree, max_bytes=max_bytes)
             if self.error is None and json.warnings:
                 self.metadata.warnings = [*self.metadata.warnings, *json.warnings]
-                json = json_safe.encode(self.wire.success(self))
+                json = json_safe.encode(self.wire.success(self), max_bytes=max_bytes)
             time_ms = self.metadata.execution_time_ms
             if self.error is None:
                 text, meta = json.text, {METADATA_KEY: {"execution_time_ms": time_ms}}

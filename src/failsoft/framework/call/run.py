@@ -37,7 +37,7 @@ from failsoft.framework.errors import BadOutput, Overloaded, ReportedFailure, Re
 from failsoft.framework.events import AttemptEvent, AttemptResult, Outcome
 from failsoft.framework.logs import logs
 from failsoft.framework.safe.author_reports import is_real_cancellation, tell
-from failsoft.framework.safe.json_safe import json_safe
+from failsoft.framework.safe.json_safe import TooLarge, json_safe
 from failsoft.framework.safe.tracebacks import forget_earlier_calls
 
 if TYPE_CHECKING:
@@ -240,7 +240,10 @@ def _succeeded(call: Call, value: Any) -> Success[Any]:
     response = Success(True, data, None, metadata, blocks, bound.wire)  # noqa: FBT003 - positional: half the cost
     limit = call.scope.max_response_bytes
     if limit is not None:
-        encoded = response.encode()
+        try:
+            encoded = response.encode(limit)
+        except TooLarge as found:
+            raise ResultTooLarge(size_bytes=2 * found.size_bytes, limit_bytes=limit) from None
         if encoded.size_bytes > limit:
             raise ResultTooLarge(size_bytes=encoded.size_bytes, limit_bytes=limit)
         if not encoded.is_faithful and not bound.result.admits(json_safe(data)):

@@ -66,25 +66,48 @@ def dumps(value: Any, *, max_items: int = MAX_ITEMS) -> str:
     return encode(value, max_items=max_items).text
 
 
-def encode(value: Any, *, max_items: int = MAX_ITEMS) -> Encoded:
-    """Return the value as JSON, by the rules of `json_safe`."""
+class TooLarge(Exception):
+    """The value is larger than was asked for.
+
+    Args:
+        size_bytes: The size of its JSON in bytes, or an estimate: what is far too large is not encoded.
+    """
+
+    def __init__(self, size_bytes: int) -> None:
+        super().__init__(size_bytes)
+        self.size_bytes = size_bytes
+
+
+def encode(value: Any, *, max_items: int = MAX_ITEMS, max_bytes: int | None = None) -> Encoded:
+    """Return the value as JSON, by the rules of `json_safe`.
+
+    Raises:
+        TooLarge: The JSON has more than `max_bytes`.
+    """
     try:
-        made_of = _made_of(value, max_items)
-        if made_of != "anything":
+        made_of = _made_of(value, max_items, max_bytes)
+        if made_of == "huge":
+            _require_room(_least_bytes(value), max_bytes)
+        if made_of in {"plain", "models"}:
             text = to_json(value, inf_nan_mode="constants")
+            _require_room(len(text), max_bytes)
             _require_finite(text if made_of == "plain" or b"null" not in text else _with_constants(value))
             is_small = made_of == "plain" or _is_small(text, max_items)
             if is_small and len(text) <= _DIGITS_AT_MOST:
                 return Encoded(text.decode())
             tree = from_json(text, allow_inf_nan=False)
             # The contents of a model can be counted only after it is dumped.
-            if is_small or _made_of(tree, max_items) == "plain":
+            if is_small or _made_of(tree, max_items, None) == "plain":
                 return Encoded(text.decode(), tree=tree)
+    except TooLarge:
+        raise
     except BaseException:  # noqa: BLE001, S110 - a lone surrogate, a huge integer, NaN, a dict that changes, a model's own code
         pass
-    rebuild = Rebuild(max_depth=MAX_DEPTH, max_items=max_items)
+    rebuild = Rebuild(max_depth=MAX_DEPTH, max_items=max_items, max_bytes=max_bytes)
     tree = rebuild.run(value)
-    return Encoded(to_json(tree).decode(), is_faithful=rebuild.is_faithful, tree=tree, warnings=rebuild.warnings)
+    text = to_json(tree)
+    _require_room(len(text), max_bytes)
+    return Encoded(text.decode(), is_faithful=rebuild.is_faithful, tree=tree, warnings=rebuild.warnings)
 
 
 class Encoded:
@@ -115,14 +138,17 @@ class Encoded:
         return self._tree
 
 
-def _made_of(value: Any, max_items: int) -> Literal["plain", "models", "anything"]:
+def _made_of(  # noqa: C901, PLR0912 - a branch for each kind of value, in one loop
+    value: Any, max_items: int, max_bytes: int | None
+) -> Literal["plain", "models", "anything", "huge"]:
     """Return `plain` for a bounded tree of exact builtin types: no foreign code runs while it is dumped.
 
     `models` is the same with pydantic models among the leaves; pydantic-core dumps those ten times as fast.
     The walk is breadth-first, so that a cycle or a tree of shared lists ends at one of the limits.
+    `huge` is what has more than `max_bytes` as JSON, unless it contains itself or shares its parts.
     """
     level = [value]
-    count, depth = 1, 0
+    count, depth, length = 1, 0, len(value) if type(value) is str else 0
     made_of: Literal["plain", "models"] = "plain"
     while level:
         depth += 1
@@ -143,12 +169,43 @@ def _made_of(value: Any, max_items: int) -> Literal["plain", "models", "anything
             else:
                 return "anything"
             count += len(inner)
+            if max_bytes is not None:
+                for part in inner:
+                    if type(part) is str:
+                        length += len(part)
+                if length + 2 * count > max_bytes:
+                    return "huge"
             if count > max_items or (inner and depth == MAX_DEPTH):
                 return "anything"
             if not _SCALARS.issuperset(map(type, inner)):
                 below += [part for part in inner if type(part) not in _SCALARS]
         level = below
     return made_of
+
+
+def _least_bytes(value: Any) -> int:
+    """Return how many bytes the JSON of a tree has at least, every container counted once, most of all for texts."""
+    seen: set[int] = set()
+    left = [[value]]
+    size = 0
+    while left:
+        for part in left.pop():
+            kind = type(part)
+            if kind is str:
+                size += len(part) + 3
+            elif kind in _SCALARS:
+                size += 2
+            elif id(part) not in seen:
+                seen.add(id(part))
+                size += 3
+                if kind is dict or kind is list or kind is tuple:
+                    left.append(part.values() if kind is dict else part)
+    return size - 1
+
+
+def _require_room(size_bytes: int, max_bytes: int | None) -> None:
+    if max_bytes is not None and size_bytes > max_bytes:
+        raise TooLarge(size_bytes)
 
 
 def _with_constants(value: Any) -> bytes:
@@ -171,16 +228,22 @@ class Rebuild:
 
     Containers are read through the methods of the builtin types, since a subclass may override its own. Where foreign
     code has to run (a model, a mapping, a property), an exception is replaced by the type's name.
+
+    Args:
+        max_depth: Levels of nesting.
+        max_items: Values.
+        max_bytes: What is larger may be cut anywhere beyond that.
     """
 
-    def __init__(self, *, max_depth: int, max_items: int) -> None:
+    def __init__(self, *, max_depth: int, max_items: int, max_bytes: int | None = None) -> None:
         self.is_faithful = True
         """Whether no value was replaced by a name in angle brackets."""
         self.warnings: list[str] = []
         """Sentences about the first numbers that are not finite and cycles."""
         self._path: list[str] = []
         self._max_depth = max_depth
-        self._left = max_items
+        self._left = max_items if max_bytes is None else min(max_items, max_bytes // 2 + 1)
+        self._is_bounded = max_bytes is not None
         self._inside: set[int] = set()
 
     def run(self, value: Any) -> Any:
@@ -195,6 +258,8 @@ class Rebuild:
         if value is None or kind is bool:
             return value
         if issubclass(kind, (str, int, float)):
+            if self._is_bounded and issubclass(kind, str):
+                value = self._cut(str.__str__(value))
             scalar = _scalar(value, kind)
             if scalar is None:
                 self._lose(_NOT_FINITE)
@@ -235,7 +300,7 @@ class Rebuild:
             builtin_set = set if issubclass(kind, set) else frozenset
             return self._sorted(builtin_set.__iter__(value), depth)
         if issubclass(kind, (bytes, bytearray, memoryview)):
-            return _text_of(memoryview(value))
+            return _text_of(self._cut(memoryview(value)))
         if issubclass(kind, Enum):
             return self._rebuilt(value._value_, depth)
         if issubclass(kind, _WRITABLE):
@@ -262,6 +327,13 @@ class Rebuild:
         if issubclass(kind, numbers.Real):
             return self._rebuilt(float(value), depth)
         return self._instead(_named(kind))
+
+    def _cut(self, text: Any) -> Any:
+        """Return a text, or the beginning of one that is too large; two characters count as a value."""
+        if self._is_bounded:
+            text = text[: 2 * max(self._left, 0) + 2]
+            self._left -= len(text) // 2
+        return text
 
     def _object(self, pairs: Iterable[tuple[Any, Any]], depth: int) -> dict[str, Any]:
         tree: dict[str, Any] = {}
